@@ -360,16 +360,16 @@ def _audit(argv: list[str]) -> int:
     find = actions.add_parser("find", parents=[shared], help="was this image or file sent?")
     find.add_argument("target", metavar="UID|FILE")
     options = parser.parse_args(argv)
-    from app.headless import audit
+    from app.headless import audit_command
 
     match options.action:
         case "verify":
-            return audit.check(anchor=options.anchor, as_json=options.json)
+            return audit_command.check(anchor=options.anchor, as_json=options.json)
         case "find":
-            return audit.find(options.target, as_json=options.json)
+            return audit_command.find(options.target, as_json=options.json)
         case _:
             kind, last = getattr(options, "kind", ""), getattr(options, "last", None)
-            return audit.list_entries(kind=kind, last=last, as_json=options.json)
+            return audit_command.list_entries(kind=kind, last=last, as_json=options.json)
 
 
 _COMMANDS = {

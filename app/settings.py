@@ -186,7 +186,7 @@ class _Rules(BaseModel):
 
 
 class ArgumentSettings(_Rules):
-    """A rule for one argument of a tool; see `app.agent.policing.data.ArgumentRule`."""
+    """A rule for one argument of a tool; an absent field says nothing."""
 
     rule: Rule | None = None
     longest: _Count | None = None
@@ -242,7 +242,7 @@ class PolicySettings(_Part):
     hosts: HostSettings = HostSettings()
     folders: FolderSettings = FolderSettings()
     sizes: SizeSettings = SizeSettings()
-    remember: bool = True
+    remember: Annotated[bool, Field(strict=True)] = True
 
     def data(self) -> dict[str, Any]:
         """As `app.agent.policy.Policy.from_data` takes it."""

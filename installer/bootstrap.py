@@ -53,7 +53,7 @@ TIMED = "timed"
 OFFSCREEN = (
     *("test_canvas*.py", "test_chat.py", "test_chat_override.py", "test_corner_text.py"),
     *("test_documents.py", "test_layers.py", "test_main_window.py"),
-    *("test_models_window.py", "test_objects_headless.py", "test_opening.py"),
+    *("test_models_window.py", "test_objects_headless.py", "test_file_opening.py"),
     *("test_settings_window.py", "test_study_list.py", "test_synthetic*.py"),
 )
 # The displays for the processes of a session, in their order; tests/conftest.py takes its own.

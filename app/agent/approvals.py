@@ -16,21 +16,14 @@ from uuid import uuid4
 
 from pydantic import BaseModel
 
-from app.agent.emitter import Emitter
+from app.agent.enforcement.update_plan_tool import OWN
 from app.agent.events import ApprovalRequested, ApprovalResolved, RunEvent
+from app.agent.loop.emitter import Emitter
 from app.agent.messages import ToolCall
-from app.agent.plan_tool import OWN
-from app.agent.policy import (
-    NO_SCOPE,
-    Grants,
-    Judgement,
-    Policy,
-    Rule,
-    Scope,
-    Touch,
-    exact,
-    fingerprint,
-)
+from app.agent.policy.grants import Grants, exact, fingerprint
+from app.agent.policy.judgements import Judgement, Rule, Touch
+from app.agent.policy.policy import Policy
+from app.agent.policy.scope import NO_SCOPE, Scope
 from app.agent.request import Approve, Decision
 from app.tools.api import Approval, ToolSpec
 
@@ -96,7 +89,7 @@ def tool_request(
         "arguments": frozen,
         "effect": str(effect),
         "scopes": ["once", "session"] if remember else ["once"],
-        "touches": [item.told() for item in touches],
+        "touches": [item.to_dict() for item in touches],
     }
 
 
@@ -164,12 +157,12 @@ class Gate:
             reason = f"The user does not want {spec.name} to be used in this conversation."
             told = "You answered that it is not to be used in this conversation."
             remedy = "Do not call it again; go on without it."
-            return Judgement(Rule.DENY, reason, remedy=remedy, told=told)
+            return Judgement(Rule.DENY, reason, remedy=remedy, user_reason=told)
         strict = self.grants.strict
         if strict == "deny" and spec.approval not in (Approval.READ, Approval.COMPUTE):
             reason = f"The user has switched off all tools that act; {spec.name} is one."
             told = "You switched off tools that write, send or run programs, on the page Tools."
-            return Judgement(Rule.DENY, reason, remedy="Go on without it.", told=told)
+            return Judgement(Rule.DENY, reason, remedy="Go on without it.", user_reason=told)
         if strict and judged.rule is Rule.ALLOW:
             return replace(judged, rule=Rule.ASK)
         if judged.rule is Rule.ASK and self._remembered(spec, arguments, thread_id, judged):
@@ -211,7 +204,7 @@ class Gate:
         judged = self.judge(spec, arguments, thread_id, scope)
         allowed = fingerprint(spec, arguments)
         if judged.rule is Rule.DENY:
-            return Verdict(False, judged.reason, judged.remedy, told=judged.told)
+            return Verdict(False, judged.reason, judged.remedy, told=judged.user_reason)
         if judged.rule is Rule.ALLOW:
             return Verdict(True, allowed=allowed)
         remember = self.policy.remember and not self.grants.strict

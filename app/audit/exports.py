@@ -1,4 +1,4 @@
-"""Exports: what leaves the program as a file is in the log before it does."""
+"""Recording of exports: what leaves the program as a file is in the audit log before it does."""
 
 from __future__ import annotations
 
@@ -11,23 +11,22 @@ from typing import Any
 from app.audit.log import AuditFailed, AuditLog
 from app.errors import FileProblem, SightlineError
 
-_READ_BYTES = 1 << 20
-
 
 @contextlib.contextmanager
-def exporting(log: AuditLog | None, what: str, path: Path, **facts: Any) -> Generator[None]:
-    """Tell the log that a file is about to be written, and whether it was.
+def record_export(log: AuditLog | None, what: str, path: Path, **facts: Any) -> Generator[None]:
+    """Record that a file is about to be written, and at the end whether it was.
 
-    Its name and place are not told, since they may name the patient; its content by a keyed hash.
+    The file's name and folder are not recorded, since they may name the patient; its content is
+    recorded as a keyed hash.
 
     Args:
-        log: None where none is kept.
-        what: "conversation", "picture", "screenshot", "audit log".
-        path: The file.
-        **facts: More about it.
+        log: The audit log; None to record nothing.
+        what: "conversation", "picture", "screenshot" or "audit log".
+        path: The file that the body of the `with` statement writes.
+        **facts: More facts about it.
 
     Raises:
-        FileProblem: The log cannot be written; then nothing is exported.
+        FileProblem: The log cannot be written; the body does not run then.
     """
     if log is None:
         yield
@@ -41,31 +40,21 @@ def exporting(log: AuditLog | None, what: str, path: Path, **facts: Any) -> Gene
     try:
         yield
     except BaseException:
-        _end(log, facts | {"status": "failed"})
+        log.note("exported", facts | {"status": "failed"})
         raise
-    _end(log, facts | {"status": "ok"} | _content(log, path))
+    facts["status"] = "ok"
+    with contextlib.suppress(OSError, SightlineError):
+        facts["file"] = content_name(log, path)
+    log.note("exported", facts)
 
 
-def file_name(log: AuditLog, path: Path) -> str:
-    """The keyed hash that stands for a file's content.
+def content_name(log: AuditLog, path: Path) -> str:
+    """Return the keyed hash that names a file's content in the log.
 
     Raises:
-        OSError: It cannot be read.
-        SightlineError: The key cannot be had.
+        OSError: The file cannot be read.
+        SightlineError: The key is not available.
     """
-    digest = hashlib.sha256()
     with path.open("rb") as file:
-        while part := file.read(_READ_BYTES):
-            digest.update(part)
-    return log.name("file", digest.digest())
-
-
-def _content(log: AuditLog, path: Path) -> dict[str, str]:
-    with contextlib.suppress(OSError, SightlineError):
-        return {"file": file_name(log, path)}
-    return {}
-
-
-def _end(log: AuditLog, facts: dict[str, Any]) -> None:
-    with contextlib.suppress(AuditFailed):  # it is kept, and `problem` says it
-        log.record("exported", facts)
+        digest = hashlib.file_digest(file, "sha256").digest()
+    return log.name("file", digest)

@@ -1,4 +1,4 @@
-"""What every command does: make the program and end it, scan a source, print JSON."""
+"""Shared parts of the commands: the program's objects, a scanned source, JSON on stdout."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from app.wiring import Program
 
 @contextlib.contextmanager
 def program_of() -> Generator[Program]:
-    """The program's objects; their processes end with the command."""
+    """Yield a new `Program` and end its processes at the end of the `with` statement."""
     program = Program()
     try:
         yield program
@@ -27,10 +27,10 @@ def program_of() -> Generator[Program]:
 
 
 def scanned(decoder: Decoder, source: Path) -> ScanResult:
-    """What is in a source.
+    """Return the scan of a file, folder or archive.
 
     Raises:
-        FileProblem: Nothing at all.
+        FileProblem: It holds nothing that can be opened.
     """
     result = decoder.scan([source]).result()
     if not result.studies:
@@ -44,7 +44,7 @@ def scanned(decoder: Decoder, source: Path) -> ScanResult:
 
 
 def print_json(value: Any) -> None:
-    """One line of JSON on stdout."""
-    # Escapes where the reader's encoding is not UTF-8, as in pipes on Windows: the same JSON.
+    """Print a value on stdout as one line of JSON."""
+    # A pipe on Windows has another encoding than UTF-8: escapes give the same JSON there.
     escaped = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
     print(json.dumps(value, ensure_ascii=escaped, allow_nan=False), flush=True)

@@ -1,35 +1,74 @@
-"""`info`: studies, series, instances, and each problem with file and reason."""
+"""The command `info`: print studies, series, instances, and each problem with its reason."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pydicom.uid import UID
 
-from app.agent.jsonable import plain
+from app.agent.json_forms import plain
 from app.errors import FileProblem, printable
-from app.headless.about_objects import ObjectFacts, facts_of, json_of
 from app.headless.common import print_json, program_of
 from app.imaging.decode import Decoder
+from app.imaging.layers import Layer
+from app.imaging.presentation import PresentationState
 from app.imaging.report import report_text
-from app.imaging.space.stacks import describe
+from app.imaging.space.stacks import stack_geometry
 from app.imaging.types import Content, Instance, ScanResult, Series, Study
 from app.workspace.studies import key_of
 
-Objects = Mapping[int, ObjectFacts]
 _READ = (Content.REPORT, Content.KEY_OBJECTS)
+
+_PARTS = {
+    Content.SEGMENTATION: ("segment", "segments"),
+    Content.STRUCTURES: ("region", "regions"),
+    Content.PRESENTATION: ("graphic layer", "graphic layers"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectFacts:
+    """A segmentation, structure set or presentation state, which is drawn over images.
+
+    Attributes:
+        title: Its label or description.
+        parts: (number, name) of its segments, regions or graphic layers.
+        warnings: Warnings for the reader, or why it cannot be read.
+        noun: The word for a part, singular and plural.
+    """
+
+    title: str
+    parts: tuple[tuple[int, str], ...]
+    warnings: tuple[str, ...]
+    noun: tuple[str, str]
+
+    @property
+    def lines(self) -> list[str]:
+        """The object as lines for a terminal."""
+        one, many = self.noun
+        count = len(self.parts)
+        lines = [self.title] if self.title else []
+        if count:
+            names = ", ".join(f"{number} {name}" for number, name in self.parts)
+            lines.append(f"{count} {one if count == 1 else many}: {names}")
+        return lines
+
+
+Objects = Mapping[int, ObjectFacts]
 
 
 def info(sources: Sequence[Path], *, as_json: bool) -> int:
-    """List what is in `sources`; 1 when there is nothing that can be opened.
+    """Print the content of files, folders or archives; return 1 if nothing can be opened.
 
-    A report that is named itself is printed as text, too.
+    A report that is itself one of the sources is printed as text, too.
     """
     with program_of() as program:
         result = program.decoder.scan(list(sources)).result()
-        objects = facts_of(program.decoder, result)
+        objects = _object_facts(program.decoder, result)
         if as_json:
             studies = [_study_json(study, objects) for study in result.studies]
             print_json({"studies": studies, "problems": plain(result.problems)})
@@ -45,57 +84,58 @@ def _study_json(study: Study, objects: Objects) -> dict[str, Any]:
     for made, series in zip(fields["series"], study.series, strict=True):
         made["key"] = series.key
         made["content"] = series.content.value
-        made["stack"] = plain(describe(series))
+        made["stack"] = plain(stack_geometry(series))
         for item, instance in zip(made["instances"], series.instances, strict=True):
             about = objects.get(id(instance))
             if about is not None:
-                item["title"], item["parts"] = about.title, json_of(about.parts)
+                item["title"] = about.title
+                item["parts"] = [{"number": number, "label": name} for number, name in about.parts]
                 item["warnings"] = list(about.warnings)
         if len(series.instances) > 1:
             for item, instance in zip(made["instances"], series.instances, strict=True):
                 if instance.frames > 1:
-                    item["stack"] = plain(describe(instance))
+                    item["stack"] = plain(stack_geometry(instance))
     return fields
 
 
 def _print_result(result: ScanResult, objects: Objects) -> None:
     for study in result.studies:
-        _say("  ".join(part for part in (f"Study {study.uid}", study.date, study.title) if part))
+        _print("  ".join(part for part in (f"Study {study.uid}", study.date, study.title) if part))
         _print_warnings(study.warnings, "  ")
         for series in study.series:
             _print_series(series, objects)
     for problem in result.problems:
         kind = "Note" if problem.remark else "Problem"
-        _say(f"{kind}: {problem.path}: {problem.reason}. {problem.remedy}".rstrip())
+        _print(f"{kind}: {problem.path}: {problem.reason}. {problem.remedy}".rstrip())
 
 
 def _print_series(series: Series, objects: Objects) -> None:
     part = f"[{series.split}]" if series.split else ""
     named = (f"Series {series.key}", series.modality, series.description, part)
-    _say("  " + "  ".join(text for text in named if text))
+    _print("  " + "  ".join(text for text in named if text))
     frames = sum(instance.frames for instance in series.instances)
     amount = _count(len(series.instances), "file")
     if series.instances and series.instances[0].has_frames and frames > len(series.instances):
         amount += f", {_count(frames, 'frame')}"
-    _say(f"    {series.content.value}, {amount}")
+    _print(f"    {series.content.value}, {amount}")
     if series.order and len(series.instances) > 1:
-        _say(f"    sorted by {series.order}")
-    stack = describe(series)
+        _print(f"    sorted by {series.order}")
+    stack = stack_geometry(series)
     if stack is not None:
         size = " x ".join(str(count) for count in stack.size)
         spacing = " x ".join(f"{step:.6g}" for step in stack.spacing)
         resampled = "" if stack.regular else ", resampled"
-        _say(f"    volume of {size} voxels, {spacing} mm{resampled}")
+        _print(f"    volume of {size} voxels, {spacing} mm{resampled}")
     _print_warnings(series.warnings, "    ")
     for item in series.instances:
-        _say(f"    {item.path}  {_facts(item)}".rstrip())
+        _print(f"    {item.path}  {_instance_text(item)}".rstrip())
         about = objects.get(id(item))
         for line in about.lines if about is not None else ():
-            _say(f"      {line}")
+            _print(f"      {line}")
         _print_warnings(about.warnings if about is not None else (), "      ")
 
 
-def _facts(item: Instance) -> str:
+def _instance_text(item: Instance) -> str:
     size = f"{item.columns} x {item.rows}" if item.rows and item.columns else ""
     pages = "page" if item.content is Content.DOCUMENT else "frame"
     frames = _count(item.frames, pages) if item.frames > 1 else ""
@@ -107,7 +147,7 @@ def _facts(item: Instance) -> str:
 
 def _print_warnings(warnings: Sequence[str], indent: str) -> None:
     for warning in warnings:
-        _say(f"{indent}Warning: {warning}")
+        _print(f"{indent}Warning: {warning}")
 
 
 def _print_reports(decoder: Decoder, result: ScanResult, sources: Sequence[Path]) -> None:
@@ -123,7 +163,7 @@ def _print_report(decoder: Decoder, item: Instance) -> None:
     try:
         text = report_text(decoder.report(item).result())
     except FileProblem as problem:
-        _say(f"Problem: {item.path}: {problem.reason}. {problem.remedy}".rstrip())
+        _print(f"Problem: {item.path}: {problem.reason}. {problem.remedy}".rstrip())
         return
     print("\n" + printable(text, lines=True))
 
@@ -132,5 +172,41 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _say(line: str) -> None:
+def _print(line: str) -> None:
     print(printable(line))
+
+
+def _object_facts(decoder: Decoder, result: ScanResult) -> dict[int, ObjectFacts]:
+    """Return the facts of all objects drawn over images, by `id()` of their instance."""
+    items = [
+        item
+        for study in result.studies
+        for series in study.series
+        if series.content in _PARTS
+        for item in series.instances
+    ]
+    # All are requested before the first is waited for, so that the workers read them in parallel.
+    requests = [(item, _request(decoder, item)) for item in items]
+    return {id(item): _facts_from(item, answer) for item, answer in requests}
+
+
+def _request(decoder: Decoder, item: Instance) -> Future[PresentationState] | Future[Layer]:
+    if item.content is Content.PRESENTATION:
+        return decoder.presentation(item)
+    return decoder.layer(item)
+
+
+def _facts_from(item: Instance, answer: Future[PresentationState] | Future[Layer]) -> ObjectFacts:
+    noun = _PARTS[item.content]
+    try:
+        found = answer.result()
+    except FileProblem as problem:
+        return ObjectFacts("", (), (problem.reason,), noun)
+    layer = found.layer if isinstance(found, PresentationState) else found
+    parts = tuple((part.number, _plain(part.label)) for part in layer.items)
+    warnings = tuple(dict.fromkeys((*layer.warnings, *found.warnings)))
+    return ObjectFacts(_plain(layer.title), parts, warnings, noun)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())

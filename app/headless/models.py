@@ -7,14 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.audit import note
 from app.errors import SightlineError, printable
 from app.headless.common import print_json, program_of
-from app.tools.models.cards import ModelCard
-from app.tools.models.getting import host_of
-from app.tools.models.plans import InstallPlan
+from app.tools.models.cards import ModelCard, cards_table
+from app.tools.models.downloads import host_of
+from app.tools.models.install_plan import InstallPlan
 from app.tools.models.store import ModelStatus
-from app.tools.models.table import table
 from app.wiring import Program
 
 
@@ -50,7 +48,7 @@ def models(asked: Asked) -> int:
         SightlineError: It cannot be done, or the user has not agreed to something.
     """
     if asked.markdown:
-        print(table())
+        print(cards_table())
         return 0
     with program_of() as program:
         statuses = _done(program, asked)
@@ -112,7 +110,7 @@ def _install(program: Program, asked: Asked) -> Sequence[ModelStatus]:
     _end_line()
     for model in plan.models:
         facts = {"model": model.card.name, "revision": model.revision, "terms": bool(model.terms)}
-        note(program.audit, "model_installed", {**facts, "code": code and bool(model.code)})
+        program.audit.note("model_installed", {**facts, "code": code and bool(model.code)})
     return statuses
 
 
@@ -126,11 +124,11 @@ def _get(program: Program, asked: Asked, name: str) -> ModelStatus:
     brings = [(wanted.title, programs)] if wanted.trust_remote_code else []
     code = _code_agreed(brings, asked)  # each time: what comes may be other code
     facts = {"weights": wanted.name, "host": host_of(wanted)}
-    note(program.audit, "weights_asked", facts)
+    program.audit.note("weights_asked", facts)
     status = store.get(name, accepted=accepted, code_allowed=code, progress=_told)
     _end_line()
     facts = {"model": wanted.name, "revision": status.revision, "terms": bool(terms)}
-    note(program.audit, "model_installed", {**facts, "code": status.code == "allowed"})
+    program.audit.note("model_installed", {**facts, "code": status.code == "allowed"})
     return status
 
 
@@ -141,13 +139,13 @@ def _accept(program: Program, asked: Asked, name: str) -> ModelStatus:
         _terms_agreed([(wanted, wanted.terms)], asked)
     code = _code_agreed([(wanted.title, ("*.py",))], asked) if wanted.trust_remote_code else False
     status = store.accept(name, code=code)
-    note(program.audit, "model_accepted", {"model": wanted.name, "code": code})
+    program.audit.note("model_accepted", {"model": wanted.name, "code": code})
     return status
 
 
 def _remove(program: Program, name: str) -> ModelStatus:
     status = program.model_store.remove(name)
-    note(program.audit, "model_removed", {"model": status.card.name})
+    program.audit.note("model_removed", {"model": status.card.name})
     return status
 
 

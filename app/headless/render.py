@@ -1,4 +1,4 @@
-"""`render`: what the canvas or the page of a report shows, as PNG."""
+"""The command `render`: write what the canvas or a report page shows as PNG."""
 
 from __future__ import annotations
 
@@ -11,40 +11,42 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.audit.exports import exporting
+from app.audit.exports import record_export
 from app.errors import FileProblem, UsageError
 from app.headless.common import program_of, scanned
-from app.headless.over_images import OVER_IMAGES, Drawn, images_under, layers_on, state_for
 from app.imaging.decode import Decoder
 from app.imaging.export import write_png
 from app.imaging.files import synthetic
-from app.imaging.layers import LayerFrame
-from app.imaging.pixels import pipeline, presenting
-from app.imaging.presentation import ImagePresentation
+from app.imaging.layer_links import layers_for
+from app.imaging.layers import Layer, LayerFrame
+from app.imaging.pixels import pipeline, presentation_pipeline
+from app.imaging.presentation import ImagePresentation, PresentationState
 from app.imaging.types import Content, Frame, Instance, ScanResult, Series, Window
 from app.imaging.volume import Plane
 from app.workspace.viewport import Display
 from app.workspace.workspace import first_to_show
 
 _READ = (Content.REPORT, Content.KEY_OBJECTS)
+_OVER_IMAGES = (Content.SEGMENTATION, Content.STRUCTURES, Content.PRESENTATION)
+_Drawn = tuple[Layer, LayerFrame]
 
 
 @dataclass(frozen=True, slots=True)
 class RenderRequest:
-    """What `render` was given.
+    """The arguments of `render`.
 
     Attributes:
         src: A file, folder, zip archive or DICOMDIR.
-        out: The PNG.
-        frame: From 0: of the image or, where series or plane are named, of the whole series; of
-            an object that is drawn over images, of all that it names.
-        window: Instead of the image's own.
-        annotated: With overlays, layers, corner text and side letters, and in true shape: where
-            pixels are not square the picture is larger than the matrix.
-        series: Number, UID or key of a series; "" for the first that can be shown. That of a
-            presentation state stands for its image as the state shows it; that of contours, and
-            with `annotated` that of a segmentation, for the image they are drawn over.
-        plane: Sections through its volume, or the images as they were acquired.
+        out: Path of the PNG.
+        frame: Index from 0: in the image or, where series or plane are given, in the whole series;
+            for an object that is drawn over images, in all images that it refers to.
+        window: Window to use; None for the image's own.
+        annotated: Draw overlays, layers, corner text and side letters, in true shape: where pixels
+            are not square the picture is larger than the matrix.
+        series: Number, UID or key of a series; "" for the first that can be shown. A presentation
+            state stands for its image as the state shows it; contours, and with `annotated` a
+            segmentation, stand for the image that they are drawn over.
+        plane: Plane of sections through the volume, or `ACQUIRED` for the images themselves.
     """
 
     src: Path
@@ -59,14 +61,17 @@ class RenderRequest:
 def render(request: RenderRequest) -> int:
     """Write one frame at native matrix size (`annotated`: in true shape), or a report as a page.
 
+    Returns:
+        The exit code, 0.
+
     Raises:
-        FileProblem: It cannot be read, decoded or shown, or `out` cannot be written.
+        FileProblem: The source cannot be read, decoded or shown, or `out` cannot be written.
         UsageError: There is no such frame or series.
     """
     with program_of() as program:
         result = scanned(program.decoder, request.src)
         pixels, model = _pixels(program.decoder, result, request)
-        with exporting(program.audit, "picture", request.out, annotated=request.annotated):
+        with record_export(program.audit, "picture", request.out, annotated=request.annotated):
             write_png(request.out, pixels)
             if model:
                 _mark(request.out, model)
@@ -74,7 +79,7 @@ def render(request: RenderRequest) -> int:
 
 
 def _mark(path: Path, model: str) -> None:
-    """A picture of what a model made says so itself."""
+    """Write into the picture that a model generated the image it shows."""
     try:
         synthetic.mark(path, model)
     except OSError as error:
@@ -88,22 +93,22 @@ def _mark(path: Path, model: str) -> None:
 def _pixels(
     decoder: Decoder, result: ScanResult, request: RenderRequest
 ) -> tuple[NDArray[Any], str]:
-    """What is to be written, and the model that made the image where one did."""
-    series, instance = _chosen(result, request)
+    """Return the picture, and the name of the model that generated the image or ""."""
+    series, instance = _select(result, request)
     if instance.content in _READ:
         return _page(decoder, result, instance), ""
     index = request.frame
     state: Sequence[Instance] = ()
     under: list[Instance] = []
-    over = bool(request.series) and series.content in OVER_IMAGES
+    over = bool(request.series) and series.content in _OVER_IMAGES
     if over and (request.annotated or not instance.has_frames):
         state = series.instances if series.content is Content.PRESENTATION else ()
-        found = images_under(result, series)
+        found = _images_under(result, series)
         if found is not None:
             series, under = found
             instance, index = under[0], request.frame
             if request.plane is Plane.ACQUIRED:
-                instance, index = _counted_through(under, index)
+                instance, index = _frame_at(under, index)
     if not instance.has_frames:
         raise _not_shown(instance)
     whole = bool(request.series) and not over and request.plane is Plane.ACQUIRED
@@ -111,7 +116,7 @@ def _pixels(
     if request.plane is not Plane.ACQUIRED:
         instance = _sections(decoder, series, instance, request.plane)
     elif whole:
-        instance, index = _counted_through(series.instances, index)
+        instance, index = _frame_at(series.instances, index)
     if not 0 <= index < instance.frames:
         several = series.instances if whole else under
         counted = several if request.plane is Plane.ACQUIRED and several else [instance]
@@ -121,14 +126,23 @@ def _pixels(
             remedy=_frames_text(counted),
         )
     frame = decoder.frame(instance, index).result()
-    chosen = _Chosen(series, instance, index, frame, state, acquired)
+    chosen = _Selection(series, instance, index, frame, state, acquired)
     model = acquired.get(synthetic.ATTRIBUTE)
     return _picture(decoder, result, request, chosen), model
 
 
 @dataclass(frozen=True, slots=True)
-class _Chosen:
-    """A frame to be shown, the states one of which is to be applied, and the acquired image."""
+class _Selection:
+    """The frame to render.
+
+    Attributes:
+        series: Its series.
+        instance: The image, or sections through its series.
+        index: The frame's index in `instance`.
+        frame: The decoded frame.
+        states: Presentation states, one of which is applied.
+        acquired: The image as it was acquired.
+    """
 
     series: Series
     instance: Instance
@@ -139,22 +153,22 @@ class _Chosen:
 
 
 def _picture(
-    decoder: Decoder, result: ScanResult, request: RenderRequest, chosen: _Chosen
+    decoder: Decoder, result: ScanResult, request: RenderRequest, chosen: _Selection
 ) -> NDArray[Any]:
-    """The frame as PNG shows it; a presentation state changes greys, turn and graphics."""
+    """Return the frame as it is drawn, with the presentation state's greys, rotation, graphics."""
     instance, index, frame = chosen.instance, chosen.index, chosen.frame
-    turn, layers, state = Display(), tuple[Drawn, ...](), None
+    turn, layers, state = Display(), tuple[_Drawn, ...](), None
     if chosen.states:
-        state = state_for(decoder, chosen.states, instance, index)
+        state = _state_for(decoder, chosen.states, instance, index)
         presented = state.of(instance.sop_instance_uid, index) or ImagePresentation()
-        frame = presenting.apply(frame, presented)
-        flip, quarters = presenting.rotation(presented)
+        frame = presentation_pipeline.apply_presentation(frame, presented)
+        flip, quarters = presentation_pipeline.rotation(presented)
         turn = Display(flip_h=flip, quarter_turns=quarters)
         layers = ((state.layer, LayerFrame(presented.shapes)),)
     if not request.annotated and turn == Display():
         return pipeline.render(frame, request.window)
-    from app.views.canvas.export import render_annotated_offscreen
-    from app.views.canvas.turning import turned
+    from app.views.canvas.annotated_render import render_annotated_offscreen
+    from app.views.canvas.orientation import turned
 
     if not request.annotated:
         return turned(pipeline.render(frame, request.window), turn)
@@ -165,13 +179,13 @@ def _picture(
         frame_index=index,
         turn=turn,
         series=chosen.series,
-        layers=(*layers_on(decoder, result, instance, index, chosen.acquired), *layers),
+        layers=(*_layers_on(decoder, result, instance, index, chosen.acquired), *layers),
         state=state,
     )
 
 
-def _chosen(result: ScanResult, request: RenderRequest) -> tuple[Series, Instance]:
-    """The series and the image that it begins with."""
+def _select(result: ScanResult, request: RenderRequest) -> tuple[Series, Instance]:
+    """Return the requested series and its first image."""
     every = [series for study in result.studies for series in study.series]
     if request.series:
         keys = (request.series,)
@@ -192,8 +206,8 @@ def _chosen(result: ScanResult, request: RenderRequest) -> tuple[Series, Instanc
     return series, instance
 
 
-def _counted_through(instances: Sequence[Instance], index: int) -> tuple[Instance, int]:
-    """The image and its frame at a place that counts through all of them."""
+def _frame_at(instances: Sequence[Instance], index: int) -> tuple[Instance, int]:
+    """Return the image and frame at an index that counts through the frames of all images."""
     left = index
     for instance in instances:
         if 0 <= left < instance.frames:
@@ -208,7 +222,7 @@ def _sections(decoder: Decoder, series: Series, instance: Instance, plane: Plane
 
 
 def _page(decoder: Decoder, result: ScanResult, instance: Instance) -> NDArray[np.uint8]:
-    from app.views.documents.picture import report_picture_offscreen
+    from app.views.documents.report_document import report_picture_offscreen
 
     return report_picture_offscreen(
         decoder.report(instance).result(),
@@ -247,3 +261,69 @@ def _frames_text(instances: Sequence[Instance]) -> str:
     if count == 1:
         return "The image has a single frame, 0."
     return f"Choose one from 0 to {count - 1}."
+
+
+def _images_under(result: ScanResult, series: Series) -> tuple[Series, list[Instance]] | None:
+    """Return the images that a series of objects is drawn over, with their series.
+
+    They are the images that the objects refer to, or else those in the same frame of reference;
+    None if there are neither.
+    """
+    every = [one for study in result.studies for one in study.series]
+    named = {uid for item in series.instances for uid in item.references}
+    for one in every:
+        images = [item for item in one.instances if item.is_image]
+        found = [item for item in images if item.sop_instance_uid in named]
+        if found:
+            return one, found
+    for one in every:
+        found = [i for i in one.instances if i.is_image and layers_for(i, series.instances)]
+        if found:
+            return one, found
+    return None
+
+
+def _layers_on(
+    decoder: Decoder, result: ScanResult, instance: Instance, index: int, acquired: Instance
+) -> tuple[_Drawn, ...]:
+    """Return what the scanned segmentations and contours draw on a frame, without empty ones.
+
+    Args:
+        decoder: Reads the objects.
+        result: The scan.
+        instance: The image, or sections through its series.
+        index: Index of the frame.
+        acquired: The image as it was acquired.
+    """
+    objects = [
+        item
+        for study in result.studies
+        for one in study.series
+        if one.content in _OVER_IMAGES
+        for item in one.instances
+    ]
+    drawn: list[_Drawn] = []
+    for item in layers_for(acquired, objects):
+        frame = decoder.layer_frame(item, instance, index).result()
+        if frame.shapes:
+            drawn.append((decoder.layer(item).result(), frame))
+    return tuple(drawn)
+
+
+def _state_for(
+    decoder: Decoder, states: Sequence[Instance], instance: Instance, index: int
+) -> PresentationState:
+    """Return the first presentation state that refers to a frame.
+
+    Raises:
+        FileProblem: No state refers to it.
+    """
+    for item in states:
+        state = decoder.presentation(item).result()
+        if state.of(instance.sop_instance_uid, index) is not None:
+            return state
+    raise FileProblem(
+        "this presentation state is not about the chosen image",
+        subject=str(states[0].path),
+        remedy="Name another image with --frame.",
+    )

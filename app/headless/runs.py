@@ -1,4 +1,4 @@
-"""`ask`, `tools` and `tool`: one run of the assistant, or of one tool, without a window."""
+"""The commands `ask`, `tools` and `tool`: run the assistant or one tool without a window."""
 
 from __future__ import annotations
 
@@ -8,33 +8,35 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from app import paths
 from app.agent.events import ApprovalRequested, ModelRetry, RunEvent, TextDelta
-from app.agent.jsonable import artifact_json, describe, event_json, finding_json, plain
+from app.agent.json_forms import artifact_json, describe, event_json, finding_json, plain
 from app.agent.llm.base import LanguageModel
-from app.agent.loop import AgentLoop, Approve, RunRequest
+from app.agent.loop.agent_loop import AgentLoop, Approve, RunRequest
+from app.agent.loop.audit_trail import ACTING
 from app.agent.policy import Rule, Scope, exact
 from app.agent.request import Decision
 from app.agent.sessions import Thread
+from app.audit import AuditFailed, AuditLog
 from app.errors import FileProblem, SightlineError, UsageError, printable
 from app.headless.common import print_json, program_of, scanned
 from app.imaging.decode import Decoder
 from app.imaging.types import Content, Instance
-from app.tools.api import CancelToken, ToolContext
+from app.tools.api import CancelToken, ToolContext, ToolSpec
 from app.tools.images import OpenImage, RunImages
 from app.wiring import Program, new_run_id
 
 ALLOW_REMOTE = "SIGHTLINE_ALLOW_REMOTE"
-"""Hosts that conversations may be sent to."""
+"""Environment variable: hosts that conversations may be sent to."""
 ALLOW_PICTURES = "SIGHTLINE_ALLOW_PICTURES"
-"""Hosts that pictures may be sent to as well."""
+"""Environment variable: hosts that pictures may be sent to as well."""
 ALLOW_RISKY_PICTURES = "SIGHTLINE_ALLOW_RISKY_PICTURES"
-"""Hosts that may also get those pictures that could show who the patient is."""
+"""Environment variable: hosts that pictures which may identify the patient may be sent to."""
 
 _VARIABLES = {
     "conversation": ALLOW_REMOTE,
@@ -45,7 +47,16 @@ _VARIABLES = {
 
 @dataclass(frozen=True, slots=True)
 class AskRequest:
-    """What `ask` was given."""
+    """The arguments of `ask`.
+
+    Attributes:
+        prompt: The question.
+        images: Files, folders or archives whose images are open for the question.
+        llm: Language model as `Program.language_model` takes it; None for that of the settings.
+        out: Folder for masks and pictures; None for the conversation's own.
+        plan_only: Print the planned tool calls and run none.
+        as_json: Print one JSON object an event.
+    """
 
     prompt: str
     images: tuple[Path, ...] = ()
@@ -56,7 +67,7 @@ class AskRequest:
 
 
 def ask(request: AskRequest) -> int:
-    """One run of the assistant; 0 when it finished."""
+    """Run the assistant on one question and return the exit code, 0 if the run finished."""
     with program_of() as program:
         images = _open_images(program.decoder, request.images)
         if request.plan_only:
@@ -84,10 +95,10 @@ def ask(request: AskRequest) -> int:
 
 
 def _new_thread(program: Program, out: Path | None) -> Thread:
-    """A conversation on disk, or in memory where none can be kept and `out` takes the results.
+    """Return a new conversation on disk, or in memory if the disk fails and `out` is given.
 
     Raises:
-        FileProblem: There is no folder to put anything.
+        FileProblem: There is no folder for the results.
     """
     try:
         return program.sessions.new_thread()
@@ -111,7 +122,15 @@ async def _print_events(loop: AgentLoop, run: RunRequest, *, as_json: bool) -> i
 
 
 def _print_for_people(event: RunEvent, streaming: bool) -> bool:
-    """Print an event; the answer to stdout, what led to it to stderr."""
+    """Print an event as text: the answer to stdout, progress to stderr.
+
+    Args:
+        event: The event.
+        streaming: Whether the last line on stdout is unfinished.
+
+    Returns:
+        Whether it is unfinished now.
+    """
     if isinstance(event, TextDelta):
         # What a model writes must not steer the terminal.
         print(printable(event.text.expandtabs(4), lines=True), end="", flush=True)
@@ -127,7 +146,7 @@ def _print_for_people(event: RunEvent, streaming: bool) -> bool:
 
 
 def _approver(model: LanguageModel) -> Approve:
-    """Nobody can be asked here: yes only to hosts that the caller named beforehand."""
+    """Return the answer to approval requests: yes only for hosts in the environment variables."""
     host = model.remote_host
 
     async def approve(event: ApprovalRequested) -> Decision:
@@ -150,12 +169,12 @@ def _approver(model: LanguageModel) -> Approve:
 
 
 def _hosts(variable: str) -> set[str]:
-    """The hosts that a variable of the environment lists, separated by commas."""
+    """Return the hosts that an environment variable lists, separated by commas."""
     return {host.strip().lower() for host in os.environ.get(variable, "").split(",")} - {""}
 
 
 def _plan_only(program: Program, request: AskRequest, images: Sequence[OpenImage]) -> int:
-    from app.agent.llm.offline import plan_only
+    from app.agent.planning import Planner
 
     model = program.language_model(request.llm)
     if model.name != "offline":
@@ -166,7 +185,9 @@ def _plan_only(program: Program, request: AskRequest, images: Sequence[OpenImage
     with contextlib.ExitStack() as stack:
         out_dir = Path(stack.enter_context(_temporary_folder()))
         notes = RunImages(images, out_dir, program.decoder).notes(remote=False)
-        calls = plan_only(request.prompt, notes, program.registry.all(), program.registry.plans)
+        calls = Planner(program.registry.plans).planned_calls(
+            request.prompt, notes, program.registry.all()
+        )
     if request.as_json:
         print_json([plain(call) for call in calls])
     for number, call in enumerate(() if request.as_json else calls, start=1):
@@ -177,7 +198,7 @@ def _plan_only(program: Program, request: AskRequest, images: Sequence[OpenImage
 
 
 def list_tools(*, as_json: bool) -> int:
-    """All tools with their arguments and what they lack."""
+    """Print all tools with their arguments, and the tool packs that failed to load."""
     program = Program()
     specs = [tool.spec for tool in program.registry.all()]
     for problem in program.registry.problems:
@@ -214,16 +235,22 @@ def run_tool(
     *,
     as_json: bool,
 ) -> int:
-    """Run one tool; an image argument that was left out means the first --image.
+    """Run one tool, print its result, and return the exit code.
+
+    Args:
+        name: The tool.
+        arguments: Its arguments; a missing image argument is set to the first image.
+        images: Files, folders or archives whose images are open for the tool.
+        out: Folder for its files; None for a new one in the data folder.
+        as_json: Print the result as JSON.
 
     Raises:
-        UsageError: Unknown tool or wrong arguments.
-        SightlineError: It failed.
+        UsageError: The tool or its arguments are wrong.
+        SightlineError: The tool failed.
     """
-    from app.agent.execute import Outcome, parse_arguments
-    from app.agent.execute import run_tool as execute
-    from app.agent.messages import ToolCall as Asked
-    from app.headless.audited import ToolCall, images_used
+    from app.agent.loop.tool_execution import Outcome, parse_arguments
+    from app.agent.loop.tool_execution import run_tool as execute
+    from app.agent.messages import ToolCall
 
     with program_of() as program:
         tool = program.registry.get(name)
@@ -235,23 +262,23 @@ def run_tool(
             if opened and field_name in tool.spec.Input.model_fields:
                 arguments.setdefault(field_name, opened[0].id)
         run_id = new_run_id()
-        args = parse_arguments(tool.spec, Asked(id=run_id, name=name, arguments=arguments))
+        args = parse_arguments(tool.spec, ToolCall(id=run_id, name=name, arguments=arguments))
         if isinstance(args, Outcome):
             raise UsageError(args.error_text)
         out_dir = _make_folder(out or paths.data_dir() / "runs" / run_id)
         context = _context(program, run_id, opened, out_dir)
-        # Whoever typed the command has allowed it; what is refused stays so.
+        # Typing the command is the approval that a tool asks for; a refusal by rule still holds.
         scope = Scope.of(context.images, (), out_dir)
         judged = program.policy().judge(tool.spec, args, scope)
-        told = ToolCall(program.audit, tool.spec, run_id, exact(args))
+        record = _ToolCallRecord(program.audit, tool.spec, run_id, exact(args))
         if judged.rule is Rule.DENY:
-            told.refused()
+            record.refuse()
             refusal = UsageError if judged.argument else SightlineError
             raise refusal(judged.reason, remedy=judged.remedy)
-        told.begin()
+        record.begin()
         with _cancel_on_interrupt(context.cancel):
             result = asyncio.run(execute(tool, args, context))
-        told.end(result.status, images_used(context))
+        record.end(result.status, context)
         if result.status != "ok":
             kind = UsageError if result.wrong_arguments else SightlineError
             raise kind(result.error, remedy=result.remedy)
@@ -272,6 +299,63 @@ def run_tool(
             print(json.dumps(result.output, indent=2, ensure_ascii=False))
             print(f"Files: {out_dir}", file=sys.stderr)
     return 0
+
+
+class _ToolCallRecord:
+    """Records in the audit log one tool call that is made outside of a run of the assistant.
+
+    Args:
+        log: The audit log.
+        spec: The tool.
+        run_id: The call's id.
+        arguments: The exact arguments; only their keyed hash is recorded.
+    """
+
+    def __init__(
+        self, log: AuditLog, spec: ToolSpec, run_id: str, arguments: Mapping[str, Any]
+    ) -> None:
+        self._log = log
+        self._spec = spec
+        self._facts = {
+            "run": run_id,
+            "via": "command line",
+            "tool": spec.name,
+            "effect": spec.approval.value,
+            "version": spec.version,
+        }
+        self._arguments = json.dumps(plain(arguments), sort_keys=True)
+
+    def begin(self) -> None:
+        """Record that the call begins. A tool that only reads runs without the log, too.
+
+        Raises:
+            AuditFailed: The log cannot be written, and the tool would write, send or execute.
+        """
+        acts = self._spec.approval in ACTING
+        try:
+            name = self._log.name("arguments", self._arguments)
+            self._log.record("tool_started", {**self._facts, "arguments": name}, sync=acts)
+        except SightlineError as error:
+            if acts:
+                raise AuditFailed(
+                    f"{self._spec.name} was not run: {error.reason}", remedy=error.remedy
+                ) from error
+            print(f"sightline: {printable(error.text)}", file=sys.stderr)
+
+    def refuse(self) -> None:
+        """Record that the policy refused the call."""
+        with contextlib.suppress(SightlineError):
+            name = self._log.name("arguments", self._arguments)
+            facts = {**self._facts, "arguments": name, "status": "not_run"}
+            self._log.record("tool_finished", facts)
+
+    def end(self, status: str, context: ToolContext) -> None:
+        """Record how the call ended, and which images it read."""
+        with contextlib.suppress(SightlineError):
+            used = context.images.used() if isinstance(context.images, RunImages) else []
+            uids = dict.fromkeys(str(facts["sop_instance_uid"]) for facts in used)
+            names = [self._log.name("image", uid) for uid in uids]
+            self._log.record("tool_finished", {**self._facts, "status": status, "images": names})
 
 
 def _context(
@@ -295,7 +379,7 @@ def _context(
 
 @contextlib.contextmanager
 def _cancel_on_interrupt(cancel: CancelToken) -> Generator[None]:
-    """Ctrl-C stops the run in good order instead of tearing it apart."""
+    """Make Ctrl-C cancel the run, so that it ends in order, instead of raising in the middle."""
     before = signal.signal(signal.SIGINT, lambda *_: cancel.cancel())
     try:
         yield
@@ -322,10 +406,10 @@ def _make_folder(path: Path) -> Path:
 
 
 def _open_images(decoder: Decoder, sources: Sequence[Path]) -> tuple[OpenImage, ...]:
-    """Every image of `sources`, the first first.
+    """Return the images of all sources, in order, named image-1, image-2 and so on.
 
     Raises:
-        FileProblem: A source cannot be read, or holds no image.
+        FileProblem: A source cannot be read or holds no image.
     """
     opened: list[OpenImage] = []
     for source in sources:

@@ -1,4 +1,4 @@
-"""`sessions`: earlier conversations listed, shown, exported, and their tool calls run again."""
+"""The command `sessions`: list, show and export conversations, and run their tool calls again."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from app import paths
-from app.agent.audited import UNKNOWN
+from app.agent.loop.audit_trail import UNKNOWN
 from app.agent.sessions import SessionStore
-from app.agent.sessions.export import DISCLAIMER, WARNING, Form, as_json, as_text
+from app.agent.sessions.content import Content
+from app.agent.sessions.export import DISCLAIMER, WARNING, Form, as_text
+from app.agent.sessions.export import as_json as as_json_form
 from app.agent.sessions.export import export as write_export
-from app.agent.sessions.reading import Content
 from app.agent.sessions.replay import Recorded, Replay, Replayed
-from app.audit import note
-from app.audit.exports import exporting
+from app.audit.exports import record_export
 from app.errors import FileProblem, SightlineError, printable
 from app.headless.common import print_json, program_of, scanned
 from app.imaging.decode import Decoder
@@ -31,7 +31,7 @@ from app.wiring import Program
 
 
 def list_all(*, as_json: bool) -> int:
-    """The conversations, the newest first."""
+    """Print the conversations, the newest first."""
     threads = SessionStore(paths.sessions_dir()).threads()
     if as_json:
         print_json([asdict(info) for info in threads])
@@ -44,21 +44,21 @@ def list_all(*, as_json: bool) -> int:
 
 
 def show(thread_id: str, *, as_json: bool) -> int:
-    """One conversation on stdout."""
+    """Print one conversation."""
     content = _content(thread_id)
     if as_json:
-        print_json(_as_json(content))
+        print_json(as_json_form(content))
         return 0
     print(printable(as_text(content), lines=True))
     return 0
 
 
 def export(thread_id: str, form: Form, target: Path) -> int:
-    """One conversation as a file."""
+    """Write one conversation to a file: Markdown, HTML or JSON."""
     content = _content(thread_id)
     with (
         program_of() as program,
-        exporting(program.audit, "conversation", target, thread=_id(content)),
+        record_export(program.audit, "conversation", target, thread=_id(content)),
     ):
         write_export(content, form, target)
     print(f"{target}: {DISCLAIMER} {WARNING}", file=sys.stderr)
@@ -66,13 +66,13 @@ def export(thread_id: str, form: Form, target: Path) -> int:
 
 
 def replay(thread_id: str, images: tuple[Path, ...], out: Path | None, *, as_json: bool) -> int:
-    """Run a conversation's tool calls again; 1 when anything came out differently.
+    """Run a conversation's tool calls again; return 1 if any result differs.
 
     Args:
         thread_id: The conversation.
-        images: Where images lie that are not any more where they were.
-        out: For what the calls make; None for a folder that is removed.
-        as_json: Print one object a call.
+        images: Files or folders of images that are no longer where they were.
+        out: Folder for the files that the calls make; None for a temporary one.
+        as_json: Print one JSON object a call.
 
     Raises:
         FileProblem: There is no such conversation.
@@ -87,38 +87,38 @@ def replay(thread_id: str, images: tuple[Path, ...], out: Path | None, *, as_jso
         folder.mkdir(parents=True, exist_ok=True)
         program = stack.enter_context(program_of())
         content = thread.content
-        told = {str(note.get("id")): note for item in content.messages for note in item.images}
+        noted = {str(note.get("id")): note for item in content.messages for note in item.images}
         renamed: dict[str, str] = {}
-        found = _Found(program, images, folder, list(told.values()), renamed)
+        found = _ReplayImages(program, images, folder, list(noted.values()), renamed)
         old = thread.folder / "files"
         again = Replay(program.registry, found.context, old, folder, renamed, program.policy())
-        return asyncio.run(_replayed(again, content, program, as_json=as_json))
+        return asyncio.run(_run_again(again, content, program, as_json=as_json))
 
 
-async def _replayed(again: Replay, content: Content, program: Program, *, as_json: bool) -> int:
+async def _run_again(again: Replay, content: Content, program: Program, *, as_json: bool) -> int:
     count = 0
     wrong = 0
     async for call in again.run(content):
         tool = call.tool if program.registry.get(call.tool) else UNKNOWN
-        told = {"thread": _id(content), "tool": tool, "call": _named(program, call)}
-        note(program.audit, "tool_replayed", {**told, "status": call.status})
+        facts = {"thread": _id(content), "tool": tool, "call": _call_name(program, call)}
+        program.audit.note("tool_replayed", {**facts, "status": call.status})
         count += 1
         wrong += call.status != "same" and not call.harmless
-        _tell(call, as_json=as_json)
+        _print_call(call, as_json=as_json)
     if not as_json:
         summary = f"{count - wrong} of {count} calls are as they were" if count else "No calls"
         print(f"{summary}.", file=sys.stderr)
     return int(wrong > 0)
 
 
-def _named(program: Program, call: Replayed) -> str:
-    """A call by the same keyed hash as when it was made: whoever wrote its id wrote anything."""
+def _call_name(program: Program, call: Replayed) -> str:
+    """Return the keyed hash of a call's id: a language model may have written anything in it."""
     with contextlib.suppress(SightlineError):
         return program.audit.name("call", call.call_id)
     return ""
 
 
-def _tell(call: Replayed, *, as_json: bool) -> None:
+def _print_call(call: Replayed, *, as_json: bool) -> None:
     if as_json:
         print_json(asdict(call))
         return
@@ -135,18 +135,22 @@ def _id(content: Content) -> str:
     return str(content.header.get("thread_id", ""))
 
 
-def _as_json(content: Content) -> dict[str, Any]:
-    return as_json(content)
-
-
 @dataclass
-class _Found:
-    """Finds the images of each run again, by their UID and their pixels."""
+class _ReplayImages:
+    """Finds the images of each recorded run, by their UID and their pixels.
+
+    Attributes:
+        program: The objects of the process.
+        sources: Files or folders to search besides the recorded paths.
+        folder: Folder for the files that the calls make.
+        noted: The images that the conversation names, for files of version 1.
+        renamed: Recorded path -> path at which the image was found; filled on the way.
+    """
 
     program: Program
     sources: tuple[Path, ...]
     folder: Path
-    told: Sequence[Mapping[str, Any]]
+    noted: Sequence[Mapping[str, Any]]
     renamed: dict[str, str]
     _scans: dict[Path, tuple[Instance, ...]] = field(
         default_factory=dict[Path, "tuple[Instance, ...]"]
@@ -155,7 +159,7 @@ class _Found:
     _missing: dict[str, dict[str, str]] = field(default_factory=dict[str, "dict[str, str]"])
 
     def context(self, call: Recorded) -> ToolContext | str:
-        """What the call is given; the reason if an image that it names is missing."""
+        """Return the context of a call, or why an image that it names is missing."""
         if call.run_id not in self._images:
             self._open(call)
         named = set(_strings(call.arguments))
@@ -175,11 +179,11 @@ class _Found:
         )
 
     def _open(self, call: Recorded) -> None:
-        """Open what the call's run had read."""
+        """Open the images that the call's run read."""
         opened: list[OpenImage] = []
         missing: dict[str, str] = {}
         # A version 1 file names what was open, not what was read.
-        used: Any = call.facts.get("used") or (() if call.facts else self.told)
+        used: Any = call.facts.get("used") or (() if call.facts else self.noted)
         for facts in used:
             name, path = str(facts.get("id")), str(facts.get("path"))
             instance = self._instance(facts)
@@ -199,15 +203,15 @@ class _Found:
         self._images[call.run_id] = RunImages(opened, self.folder, self.program.decoder)
 
     def _instance(self, facts: Mapping[str, Any]) -> Instance | None:
-        """The one with the recorded UID whose frame has the recorded pixels."""
+        """Return the instance with the recorded UID and pixels, or None."""
         recorded = Path(str(facts.get("path")))
         places = [*_existing(recorded), *self.sources]
         for instance in (item for place in places for item in self._scanned(place)):
-            if instance.part == facts.get("part", 0) and self._is(instance, facts):
+            if instance.part == facts.get("part", 0) and self._matches(instance, facts):
                 return instance
         return None
 
-    def _is(self, instance: Instance, facts: Mapping[str, Any]) -> bool:
+    def _matches(self, instance: Instance, facts: Mapping[str, Any]) -> bool:
         if "pixel_sha256" not in facts:  # version 1
             return instance.path == Path(str(facts.get("path")))
         uid, frame = str(facts.get("sop_instance_uid")), int(facts.get("frame", 0))
@@ -226,7 +230,7 @@ class _Found:
 
 
 def _existing(path: Path) -> list[Path]:
-    """What can be scanned of a recorded path: itself, or the archive that it is a member of."""
+    """Return what can be scanned of a recorded path: the file, or the archive that holds it."""
     return next(([place] for place in (path, *path.parents[:-1]) if place.is_file()), [])
 
 

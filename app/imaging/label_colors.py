@@ -1,11 +1,13 @@
-"""Colours of findings by their label: the same on the canvas, in lists and in tools' pictures."""
+"""Colours of findings by label: the same on the canvas, in lists and in the tools' pictures."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 COLORS = (
-    "#4cc9f0",  # right lung
-    "#80ed99",  # left lung
-    "#ff8fa3",  # heart
+    "#4cc9f0",
+    "#80ed99",
+    "#ff8fa3",
     "#ffd166",
     "#c8a2ff",
     "#ff9f6b",
@@ -18,50 +20,42 @@ COLORS = (
     "#b7c4d0",
     "#ff6fcf",
 )
-_STRUCTURES = (
-    "right lung",
-    "left lung",
-    "heart",
-    "left clavicle",
-    "right clavicle",
-    "left scapula",
-    "right scapula",
-    "left hilus pulmonis",
-    "right hilus pulmonis",
-    "aorta",
-    "facies diaphragmatica",
-    "mediastinum",
-    "weasand",
-    "spine",
-)
-"""Structures that look the same whatever was found before them; nothing else looks like the first
-three of them."""
-_OWN = 3
+"""The palette, as #rrggbb."""
+
+RESERVED = 3
+"""Colours at the start of the palette that only fixed labels get."""
 
 
 class LabelColors:
-    """Gives each label a place in `COLORS`: structures their own, others by order of arrival."""
+    """Assigns each label an index into `COLORS`.
 
-    def __init__(self) -> None:
+    Args:
+        fixed: Labels that keep their colour whatever was found before them, in palette order. The
+            tools declare them (`ToolSpec.labels`). All other labels get the colours after the
+            reserved ones, by order of arrival.
+    """
+
+    def __init__(self, fixed: Sequence[str] = ()) -> None:
+        self._fixed = {label.strip().lower(): place for place, label in enumerate(fixed)}
         self._others: dict[str, int] = {}
 
     def of(self, label: str) -> int:
-        """The place that a label has or would get."""
-        name = label.strip().lower()
-        if name in _STRUCTURES:
-            return _STRUCTURES.index(name)
+        """Return the index that a label has, or would get next."""
+        place = self._fixed.get(label.strip().lower())
+        if place is not None:
+            return place % len(COLORS)
         number = self._others.get(label, len(self._others))
-        return _OWN + number % (len(COLORS) - _OWN)
+        return RESERVED + number % (len(COLORS) - RESERVED)
 
     def take(self, label: str) -> int:
-        """The place of a label, which keeps it from now on."""
+        """Return the index of a label and keep it for that label from now on."""
         place = self.of(label)
-        if label.strip().lower() not in _STRUCTURES:
+        if label.strip().lower() not in self._fixed:
             self._others.setdefault(label, len(self._others))
         return place
 
 
 def rgb(color: str) -> tuple[int, int, int]:
-    """Red, green and blue of "#rrggbb"."""
+    """Return red, green and blue (0 to 255) of "#rrggbb"."""
     red, green, blue = bytes.fromhex(color.removeprefix("#"))
     return red, green, blue

@@ -24,6 +24,9 @@ from app.tools.planning import PackPlan
 
 JsonValue = None | bool | int | float | str | Sequence["JsonValue"] | Mapping[str, "JsonValue"]
 JsonDict = dict[str, Any]
+Progress = Callable[[float, str], None]
+"""`progress(fraction 0..1, text)` reports how far a piece of work is."""
+
 PathUse = Literal["read", "write", "text"]
 """What a tool does with the file that an argument names; see `ToolSpec.paths`."""
 
@@ -124,6 +127,10 @@ class ToolSpec:
             declared "write" may name a file outside the run's own folder. A relative one is taken
             as below that folder (`ToolContext.out_dir`).
         hosts: Hosts that a tool of the effect SEND reaches by itself, whatever its arguments say.
+        title: Name of the tool for people, e.g. "Measure heart size"; "" to use `name` in words.
+        icon: Name of a file in resources/icons without its suffix; "" for a wrench.
+        labels: Labels of findings that keep one colour whatever was found before them, the most
+            important first. The first three have colours that no other label gets.
     """
 
     name: str
@@ -139,6 +146,9 @@ class ToolSpec:
     phrases: tuple[str, ...] = ()
     paths: Mapping[str, PathUse] = field(default_factory=dict[str, "PathUse"])
     hosts: tuple[str, ...] = ()
+    title: str = ""
+    icon: str = ""
+    labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from app.errors import SightlineError
 from app.imaging.attributes import AttributeRow
 from app.imaging.files import synthetic
-from app.imaging.pixels import pipeline
+from app.imaging.pixels import pipeline, windows
 from app.imaging.types import Content, Frame, ImageRef, Instance, Window
 from app.tools import lineage
 from app.tools.api import ImageSnapshot, LaidOn, ToolRetry
@@ -211,7 +211,7 @@ class RunImages:
             return known
         frame = self._decode(image.instance, number)
         self._note_used(image, frame)
-        window = None if frame.is_color else image.window or pipeline.default_window(frame)
+        window = None if frame.is_color else image.window or windows.default_window(frame)
         drawn = tuple(finding for finding in image.drawn if finding.image == frame.ref)
         natural = _snapshot(image.instance, frame, window)
         made = replace(natural, inverted=image.invert, drawn=drawn)
@@ -332,7 +332,7 @@ def _snapshot(instance: Instance, frame: Frame, window: Window | None) -> ImageS
 
 def _alone(path: Path, frame: Frame, display: NDArray[np.uint8]) -> ImageSnapshot:
     """A picture of which no more is known than it says itself."""
-    model = synthetic.file_made_by(path)
+    model = synthetic.file_model_title(path)
     says = {synthetic.ATTRIBUTE: model} if model else {}
     uid = frame.ref.sop_instance_uid
     instance = Instance(path, uid, "picture", frame.rows, frame.columns, attributes=says)

@@ -46,7 +46,7 @@ def laid_snapshot(
     kept = {k: v for k, v in instance.attributes.items() if k not in _OF_THE_PIXELS}
     if lies.row and lies.column:
         kept["PatientOrientation"] = f"{lies.row}\\{lies.column}"
-    model = kept.get(synthetic.ATTRIBUTE) or synthetic.file_made_by(path)
+    model = kept.get(synthetic.ATTRIBUTE) or synthetic.file_model_title(path)
     if model:
         kept[synthetic.ATTRIBUTE] = model
     shown = replace(

@@ -82,7 +82,7 @@ class OpenImages:
                 "kind": image.instance.kind,
                 "content": image.instance.content.value,
                 "modality": image.instance.get("Modality"),
-                "view": projections.named(image.instance),
+                "view": projections.projection_name(image.instance),
                 "rows": image.instance.rows,
                 "columns": image.instance.columns,
                 "frames": image.instance.frames,

@@ -60,4 +60,5 @@ def plain_spec(spec: ToolSpec) -> ToolSpec:
         str(name): use for name, use in cast("dict[str, Any]", dict(held["paths"])).items()
     }
     held["hosts"] = tuple(str(host) for host in held["hosts"])
+    held["labels"] = tuple(str(label) for label in held["labels"])
     return ToolSpec(**held)

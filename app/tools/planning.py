@@ -300,6 +300,9 @@ class PackPlan:
         disagreements: Where results contradict each other.
         caveats: Words of a warning that is about the image and not about one call ("mirrored"): of
             its tools' results it stands behind every answer on that image.
+        suggestions: Questions that the window offers before the first one is asked.
+        marked_question: Question that has what the user marked on the image outlined; the window
+            asks it from the menu of a mark. It names the tool, so that every planner runs it.
     """
 
     pack: str
@@ -311,6 +314,8 @@ class PackPlan:
     unanswered: Callable[[Told], Sequence[str]] | None = None
     disagreements: Callable[[Sequence[Given]], Sequence[Disagreement]] | None = None
     caveats: tuple[str, ...] = ()
+    suggestions: tuple[str, ...] = ()
+    marked_question: str = ""
 
 
 class Plans:

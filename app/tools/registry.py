@@ -65,6 +65,12 @@ class Registry:
         """What the packs tell the planner."""
         return Plans(self._plans.values())
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Labels of findings with a colour of their own, in the order of the tools."""
+        found = (label for tool in self._tools.values() for label in tool.spec.labels)
+        return tuple(dict.fromkeys(found))
+
     def get(self, name: str) -> Tool | None:
         """The tool of that exact name, or None."""
         return self._tools.get(name)

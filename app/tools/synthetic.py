@@ -29,7 +29,7 @@ class NotingImages:
         snapshot = self._images.resolve(name, frame)
         model = snapshot.instance.get(synthetic.ATTRIBUTE)
         if not model and snapshot.derived:  # of a patient's image, with a synthetic one in it
-            model = synthetic.file_made_by(snapshot.path)
+            model = synthetic.file_model_title(snapshot.path)
         if model and model not in self.models:
             self.models.append(model)
         return snapshot

@@ -41,7 +41,7 @@ _log = get_logger(__name__)
 
 
 class Runner(Protocol):
-    """What runs the questions: `app.agent.runner.AgentRunner`. Called on the GUI thread."""
+    """What runs the questions: `app.agent.loop.runner.AgentRunner`. Called on the GUI thread."""
 
     def start(self) -> None:
         """Start its thread."""

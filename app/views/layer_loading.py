@@ -9,13 +9,13 @@ from functools import partial
 from PySide6.QtCore import QObject
 
 from app.errors import FileProblem, SightlineError
+from app.imaging.decode import Decoder
 from app.imaging.layer_links import Named, layers_for, may_be_same_patient
 from app.imaging.layers import LayerFrame
 from app.imaging.presentation import PresentationState
 from app.imaging.types import Content, Instance
 from app.views.background import Background
 from app.views.canvas.canvas import Canvas
-from app.views.loader import DecoderLike
 from app.workspace.layers import LayerRequest, Place
 from app.workspace.workspace import REFORMAT, Workspace
 
@@ -35,7 +35,7 @@ class LayerLoading(QObject):
         self,
         workspace: Workspace,
         canvas: Canvas,
-        decoder: DecoderLike,
+        decoder: Decoder,
         background: Background,
         tell: Callable[[SightlineError], object],
     ) -> None:
@@ -54,20 +54,12 @@ class LayerLoading(QObject):
         self._named = Named()
         self._learning = False
         layers, viewport = workspace.layers, workspace.viewport
-        self._disconnects = [
-            viewport.image_changed.connect(self._image_changed),
-            workspace.studies.changed.connect(self._studies_changed),
-            layers.wanted.connect(self._read),
-            layers.frame_wanted.connect(self._read_frame),
-        ]
+        viewport.image_changed.connect(self._image_changed)
+        workspace.studies.changed.connect(self._studies_changed)
+        layers.wanted.connect(self._read)
+        layers.frame_wanted.connect(self._read_frame)
         canvas.picture_changed.connect(self._picture_changed)
         self._learn()
-
-    def close(self) -> None:
-        """Stop listening to the workspace."""
-        for disconnect in self._disconnects:
-            disconnect()
-        self._disconnects.clear()
 
     @property
     def states(self) -> tuple[Instance, ...]:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import SightlineError
 from app.imaging.attributes import AttributeRow
-from app.imaging.layers import Layer, LayerFrame
-from app.imaging.presentation import PresentationState
+from app.imaging.decode import CACHE_BYTES, Decoder
 from app.imaging.processes.worker_pool import Priority
 from app.imaging.processes.workers import CancelLike
 from app.imaging.report import Report
@@ -24,7 +22,6 @@ from app.imaging.studies.instance_lists import made_of
 from app.imaging.types import Frame, Instance, ScanResult, Series, Study
 from app.imaging.volume import Plane, Volume
 from app.views.background import Background, OnError
-from app.views.prefetching import PlaceOf, Prefetching
 from app.workspace.viewport import FrameRequest, Viewport
 from app.workspace.workspace import REFORMAT
 
@@ -32,74 +29,6 @@ Thumbnail = NDArray[np.uint8]
 ScanProgress = Callable[[int, int], None]
 ScanFound = Callable[[ScanResult], None]
 Opened = Callable[[], Sequence[Instance]]
-
-
-class DecoderLike(Protocol):
-    """What the views need of `app.imaging.decode.Decoder`."""
-
-    def frame(
-        self, instance: Instance, index: int = 0, priority: int = Priority.VISIBLE
-    ) -> Future[Frame]:
-        """Decode one frame."""
-        ...
-
-    def pin(self, owner: Hashable, shown: Iterable[tuple[Instance, int]]) -> None:
-        """Say which frames are looked at: they stay in memory."""
-        ...
-
-    def thumbnail(self, instance: Instance, size: int) -> Future[Thumbnail]:
-        """A small picture, uint8 [rows, columns] or [rows, columns, 3]."""
-        ...
-
-    def volume(
-        self,
-        source: Series | Instance,
-        cancel: CancelLike | None = None,
-        progress: ScanProgress | None = None,
-    ) -> Future[Volume]:
-        """The voxels of a series."""
-        ...
-
-    def reformat(
-        self, source: Series | Instance, plane: Plane, cancel: CancelLike | None = None
-    ) -> Future[Instance]:
-        """Its sections in a plane."""
-        ...
-
-    def attributes(self, instance: Instance) -> Future[list[AttributeRow]]:
-        """All attributes of the file."""
-        ...
-
-    def forget(self, instances: Iterable[Instance]) -> None:
-        """Give back what is kept of files that were closed."""
-        ...
-
-    def scan(
-        self,
-        paths: Sequence[Path],
-        cancel: CancelLike | None = None,
-        progress: ScanProgress | None = None,
-        found: ScanFound | None = None,
-        opened: Opened | None = None,
-    ) -> Future[ScanResult]:
-        """What is in files and folders; what is called is called on another thread."""
-        ...
-
-    def report(self, instance: Instance) -> Future[Report]:
-        """A structured report or key object selection as a tree of text."""
-        ...
-
-    def layer(self, instance: Instance) -> Future[Layer]:
-        """What an object draws: its parts."""
-        ...
-
-    def layer_frame(self, instance: Instance, target: Instance, index: int) -> Future[LayerFrame]:
-        """What it draws on one frame."""
-        ...
-
-    def presentation(self, instance: Instance) -> Future[PresentationState]:
-        """A presentation state."""
-        ...
 
 
 class Loader:
@@ -115,7 +44,7 @@ class Loader:
     def __init__(
         self,
         viewport: Viewport,
-        decoder: DecoderLike,
+        decoder: Decoder,
         background: Background,
         place_of: PlaceOf = lambda _instance: None,
     ) -> None:
@@ -125,16 +54,11 @@ class Loader:
         self._latest: Future[Frame] | None = None
         self._shown: FrameRequest | None = None
         self._prefetching = Prefetching(decoder, place_of)
-        self._disconnects = [
-            viewport.requested.connect(self._load),
-            viewport.image_changed.connect(self._image_changed),
-        ]
+        viewport.requested.connect(self._load)
+        viewport.image_changed.connect(self._image_changed)
 
     def close(self) -> None:
         """Stop answering."""
-        for disconnect in self._disconnects:
-            disconnect()
-        self._disconnects.clear()
         self._let_go()
 
     def _image_changed(self) -> None:
@@ -276,3 +200,105 @@ class Loader:
 
         future = self._decoder.scan(list(paths), cancel, report, grown, opened)
         self._background.watch(future, done, failed)
+
+
+PlaceOf = Callable[[Instance], tuple[Series, int] | None]
+Key = tuple[str, int, int, int]
+
+CINE_AHEAD = 4
+"""Frames of a cine that are decoded ahead of the one that is shown."""
+
+NEAR = 2
+"""Images of a stack, in the direction of scrolling, that are as urgent as neighbours are."""
+
+AHEAD, BEHIND = 8, 2
+AHEAD_BYTES = CACHE_BYTES // 4
+"""What is made ready may not drive out what was looked at."""
+
+
+class Prefetching:
+    """Asks for the frames around the shown one, and drops what scrolling has left behind.
+
+    A step of the wheel asks for one frame more and drops one: the others go on waiting.
+
+    Args:
+        decoder: Gives the frames, and keeps them.
+        place_of: The series of an image and its place there, or None.
+    """
+
+    def __init__(self, decoder: Decoder, place_of: PlaceOf) -> None:
+        self._decoder = decoder
+        self._place_of = place_of
+        self._asked: dict[Key, tuple[int, Future[Frame]]] = {}
+        self._where: tuple[str, int] = ("", 0)
+        self._series: Series | None = None
+        self._step = 1
+
+    def around(self, instance: Instance, index: int) -> None:
+        """Frame `index` of an image is shown, or will be in a moment."""
+        self._follow(instance, index)
+        asked: dict[Key, tuple[int, Future[Frame]]] = {}
+        room = AHEAD_BYTES
+        for other, frame, priority in self._wanted(instance, index):
+            room -= _bytes_of(other)
+            if room < 0:
+                break
+            key = (str(other.path), other.mtime_ns, other.part, frame)
+            known = self._asked.pop(key, None)
+            if known is None or priority < known[0]:
+                mine = self._decoder.frame(other, frame, priority)
+                if known is not None:
+                    known[1].cancel()  # after the new one has joined it
+                known = (priority, mine)
+            asked[key] = known
+        self.stop()
+        self._asked = asked
+
+    def stop(self) -> None:
+        """Nothing is to be made ready any more."""
+        for _, future in self._asked.values():
+            future.cancel()
+        self._asked = {}
+        self._series = None
+
+    def _follow(self, instance: Instance, index: int) -> None:
+        """Find out in which direction somebody scrolls."""
+        found = self._place_of(instance) if instance.frames == 1 else None
+        if found is None:
+            where = (f"{instance.path}/{instance.part}", index)
+        else:
+            where = (found[0].key, found[1])
+        if where[0] != self._where[0]:
+            self._step = 1
+        elif where[1] != self._where[1]:
+            self._step = 1 if where[1] > self._where[1] else -1
+        self._where = where
+        self._series = found[0] if found is not None else None
+
+    def _wanted(self, instance: Instance, index: int) -> Iterator[tuple[Instance, int, int]]:
+        """Images, frames and priorities, the most urgent first."""
+        if instance.frames > 1:
+            for step in range(1, min(CINE_AHEAD, instance.frames - 1) + 1):
+                yield instance, (index + self._step * step) % instance.frames, Priority.PREFETCH
+            return
+        if self._series is None:
+            return
+        series, place = self._series.instances, self._where[1]
+        order = [(step, Priority.NEIGHBOUR) for step in range(1, NEAR + 1)]
+        order.append((-1, Priority.NEIGHBOUR))
+        order += [(step, Priority.PREFETCH) for step in range(NEAR + 1, AHEAD + 1)]
+        order += [(-step, Priority.PREFETCH) for step in range(2, BEHIND + 1)]
+        for step, priority in order:
+            other = place + self._step * step
+            if 0 <= other < len(series):
+                one = series[other]
+                if one.has_frames:
+                    forward = (step > 0) == (self._step > 0)
+                    yield one, 0 if forward else one.frames - 1, priority
+
+
+def _bytes_of(instance: Instance) -> int:
+    """About how much a decoded frame takes."""
+    samples = 3 if instance.get("SamplesPerPixel").strip() == "3" else 1
+    bits = instance.get("BitsAllocated").strip()
+    return instance.rows * instance.columns * samples * (1 if bits in ("1", "8") else 2)

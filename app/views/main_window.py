@@ -6,24 +6,30 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QCloseEvent,
+    QFontMetrics,
     QGuiApplication,
+    QKeyEvent,
     QResizeEvent,
     QShowEvent,
 )
 from PySide6.QtWidgets import (
     QFileDialog,
     QMainWindow,
+    QPushButton,
+    QSizePolicy,
     QSplitter,
     QVBoxLayout,
     QWidget,
 )
 
 from app import paths
+from app.agent.events import DataSent, Noted, PlanUpdated, RunEvent
+from app.imaging.decode import Decoder
 from app.imaging.openable import PATTERNS
-from app.views import dialogs, window_layout
+from app.views import help_dialogs
 from app.views.background import Background
 from app.views.browser.attributes import AttributesPanel
 from app.views.browser.findings_list import FindingsList
@@ -32,22 +38,21 @@ from app.views.browser.problem_list import problems_text
 from app.views.browser.study_list import StudyList
 from app.views.canvas.canvas import Canvas
 from app.views.canvas.pane import PaneArea
-from app.views.canvas.placeholder import Placeholder
 from app.views.canvas.plane_switch import PlaneSwitch
 from app.views.chat.dock import ChatDock
-from app.views.collector import spare_the_collector
-from app.views.contents import counted
-from app.views.documents.stack import DocumentStack
-from app.views.drops import Drops
+from app.views.content_names import counted
+from app.views.docks import LAYOUT_FILE, WindowDocks, restore_layout, save_layout
+from app.views.documents.document_stack import DocumentStack
+from app.views.file_opening import Drops, Opening
+from app.views.garbage_collection import spare_the_collector
+from app.views.icons import icon
 from app.views.layer_loading import LayerLoading
-from app.views.loader import DecoderLike, Loader
-from app.views.notices import Action, Notices
-from app.views.opening import Opening
-from app.views.theme import SPACE
-from app.views.where_mark import WhereMark
-from app.views.widgets import label
-from app.views.window_actions import Commands, WindowActions
-from app.views.window_docks import WindowDocks
+from app.views.loader import Loader
+from app.views.menu_bar import MainActions
+from app.views.notices import Action, Notices, Placeholder
+from app.views.style import restyle
+from app.views.theme import SPACE, THEME
+from app.views.widgets import label, plain_tip
 from app.workspace.studies import key_of
 from app.workspace.workspace import Workspace
 
@@ -59,8 +64,6 @@ _FILTER = ";;".join(
         "All files (*)",
     )
 )
-SEGMENT_MARKED = "Segment what I marked with medsam2_segment"
-"""Names the tool: the question is answered the same way with and without a language model."""
 NARROW = 480  # px of the middle below which canvas and panes lie one below the other
 
 
@@ -87,7 +90,7 @@ class MainWindow(QMainWindow):
     def __init__(
         self,
         workspace: Workspace,
-        decoder: DecoderLike,
+        decoder: Decoder,
         chat: QWidget | None = None,
         *,
         open_demo: Callable[[], object] | None = None,
@@ -99,10 +102,10 @@ class MainWindow(QMainWindow):
         super().__init__()
         self.workspace = workspace
         self._layout_file = layout_file or _own_layout_file()
-        self._open_demo = open_demo
-        self._open_settings = open_settings
-        self._open_audit = open_audit
-        self._open_models = open_models
+        self.open_demo = open_demo
+        self.open_settings = open_settings
+        self.open_audit = open_audit
+        self.open_models = open_models
         self._closed = False
         self.background = Background(parent=self)
         self.loader = Loader(
@@ -128,19 +131,15 @@ class MainWindow(QMainWindow):
         self.layers_panel.needed_changed.connect(self._arrangement.show_layers)
         self.opening = Opening(workspace, self.loader, self.notices)
         self._make_status()
-        self.actions_ = WindowActions(
-            self, self.canvas, self.planes, workspace, self._commands(), self.docks
-        )
+        self.actions_ = MainActions(self)
         self.findings_list.shown.connect(self._show_finding)
         self.findings_list.removed.connect(self._offer_undo)
-        self._disconnects = [
-            workspace.studies.changed.connect(self._update_status),
-            workspace.closed.connect(self.loader.forget),
-        ]
+        workspace.studies.changed.connect(self._update_status)
+        workspace.closed.connect(self.loader.forget)
         self._update_status()
         Drops(self, self._center, self.open_paths)
         if self._layout_file is not None:
-            window_layout.restore(self, self._layout_file)
+            restore_layout(self, self._layout_file)
             self.docks["Layers"].hide()  # whatever the last image had
 
     # Parts
@@ -172,8 +171,8 @@ class MainWindow(QMainWindow):
             ("Open files…", self.choose_files),
             ("Open folder…", self.choose_folder),
         ]
-        if self._open_demo is not None:
-            buttons.append(("Open the demo", self._open_demo))
+        if self.open_demo is not None:
+            buttons.append(("Open the demo", self.open_demo))
         self.placeholder = Placeholder(self.canvas, self.workspace.viewport, buttons)
 
     def _make_docks(self) -> WindowDocks:
@@ -202,24 +201,6 @@ class MainWindow(QMainWindow):
         note.setContentsMargins(0, 0, SPACE.s, 0)
         bar.addPermanentWidget(note)
 
-    def _commands(self) -> Commands:
-        return Commands(
-            open_files=self.choose_files,
-            open_folder=self.choose_folder,
-            open_demo=self._open_demo,
-            open_settings=self._open_settings,
-            open_audit=self._open_audit,
-            close_study=self.close_study,
-            close_all=self.close_all,
-            shortcuts=lambda: dialogs.shortcuts(self).open(),
-            about=lambda: dialogs.about(self).open(),
-            key_image=self.documents.key_images.step,
-            has_key_images=lambda: bool(self.documents.key_images.links),
-            step_series=self.study_list.step,
-            open_models=self._open_models,
-            segment_marked=self.segment_marked if isinstance(self.chat, ChatDock) else None,
-        )
-
     # What the window can do
 
     @property
@@ -243,11 +224,24 @@ class MainWindow(QMainWindow):
         if name:
             self.open_paths([Path(name)])
 
+    def show_shortcuts(self) -> None:
+        """Open the list of keys and mouse gestures."""
+        help_dialogs.shortcuts(self).open()
+
+    def show_about(self) -> None:
+        """Open the about dialog."""
+        help_dialogs.about(self).open()
+
+    @property
+    def has_assistant(self) -> bool:
+        """Whether the window has a chat that can be asked."""
+        return isinstance(self.chat, ChatDock)
+
     def segment_marked(self) -> None:
         """Ask the assistant to segment what the user has marked on the shown image."""
         if isinstance(self.chat, ChatDock) and self.workspace.marked:
             self.docks["Assistant"].show()
-            self.chat.submit(SEGMENT_MARKED)
+            self.chat.submit(self.chat.texts.marked_question)
 
     def close_study(self) -> None:
         """Close the study that is shown, else the last one."""
@@ -308,7 +302,7 @@ class MainWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         if not self._closed:
             if self._layout_file is not None:
-                window_layout.save(self, self._layout_file)
+                save_layout(self, self._layout_file)
             self.shut_down()
         super().closeEvent(event)
 
@@ -318,23 +312,18 @@ class MainWindow(QMainWindow):
             return
         self._closed = True
         self.closing.emit()
+        self.workspace.close()
         self.opening.cancel()
         self.planes.close()
         self.loader.close()
-        self.layer_loading.close()
-        for disconnect in self._disconnects:
-            disconnect()
         for part in (
-            self.layers_panel,
             self.canvas,
             self.documents,
-            self.panes,
             self.study_list,
             self.findings_list,
             self.attributes,
         ):
             part.close_models()
-        self.actions_.close()
         if isinstance(self.chat, ChatDock):
             self.chat.close_models()
         self.background.close()
@@ -356,4 +345,94 @@ class _Center(QSplitter):
 def _own_layout_file() -> Path | None:
     if QGuiApplication.platformName() == "offscreen":
         return None
-    return paths.config_dir() / window_layout.FILE
+    return paths.config_dir() / LAYOUT_FILE
+
+
+LEAST_MS = 900  # that sending is shown: an eye must be able to catch it
+_ROOM = 300  # px for a host's name
+_GOES_ON = (Noted, PlanUpdated)  # events that say nothing of whether the endpoint has answered
+
+
+class WhereMark(QPushButton):
+    """Says "Local", or the host that questions go to; a click leads to the privacy settings.
+
+    It follows the chosen model at once. While a request is on its way it names the host of that
+    request, which is another one where the model was changed meanwhile.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("whereMark")
+        self.setIconSize(QSize(13, 13))
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self._model = ""
+        self._host = ""
+        self._sending = ""  # the host that a request is on its way to
+        self._answered = False
+        self._least = QTimer(self, singleShot=True, interval=LEAST_MS)
+        self._least.timeout.connect(self._settle)
+        self._show()
+
+    @property
+    def says(self) -> str:
+        """What it shows."""
+        return self.text().strip().replace("&&", "&")
+
+    @property
+    def sending(self) -> bool:
+        """Whether a request is on its way."""
+        return bool(self._sending)
+
+    def set_model(self, name: str, remote_host: str) -> None:
+        """Say which model answers the next question, and where: "" for this machine."""
+        self._model, self._host = name, remote_host
+        self._show()
+
+    def follow(self, event: RunEvent) -> None:
+        """Show what an event of a run tells of what leaves."""
+        if isinstance(event, DataSent):
+            self._sending, self._answered = event.host, False
+            self._least.start()
+            self._show()
+        elif self._sending and not isinstance(event, _GOES_ON):
+            self._answered = True
+            if not self._least.isActive():
+                self._settle()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter presses it as Space does."""
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.click()
+        else:
+            super().keyPressEvent(event)
+
+    def _settle(self) -> None:
+        if self._answered:
+            self._sending = ""
+            self._show()
+
+    def _show(self) -> None:
+        host = self._sending or self._host
+        state = "sending" if self._sending else "remote" if host else "local"
+        says = {"local": "Local", "remote": host, "sending": f"Sending to {host}…"}[state]
+        model = self._model.rpartition(" at ")[0] or self._model  # which names its host as well
+        tells = {
+            "local": "The language model runs on this computer: nothing leaves it. A tool that "
+            "would send something asks you first.",
+            "remote": f"Questions go to {model} at {host}. You are asked in each "
+            "conversation before anything is sent.",
+            "sending": f"A request is on its way to {host}, as you allowed.",
+        }[state]
+        elide = Qt.TextElideMode.ElideMiddle
+        shown = QFontMetrics(self.font()).elidedText(says, elide, _ROOM)
+        self.setText(f" {shown}".replace("&", "&&"))  # Qt sets the icon too close to the text
+        tint = {"local": THEME.ok, "remote": THEME.warning, "sending": THEME.accent_text}[state]
+        self.setIcon(icon("cpu" if state == "local" else "cloud", tint))
+        self.setToolTip(plain_tip(f"{tells}\nClick to see what leaves and what never does."))
+        self.setAccessibleName(f"Where the language model runs: {says}")
+        self.setAccessibleDescription(f"{tells} Opens the privacy settings.")
+        if self.property("state") != state:
+            self.setProperty("state", state)
+            restyle(self)

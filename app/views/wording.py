@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from app.imaging.findings import Finding
 from app.imaging.types import Spacing, Window
-from app.workspace import marks, measurements
+from app.workspace import measurements, user_marks
 
 NOT_FOR_DIAGNOSIS = "AI results: not for diagnosis"
 VOI_LUT = "VOI LUT"
@@ -132,7 +132,7 @@ def maker_text(finding: Finding) -> str:
     """Which tool and model made it, or that it was drawn by hand."""
     if measurements.by_hand(finding):
         return BY_HAND
-    if marks.is_mark(finding):
+    if user_marks.is_mark(finding):
         return MARKED
     made = finding.provenance
     tool = f"{made.tool} {made.tool_version}".strip()

@@ -10,23 +10,23 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+from urllib.parse import urlsplit
 
 from app import paths, settings
 from app.agent.approvals import Gate
-from app.agent.audited import Audited
-from app.agent.consents import Consents
-from app.agent.context import system_prompt
+from app.agent.context.model_messages import system_prompt
 from app.agent.llm import providers
 from app.agent.llm.base import LanguageModel
-from app.agent.loop import AgentLoop, Approve, Limits, RunRequest
-from app.agent.policing.site import site_policies
+from app.agent.loop.agent_loop import AgentLoop, Approve, Limits, RunRequest
+from app.agent.loop.audit_trail import Audited
+from app.agent.loop.runner import Question
 from app.agent.policy import Grants, Policy
-from app.agent.runner import Question
+from app.agent.policy.policy import site_policies
+from app.agent.privacy.consents import Consents
 from app.agent.sessions import SessionStore, Thread
-from app.audit import AuditLog, note
-from app.audit.changes import host_in, settings_facts
-from app.audit.keeping import audit_key
+from app.audit import AuditLog
+from app.audit.key import audit_key
 from app.imaging.decode import Decoder
 from app.imaging.types import Instance
 from app.secrets import Secrets, key_name
@@ -140,12 +140,12 @@ class Program:
 
     def note(self, action: str, **facts: Any) -> None:
         """Tell the audit log what the user changed; soon, since a keyring may be slow."""
-        work = partial(note, self.audit, action, facts)
+        work = partial(self.audit.note, action, facts)
         threading.Thread(target=work, name="audit").start()
 
     def note_tried(self, wanted: providers.Wanted) -> None:
         """Tell the audit log that an endpoint is tried from the settings."""
-        self.note("endpoint_tried", kind=wanted.kind, host=host_in(wanted.url))
+        self.note("endpoint_tried", kind=wanted.kind, host=_host(wanted.url))
 
     @cached_property
     def sessions(self) -> SessionStore:
@@ -207,7 +207,7 @@ class Program:
     def notices(self) -> list[str]:
         """What the user should know of settings and rules that are not as expected."""
         specs = [tool.spec for tool in self.registry.all()]
-        unknown = self.policy().unknown(specs)
+        unknown = self.policy().unknown_names(specs)
         return [*self.settings_notices, *unknown]
 
     def loop(self, model: LanguageModel) -> AgentLoop:
@@ -324,3 +324,57 @@ def identifiers(instances: Iterable[Instance]) -> tuple[str, ...]:
     """Texts that identify the patients of `instances`, to be cut from what leaves the machine."""
     found = {instance.get(keyword) for instance in instances for keyword in IDENTIFYING}
     return tuple(sorted(found - {""}))
+
+
+_MAX_FACT_LENGTH = 120
+_MAX_CHANGES = 30
+
+
+def settings_facts(before: Settings, after: Settings) -> dict[str, Any]:
+    """Return the facts that the audit log holds of changed settings.
+
+    They are the names of the settings that changed; of the language model its name and host; of
+    the policy and the limits the new values. Paths and whole addresses are left out, since they
+    may hold a name or a key.
+    """
+    old, new = _flattened(before.model_dump()), _flattened(after.model_dump())
+    changed = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
+    facts: dict[str, Any] = {"changed": changed[:_MAX_CHANGES]}
+    if any(key.startswith("llm.") for key in changed):
+        fields = after.llm.of(after.llm.kind)
+        facts["model"] = f"{after.llm.kind} {fields.model}".strip()[:_MAX_FACT_LENGTH]
+        facts["host"] = _host(fields.base_url) if after.llm.kind != "local" else ""
+    rules = [key for key in changed if key.startswith("policy.")]
+    if rules:
+        facts["rules"] = {key[7:]: _rule_fact(key, new) for key in rules[:_MAX_CHANGES]}
+    limits = [key for key in changed if key.startswith("limits.")]
+    if limits:
+        facts["limits"] = {key[7:]: new.get(key) for key in limits}
+    return facts
+
+
+def _rule_fact(key: str, values: dict[str, Any]) -> str:
+    if key.startswith("policy.folders."):
+        return "(not written here)"
+    return str(values.get(key, "(none)"))[:_MAX_FACT_LENGTH]
+
+
+def _flattened(value: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return `{"a": {"b": 1}}` as `{"a.b": 1}`."""
+    flat: dict[str, Any] = {}
+    for key, item in value.items():
+        if isinstance(item, dict):
+            flat |= _flattened(cast("dict[str, Any]", item), f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = item
+    return flat
+
+
+def _host(url: str) -> str:
+    """Return host and port of an address, without user name, key or path; "" if it has none."""
+    try:
+        parts = urlsplit(url)
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return ""
+    return f"{parts.hostname or ''}{port}"[:_MAX_FACT_LENGTH]

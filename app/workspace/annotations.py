@@ -30,12 +30,17 @@ class Annotation:
 
 
 class Annotations:
-    """All annotations, in order of arrival, with undo."""
+    """All annotations, in order of arrival, with undo.
 
-    def __init__(self, commands: CommandStack) -> None:
+    Args:
+        commands: Takes each change as a step that can be undone.
+        labels: Labels that keep their colour; see `LabelColors`.
+    """
+
+    def __init__(self, commands: CommandStack, labels: Sequence[str] = ()) -> None:
         self._commands = commands
         self._items: dict[str, Annotation] = {}
-        self._colors = LabelColors()
+        self._colors = LabelColors(labels)
         self._selected: str = ""
         self.changed: Signal[()] = Signal()
         self.selection_changed: Signal[str] = Signal()

@@ -24,6 +24,10 @@ class Signal(Generic[*Args]):
 
         return disconnect
 
+    def clear(self) -> None:
+        """Disconnect every slot."""
+        self._slots.clear()
+
     def emit(self, *args: *Args) -> None:
         """Call every slot."""
         for slot in tuple(self._slots):

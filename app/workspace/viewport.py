@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from app.imaging.layer_links import may_be_same_patient
-from app.imaging.pixels import presenting
+from app.imaging.pixels import presentation_pipeline
 from app.imaging.presentation import ImagePresentation, PresentationState
 from app.imaging.types import Frame, Instance, Window
 from app.workspace.signals import Signal
@@ -140,7 +140,11 @@ class Viewport:
         if request.number != self._number:
             return False
         presented = self.presented(request.frame_index)
-        self.frame = presenting.apply(frame, presented) if presented is not None else frame
+        self.frame = (
+            presentation_pipeline.apply_presentation(frame, presented)
+            if presented is not None
+            else frame
+        )
         self.error = ""
         display = self._carried(request.frame_index)
         self._applied = presented

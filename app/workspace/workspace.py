@@ -12,7 +12,7 @@ from app.imaging.presentation import PresentationState
 from app.imaging.types import Content, Instance, ScanResult, Study, Window
 from app.tools.api import Artifact
 from app.tools.images import OpenImage
-from app.workspace import marks
+from app.workspace import user_marks
 from app.workspace.annotations import Annotations
 from app.workspace.commands import CommandStack
 from app.workspace.layers import Layers
@@ -28,12 +28,16 @@ MOST_IMAGES = 2000
 
 
 class Workspace:
-    """All models of one window."""
+    """All models of one window.
 
-    def __init__(self) -> None:
+    Args:
+        labels: Labels of findings that keep their colour; see `LabelColors`.
+    """
+
+    def __init__(self, labels: Sequence[str] = ()) -> None:
         self.studies = Studies()
         self.commands = CommandStack()
-        self.annotations = Annotations(self.commands)
+        self.annotations = Annotations(self.commands, labels)
         self.viewport = Viewport()
         self.panes = Panes()
         self.layers = Layers()
@@ -45,6 +49,14 @@ class Workspace:
         self._beside: Study | None = None
         self.studies.changed.connect(self._forget_places)
         self.viewport.image_changed.connect(self._follow_study)
+
+    def close(self) -> None:
+        """Disconnect every listener of the models, when the window that shows them closes."""
+        models = (self.studies, self.commands, self.annotations, self.viewport, self.panes)
+        for model in (self, *models, self.layers):
+            for value in vars(model).values():
+                if isinstance(value, Signal):
+                    value.clear()
 
     def add(self, result: ScanResult, *, show: bool = True, images_only: bool = False) -> bool:
         """Add what a scan found and show the first of it.
@@ -195,7 +207,7 @@ class Workspace:
         """What the user has marked and sees, by SOP Instance UID; the latest last."""
         found: dict[str, tuple[Finding, ...]] = {}
         for item in self.annotations.all():
-            if item.visible and marks.is_mark(item.finding):
+            if item.visible and user_marks.is_mark(item.finding):
                 uid = item.finding.image.sop_instance_uid
                 found[uid] = (*found.get(uid, ()), item.finding)
         return found
@@ -211,7 +223,7 @@ class Workspace:
     @property
     def marked(self) -> bool:
         """Whether they say where something is: points beside it alone do not."""
-        return any(item.provenance.tool != marks.OUTSIDE for item in self.marks_shown())
+        return any(item.provenance.tool != user_marks.OUTSIDE for item in self.marks_shown())
 
     def _images(self) -> Iterator[Instance]:
         """Open images, those of the shown study first."""

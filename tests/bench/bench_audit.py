@@ -15,7 +15,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from app.audit import AuditLog, verify
+from app.audit import AuditLog
+from app.audit.verification import verify
 
 SECRET = b"k" * 32
 FACTS = {

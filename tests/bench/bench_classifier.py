@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.imaging.decode import Decoder
-from app.imaging.pixels import pipeline
+from app.imaging.pixels import pipeline, windows
 from app.imaging.reading.image_entries import read_instance
 from app.tools.api import CancelToken, ToolContext, ToolResult
 from app.tools.chest.classifier import MODEL, ChestXRayClassifier, ClassifierInput
@@ -188,7 +188,7 @@ def _ways(viewer: Viewer) -> dict[str, Way]:
     model = densenet.load(path)
     tool = ChestXRayClassifier()
     png = viewer.folder / "film.png"
-    window = pipeline.default_window(viewer.frame)
+    window = windows.default_window(viewer.frame)
     Image.fromarray(pipeline.render(viewer.frame, window)).save(png)
     steps = [xrv.datasets.XRayCenterCrop(), xrv.datasets.XRayResizer(224)]
 
@@ -207,7 +207,7 @@ def _ways(viewer: Viewer) -> dict[str, Way]:
         return by_tool(next(unseen))
 
     def bare() -> dict[str, float]:
-        shown = pipeline.render(viewer.frame, pipeline.default_window(viewer.frame))
+        shown = pipeline.render(viewer.frame, windows.default_window(viewer.frame))
         square = steps[0](xrv.datasets.normalize(shown, 255)[None])
         small = functional.interpolate(
             torch.from_numpy(square)[None], size=(224, 224), mode="bilinear", antialias=True

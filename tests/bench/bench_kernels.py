@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from app.imaging.pixels.greys import stored_table, through_table
+from app.imaging.pixels.greys import look_up_table, stored_table
 from app.imaging.types import Frame, ImageRef, Window
 
 
@@ -37,7 +37,7 @@ def kernels(stored: Any, window: Window) -> dict[str, Callable[[], object]]:
     scale = 255.0 / (window.width - 1)
     frame = Frame(stored, ImageRef("1.2", 0, ""), bits=16)
     found: dict[str, Callable[[], object]] = {
-        "ours: table, numpy": lambda: through_table(
+        "ours: table, numpy": lambda: look_up_table(
             stored_table(frame, window, False, (0, 65535)), stored
         )
     }

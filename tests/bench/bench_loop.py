@@ -30,7 +30,7 @@ from typing import Any
 import platformdirs
 
 from app.agent.llm.base import Call, ModelEvent, ModelInfo, Text, ToolSchema
-from app.agent.loop import AgentLoop, Limits
+from app.agent.loop.agent_loop import AgentLoop, Limits
 from app.agent.messages import Message, ToolCall
 from app.agent.sessions import SessionStore, Thread
 from app.tools.api import ToolContext, ToolResult

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from app.imaging.pixels.pipeline import default_window, render
+from app.imaging.pixels.pipeline import render
+from app.imaging.pixels.windows import default_window
 from app.imaging.types import Frame, Instance, VoiFunction, Window
 from tests.conformance.disagreements import DCMTK_FAULTS, DCMTK_UNREAD, GDCM_FAULTS, GDCM_UNREAD
 from tests.unit.imaging import oracle

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from app.audit import AuditLog
-from app.views import capture
+from app.views import startup_actions
 from app.views.application import create_application, use_offscreen
-from app.views.audit.model import ACTION
-from app.views.audit.window import AuditWindow
+from app.views.audit.audit_table import ACTION
+from app.views.audit.audit_window import AuditWindow
 
 HOST = "api.example.org"
 MODEL = "gpt-4o at api.example.org"
@@ -28,12 +28,12 @@ def main(folder: Path) -> None:
         window = AuditWindow(log)
         window.resize(920, 640)
         window.show()
-        capture.settled(lambda: not window.model.rowCount())
+        startup_actions.settled(lambda: not window.model.rowCount())
         row = next(n for n in range(99) if window.model.index(n, ACTION).data() == "Sent")
         window.table.selectRow(row)
         window.verify()
-        capture.settled(lambda: not window.verdict.text().startswith("All"))
-        capture.save_window(window, folder / "audit.png")
+        startup_actions.settled(lambda: not window.verdict.text().startswith("All"))
+        startup_actions.save_window(window, folder / "audit.png")
         window.close()
 
 

@@ -91,6 +91,7 @@ class Scene:
         self.settle()
 
     def close(self) -> None:
+        self.workspace.close()
         self.canvas.close_models()
         self.loader.close()
         self.canvas.close()

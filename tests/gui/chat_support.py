@@ -17,10 +17,12 @@ from app.agent.request import Decision
 from app.agent.sessions import SessionStore, Thread
 from app.imaging.findings import Box, Finding, Mask, Polyline, Provenance, new_id
 from app.imaging.types import ImageRef, Instance, ScanResult, Series, Study
+from app.tools.registry import load_packs
 from app.views.agent_thread import AgentThread
 from app.views.chat.dock import ChatDock
 from app.views.chat.run_view import RunView
-from app.views.collector import spare_the_collector
+from app.views.garbage_collection import spare_the_collector
+from app.views.pack_texts import PackTexts
 from app.workspace.workspace import Workspace
 
 REF = ImageRef("2.25.7", 0, "0" * 64)
@@ -113,7 +115,9 @@ class Chat:
 
 def make_chat(folder: Path, parent: QWidget | None = None) -> Chat:
     """A chat with a fake runner."""
-    workspace = Workspace()
+    registry = load_packs([])
+    texts = PackTexts([tool.spec for tool in registry.all()], registry.plans)
+    workspace = Workspace(registry.labels)
     runners: list[FakeRunner] = []
 
     def make_runner(on_event: Callable[[RunEvent], None]) -> FakeRunner:
@@ -126,7 +130,7 @@ def make_chat(folder: Path, parent: QWidget | None = None) -> Chat:
 
     agent = AgentThread(make_runner, make_request, workspace)
     store = SessionStore(folder)
-    dock = ChatDock(agent, workspace, store, parent=parent)
+    dock = ChatDock(agent, workspace, store, texts=texts, parent=parent)
     return Chat(dock, agent, runners[0], workspace, store)
 
 

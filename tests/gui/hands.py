@@ -12,7 +12,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.views.settings.dialog import SettingsDialog
+from app.views.settings.settings_dialog import SettingsDialog
 
 
 def click(button: QAbstractButton) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from app.tools.hosting.states import ModelState, State
 from app.tools.models.store import ModelStore
-from app.views import capture
+from app.views import startup_actions
 from app.views.application import create_application, use_offscreen
 from app.views.models.window import ModelsWindow
 from tests.gui.models_support import FakeHost
@@ -33,8 +33,8 @@ def main(folder: Path) -> None:
         window.resize(1240, 760)
         window.choose(SHOWN)
         window.show()
-        capture.settled(lambda: window.chosen != SHOWN)
-        capture.save_window(window, folder / "models.png")
+        startup_actions.settled(lambda: window.chosen != SHOWN)
+        startup_actions.save_window(window, folder / "models.png")
         window.shut_down()
 
 

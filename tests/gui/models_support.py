@@ -133,7 +133,7 @@ class Hub:
 
     def listing(self) -> dict[str, Any]:
         siblings = [{"rfilename": name, "size": len(data)} for name, data in self.files.items()]
-        return {"sha": "a" * 40, "siblings": siblings}
+        return {"id": "someone/plain-net", "sha": "a" * 40, "siblings": siblings}
 
     def close(self) -> None:
         self.go_on.set()

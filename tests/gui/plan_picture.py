@@ -14,7 +14,7 @@ from typing import Any
 
 from app import paths, settings
 from app.settings import ModelSettings, ProviderSettings, Settings
-from app.views import capture
+from app.views import startup_actions
 from app.views.application import create_application, use_offscreen
 from app.views.chat.dock import ChatDock
 from app.wiring import Program, ViewRequest, build_window
@@ -57,7 +57,7 @@ def _picture(path: Path) -> None:
     def busy() -> bool:
         return not shown.runs or not shown.runs[-1].ended
 
-    if not capture.settled(busy, timeout_s=60):
+    if not startup_actions.settled(busy, timeout_s=60):
         raise SystemExit("the question was not answered")
     dock.setParent(None)
     dock.resize(*_SIZE)
@@ -67,10 +67,10 @@ def _picture(path: Path) -> None:
     plan.fold(False)
     dock.composer.hide()
     dock.conversation.setFocus()
-    capture.settled(lambda: False)
+    startup_actions.settled(lambda: False)
     dock.conversation.verticalScrollBar().setValue(0)
-    capture.settled(lambda: False)
-    capture.save_window(dock, path)
+    startup_actions.settled(lambda: False)
+    startup_actions.save_window(dock, path)
     dock.close_models()
     dock.close()
     window.close()

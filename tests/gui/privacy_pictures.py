@@ -15,19 +15,19 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage, QPainter
 from PySide6.QtWidgets import QStatusBar, QWidget
 
-from app.agent.consents import Shown, risky_request
+from app.agent.context.model_pictures import make_pictures
 from app.agent.events import ApprovalRequested, DataSent
-from app.agent.pictures import make_pictures
+from app.agent.privacy.consents import Shown, risky_request
 from app.headless.common import program_of
 from app.headless.runs import AskRequest, _open_images
 from app.imaging.demo import demo_paths
 from app.tools.api import CancelToken
-from app.views import capture
+from app.views import startup_actions
 from app.views.application import create_application, use_offscreen
 from app.views.chat.approval import ApprovalCard
 from app.views.chat.consent import ConsentCard
 from app.views.chat.run_view import RunView
-from app.views.where_mark import WhereMark
+from app.views.main_window import WhereMark
 from tests.gui.chat_support import make_chat
 from tests.unit.agent.test_pictures import request
 
@@ -83,7 +83,7 @@ def _cards(folder: Path, home: Path, shown: list[Shown]) -> None:
     asked = _card(chat.run, "a")
     assert isinstance(asked, ApprovalCard)
     _until(asked.allow.isEnabled)
-    capture.save_window(asked, folder / "approval.png")
+    startup_actions.save_window(asked, folder / "approval.png")
     chat.runner.say(ApprovalRequested, approval_id="b", **risky_request(MODEL, HOST, shown))
     _until(lambda: "b" in chat.run.approvals)
     card = _card(chat.run, "b")
@@ -91,7 +91,7 @@ def _cards(folder: Path, home: Path, shown: list[Shown]) -> None:
     dialog = card.dialog
     assert dialog is not None
     _until(dialog.yes.isEnabled)
-    capture.save_window(dialog, folder / "consent.png")
+    startup_actions.save_window(dialog, folder / "consent.png")
     dialog.dismiss()
     chat.dock.close_models()
     chat.dock.close()
@@ -113,8 +113,8 @@ def _marks(path: Path) -> None:
         bar.resize(240, 32)
         bar.show()
         mark.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        capture.settled(lambda: False)
-        states.append(capture.window_image(bar))
+        startup_actions.settled(lambda: False)
+        states.append(startup_actions.window_image(bar))
         bar.close()
     gap = 8
     width = sum(state.width() for state in states) + gap * (len(states) + 1)
@@ -130,7 +130,7 @@ def _marks(path: Path) -> None:
 
 
 def _until(done: Callable[[], bool]) -> None:
-    if not capture.settled(lambda: not done()):
+    if not startup_actions.settled(lambda: not done()):
         raise SystemExit("the picture did not come to rest")
 
 

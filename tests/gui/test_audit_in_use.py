@@ -11,9 +11,10 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
-from app.audit import files, verify
+from app.audit.entries import read_entries
+from app.audit.verification import verify
 from app.settings import PolicySettings
-from app.views.audit.window import AuditWindow
+from app.views.audit.audit_window import AuditWindow
 from app.views.chat.dock import ChatDock
 from app.wiring import Program
 from tests.gui import test_settings_in_use
@@ -38,7 +39,7 @@ def windows(made: Opened) -> list[AuditWindow]:
 
 
 def actions(program: Program) -> list[str]:
-    return [entry.action for entry in files.entries(program.audit.folder)]
+    return [entry.action for entry in read_entries(program.audit.folder)]
 
 
 def menu(made: Opened, title: str) -> QMenu:

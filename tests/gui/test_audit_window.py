@@ -16,14 +16,23 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QWidget
 from shiboken6 import isValid
 
-from app.audit import AuditLog, Entry, files, words
-from app.audit.exports import exporting
-from app.audit.lines import GENESIS, Head, Keys, encode, encode_head, encode_journal, signed
+from app.audit import AuditLog, Entry, entry_text
+from app.audit.entries import (
+    GENESIS,
+    HEAD_NAME,
+    Head,
+    Keys,
+    encode,
+    encode_head,
+    read_entries,
+    segment_path,
+    signed,
+)
+from app.audit.exports import record_export
 from app.errors import FileProblem, SightlineError
-from app.views.audit.copies import CopyWatch
-from app.views.audit.model import ACTION, OUTCOME, WHAT, Loaded
-from app.views.audit.window import AuditWindow, show_audit
-from app.views.collector import spare_the_collector
+from app.views.audit.audit_table import ACTION, OUTCOME, WHAT
+from app.views.audit.audit_window import AuditWindow, CopyRecorder, show_audit
+from app.views.garbage_collection import spare_the_collector
 from tests.gui.hands import click
 from tests.gui.heartbeat import Heartbeat
 
@@ -62,7 +71,7 @@ def cells(window: AuditWindow, column: int) -> list[str]:
 
 
 def tampered(log: AuditLog) -> None:
-    path = files.segment_path(log.folder, 1)
+    path = segment_path(log.folder, 1)
     path.write_bytes(path.read_bytes().replace(b'"characters":812', b'"characters":813'))
 
 
@@ -151,10 +160,10 @@ def test_a_line_that_was_changed_is_shown_as_it_is_now(
 def test_a_log_that_vanishes_after_it_was_checked_keeps_its_verdict(
     shown: AuditWindow, log: AuditLog, wait_until: Wait, monkeypatch: pytest.MonkeyPatch
 ):
-    def gone(*_arguments: object) -> Loaded:
+    def gone(*_arguments: object) -> None:
         raise SightlineError("the audit log cannot be read")
 
-    monkeypatch.setattr("app.views.audit.window.load", gone)
+    monkeypatch.setattr("app.views.audit.audit_window.matching_rows", gone)
     tampered(log)
     click(shown.verify_button)
     wait_until(lambda: shown.table.currentIndex().row() == 1)
@@ -197,7 +206,7 @@ def test_what_is_listed_is_saved_and_that_is_recorded(
         assert rows[3]["what"] == "812 characters to cloud.example, 1 picture, m"
     else:
         assert [json.loads(line)["n"] for line in text.splitlines()] == [1, 2, 3, 4, 5]
-    last = list(files.entries(log.folder))[-1]
+    last = list(read_entries(log.folder))[-1]
     assert (last.action, last.facts["what"], last.facts["status"]) == (
         "exported",
         "audit log",
@@ -269,12 +278,12 @@ def many(folder: Path, count: int) -> AuditLog:
             action = "segment"
             facts = {"segment": 1, "after": GENESIS, "why": "begun", "key": keys.id}
         text = encode(number, "2026-01-01T00:00:00.000+00:00", action, facts)
-        last = keys.line(last, text)
+        last = keys.line_mac(last, text)
         lines.append(signed(text, last))
     data = b"".join(lines)
-    files.segment_path(folder, 1).write_bytes(data)
-    head = encode_head(keys, Head(count, 1, len(data), last)) + encode_journal(lines[-1])
-    (folder / files.HEAD).write_bytes(head)
+    segment_path(folder, 1).write_bytes(data)
+    head = encode_head(keys, Head(count, 1, len(data), last))
+    (folder / HEAD_NAME).write_bytes(head)
     return AuditLog(folder, SECRET)
 
 
@@ -311,7 +320,7 @@ class Noted:
 def test_a_copy_from_the_window_is_recorded_without_its_text(qapp: QApplication, wait_until: Wait):
     noted = Noted()
     parent = QLabel()
-    CopyWatch(noted, parent)
+    CopyRecorder(noted, parent)
     QGuiApplication.clipboard().setText("Doe^Jane")
     wait_until(lambda: noted.told)
     assert noted.told == [("copied", {"what": "text", "characters": 8})]
@@ -332,9 +341,11 @@ def test_the_window_opens_above_a_modal_one(qapp: QApplication, log: AuditLog, w
 def test_every_action_has_words_of_its_own_kind():
     for action in ("tool_started", "approval_asked", "data_sent", "exported", "settings_changed"):
         entry = Entry(1, "", action, {})
-        assert words.kind_of(entry) in words.KINDS
-        assert words.action_of(entry) != action
-    assert words.action_of(Entry(1, "", "from a newer version", {})) == "from a newer version"
+        assert entry_text.entry_kind(entry) in entry_text.KINDS
+        assert entry_text.action_text(entry) != action
+    assert (
+        entry_text.action_text(Entry(1, "", "from a newer version", {})) == "from a newer version"
+    )
 
 
 def test_a_broken_log_keeps_an_export_from_being_made(tmp_path: Path):
@@ -342,7 +353,7 @@ def test_a_broken_log_keeps_an_export_from_being_made(tmp_path: Path):
     log = AuditLog(tmp_path / "audit", SECRET)
     with (
         pytest.raises(FileProblem, match="nothing was saved"),
-        exporting(log, "picture", tmp_path / "x.png"),
+        record_export(log, "picture", tmp_path / "x.png"),
     ):
         raise AssertionError("must not begin")
     assert log.problem

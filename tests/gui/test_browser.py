@@ -17,8 +17,14 @@ from app.imaging.findings import Mask, Point, Polyline
 from app.imaging.types import Problem
 from app.views.background import Background
 from app.views.browser.attributes import NAME, VALUE, AttributesPanel
-from app.views.browser.findings_list import FindingsList, buttons_of, place_value
-from app.views.browser.findings_model import ROW, FindingRow, MakerRow
+from app.views.browser.findings_list import (
+    ROW,
+    FindingRow,
+    FindingsList,
+    MakerRow,
+    buttons_of,
+    place_value,
+)
 from app.views.browser.study_list import StudyList
 from app.views.browser.study_rows import SeriesRow, StudyRow
 from app.views.loader import Loader

@@ -8,7 +8,7 @@ from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
 from PySide6.QtTest import QTest
 
 from app.imaging.findings import Box, Heatmap, Mask, Point, Polygon, Polyline
-from app.views.canvas.overlay import corner_rects
+from app.views.canvas.text_overlay import corner_rects
 from app.workspace.studies import key_of
 from tests.gui.canvas_scene import LEFT, Scene
 from tests.gui.viewer_support import (

@@ -11,8 +11,8 @@ from PySide6.QtGui import QColor
 
 from app.imaging.findings import Finding, Heatmap
 from app.imaging.types import ImageRef
-from app.views.canvas import heat_legend
-from app.views.canvas.export import render_annotated
+from app.views.canvas import heatmap_legend
+from app.views.canvas.annotated_render import render_annotated
 from tests.gui.canvas_scene import Scene
 from tests.gui.viewer_support import finding, frame, instance
 
@@ -35,7 +35,7 @@ def test_the_image_is_seen_through_the_highest_value_at_every_strength(scene: Sc
     scene.show()
     scene.workspace.annotations.add([heat(scene.canvas.frame.ref, "Effusion")])
     scene.settle()
-    for strength in heat_legend.STRENGTHS.values():
+    for strength in heatmap_legend.STRENGTHS.values():
         scene.canvas.findings_layer.set_heat_strength(strength)
         left, right = greys(scene)
         assert right.green() - left.green() > 5, strength
@@ -48,7 +48,7 @@ def test_a_legend_names_the_map_and_goes_with_it(scene: Scene):
     scene.workspace.annotations.add([made])
     scene.settle()
     legend = scene.canvas.overlay.legend
-    assert legend == heat_legend.Legend("Heatmap: Effusion, score 0.61")
+    assert legend == heatmap_legend.Legend("Heatmap: Effusion, score 0.61")
     shown = greys(scene)
     assert shown != plain
     scene.canvas.findings_layer.toggle_heat()
@@ -103,7 +103,7 @@ def test_the_legend_keeps_clear_of_corner_text_in_a_narrow_view(scene: Scene):
     scene.settle()
     overlay = scene.canvas.overlay
     taken = [block.rect for block in overlay._laid_out()]
-    place = heat_legend.rect_of(overlay.legend, overlay._area(), taken=taken)
+    place = heatmap_legend.rect_of(overlay.legend, overlay._area(), taken=taken)
     assert taken
     assert place.height() > 30
     assert overlay._area().contains(place)
@@ -111,10 +111,10 @@ def test_the_legend_keeps_clear_of_corner_text_in_a_narrow_view(scene: Scene):
 
 
 def test_the_legend_goes_beside_the_text_at_the_right_rather_than_up_over_the_image():
-    area, legend = QRectF(0, 0, 500, 600), heat_legend.Legend("Heatmap: Effusion")
+    area, legend = QRectF(0, 0, 500, 600), heatmap_legend.Legend("Heatmap: Effusion")
     left, right = QRectF(12, 560, 100, 28), QRectF(250, 400, 238, 188)
-    place = heat_legend.rect_of(legend, area, taken=[left, right])
+    place = heatmap_legend.rect_of(legend, area, taken=[left, right])
     assert place.center().y() > right.top(), "not lifted above the high corner"
     assert not any(place.intersects(other) for other in (left, right))
-    alone = heat_legend.rect_of(legend, area, taken=[left])
+    alone = heatmap_legend.rect_of(legend, area, taken=[left])
     assert alone.center().x() == pytest.approx(area.center().x()), "else in the middle"

@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from app.imaging.findings import Polyline, Provenance
 from app.imaging.types import Orientation, Region, Spacing, SpacingSource
 from app.views import wording
-from app.views.browser.findings_model import FindingsModel, MakerRow
+from app.views.browser.findings_list import FindingsModel, MakerRow
 from app.workspace import measurements
 from app.workspace.viewport import Display
 from tests.gui.canvas_scene import LEFT, Scene, move

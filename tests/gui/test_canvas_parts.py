@@ -15,11 +15,11 @@ from app.imaging.findings import Box, Mask, Polyline
 from app.imaging.pixels import pipeline
 from app.imaging.types import OverlayPlane, Spacing, SpacingSource, VoiFunction, Window
 from app.views import wording
-from app.views.canvas import colormaps, labels, outlines
-from app.views.canvas.export import render_annotated
+from app.views.canvas import colormaps, finding_shapes, label_chips
+from app.views.canvas.annotated_render import render_annotated
 from app.views.canvas.image_layer import pyramid
-from app.views.canvas.interaction import dragged_window
-from app.views.canvas.labels import Chip
+from app.views.canvas.label_chips import Chip
+from app.views.canvas.mouse_gestures import dragged_window
 from app.views.canvas.pane import read_picture
 from tests.gui.viewer_support import finding, frame, instance
 
@@ -34,7 +34,7 @@ def polygon_area(points: np.ndarray) -> float:
 def test_a_disc_s_outline_has_its_area_and_length():
     y, x = np.mgrid[:101, :101]
     disc = (x - 50) ** 2 + (y - 50) ** 2 <= 40**2
-    (outline,) = outlines.contours(disc)
+    (outline,) = finding_shapes.contours(disc)
     assert polygon_area(outline) == pytest.approx(disc.sum(), rel=0.02)
     assert outline.mean(axis=0) == pytest.approx((50, 50), abs=0.5)
     assert np.hypot(*(outline - 50).T) == pytest.approx(40, abs=1.1)
@@ -43,7 +43,7 @@ def test_a_disc_s_outline_has_its_area_and_length():
 def test_a_single_pixel_has_a_diamond_around_its_centre():
     pixels = np.zeros((3, 4), bool)
     pixels[1, 2] = True
-    (outline,) = outlines.contours(pixels)
+    (outline,) = finding_shapes.contours(pixels)
     assert sorted(map(tuple, outline)) == [(1.5, 1.0), (2.0, 0.5), (2.0, 1.5), (2.5, 1.0)]
 
 
@@ -51,24 +51,24 @@ def test_holes_and_islands_each_have_an_outline():
     pixels = np.ones((20, 20), bool)
     pixels[5:9, 5:9] = False
     pixels[6, 6] = True
-    assert len(outlines.contours(pixels)) == 3
+    assert len(finding_shapes.contours(pixels)) == 3
 
 
 def test_pixels_that_touch_by_a_corner_are_kept_apart():
     for pixels in (np.eye(2, dtype=bool), np.eye(2, dtype=bool)[::-1]):
-        assert len(outlines.contours(pixels)) == 2
+        assert len(finding_shapes.contours(pixels)) == 2
 
 
 def test_an_empty_mask_has_no_outline():
-    assert outlines.contours(np.zeros((5, 5), bool)) == []
+    assert finding_shapes.contours(np.zeros((5, 5), bool)) == []
 
 
 def test_random_masks_are_enclosed_by_their_outlines():
     random = np.random.default_rng(7)
     for _ in range(20):
         pixels = random.random((12, 15)) < 0.5
-        borders = outlines.border_length(np.pad(pixels, 1))
-        points = sum(len(outline) for outline in outlines.contours(pixels))
+        borders = finding_shapes.border_length(np.pad(pixels, 1))
+        points = sum(len(outline) for outline in finding_shapes.contours(pixels))
         assert points <= borders  # straight runs are shortened, nothing is invented
 
 
@@ -90,7 +90,7 @@ def test_a_narrow_range_keeps_a_window_narrower_than_one():
 def test_chips_find_free_places(qapp: QApplication):
     chips = [Chip(str(n), f"Finding {n}", QPointF(200, 150), "#ffffff") for n in range(8)]
     taken = [QRectF(0, 0, 120, 60)]
-    placed = labels.place(chips, QRectF(0, 0, 500, 400), taken)
+    placed = label_chips.place(chips, QRectF(0, 0, 500, 400), taken)
     rects = [item.rect for item in placed] + taken
     assert len(placed) == 8
     for number, rect in enumerate(rects):

@@ -29,7 +29,7 @@ from app.imaging.types import (
     Window,
 )
 from app.imaging.volume import Plane, Volume
-from app.views.browser.findings_model import FindingsModel
+from app.views.browser.findings_list import FindingsModel
 from app.views.canvas.plane_switch import PlaneSwitch
 from tests.gui.canvas_scene import LEFT, Scene, move
 from tests.gui.viewer_support import FakeDecoder, WaitUntil, found, frame, instance, study

@@ -26,8 +26,8 @@ from app.agent.events import (
 )
 from app.agent.messages import MEND
 from app.tools.api import Artifact
+from app.tools.chest.plan import PLAN
 from app.views.chat.approval import ApprovalCard
-from app.views.chat.empty import SUGGESTIONS
 from tests.gui.chat_support import Chat, ask, finding, open_image, opened, picture
 
 pytestmark = pytest.mark.gui
@@ -206,7 +206,7 @@ def test_the_plan_is_a_list_of_steps_with_their_states(chat: Chat, wait_until: W
     wait_until(lambda: chat.run.plan)
     plan = chat.run.plan
     assert plan is not None
-    assert plan.steps.as_text().splitlines() == [
+    assert plan.steps.text.splitlines() == [
         "Convert DICOM image: done (a PNG)",
         "Measure heart size: running (heart size)",
     ]
@@ -310,7 +310,7 @@ def test_every_answer_says_who_wrote_it_and_that_it_is_not_for_diagnosis(
 def test_a_suggestion_asks_with_one_click(chat: Chat, wait_until: Wait):
     QTest.mouseClick(chat.dock.empty.buttons[0], LEFT)
     wait_until(lambda: chat.runner.asked)
-    assert chat.runner.asked[0][1].text == SUGGESTIONS[0]
+    assert chat.runner.asked[0][1].text == PLAN.suggestions[0]
     assert chat.dock.empty.isHidden()
 
 

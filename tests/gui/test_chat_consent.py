@@ -13,14 +13,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.agent.consents import Shown, consent_request, picture_request, risky_request
+from app.agent.context.model_pictures import encode
 from app.agent.events import ApprovalRequested, ApprovalResolved
 from app.agent.messages import Picture
-from app.agent.pictures import encode
+from app.agent.privacy.consents import Shown, consent_request, picture_request, risky_request
 from app.agent.request import Decision
 from app.views.chat import consent
-from app.views.chat.consent import ConsentCard, ConsentDialog
-from app.views.chat.consent_pictures import PictureWindow
+from app.views.chat.consent import ConsentCard, ConsentDialog, PictureWindow
 from tests.gui.chat_support import Chat, ask, opened
 
 pytestmark = pytest.mark.gui
@@ -39,7 +38,7 @@ def chat(qapp: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
 
 
 def drawn(folder: Path, number: int = 1, risk: str = RISK) -> Shown:
-    """A picture as `app.agent.pictures` keeps it: named by its own bytes."""
+    """A picture as `app.agent.context.model_pictures` keeps it: named by its own bytes."""
     rows, columns = np.indices((300, 400))
     data = encode(((rows * number + columns) % 256).astype(np.uint8), 400, 300)
     path = folder / f"{hashlib.sha256(data).hexdigest()[:24]}.png"

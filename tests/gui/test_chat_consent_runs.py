@@ -12,14 +12,14 @@ from PySide6.QtTest import QTest
 
 from app.agent.events import RunEvent
 from app.agent.llm.base import ModelInfo
-from app.agent.loop import AgentLoop
-from app.agent.runner import AgentRunner, Question
+from app.agent.loop.agent_loop import AgentLoop
+from app.agent.loop.runner import AgentRunner, Question
 from app.agent.sessions import SessionStore, Thread
 from app.views.agent_thread import AgentThread
 from app.views.chat import consent
 from app.views.chat.consent import ConsentCard, ConsentDialog
 from app.views.chat.dock import ChatDock
-from app.views.where_mark import WhereMark
+from app.views.main_window import WhereMark
 from app.workspace.workspace import Workspace
 from tests.support.fake_tools import FakeRegistry, NoHost
 from tests.support.scripted_model import ScriptedModel, says

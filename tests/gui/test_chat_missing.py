@@ -13,8 +13,8 @@ from PySide6.QtTest import QTest
 from app.agent.events import ToolFinished, ToolProgress, ToolStarted
 from app.tools.api import ToolFailed
 from app.tools.models.store import ModelStore
-from app.views.chat import missing
-from app.views.chat.card import ToolCard
+from app.views.chat import missing_models
+from app.views.chat.tool_card import ToolCard
 from tests.gui.chat_support import Chat, ask, opened
 from tests.gui.models_support import CARDS, PLAIN, STRICT
 
@@ -95,8 +95,8 @@ def test_several_calls_that_lack_models_are_told_in_one_line_that_names_each_onc
 
 def test_names_are_those_of_cards_and_nothing_else():
     text = "Run `python -m app models get maira-2` (14000 MB). Or models accept a.b. models get"
-    assert missing.named(text, text) == ("maira-2", "a.b")
-    assert missing.named("models get ../../etc") == ()
+    assert missing_models.card_names([text, text]) == ("maira-2", "a.b")
+    assert missing_models.card_names("models get ../../etc") == ()
 
 
 def test_a_card_says_how_long_it_takes_and_what_the_host_did_for_memory(

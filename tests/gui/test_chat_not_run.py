@@ -17,8 +17,8 @@ from app.agent.events import (
     ToolFinished,
     ToolStarted,
 )
-from app.views.chat import names
-from app.views.chat.card import ToolCard
+from app.views.chat import run_wording
+from app.views.chat.tool_card import ToolCard
 from tests.gui.chat_support import Chat, ask, opened
 from tests.gui.test_chat_threads import recorded, show
 
@@ -85,7 +85,7 @@ def test_the_plan_names_tools_by_their_titles_and_tells_the_reason_once(
     chat.runner.say(PlanUpdated, steps=[left], overrides=[changed])
     wait_until(lambda: chat.run.plan)
     assert chat.run.plan is not None
-    text = chat.run.plan.steps.as_text()
+    text = chat.run.plan.steps.text
     assert text.count("don't classify") == 1
     assert SHOWN in text
     assert TOOL not in text
@@ -119,5 +119,5 @@ def test_an_answer_of_rules_is_not_signed_by_a_language_model(chat: Chat, wait_u
     )
     show(chat, wait_until, thread_id)
     signed = [item.text() for item in chat.run.answers[-1].findChildren(QLabel)]
-    assert any(names.BY_RULES in text for text in signed)
+    assert any(run_wording.BY_RULES in text for text in signed)
     assert not any("gpt-x" in text for text in signed)

@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 
 from app.agent.events import ApprovalRequested, ApprovalResolved, ToolStarted
 from app.agent.request import Decision
-from app.views.chat.override import OverrideCard
+from app.views.chat.approval import OverrideCard
 from tests.gui.chat_support import Chat, ask, opened
 
 pytestmark = pytest.mark.gui

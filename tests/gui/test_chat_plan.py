@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 
 from app.agent.events import Override, PlanUpdated, RunFinished, TextDelta, ToolStarted
-from app.views.chat.plan import PlanView
+from app.views.chat.plan_view import PlanView
 from tests.gui.chat_support import Chat, ask, opened
 from tests.gui.test_chat_threads import recorded
 
@@ -46,9 +46,9 @@ def plan_of(chat: Chat, wait_until: Wait, *steps: dict[str, Any], **fields: Any)
     """The plan after an event."""
     if not chat.dock.conversation.runs:
         ask(chat, wait_until)
-    before = chat.run.plan.steps.as_text() if chat.run.plan else ""
+    before = chat.run.plan.steps.text if chat.run.plan else ""
     chat.runner.say(PlanUpdated, steps=list(steps), **fields)
-    wait_until(lambda: chat.run.plan and chat.run.plan.steps.as_text() != before)
+    wait_until(lambda: chat.run.plan and chat.run.plan.steps.text != before)
     plan = chat.run.plan
     assert plan is not None
     lines = [*plan.steps.rows, *plan.steps.changes]
@@ -158,7 +158,10 @@ def test_an_override_is_a_line_of_its_own_with_its_whole_reason(
         "Changed by a rule: Outline chest organs runs first",
         "Changed by a rule: Show image is left out, as you asked",
     ]
-    assert [line.text.full for line in plan.steps.changes] == [REASON, "You said “don't show it”."]
+    assert [line.details.full for line in plan.steps.changes] == [
+        REASON,
+        "You said “don't show it”.",
+    ]
     wait_until(lambda: not cut_off(plan))
     room = plan.width()
     for line in [*plan.steps.rows, *plan.steps.changes]:
@@ -168,7 +171,7 @@ def test_an_override_is_a_line_of_its_own_with_its_whole_reason(
         flags = Qt.TextFlag.TextWordWrap
         needed = text.fontMetrics().boundingRect(text.contentsRect(), flags, text.text()).width()
         assert needed <= text.width(), text.text()
-    assert plan.steps.changes[0].text.height() > 2 * plan.steps.changes[1].text.height()
+    assert plan.steps.changes[0].details.height() > 2 * plan.steps.changes[1].details.height()
 
 
 def test_an_override_is_seen_when_the_plan_is_folded_and_leads_to_its_reason(
@@ -181,7 +184,7 @@ def test_an_override_is_seen_when_the_plan_is_folded_and_leads_to_its_reason(
     assert plan.changed.text().strip() == "1 change by rules"
     QTest.mouseClick(plan.changed, LEFT)
     assert plan.steps.isVisible()
-    assert plan.steps.changes[0].text.isVisible()
+    assert plan.steps.changes[0].details.isVisible()
 
 
 def test_a_plan_without_overrides_counts_none(chat: Chat, wait_until: Wait):
@@ -204,8 +207,8 @@ def test_a_missing_model_is_told_by_its_title_without_its_file(chat: Chat, wait_
     why = "The classifier needs a model: DenseNet-121 (nih-pc_ch-rot45-best.pt)."
     failed = step("chest_xray_classifier", "failed", verdict=why)
     plan = plan_of(chat, wait_until, failed, goal="incomplete", goal_why=why)
-    assert ".pt" not in plan.steps.as_text()
-    assert plan.steps.as_text().count("needs a model: DenseNet-121.") == 2
+    assert ".pt" not in plan.steps.text
+    assert plan.steps.text.count("needs a model: DenseNet-121.") == 2
     end(chat, wait_until)
 
 
@@ -284,7 +287,7 @@ def test_a_reopened_conversation_shows_the_plan_as_it_ended(chat: Chat, wait_unt
     assert plan is not None
     wait_until(lambda: plan.changed.isVisible() and plan.steps.isHidden())
     assert plan.head.text() == "Plan · 1 of 1 done · goal reached"
-    assert plan.steps.changes[0].text.full == REASON
+    assert plan.steps.changes[0].details.full == REASON
 
 
 def test_a_long_plan_that_changes_often_costs_little(chat: Chat, wait_until: Wait):

@@ -24,7 +24,7 @@ from app.agent.events import (
     Usage,
 )
 from app.agent.llm.endpoint import LOADING, WAITING
-from app.views.chat.notes import NoteLine, RetryLine
+from app.views.chat.run_status import NoteLine, RetryLine
 from tests.gui.chat_support import Chat, ask, opened
 from tests.gui.heartbeat import Heartbeat
 

@@ -30,12 +30,12 @@ from app.agent.events import (
 )
 from app.errors import FileProblem
 from app.tools.api import Artifact
-from app.views.chat import thumbnail
+from app.views.chat import thumbnails
 from app.views.chat.approval import ApprovalCard
-from app.views.chat.header import Header
-from app.views.chat.notes import RetryLine
+from app.views.chat.dock import Header
+from app.views.chat.run_status import RetryLine
 from app.views.chat.textview import TextView
-from app.views.chat.thumbnail import SIDE, read
+from app.views.chat.thumbnails import SIDE, read
 from tests.conftest import REPO
 from tests.gui.chat_support import Chat, finding, open_image, opened, picture
 
@@ -209,7 +209,7 @@ def test_broken_and_huge_pictures_are_refused(tmp_path: Path, monkeypatch: pytes
     cut.write_bytes(whole.read_bytes()[:400])
     with pytest.raises(FileProblem, match="cannot be read"):
         read(cut)
-    monkeypatch.setattr(thumbnail, "_MAX_PIXELS", 100)
+    monkeypatch.setattr(thumbnails, "_MAX_PIXELS", 100)
     with pytest.raises(FileProblem, match="too large"):
         read(whole)
 

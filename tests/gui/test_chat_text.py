@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PySide6.QtGui import QTextCursor, QTextDocument
 
-from app.views.chat.facts import facts, number
-from app.views.chat.text import Linker, Span, Style, clean, one_line, read_spans, tooltip
-from app.views.chat.writer import MarkdownWriter
+from app.views.chat.markdown import Linker, MarkdownWriter, Span, Style
+from app.views.chat.plain_text import clean, one_line, tooltip
+from app.views.chat.tool_card import key_figures, number
 
 SAMPLE = """# Findings
 Intro with **bold**, `code` and a *star*.
@@ -83,12 +83,12 @@ def test_labels_become_links_but_not_in_code(qapp: object):
 
 
 def test_longer_labels_win():
-    spans = list(read_spans("Heart width", Linker({"Heart": "a", "Heart width": "b"})))
+    spans = list(Linker({"Heart": "a", "Heart width": "b"}).spans("Heart width"))
     assert spans == [Span("Heart width", Style.LINK, "b")]
 
 
 def test_a_label_with_signs_of_a_pattern_is_taken_literally():
-    spans = list(read_spans("see A.*(B)? here", Linker({"A.*(B)?": "x"})))
+    spans = list(Linker({"A.*(B)?": "x"}).spans("see A.*(B)? here"))
     assert spans[1] == Span("A.*(B)?", Style.LINK, "x")
 
 
@@ -111,18 +111,21 @@ def test_figures_are_written_as_people_do(value: float, text: str):
 
 def test_facts_choose_what_is_worth_a_table():
     organs = {"Heart": {"area_pixels": 10, "area_cm2": None}, "Left Lung": {"area_pixels": 20}}
-    assert facts({"path": "x", "metrics": organs}).rows == (("Heart", "10"), ("Left Lung", "20"))
+    assert key_figures({"path": "x", "metrics": organs}).rows == (
+        ("Heart", "10"),
+        ("Left Lung", "20"),
+    )
     scores = {f"P{index}": index / 20 for index in range(18)}
-    ranked = facts(scores)
+    ranked = key_figures(scores)
     assert ranked.rows[0] == ("P17", "0.85")
     assert ranked.more == 12
-    assert facts(
+    assert key_figures(
         {"ratio": 0.52, "reliable": False, "approximate": True, "image_path": "/x"}
     ).rows == (
         ("Ratio", "0.52"),
         ("Reliable", "no"),
     )
-    assert facts({}).rows == ()
+    assert key_figures({}).rows == ()
 
 
 def test_a_selection_across_list_items_is_plain(qapp: object):

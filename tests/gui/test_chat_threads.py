@@ -21,7 +21,6 @@ from PySide6.QtWidgets import (
     QPushButton,
 )
 
-from app.agent.consents import consent_request
 from app.agent.events import (
     ApprovalRequested,
     ApprovalResolved,
@@ -40,12 +39,13 @@ from app.agent.events import (
 )
 from app.agent.llm.endpoint import LOADING
 from app.agent.messages import Message, ToolCall
+from app.agent.privacy.consents import consent_request
 from app.agent.sessions import SessionStore, Thread
 from app.views.chat.approval import ApprovalCard
 from app.views.chat.consent import ConsentCard
 from app.views.chat.conversation import KEPT
-from app.views.chat.earlier import BATCH, CARDS
 from app.views.chat.message import Notice
+from app.views.chat.threads import BATCH, CARDS
 from tests.gui.chat_support import TIME, Chat, FakeRunner, ask, finding, opened, picture
 from tests.gui.heartbeat import Heartbeat
 

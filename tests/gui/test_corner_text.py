@@ -22,7 +22,7 @@ from app.imaging.types import (
     Study,
 )
 from app.views import wording
-from app.views.canvas import corner_text, overlay
+from app.views.canvas import corner_text, text_overlay
 from app.views.canvas.corner_text import Corners, Shown
 from tests.gui.canvas_scene import Scene, move
 from tests.gui.viewer_support import finding, found, frame, instance, study
@@ -147,8 +147,8 @@ def test_long_lines_are_wrapped_and_every_line_fits(qapp: QApplication):
     area = QRectF(0, 0, 580, 690)
     long = "Holds inside the ultrasound image, not in scales or traces beside it, nor anywhere else"
     corners = Corners(top_right=(long,), top_left=("ID " + "x" * 120,), bottom_right=("short",))
-    blocks = overlay.corner_blocks(corners, area)
-    metrics = QFontMetricsF(overlay.corner_font())
+    blocks = text_overlay.corner_blocks(corners, area)
+    metrics = QFontMetricsF(text_overlay.corner_font())
     for block in blocks:
         assert area.contains(block.rect)
         for text, _ in block.lines:
@@ -170,7 +170,7 @@ def test_many_tools_do_not_cover_the_image_with_their_names(scene: Scene):
     named = {item.provenance.tool for item in many}
     canvas = scene.canvas.overlay
 
-    def corner() -> overlay.Block:
+    def corner() -> text_overlay.Block:
         scene.settle()
         return canvas._laid_out()[-1]
 
@@ -178,12 +178,12 @@ def test_many_tools_do_not_cover_the_image_with_their_names(scene: Scene):
     assert any("chest_xray_tool_0" in text for text, _ in corner().lines)
     scene.workspace.annotations.add(many[1:])
     block = corner()
-    assert block.rect.height() <= canvas.height() * overlay.MOST_HEIGHT
+    assert block.rect.height() <= canvas.height() * text_overlay.MOST_HEIGHT
     lines = [text for text, _ in block.lines]
     assert lines[0].startswith("AI")
     assert "net-1" in lines
     assert corner_text.TOOLS_IN_LIST in lines
-    exported = overlay.corner_blocks(canvas.corners, QRectF(0, 0, 400, 500))[-1]
+    exported = text_overlay.corner_blocks(canvas.corners, QRectF(0, 0, 400, 500))[-1]
     told = " ".join(text for text, _ in exported.lines)
     assert all(name in told for name in named), "an export has no list of findings beside it"
 

@@ -16,8 +16,7 @@ from PySide6.QtWidgets import QApplication, QLabel
 from app.errors import FileProblem
 from app.imaging.report import ImageLink, Report, ReportNode
 from app.imaging.types import Content, Instance, Series, Study
-from app.views.documents.picture import report_picture_offscreen
-from app.views.documents.writing import href, read_href
+from app.views.documents.report_document import href, read_href, report_picture_offscreen
 from app.views.main_window import MainWindow
 from app.workspace.workspace import Workspace
 from tests.gui.viewer_support import FakeDecoder, Heartbeat, WaitUntil, activate, found, instance
@@ -275,8 +274,8 @@ def test_key_images_are_shown_small_and_gone_through(
         "a picture each, also of what is not open"
     )
     assert {"1.1", "1.2"} <= set(decoder.thumbnails)
-    assert window.actions_.scroll.next_key.isEnabled()
-    window.actions_.scroll.next_key.trigger()
+    assert window.actions_.next_key.isEnabled()
+    window.actions_.next_key.trigger()
     wait_until(lambda: not window.busy)
     viewport = window.workspace.viewport
 
@@ -285,11 +284,11 @@ def test_key_images_are_shown_small_and_gone_through(
         return viewport.instance.sop_instance_uid, viewport.frame_index
 
     assert shown() == ("1.1", 0)
-    window.actions_.scroll.next_key.trigger()
+    window.actions_.next_key.trigger()
     assert shown() == ("1.2", 3)
-    window.actions_.scroll.next_key.trigger()
+    window.actions_.next_key.trigger()
     assert shown() == ("1.1", 0), "what is not open is passed over"
-    window.actions_.scroll.previous_key.trigger()
+    window.actions_.previous_key.trigger()
     assert shown() == ("1.2", 3)
     wait_until(lambda: not window.busy)
 
@@ -363,7 +362,7 @@ def test_pages_and_plots_are_called_so_and_are_no_cine(
     wait_until(lambda: not window.busy)
     corners = window.canvas.overlay.corners
     assert name in corners.top_right
-    assert window.actions_.scroll.play.isEnabled() is plays
+    assert window.actions_.play.isEnabled() is plays
     spacing = [line for line in corners.bottom_right if "spacing" in line]
     assert bool(spacing) is (content is Content.IMAGE)
 

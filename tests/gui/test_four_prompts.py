@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from app.agent.loop import AgentLoop
+from app.agent.loop.agent_loop import AgentLoop
 from app.imaging.demo import demo_paths
 from app.imaging.findings import Box, Finding, Mask
 from app.tools.host import ProcessHost

@@ -15,7 +15,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QScrollArea, QToolButton
 
 from app.imaging.types import Content, Problem, Series
-from app.views import dialogs, notices
+from app.views import help_dialogs, notices
 from app.views.canvas.scrolling import SPEEDS
 from app.views.main_window import MainWindow
 from app.workspace.workspace import Workspace
@@ -168,10 +168,10 @@ def test_keys_go_from_series_to_series(window: MainWindow, wait_until: WaitUntil
 
 
 def test_the_help_lists_every_key_of_the_window(window: MainWindow):
-    words = "\n".join(keys for _, rows in dialogs.GESTURES for keys, _ in rows)
+    words = "\n".join(keys for _, rows in help_dialogs.GESTURES for keys, _ in rows)
     known = set(re.split(r", | and |[ \n]", words)) | {",", "."}
     spans = {f"Ctrl+{number}" for number in range(1, 6)} | {"Ctrl++", "Ctrl+-"}
-    text = " ".join(what for _, rows in dialogs.GESTURES for _, what in rows)
+    text = " ".join(what for _, rows in help_dialogs.GESTURES for _, what in rows)
     assert "Ctrl+1 to Ctrl+5" in words
     assert "Ctrl++, Ctrl+-" in text
     actions = window.findChildren(QAction)
@@ -202,7 +202,7 @@ def test_no_two_actions_share_a_key(window: MainWindow):
 
 
 def test_the_help_fits_the_smallest_screen(window: MainWindow):
-    dialog = dialogs.shortcuts(window)
+    dialog = help_dialogs.shortcuts(window)
     dialog.show()
     assert dialog.width() <= 1024
     assert dialog.height() <= 640
@@ -212,7 +212,7 @@ def test_the_help_fits_the_smallest_screen(window: MainWindow):
 def test_on_a_small_screen_the_help_scrolls_and_its_button_stays(
     window: MainWindow, wait_until: WaitUntil
 ):
-    dialog = dialogs.shortcuts(window)
+    dialog = help_dialogs.shortcuts(window)
     dialog.resize(780, 420)
     dialog.show()
     (area,) = dialog.findChildren(QScrollArea)

@@ -80,14 +80,14 @@ def test_keys_flip_rotate_and_measure(
         wait_until(lambda: not window.busy)
         assert window.workspace.viewport.display.turn_text == mark
     QTest.keyClicks(window.canvas, "l")
-    assert window.actions_.image.ruler.isChecked()
+    assert window.actions_.ruler.isChecked()
     assert window.canvas.measuring.tool == measurements.RULER
     QTest.keyClick(window.canvas, Qt.Key.Key_Escape)
-    assert not window.actions_.image.ruler.isChecked()
+    assert not window.actions_.ruler.isChecked()
 
 
 def test_tools_need_an_image(window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil):
-    offered = window.actions_.image
+    offered = window.actions_
     tools = (offered.flip_h, offered.flip_v, offered.turn_right, offered.ruler, offered.angle)
     assert not any(action.isEnabled() for action in tools)
     show(window, decoder, wait_until)

@@ -20,8 +20,8 @@ from app.imaging.layers import LayerFrame, Shape
 from app.imaging.report import nodes_of
 from app.imaging.types import Content, Series, Window
 from app.imaging.volume import Plane
-from app.views.browser.study_model import SeriesRow
-from app.views.canvas.layer_drawing import build
+from app.views.browser.study_list import SeriesRow
+from app.views.canvas.layer_graphics import build
 from app.views.main_window import MainWindow
 from app.wiring import Program, ViewRequest, build_window
 from app.workspace.layers import LayerRequest, key_of

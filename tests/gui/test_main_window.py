@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QToolButton
 from app.errors import FileProblem
 from app.imaging.findings import Mask
 from app.imaging.types import Instance, Problem, Voi, Window
-from app.views import capture, dialogs
+from app.views import help_dialogs, startup_actions
 from app.views.main_window import MainWindow
 from app.views.style import stylesheet
 from app.views.theme import THEME
@@ -233,7 +233,7 @@ def test_shortcuts_act_on_the_image(
     QTest.keyClick(window.canvas, Qt.Key.Key_I)
     wait_until(lambda: not window.busy)
     assert window.workspace.viewport.display.invert
-    assert window.actions_.image.invert.isChecked()
+    assert window.actions_.invert.isChecked()
 
 
 def test_a_pane_shows_the_tool_s_picture_and_closes(
@@ -403,8 +403,8 @@ def test_a_screenshot_has_the_image_and_the_asked_density(
 ):
     decoder.frames[("1.1", 0)] = frame(stored=np.full((80, 100), 3000, np.int16))
     open_study(window, decoder, wait_until)
-    assert capture.settled(lambda: window.busy)
-    capture.save_window(window, tmp_path / "shot.png", 2.0)
+    assert startup_actions.settled(lambda: window.busy)
+    startup_actions.save_window(window, tmp_path / "shot.png", 2.0)
     shot = QImage(str(tmp_path / "shot.png"))
     assert (shot.width(), shot.height()) == (2 * window.width(), 2 * window.height())
     middle = window.canvas.mapTo(window, window.canvas.to_widget(20, 60).toPoint())
@@ -412,12 +412,12 @@ def test_a_screenshot_has_the_image_and_the_asked_density(
 
 
 def test_help_windows_open_and_close(window: MainWindow, wait_until: WaitUntil):
-    for make in (dialogs.about, dialogs.shortcuts):
+    for make in (help_dialogs.about, help_dialogs.shortcuts):
         dialog = make(window)
         dialog.open()
         texts = " ".join(label.text() for label in dialog.findChildren(QLabel))
         assert "Sightline" in dialog.windowTitle() or "Keyboard" in dialog.windowTitle()
-        if make is dialogs.about:
+        if make is help_dialogs.about:
             assert "Not for diagnosis" in texts
             assert "0.1.0" in texts
         dialog.accept()

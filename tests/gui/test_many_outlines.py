@@ -9,8 +9,8 @@ import pytest
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QTransform
 
-from app.views.canvas import many_outlines
-from app.views.canvas.many_outlines import outlines_of
+from app.views.canvas import layer_graphics
+from app.views.canvas.layer_graphics import outlines_of
 
 pytestmark = pytest.mark.gui
 SIDE = 600
@@ -29,7 +29,7 @@ def painted(path: QPainterPath, scale: float = 1.0, exposed: QRectF | None = Non
     painter = QPainter(image)
     transform = QTransform.fromScale(scale, scale)
     red = QColor(255, 0, 0)
-    many_outlines.draw(painter, outlines_of(path), transform, red, 1.5, exposed)
+    layer_graphics.draw_outlines(painter, outlines_of(path), transform, red, 1.5, exposed)
     painter.end()
     rows = np.frombuffer(image.constBits(), np.uint8).reshape(SIDE, image.bytesPerLine())
     return rows[:, : SIDE * 3].reshape(SIDE, SIDE, 3)[..., 0].astype(int)

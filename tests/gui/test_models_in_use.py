@@ -10,9 +10,9 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 
-from app.views.main_window import SEGMENT_MARKED
+from app.tools.chest.plan import PLAN
 from app.views.models.window import ModelsWindow
-from app.workspace import marks
+from app.workspace import user_marks
 from tests.gui import test_settings_in_use
 from tests.gui.canvas_scene import move
 from tests.gui.chat_support import picture
@@ -50,7 +50,7 @@ def test_the_tools_menu_opens_the_models_and_closing_the_window_ends_them(
 def test_the_settings_page_of_the_tools_opens_them_above_itself(made: Opened, wait_until: Wait):
     dialog = made.settings()
     open_page(dialog, "Tools")
-    click(dialog.permissions.models.button)
+    click(dialog.tools.models.button)
     wait_until(lambda: shown(made))
     (window,) = shown(made)
     assert window.parent() is dialog
@@ -66,7 +66,7 @@ def test_where_models_run_and_how_long_they_stay_is_kept_and_in_use_at_once(
     monkeypatch.setattr(made.program.host, "end_when_idle", told.append)
     dialog = made.settings()
     open_page(dialog, "Tools")
-    part = dialog.permissions.models
+    part = dialog.tools.models
     assert (part.device.value, part.idle.value()) == ("auto", 10)
     choose(part.device, "The processor")
     part.idle.setFocus()
@@ -83,21 +83,21 @@ def test_a_marked_box_is_asked_about_and_the_card_leads_to_the_model_that_is_not
     window, actions = made.window, made.window.actions_
     window.open_paths([picture(tmp_path / "film.png", 300)])
     wait_until(lambda: window.canvas.picture is not None and not window.busy, timeout=30)
-    assert not actions.marks.segment.isEnabled()
-    actions.marks.box.trigger()
-    assert actions.marks.box.isChecked()
+    assert not actions.segment.isEnabled()
+    actions.mark_box.trigger()
+    assert actions.mark_box.isChecked()
     _drag(made, (60, 60), (200, 180))
-    assert actions.marks.segment.isEnabled()
+    assert actions.segment.isEnabled()
     (drawn,) = window.workspace.marks_shown()
-    assert drawn.provenance.tool == marks.BOX
-    actions.marks.box.trigger()
+    assert drawn.provenance.tool == user_marks.BOX
+    actions.mark_box.trigger()
     menu = _menu(made, wait_until)
-    assert menu.actions()[0] is actions.marks.segment
-    menu.setActiveAction(actions.marks.segment)
+    assert menu.actions()[0] is actions.segment
+    menu.setActiveAction(actions.segment)
     QTest.keyClick(menu, Qt.Key.Key_Return)
     wait_until(lambda: made.chat.conversation.runs)
     run = made.chat.conversation.runs[-1]
-    assert run.question == SEGMENT_MARKED
+    assert run.question == PLAN.marked_question
     wait_until(made.chat.is_idle, timeout=30)
     (card,) = run.cards.values()
     assert card.tool == "medsam2_segment"

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication, QDialog, QPushButton, QStyleOptionVi
 from shiboken6 import isValid
 
 from app.tools.hosting.states import ModelState, State
-from app.tools.models.states import ModelStatus
+from app.tools.models.status import ModelStatus
 from app.tools.models.store import ModelStore
 from app.views.models.agree import AgreeDialog, Asked
 from app.views.models.table import LICENCE, STATE, TITLE, TitleDelegate

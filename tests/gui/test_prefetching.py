@@ -11,9 +11,8 @@ import pytest
 from app.imaging.decode import Decoder
 from app.imaging.processes.worker_pool import Priority
 from app.imaging.types import Frame, Instance, Series
-from app.views import prefetching
-from app.views.loader import Loader
-from app.views.prefetching import Prefetching
+from app.views import loader as loading
+from app.views.loader import Loader, Prefetching
 from app.workspace.workspace import Workspace
 from tests.gui.viewer_support import FakeDecoder, WaitUntil, found, frame, instance, study
 from tests.unit.imaging.files import make_dicom
@@ -115,7 +114,7 @@ def test_at_the_ends_there_is_nothing_more(frames: Frames, ahead: Prefetching):
 def test_large_images_are_made_ready_within_a_share_of_the_cache(
     frames: Frames, ahead: Prefetching, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(prefetching, "AHEAD_BYTES", 4 * 80 * 100 * 2)
+    monkeypatch.setattr(loading, "AHEAD_BYTES", 4 * 80 * 100 * 2)
     ahead.around(STACK[10], 0)
     assert [place for place, _ in frames.asked] == [11, 12, 9, 13]
 
@@ -171,7 +170,7 @@ def test_nothing_is_held_of_a_study_that_was_closed(wait_until: WaitUntil):
     try:
         workspace.add(found(study(*STACK)))
         wait_until(lambda: workspace.viewport.frame is not None)
-        assert held.count() > prefetching.AHEAD
+        assert held.count() > loading.AHEAD
         workspace.close_all()
         wait_until(lambda: not background.pending)
         assert decoder.pinned == []

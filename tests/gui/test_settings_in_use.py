@@ -21,7 +21,7 @@ from app.views.agent_thread import AgentThread
 from app.views.chat.consent import ConsentDialog
 from app.views.chat.dock import ChatDock
 from app.views.main_window import MainWindow
-from app.views.settings.dialog import SettingsDialog
+from app.views.settings.settings_dialog import SettingsDialog
 from app.wiring import Program, ViewRequest, build_window
 from tests.gui.hands import choose, click, open_page, retype
 from tests.support.openai_server import OpenAIServer, text_reply

@@ -12,8 +12,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QTreeWidget, QWidget
 
 from app.agent.approvals import Gate
-from app.agent.consents import Consents
 from app.agent.policy import Grants, Policy, Rule
+from app.agent.privacy.consents import Consents
 from app.settings import (
     ArgumentSettings,
     FolderSettings,
@@ -23,8 +23,8 @@ from app.settings import (
     SizeSettings,
 )
 from app.tools.api import Approval, ToolSpec
-from app.views.settings.dialog import Rooms, SettingsDialog
-from app.views.settings.permissions_page import PermissionsPage
+from app.views.settings.settings_dialog import SettingsDialog, SettingsSources
+from app.views.settings.tools_page import ToolsPage
 from tests.gui.hands import choose, open_page
 from tests.gui.test_settings_window import FakeProbe, Keys
 from tests.support.fake_tools import FakeTool, Strict, ok
@@ -32,7 +32,7 @@ from tests.support.fake_tools import FakeTool, Strict, ok
 pytestmark = pytest.mark.gui
 
 Wait = Callable[..., None]
-Show = Callable[..., PermissionsPage]
+Show = Callable[..., ToolsPage]
 
 
 def spec(name: str, effect: Approval) -> ToolSpec:
@@ -52,15 +52,17 @@ class Shown:
     ) -> None:
         self.grants = Grants()
         self.saved: list[Settings] = []
-        rooms = Rooms(Keys(), Consents(), self.grants, FakeProbe(), tools=tools, site=site)
+        sources = SettingsSources(
+            Keys(), Consents(), self.grants, FakeProbe(), tools=tools, site=site
+        )
         self.dialog = SettingsDialog(
-            Settings(policy=policy), rooms, self.saved.append, lambda _: None
+            Settings(policy=policy), sources, self.saved.append, lambda _: None
         )
 
-    def open(self) -> PermissionsPage:
+    def open(self) -> ToolsPage:
         self.dialog.show()
         open_page(self.dialog, "Tools")
-        return self.dialog.permissions
+        return self.dialog.tools
 
     def save(self, wait_until: Wait) -> PolicySettings:
         press(self.dialog.save_button)
@@ -119,7 +121,7 @@ def test_a_tool_is_made_stricter_with_the_mouse(window: Callable[..., Shown], wa
     click_tool(page.tools.list, "Count cells")
     assert page.tools.choice.currentText() == "None of its own: runs freely"
     choose(page.tools.choice, "Is refused")
-    assert page.tools.said("count_cells") == "refused (your rule)"
+    assert page.tools.rule_text("count_cells") == "refused (your rule)"
     click_tool(page.tools.list, "Send report")
     assert page.tools.choice.findData("allow") < 0, "nothing can be made freer"
     assert page.tools.choice.findData("ask") < 0, "it asks anyway"
@@ -142,7 +144,7 @@ def test_a_tool_is_made_stricter_with_the_keys(window: Callable[..., Shown], wai
     QTest.keyClick(tree, Qt.Key.Key_Tab)
     assert page.tools.choice.hasFocus()
     QTest.keyClick(page.tools.choice, Qt.Key.Key_Down)
-    assert page.tools.said("count_cells") == "asks (your rule)"
+    assert page.tools.rule_text("count_cells") == "asks (your rule)"
     assert shown.save(wait_until).tools == {"count_cells": "ask"}
 
 
@@ -166,7 +168,7 @@ def test_enter_on_a_tool_opens_its_rules_and_saves_nothing(
 def test_a_rule_for_an_effect_shows_at_its_tools_at_once(window: Callable[..., Shown]):
     page = window().open()
     choose(page.rules["compute"], "Is refused")
-    assert page.tools.said("count_cells") == "refused (as above)"
+    assert page.tools.rule_text("count_cells") == "refused (as above)"
     click_tool(page.tools.list, "Count cells")
     assert not page.tools.choice.isEnabled(), "there is nothing stricter"
     choose(page.rules["compute"], "Runs freely")
@@ -179,7 +181,7 @@ def test_a_rule_of_a_tool_survives_what_hides_it(window: Callable[..., Shown], w
     choose(page.rules["compute"], "Is refused")
     click_tool(page.tools.list, "Count cells")
     choose(page.rules["compute"], "Runs freely")
-    assert page.tools.said("count_cells") == "asks (your rule)"
+    assert page.tools.rule_text("count_cells") == "asks (your rule)"
     assert shown.save(wait_until).tools == {"count_cells": "ask"}
 
 
@@ -188,10 +190,10 @@ def test_rules_of_this_computer_are_shown_and_cannot_be_lifted(window: Callable[
         {"effects": {"send": "deny"}, "folders": {"allow": ["/data/exports"]}, "remember": False}
     )
     page = window(site=(site,)).open()
-    assert page.tools.said("send_report") == "refused (this computer's policy)"
+    assert page.tools.rule_text("send_report") == "refused (this computer's policy)"
     click_tool(page.tools.list, "Send report")
     assert not page.tools.choice.isEnabled()
-    words = page.words.plain()
+    words = page.argument_rules.plain()
     assert "By whoever looks after this computer. Folders: tools may write only to /data/" in words
     assert "a yes holds for one call" in words
 
@@ -209,7 +211,7 @@ def test_rules_for_arguments_are_shown_in_words_and_kept(
         "sizes": SizeSettings(text=2_000),
     }
     shown = window(**rules)
-    words = shown.open().words.plain()
+    words = shown.open().argument_rules.plain()
     for sentence in (
         "Files: a tool is given the open images and files of the run's own folder",
         "send_report: text asks where it is given and has 500 characters at most.",

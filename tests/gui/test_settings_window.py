@@ -26,17 +26,17 @@ from PySide6.QtWidgets import (
 from shiboken6 import isValid
 
 from app import settings
-from app.agent.consents import Consents, Shown, Target
 from app.agent.llm.probe import Probe, Report
 from app.agent.llm.providers import Wanted, build
 from app.agent.messages import Picture
 from app.agent.policy import Grants, Policy, Rule
+from app.agent.privacy.consents import Consents, Shown, Target
 from app.errors import SightlineError
-from app.secrets import key_name
+from app.secrets import Secrets, key_name
 from app.settings import LimitSettings, ModelSettings, PolicySettings, ProviderSettings, Settings
 from app.tools.api import CancelToken
-from app.views.settings.dialog import Rooms, SettingsDialog
-from app.views.settings.parts import Column
+from app.views.settings.fields import SettingsPage
+from app.views.settings.settings_dialog import SettingsDialog, SettingsSources
 from tests.gui.hands import choose, click, open_page, retype
 from tests.support.fake_tools import FakeTool, Strict, ok
 from tests.support.openai_server import OpenAIServer, text_reply
@@ -53,7 +53,7 @@ FINE = Report(True, ("✓ gpt-x answers after 0.4 s.",))
 
 
 @dataclass
-class Keys:
+class Keys(Secrets):
     """A key store that notes on which threads it is asked."""
 
     kept: dict[str, str] = field(default_factory=dict)
@@ -87,7 +87,7 @@ class Keys:
 
 
 @dataclass
-class FakeProbe:
+class FakeProbe(Probe):
     """Answers at once, and notes what it was asked and on which thread."""
 
     report: Report | SightlineError = FINE
@@ -133,8 +133,8 @@ class Rig:
         self.dialog: SettingsDialog | None = None
 
     def open(self) -> SettingsDialog:
-        rooms = Rooms(self.keys, self.consents, self.grants, self.probe)
-        self.dialog = SettingsDialog(self._chosen, rooms, self._apply, self.told.append)
+        sources = SettingsSources(self.keys, self.consents, self.grants, self.probe)
+        self.dialog = SettingsDialog(self._chosen, sources, self._apply, self.told.append)
         self.dialog.show()
         return self.dialog
 
@@ -574,8 +574,8 @@ def test_rules_for_tools_become_stricter_and_grants_are_withdrawn(
     made.grants.give("thread", tool.spec, {})
     dialog = made.open()
     open_page(dialog, "Tools")
-    page = dialog.permissions
-    assert page.tools.said("known") == "refused (your rule)"
+    page = dialog.tools
+    assert page.tools.rule_text("known") == "refused (your rule)"
     choose(page.rules["compute"], "Asks in the chat")
     assert page.rules["write"].findData("allow") < 0, "what acts cannot be set free"
     click(page.withdraw_button)
@@ -769,7 +769,7 @@ def test_a_long_host_does_not_push_anything_out_of_the_window(
     for number in range(dialog.list.count()):
         dialog.list.setCurrentRow(number)
         page = dialog.pages.currentWidget()
-        assert isinstance(page, Column)
+        assert isinstance(page, SettingsPage)
         wait_until(lambda page=page: page.widget().width() <= page.viewport().width())
     button = dialog.privacy.withdraw_buttons[host]
     right = button.mapTo(dialog, button.rect().topRight()).x()

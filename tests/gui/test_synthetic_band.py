@@ -20,7 +20,7 @@ from app.tools.api import Artifact
 from app.views.background import Background
 from app.views.browser.study_rows import SeriesRow
 from app.views.canvas import synthetic_band
-from app.views.canvas.export import render_annotated
+from app.views.canvas.annotated_render import render_annotated
 from app.views.canvas.pane import PaneArea
 from app.views.theme import THEME
 from app.workspace.panes import Pane, Panes
@@ -113,7 +113,6 @@ def test_a_pane_has_the_band_by_its_tool_s_word_and_by_its_file_s(
     view = area.views[1]
     assert inked(view.band.grab().toImage(), 3) == 1.0
     assert area.views[2].band.isHidden()
-    area.close_models()
     area.close()
     background.close()
 
@@ -167,4 +166,4 @@ def test_what_render_writes_of_one_says_so_in_its_file(
     monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
     out = tmp_path / "out.png"
     render(RenderRequest(file, out))
-    assert synthetic.file_made_by(out) == MODEL
+    assert synthetic.file_model_title(out) == MODEL

@@ -6,14 +6,14 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from app.agent.consents import Consents
 from app.agent.policy import Grants, Policy
+from app.agent.privacy.consents import Consents
 from app.settings import PolicySettings, Settings
 from app.tools.api import Approval
 from app.tools.registry import load_packs
-from app.views import capture
+from app.views import startup_actions
 from app.views.application import create_application, use_offscreen
-from app.views.settings.dialog import Rooms, SettingsDialog
+from app.views.settings.settings_dialog import SettingsDialog, SettingsSources
 from tests.gui.test_settings_window import FakeProbe, Keys
 
 
@@ -27,14 +27,16 @@ def main(folder: Path) -> None:
     grants.give("thread", send, {})
     grants.refuse("thread", "export_report")
     site = Policy.from_data({"tools": {"send_report": "deny"}})
-    rooms = Rooms(Keys(), Consents(), grants, FakeProbe(), tools=(*specs, send), site=(site,))
+    sources = SettingsSources(
+        Keys(), Consents(), grants, FakeProbe(), tools=(*specs, send), site=(site,)
+    )
     rules = PolicySettings(tools={"chest_xray_classifier": "ask"})
-    dialog = SettingsDialog(Settings(policy=rules), rooms, lambda _: None, lambda _: None)
+    dialog = SettingsDialog(Settings(policy=rules), sources, lambda _: None, lambda _: None)
     dialog.show_page("permissions")
     dialog.resize(780, 1110)
     dialog.show()
-    capture.settled(lambda: not dialog.permissions.isVisible())
-    capture.save_window(dialog, folder / "tools.png")
+    startup_actions.settled(lambda: not dialog.tools.isVisible())
+    startup_actions.save_window(dialog, folder / "tools.png")
     dialog.close()
 
 

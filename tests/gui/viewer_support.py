@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.errors import FileProblem
 from app.imaging.attributes import AttributeRow
+from app.imaging.decode import Decoder
 from app.imaging.findings import Finding, Geometry, Provenance
 from app.imaging.layers import Layer, LayerFrame
 from app.imaging.presentation import PresentationState
@@ -112,7 +113,7 @@ def finding(
     )
 
 
-class FakeDecoder:
+class FakeDecoder(Decoder):
     """Answers when the test says so (`answer`), or at once where `prompt` is set."""
 
     def __init__(self, prompt: bool = True) -> None:

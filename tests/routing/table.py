@@ -35,8 +35,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from app.agent.planner import decide, schema_of
-from app.agent.planning.steps import Absent, Scene, Step, Steps
+from app.agent.planning import Absent, Planner, Scene, Step, ToolPlan, schema_of
 from app.tools.registry import Registry, load_packs
 from tests.support import cells_pack
 
@@ -112,10 +111,12 @@ class Judged:
     right: bool
 
 
-class Planner(Protocol):
-    """What plans a row; `prior`: an earlier film is open where the row wants a comparison."""
+class PlanRow(Protocol):
+    """Plans a row; see `plan`."""
 
-    def __call__(self, row: Row, *, prior: bool = True) -> Got: ...
+    def __call__(self, row: Row, *, prior: bool = True) -> Got:
+        """Return what would run for the row."""
+        ...
 
 
 def rows(*parts: str) -> list[Row]:
@@ -133,30 +134,37 @@ def rows_in(file: Path) -> list[Row]:
     return [_row(file.stem, item) for item in data["rows"]]
 
 
-def judge(row: Row, planner: Planner | None = None) -> Judged:
-    """Ask a planner, the rules where none is given, and judge its answer. No tool runs."""
-    planner = planner or plan
-    got = planner(row)
+def judge(row: Row, plan_row: PlanRow | None = None) -> Judged:
+    """Plan a row, by the rules unless `plan_row` is given, and judge the plan. No tool runs."""
+    plan_row = plan_row or plan
+    got = plan_row(row)
     right = any(_same(row, answer, got.tools) for answer in row.answers)
     if right and _COMPARE in got.tools:
         rest = tuple(tool for tool in got.tools if tool != _COMPARE)
-        right = planner(row, prior=False).tools in (rest, ())
+        right = plan_row(row, prior=False).tools in (rest, ())
     if right and row.organs is not None and _ORGANS in got.tools:
         right = got.organs == row.organs
     return Judged(row, got, right)
 
 
 def plan(row: Row, *, prior: bool = True) -> Got:
-    """What the offline planner would run for a row; `Planner` explains the arguments."""
-    decision = decide(row.text, scene_of(row, prior=prior))
-    steps = [step for step in decision.steps if _runs(step)] if isinstance(decision, Steps) else []
+    """Return what the offline planner would run for a row.
+
+    Args:
+        row: The row.
+        prior: Whether an earlier film is open where the row wants a comparison.
+    """
+    decision = Planner().interpret(row.text, scene_of(row, prior=prior)).plan
+    steps = (
+        [step for step in decision.steps if _runs(step)] if isinstance(decision, ToolPlan) else []
+    )
     organs = [step.arguments.get("organs") for step in steps if step.tool == _ORGANS]
     outlined = frozenset(organs[0]) if organs and organs[0] else None
     return Got(tuple(step.tool for step in steps), outlined)
 
 
 def scene_of(row: Row, *, prior: bool = True) -> Scene:
-    """The images and the tools of a row, as a planner is given them."""
+    """Return the images and the tools of a row, as a planner is given them."""
     images = SCENES[row.scene]
     if prior and any(_COMPARE in answer for answer in row.answers):
         images = (*images, _PRIOR)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from app.agent.llm.offline import OfflineModel
-from app.agent.loop import AgentLoop
+from app.agent.loop.agent_loop import AgentLoop
+from app.agent.loop.offline_model import OfflineModel
 from app.tools.planning import Priority
 from tests.routing.table import SCENES, Row, plan, registry_of, rows
 from tests.support.cells_pack import micrograph, open_pictures

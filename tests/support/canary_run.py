@@ -18,11 +18,11 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict
 
-from app.agent import redact
-from app.agent.consents import Consents
 from app.agent.events import RunEvent, ToolFinished
 from app.agent.llm import hosted
 from app.agent.messages import Message
+from app.agent.privacy import redaction as redact
+from app.agent.privacy.consents import Consents
 from app.headless import runs
 from app.tools import registry
 from app.tools.api import Approval, Registrar, ToolContext, ToolResult, ToolSpec

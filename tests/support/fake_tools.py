@@ -17,7 +17,7 @@ from app.agent.events import (
     ToolProgress,
     ToolStarted,
 )
-from app.agent.loop import AgentLoop, RunRequest
+from app.agent.loop.agent_loop import AgentLoop, RunRequest
 from app.agent.sessions import Thread
 from app.imaging.findings import Box, Finding, Mask, Polyline, Provenance, new_id
 from app.imaging.types import ImageRef

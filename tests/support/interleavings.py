@@ -20,9 +20,9 @@ from typing import Any
 
 from app.agent.events import TERMINAL, ModelRetry, RunEvent, RunStarted, TextDelta, ToolFinished
 from app.agent.llm.base import ModelEvent, ModelFailed, Reasoning, Text, Tokens
-from app.agent.loop import AgentLoop
+from app.agent.loop.agent_loop import AgentLoop
+from app.agent.loop.retry import Retry
 from app.agent.messages import Message
-from app.agent.retry import Retry
 from app.agent.sessions import SessionStore, Thread, writer
 from app.tools.api import CancelToken, ToolContext, ToolFailed, ToolResult
 from tests.support.fake_tools import FakeRegistry, FakeTool, ImageInput, box, request

@@ -193,12 +193,12 @@ def _no_chest_paths() -> Iterator[Path]:
 
 def decoded(path: Path) -> FloatImage:
     """A file's first image as a chest model is shown it."""
-    from app.imaging.pixels import pipeline
+    from app.imaging.pixels import pipeline, windows
     from app.imaging.reading.image_entries import read_frame, read_instance
     from app.tools.chest.pictures import grey
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         frame = read_frame(read_instance(path).path, 0)
-    shown = grey(pipeline.render(frame, pipeline.default_window(frame)))
+    shown = grey(pipeline.render(frame, windows.default_window(frame)))
     return shown.astype(np.float32) / np.float32(255)

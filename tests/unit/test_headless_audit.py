@@ -13,11 +13,12 @@ import pytest
 from keyring.backends.fail import Keyring as NoKeyring
 from PIL import Image
 
-from app.audit import AuditLog, files
-from app.audit.words import KINDS
+from app.audit import AuditLog
+from app.audit.entries import read_entries, segment_path
+from app.audit.entry_text import KINDS
 from app.cli import main
 from app.errors import SightlineError
-from app.headless.audited import ToolCall
+from app.headless.runs import _ToolCallRecord
 from app.settings import Settings
 from app.tools.api import Approval
 from app.tools.models.store import ModelStore
@@ -41,11 +42,11 @@ def picture(folder: Path) -> Path:
 
 
 def actions(home: Path) -> list[str]:
-    return [entry.action for entry in files.entries(home / "data" / "audit")]
+    return [entry.action for entry in read_entries(home / "data" / "audit")]
 
 
 def segment(home: Path) -> Path:
-    return files.segment_path(home / "data" / "audit", 1)
+    return segment_path(home / "data" / "audit", 1)
 
 
 def test_a_picture_that_is_written_is_in_the_log_and_found_by_its_file(
@@ -83,7 +84,7 @@ def test_a_tool_run_by_hand_is_recorded_and_the_image_is_found(
     arguments = ["tool", "image_visualizer", "--image", str(source), "--out", str(tmp_path / "o")]
     assert main(arguments) == 0
     assert actions(home) == ["segment", "tool_started", "tool_finished"]
-    started = list(files.entries(home / "data" / "audit"))[1].facts
+    started = list(read_entries(home / "data" / "audit"))[1].facts
     assert (started["tool"], started["via"]) == ("image_visualizer", "command line")
     capsys.readouterr()
     assert main(["audit", "find", str(source)]) == 0
@@ -99,7 +100,7 @@ def test_a_tool_that_the_policy_refuses_is_recorded_too(
     assert main(arguments) == 2
     assert "neither an open image" in capsys.readouterr().err
     assert actions(home) == ["segment", "tool_finished"]
-    refused = list(files.entries(home / "data" / "audit"))[1].facts
+    refused = list(read_entries(home / "data" / "audit"))[1].facts
     assert (refused["tool"], refused["status"]) == ("image_visualizer", "not_run")
 
 
@@ -191,8 +192,8 @@ def test_a_tool_that_acts_is_not_run_by_hand_without_the_log(tmp_path: Path):
     log = AuditLog(tmp_path / "audit", b"k" * 32)
     write = FakeTool("save", Strict, ok("x"), approval=Approval.WRITE)
     with pytest.raises(Exception, match="save was not run"):
-        ToolCall(log, write.spec, "r", {}).begin()
-    ToolCall(log, FakeTool("look", Strict, ok("x")).spec, "r", {}).begin()
+        _ToolCallRecord(log, write.spec, "r", {}).begin()
+    _ToolCallRecord(log, FakeTool("look", Strict, ok("x")).spec, "r", {}).begin()
 
 
 def test_settings_and_withdrawn_consents_are_recorded(home: Path):

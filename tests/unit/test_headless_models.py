@@ -13,12 +13,11 @@ import keyring
 import pytest
 from keyring.backends.fail import Keyring as NoKeyring
 
-from app.audit import files
+from app.audit.entries import read_entries
 from app.cli import main
 from app.headless import models as command
 from app.tools.models import store
-from app.tools.models.cards import CardFile, ModelCard
-from app.tools.models.table import table
+from app.tools.models.cards import CardFile, ModelCard, cards_table
 from tests.unit.tools.model_support import (
     CODE,
     CONTENT,
@@ -50,7 +49,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 def noted(home: Path) -> list[tuple[str, dict[str, Any]]]:
     """Actions of the audit log, with their facts."""
-    entries = files.entries(home / "data" / "audit")
+    entries = read_entries(home / "data" / "audit")
     return [(entry.action, dict(entry.facts)) for entry in entries if entry.action != "segment"]
 
 
@@ -191,7 +190,7 @@ def test_one_is_shown_in_full_with_its_terms(
 
 def test_the_table_of_the_documentation_is_printed(capsys: pytest.CaptureFixture[str]):
     assert main(["models", "list", "--markdown"]) == 0
-    assert capsys.readouterr().out.strip() == table()
+    assert capsys.readouterr().out.strip() == cards_table()
 
 
 @pytest.mark.parametrize("arguments", [["get"], ["pack", "x"], ["remove"], ["get", "no-such"]])

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from app.agent.events import ModelRetry, Noted, TextDelta, ToolFinished
-from app.agent.loop import AgentLoop
+from app.agent.loop.agent_loop import AgentLoop
 from app.errors import SightlineError, UsageError
 from app.headless.runs import AskRequest, _approver, _print_for_people, ask, run_tool
 from app.tools.api import Approval

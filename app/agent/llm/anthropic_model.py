@@ -85,7 +85,7 @@ class AnthropicModel(HostedModel):
             base_url=self._base_url,
             # Never None: the package would look for a key in the environment and in files.
             api_key=self._at.secret or "none",
-            max_retries=0,  # app.agent.retry repeats, in one place and visibly
+            max_retries=0,  # app.agent.loop.retry repeats, in one place and visibly
             open_telemetry=False,
             http_client=transport.make_client(
                 self._at, self._bounds, key_header="x-api-key", key=self._at.secret

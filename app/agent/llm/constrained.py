@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, cast
 
-from app.agent.context import as_data
+from app.agent.context.model_messages import as_data
 from app.agent.llm.base import Call, ModelEvent, Text, ToolSchema
 from app.agent.llm.repair import parse_arguments
 from app.agent.llm.text_calls import TextCalls

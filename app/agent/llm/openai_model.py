@@ -109,7 +109,7 @@ class OpenAIModel(HostedModel):
         settings: dict[str, Any] = {
             # Never None: the package would take OPENAI_API_KEY and send it to any endpoint.
             "api_key": key or "none",
-            "max_retries": 0,  # app.agent.retry repeats, in one place and visibly
+            "max_retries": 0,  # app.agent.loop.retry repeats, in one place and visibly
             "http_client": transport.make_client(
                 self._at,
                 self._bounds,

@@ -20,8 +20,8 @@ _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 def encoded(picture: Picture) -> str:
     """The PNG as base64; "" when the file is gone, too large, no PNG or not what its name says.
 
-    A file that is called by its digest (`app.agent.pictures`) must have it: what was put in the
-    place of a picture that the user was shown and allowed is not sent.
+    A file that is called by its digest (`context.model_pictures`) must have it: what was put in
+    the place of a picture that the user was shown and allowed is not sent.
     """
     try:
         with Path(picture.path).open("rb") as file:

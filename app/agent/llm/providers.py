@@ -14,7 +14,7 @@ from typing import get_args
 from urllib.parse import urlsplit
 
 from app.agent.llm.base import LanguageModel, ModelInfo
-from app.agent.llm.offline import OfflineModel
+from app.agent.loop.offline_model import OfflineModel
 from app.errors import UsageError
 from app.settings import ANTHROPIC_URL, AZURE_API_VERSION, OPENAI_URL, Kind, ProviderSettings
 from app.tools.planning import NO_PLANS, Plans

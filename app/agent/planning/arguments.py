@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from app.agent.image_reference import image_arguments
 from app.agent.llm.base import ToolSchema
 from app.agent.planning.classify import words_in
-from app.agent.planning.steps import Scene, Step, image_arguments
+from app.agent.planning.plan import Scene, Step
 from app.agent.planning.targets import find_target
 from app.agent.planning.text import read_value
 from app.agent.planning.values import as_argument, find_numbers, find_values

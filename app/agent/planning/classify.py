@@ -1,4 +1,4 @@
-"""What kind of question it is, and the least that answers it: rules over the packs' words."""
+"""Reading of a question: its kinds, and the fewest tools that answer it, by the packs' words."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from app.agent.llm.base import ToolSchema
 from app.agent.planning.choosing import choose
 from app.agent.planning.found import Book, Found, Key, book_of
 from app.agent.planning.german import in_standard_german
+from app.agent.planning.intent import Intent
 from app.agent.planning.mentions import Mention, find_mentions, with_phrases
 from app.agent.planning.negation import Denial, denials, is_cue_word
 from app.agent.planning.scope import is_beyond_word, reported, said_nothing
-from app.agent.planning.text import masked, normalised
 from app.agent.planning.words import Match, Token, forms_of, tokens_of
 from app.tools.planning import Plans, QuestionKind
 
@@ -24,46 +24,12 @@ _LEAD = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a question asks for.
-
-    Attributes:
-        kinds: The kinds of question that it is, the most telling first; those that another beats
-            are not among them.
-        left_out: The tools that it leaves out, each with the words that do ("don't classify").
-        named: The tools that it names, by name or by one of their phrases.
-        wanted: The least tools that suffice, in order: alternatives chosen, those left out removed.
-        certain: Nothing else is said: rules alone may answer.
-        expects_data: An empty result would be suspicious.
-        needs_image: It is about an open image.
-        read_as: Misspelt words, and what they were read as.
-        absent: Tools that would answer it and are not installed.
-        by_eye: Of those that are wanted, what a model that sees the picture can do without.
-    """
-
-    kinds: tuple[str, ...] = ()
-    left_out: Mapping[str, str] = field(default_factory=dict[str, str])
-    named: frozenset[str] = frozenset()
-    wanted: tuple[str, ...] = ()
-    certain: bool = False
-    expects_data: bool = False
-    needs_image: bool = False
-    read_as: tuple[tuple[str, str], ...] = ()
-    absent: tuple[str, ...] = ()
-    by_eye: frozenset[str] = frozenset()
-
-    def seen(self) -> Asked:
-        """The same for a model that sees the picture: what eyes suffice for is not wanted."""
-        left = tuple(tool for tool in self.wanted if tool not in self.by_eye)
-        return replace(self, wanted=left, absent=()) if self.by_eye else self
-
-
-@dataclass(frozen=True, slots=True)
 class Reading:
     """A question, read.
 
     Attributes:
-        asked: What it asks for.
+        intent: What it asks for, as far as its words say.
+        mentions: The tools that it names, those named by a phrase not among them.
         tokens: Its words, misspelt ones put right.
         kinds: Its kinds by (pack, name), with the words that make it one.
         denied: What it leaves out.
@@ -71,7 +37,8 @@ class Reading:
         reach: By kind, the words that are said to its tools, for kinds that reach over words.
     """
 
-    asked: Asked
+    intent: Intent
+    mentions: list[Mention]
     tokens: Sequence[Token]
     kinds: Mapping[Key, Sequence[Match]]
     denied: Sequence[Denial]
@@ -98,22 +65,17 @@ class Reading:
         return found
 
 
-def classify(question: str, plans: Plans, tools: Collection[str]) -> Asked:
-    """What a question asks for, by the packs' words.
+def read(blank: str, plans: Plans, tools: Collection[str]) -> Reading:
+    """Read a question.
 
     Args:
-        question: As the user wrote it.
-        plans: What the packs tell.
-        tools: The tools there are; where these are a mapping to their schemas, their phrases name
-            them as well.
+        blank: The question, normalised, with the insides of quotations blanked.
+        plans: What the packs declare.
+        tools: The tools there are; where this maps them to schemas, their phrases name them too.
     """
-    return read(masked(normalised(question)), plans, tools).asked
-
-
-def read(blank: str, plans: Plans, tools: Collection[str]) -> Reading:
-    """The same for a question that is normalised, with the insides of quotations blanked."""
     book = book_of(plans.packs)
-    mentions = _mentions(blank, tools)
+    named = find_mentions(blank, tools)
+    mentions = _with_phrases(blank, named, tools)
     tokens, mended = respelt(blank, book)
     denied = denials(tokens)
     quoted = reported(blank, tokens)
@@ -126,13 +88,14 @@ def read(blank: str, plans: Plans, tools: Collection[str]) -> Reading:
         again = _asked(blank, loose, loose.kinds(), plans, tools, mentions)
         asked, kinds = (again, loose.kinds()) if again.wanted else (asked, kinds)
     told = found.counted(kinds)
-    read_as = tuple(
+    corrections = tuple(
         (blank[tokens[position].start : tokens[position].end], meant)
         for position, meant in mended.items()
         if position in told
     )
-    asked = replace(asked, read_as=tuple(dict.fromkeys(read_as)))
-    return Reading(asked, tokens, kinds, denied, found.work, found.reach(kinds))
+    subjects = frozenset(match.owner for match in found.mentioned)
+    intent = replace(asked, corrections=tuple(dict.fromkeys(corrections)), subjects=subjects)
+    return Reading(intent, named, tokens, kinds, denied, found.work, found.reach(kinds))
 
 
 def respelt(blank: str, book: Book) -> tuple[list[Token], dict[int, str]]:
@@ -166,7 +129,7 @@ def _asked(
     plans: Plans,
     tools: Collection[str],
     mentions: Sequence[Mention],
-) -> Asked:
+) -> Intent:
     left_out = found.left_out(blank)
     for item in mentions:
         if item.negated:
@@ -185,7 +148,7 @@ def _asked(
     firm = choose(looking, *known)[0] if len(looking) < len(answering) else wanted
     telling_first = sorted(order, key=lambda key: -max(len(match.at) for match in kinds[key]))
     working = [kind for kind in map(found.book.kinds.__getitem__, order) if kind.tools]
-    return Asked(
+    return Intent(
         kinds=tuple(dict.fromkeys(name for _, name in telling_first)),
         left_out=left_out,
         named=named,
@@ -233,8 +196,8 @@ def _certain(
     )
 
 
-def _mentions(blank: str, tools: Collection[str]) -> list[Mention]:
-    mentions = find_mentions(blank, tools)
+def _with_phrases(blank: str, mentions: list[Mention], tools: Collection[str]) -> Sequence[Mention]:
+    """Return the mentions with the tools named by their phrases, where schemas are known."""
     if isinstance(tools, Mapping):
         schemas: dict[str, ToolSchema] = {
             name: schema for name, schema in tools.items() if isinstance(schema, ToolSchema)

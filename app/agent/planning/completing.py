@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from app.agent.planning.choosing import satisfied
-from app.agent.planning.classify import Asked
-from app.agent.planning.steps import Scene
+from app.agent.planning.classify import Intent
+from app.agent.planning.plan import Scene
 from app.tools.planning import AllOf, AnyOf, Priority
 
 _DEPTH = 16
 
 
-def completed(wanted: Sequence[str], asked: Asked, scene: Scene) -> list[tuple[str, str]]:
+def completed(wanted: Sequence[str], asked: Intent, scene: Scene) -> list[tuple[str, str]]:
     """The tools in the order in which they run, each with a few words why.
 
     What one requires comes before it, unless an earlier question has run it; what the packs say
@@ -31,8 +31,8 @@ def required(tool: str, done: Collection[str], scene: Scene) -> list[str]:
     order = dict.fromkeys(done, "")
     for need in scene.plans.rule(tool).requires:
         if not satisfied(need, ran | set(order)):
-            for name in _chosen(need, Asked(), scene):
-                _add(name, "", order, ran, Asked(), scene, 1)
+            for name in _chosen(need, Intent(), scene):
+                _add(name, "", order, ran, Intent(), scene, 1)
     return [name for name in order if name not in done and name != tool]
 
 
@@ -41,7 +41,7 @@ def _add(
     why: str,
     order: dict[str, str],
     done: set[str],
-    asked: Asked,
+    asked: Intent,
     scene: Scene,
     depth: int = 0,
 ) -> None:
@@ -58,7 +58,7 @@ def _add(
             _add(item.then, item.reason, order, done, asked, scene, depth + 1)
 
 
-def _chosen(need: AnyOf | AllOf, asked: Asked, scene: Scene) -> list[str]:
+def _chosen(need: AnyOf | AllOf, asked: Intent, scene: Scene) -> list[str]:
     """What to run for what is required: all of it, or the readiest that suffices."""
     if isinstance(need, AllOf):
         return [name for name in need.tools if name in scene.tools]
@@ -67,6 +67,6 @@ def _chosen(need: AnyOf | AllOf, asked: Asked, scene: Scene) -> list[str]:
     return found[:1]
 
 
-def _usable(tool: str, asked: Asked, scene: Scene) -> bool:
+def _usable(tool: str, asked: Intent, scene: Scene) -> bool:
     excluded = scene.plans.rule(tool).priority == Priority.EXCLUDED
     return tool in scene.tools and tool not in asked.left_out and not excluded

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from app.agent.execute import near_names
+from app.agent.image_reference import image_argument, image_arguments
 from app.agent.llm.base import ToolSchema
 from app.agent.planning.arguments import (
     ASSIGNMENT,
@@ -17,9 +17,8 @@ from app.agent.planning.arguments import (
 )
 from app.agent.planning.classify import read
 from app.agent.planning.completing import required
-from app.agent.planning.mentions import Mention, find_mentions, grouped, with_phrases
-from app.agent.planning.nearness import edits
-from app.agent.planning.steps import (
+from app.agent.planning.mentions import Mention, grouped, with_phrases
+from app.agent.planning.plan import (
     Absent,
     Earlier,
     OpenImage,
@@ -28,11 +27,8 @@ from app.agent.planning.steps import (
     Scene,
     Source,
     Step,
-    Steps,
-    image_argument,
-    image_arguments,
+    ToolPlan,
 )
-from app.agent.planning.suited import unsuitable
 from app.agent.planning.targets import (
     IMAGE_ID,
     by_key,
@@ -40,9 +36,11 @@ from app.agent.planning.targets import (
     feed_arguments,
     find_target,
     makes_from_nothing,
+    unsuitable,
 )
 from app.agent.planning.text import masked
 from app.agent.planning.values import find_texts
+from app.agent.planning.word_distance import edits, near_names
 from app.tools.planning import Priority, ToolRule
 
 _CLOSING = re.compile(
@@ -62,16 +60,19 @@ _ASSIGNED = re.compile(r"(?<![\w.])(\w+)\s*=(?!=)\s*(?:<[^>]*>|[^\s,;]+)")
 _COMPARE = re.compile(r"\b(?:compare|agree|disagreement|contrast)\b", re.IGNORECASE)
 
 
-def read_explicit(question: str, scene: Scene, before: Sequence[Step] = ()) -> Steps | Reply | None:
+def read_explicit(
+    question: str, scene: Scene, before: Sequence[Step], named: Sequence[Mention]
+) -> ToolPlan | Reply | None:
     """The steps of a question that names tools, or None when it names none.
 
     Args:
         question: Normalised text.
         scene: Images, tools and earlier results.
-        before: Steps that what else is asked is answered by; they run first.
+        before: Steps that answer what else is asked; they run first.
+        named: The tools that it names by name.
     """
     blank = masked(question)
-    mentions = with_phrases(blank, find_mentions(blank, scene.tools), scene.tools)
+    mentions = with_phrases(blank, list(named), scene.tools)
     if not before and (mentions or len(_ITEM.findall(blank)) > 1):
         mentions = _with_described(blank, mentions, scene)
     about = [item for item in mentions if item.about and item.known]
@@ -110,7 +111,7 @@ def read_explicit(question: str, scene: Scene, before: Sequence[Step] = ()) -> S
     if len(lacking) == len(steps):
         return Reply(" ".join(f"I did not run {step.tool}: {step.skip}" for step in lacking))
     topics = {"explicit"} | ({"compare"} if _COMPARE.search(blank) else set())
-    return Steps(tuple(steps), frozenset(topics), tuple(notes))
+    return ToolPlan(tuple(steps), frozenset(topics), tuple(notes))
 
 
 def _respelt(mention: Mention, scene: Scene) -> Mention:
@@ -280,7 +281,7 @@ def _with_described(blank: str, mentions: list[Mention], scene: Scene) -> list[M
         item = blank[start:end]
         if any(start <= mention.start < end for mention in mentions) or _SUMMARY.match(item):
             continue
-        asked = read(item, scene.plans, scene.tools).asked
+        asked = read(item, scene.plans, scene.tools).intent
         already = {mention.name for mention in added if mention.start < start}
         tools = [tool for tool in asked.wanted if tool not in already] or asked.wanted[-1:]
         # In order of the numbers, whatever stands first in the item.

@@ -84,7 +84,8 @@ class Found:
         told: Numbers of the words that tell what somebody else wrote.
         firm: Whether "no comparison" leaves out the comparison: not so where nothing else is said.
         asking: By kind, the matches that count.
-        about: By tool, the matches of what it is about.
+        mentioned: By tool, the matches of its subjects.
+        about: The same without those that are left out, or repeat a part of a longer one.
         work: By tool, the matches of what it does, those left out included.
         values: Matches of arguments' values.
         phrases: The words of each phrase that asks for something.
@@ -97,6 +98,7 @@ class Found:
     told: frozenset[int]
     firm: bool
     asking: dict[Key, list[Match]] = field(default_factory=dict[Key, list[Match]])
+    mentioned: list[Match] = field(default_factory=list[Match])
     about: list[Match] = field(default_factory=list[Match])
     work: list[Match] = field(default_factory=list[Match])
     values: list[Match] = field(default_factory=list[Match])
@@ -114,7 +116,8 @@ class Found:
             if (denial.strong or not tokens[denial.cue].asked)
             and not any(match.at <= denial.at for match in self.work)
         ]
-        about = telling(book.about.find(tokens))
+        self.mentioned = book.about.find(tokens)
+        about = telling(self.mentioned)
         self.about = [match for match in about if not any(match.at <= at for at in out)]
         self.values = book.values.find(tokens)
         asking = book.asking.find(tokens)

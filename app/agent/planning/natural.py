@@ -6,24 +6,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
+from app.agent.image_reference import image_argument, image_arguments
 from app.agent.llm.base import ToolSchema
 from app.agent.planning.arguments import missing_arguments
 from app.agent.planning.classify import Reading, read
 from app.agent.planning.completing import completed
 from app.agent.planning.parts import parts_of
-from app.agent.planning.steps import (
-    Decision,
-    NoRule,
-    OpenImage,
-    Reply,
-    Scene,
-    Step,
-    Steps,
-    image_argument,
-    image_arguments,
-)
-from app.agent.planning.suited import unsuitable
-from app.agent.planning.targets import fed, feed_arguments, title_of
+from app.agent.planning.plan import Decision, NoRule, OpenImage, Reply, Scene, Step, ToolPlan
+from app.agent.planning.targets import fed, feed_arguments, title_of, unsuitable
 from app.agent.planning.text import has_words
 from app.agent.planning.values import (
     as_argument,
@@ -54,6 +44,7 @@ def read_natural(
     *,
     image: str = "",
     text: str = "",
+    reading: Reading | None = None,
 ) -> Decision:
     """The decision on a question in plain words.
 
@@ -63,14 +54,15 @@ def read_natural(
         excluded: Tools that the question names to be left out.
         image: The app's id of the image that it is about; "" for the current one.
         text: The question with the insides of quoted strings, where they were blanked.
+        reading: The question, read, where that has been done already.
     """
-    reading = read(question, scene.plans, scene.tools)
-    asked = reading.asked
+    reading = reading or read(question, scene.plans, scene.tools)
+    asked = reading.intent
     topics = frozenset(asked.kinds)
     if not (asked.wanted or asked.absent) and has_words(question, _HELP):
         return Reply(help_text(scene))
     if has_words(question, _SUMMARY) and any(message.role == "tool" for message in scene.earlier):
-        return Steps((), topics | {"summary"})
+        return ToolPlan((), topics | {"summary"})
     wanted = _not_made_before(asked.wanted, reading, scene)
     wanted = [tool for tool in wanted if tool not in excluded]
     if not wanted and not asked.absent:
@@ -84,8 +76,8 @@ def read_natural(
     for tool, why in tools:
         if tool not in excluded:
             steps.append(_step(tool, why, texts, steps, reading, scene, image))
-    notes = tuple(f'I read "{said}" as "{meant}".' for said, meant in asked.read_as)
-    return Steps(tuple(steps), topics, notes)
+    notes = tuple(f'I read "{said}" as "{meant}".' for said, meant in asked.corrections)
+    return ToolPlan(tuple(steps), topics, notes)
 
 
 def help_text(scene: Scene) -> str:
@@ -223,7 +215,7 @@ def _suited(wanted: Sequence[str], reading: Reading, scene: Scene, shown: OpenIm
     for tool in wanted:
         groups = [need.tools for need in needs if isinstance(need, AnyOf) and tool in need.tools]
         if groups and tool not in needs and unsuitable(tool, shown, (), scene):
-            left_out = reading.asked.left_out
+            left_out = reading.intent.left_out
             able = [
                 name
                 for name in groups[0]

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from app.agent.planning.german import GERMAN
-from app.agent.planning.nearness import closest, edits
+from app.agent.planning.word_distance import closest, edits
 from app.log import get_logger
 
 _log = get_logger(__name__)

@@ -7,17 +7,9 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from app.agent.image_reference import image_argument, unsuitable_image
 from app.agent.llm.base import ToolSchema
-from app.agent.planning.steps import (
-    Absent,
-    Earlier,
-    OpenImage,
-    Output,
-    Scene,
-    Source,
-    Step,
-    image_argument,
-)
+from app.agent.planning.plan import Absent, Earlier, OpenImage, Output, Scene, Source, Step
 from app.agent.planning.which import numbered
 from app.agent.planning.words import Match, Vocabulary, tokens_of
 from app.tools.planning import Feed, ToolRule
@@ -195,3 +187,17 @@ def _of_step(number: int, key: str, steps: Sequence[Step], scene: Scene) -> Sour
     rule = scene.plans.rule(steps[number - 1].tool)
     wanted = key.lower() if key.lower().endswith("_path") else rule.makes or "image_path"
     return Output(number, wanted, fallback=rule.converts)
+
+
+def unsuitable(tool: str, target: Source | None, before: Sequence[Step], scene: Scene) -> str:
+    """Return why a step's tool must not be run on its target, or ""."""
+    shown = shown_image(target, before)
+    note = scene.note(shown) if shown is not None else None
+    return unsuitable_image(scene.plans.rule(tool).accepts, note) if note is not None else ""
+
+
+def shown_image(target: Source | None, before: Sequence[Step]) -> OpenImage | None:
+    """Return the open image that a target shows, directly or converted."""
+    if isinstance(target, Output) and target.fallback and target.step <= len(before):
+        return shown_image(before[target.step - 1].target or OpenImage(), before)
+    return target if isinstance(target, OpenImage) else None

@@ -11,17 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from app.agent.ended import Record, key_of
-from app.agent.image_names import name_of, named_with_id
-from app.agent.planning.steps import (
-    Decision,
-    OpenImage,
-    Reply,
-    Scene,
-    Step,
-    Steps,
-    image_arguments,
-)
+from app.agent.call_log import CallLog
+from app.agent.image_reference import image_arguments, image_reference, name_of, named_with_id
+from app.agent.planning.plan import Decision, OpenImage, Reply, Scene, Step, ToolPlan
 from app.agent.planning.text import masked
 
 _NOUN = (
@@ -149,9 +141,9 @@ def about(scene: Scene, which: Which) -> Scene:
     """The scene without earlier results on other images: they count as none."""
     if not any(message.role == "tool" for message in scene.earlier) or not scene.images:
         return scene
-    record = Record(scene.earlier, scene.images)
+    record = CallLog(scene.earlier, scene.images)
     notes = [scene.note(OpenImage(name)) for name in which.ids] or [scene.images[0]]
-    keys = {key_of(note) for note in notes if note is not None}
+    keys = {image_reference(note) for note in notes if note is not None}
     other = {item.message.call_id for item in record.elsewhere(keys)}
     if not other:
         return scene
@@ -164,7 +156,7 @@ def about(scene: Scene, which: Which) -> Scene:
 
 def certain_of_image(decision: Decision, which: Which, scene: Scene) -> Decision:
     """The decision; where a step would guess which image is meant, a question back."""
-    if not isinstance(decision, Steps) or not (which.unclear or len(which.ids) > 1):
+    if not isinstance(decision, ToolPlan) or not (which.unclear or len(which.ids) > 1):
         return decision
     # "Compare with the earlier film": a tool that takes several images settles which they are.
     settled = {step.tool for step in decision.steps if _takes_several(step, scene)}

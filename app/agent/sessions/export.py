@@ -1,7 +1,7 @@
-"""A thread as Markdown, HTML or JSON, for a person's records.
+"""Writes a thread as Markdown, HTML or JSON for a person's records.
 
-What is exported may hold patient data: the caller says so to the user. Everything from the thread
-is text here: HTML has no script and loads nothing, pictures lie inside it.
+The export may hold patient data: the caller says so to the user. Text of the thread never becomes
+markup; the HTML has no script, loads nothing, and contains its pictures.
 """
 
 from __future__ import annotations
@@ -12,30 +12,50 @@ import json
 import os
 import re
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from app.agent.events import RunEvent
-from app.agent.jsonable import plain
-from app.agent.sessions.parts import parts_of
-from app.agent.sessions.reading import Content
+from app.agent.answers.evidence import unmarked
+from app.agent.events import (
+    TERMINAL,
+    ApprovalRequested,
+    ApprovalResolved,
+    ModelRetry,
+    Noted,
+    PlanUpdated,
+    RunCancelled,
+    RunEvent,
+    RunFailed,
+    RunFinished,
+    RunStarted,
+    TextDelta,
+    ToolFinished,
+    ToolStarted,
+    Usage,
+)
+from app.agent.json_forms import plain
+from app.agent.sessions.content import Content, PastRun
 from app.errors import FileProblem
+from app.tools import lineage
+from app.tools.api import Artifact
 
 Form = Literal["md", "html", "json"]
 FORMS: tuple[Form, ...] = ("md", "html", "json")
 DISCLAIMER = "AI results are not for diagnosis."
 WARNING = "This file may contain patient data: names in paths, images and findings. Keep it safe."
-_MOST_PICTURE = 8 * 1024**2  # bytes of one picture that is embedded
+_MAX_PICTURE_BYTES = 8 * 1024**2  # of one picture that is embedded
+_MAX_RESULT_CHARS = 20_000  # of one result; all of it is in the JSON export
 
 
 def export(content: Content, form: Form, target: Path) -> None:
-    """Write the thread to `target`, at once or not at all.
+    """Write the thread to `target`, whole or not at all.
 
     Args:
         content: The thread, read.
         form: "md", "html" or "json".
-        target: A file; one that is there is replaced.
+        target: The file; an existing one is replaced.
 
     Raises:
         FileProblem: It cannot be written.
@@ -68,7 +88,7 @@ def _private(path: str, flags: int) -> int:
 
 
 def as_json(content: Content) -> dict[str, Any]:
-    """Everything, as JSON: the runs with their events, the calls with whole results."""
+    """Return everything as JSON: the runs with their events, the calls with whole results."""
     runs = [
         {
             "run_id": run.run_id,
@@ -99,39 +119,39 @@ def _event(event: RunEvent) -> dict[str, Any]:
 
 
 def as_markdown(content: Content) -> str:
-    """The thread as CommonMark. Text of the thread cannot make markup of its own."""
-    return _lined(content, _marked)
+    """Return the thread as CommonMark; text of the thread is escaped."""
+    return _lined(content, _escaped)
 
 
 def as_text(content: Content) -> str:
-    """The thread for a terminal: as Markdown, with nothing escaped and without pictures."""
+    """Return the thread for a terminal: as Markdown with nothing escaped and no pictures."""
     return _lined(content, str, pictures=False)
 
 
-def _lined(content: Content, marked: Callable[[str], str], *, pictures: bool = True) -> str:
-    lines = [f"# {marked(_title(content))}", "", f"**{DISCLAIMER}** {WARNING}", ""]
-    for part in parts_of(content):
+def _lined(content: Content, escaped: Callable[[str], str], *, pictures: bool = True) -> str:
+    lines = [f"# {escaped(_title(content))}", "", f"**{DISCLAIMER}** {WARNING}", ""]
+    for part in _document_parts(content):
         match part.kind:
             case "heading":
-                lines += ["", f"## {marked(part.text)}", ""]
+                lines += ["", f"## {escaped(part.text)}", ""]
             case "question" | "answer":
-                lines += ["", *(f"> {marked(line)}" for line in part.text.splitlines()), ""]
+                lines += ["", *(f"> {escaped(line)}" for line in part.text.splitlines()), ""]
             case "line":
-                lines.append(f"- {marked(' '.join(part.text.split()))}")
+                lines.append(f"- {escaped(' '.join(part.text.split()))}")
             case "code":
                 fence = "`" * max(3, 1 + max(map(len, re.findall("`+", part.text)), default=0))
-                lines += ["", f"{marked(part.label)}:", "", f"{fence}json", part.text, fence, ""]
+                lines += ["", f"{escaped(part.label)}:", "", f"{fence}json", part.text, fence, ""]
             case "picture":
                 uri = _data_uri(part.path) if pictures else ""
-                lines += ["", f"![{marked(part.text)}]({uri})" if uri else marked(part.text), ""]
+                lines += ["", f"![{escaped(part.text)}]({uri})" if uri else escaped(part.text), ""]
     return "\n".join(lines) + "\n"
 
 
 def as_html(content: Content) -> str:
-    """The thread as one HTML file: no script, nothing loaded from elsewhere."""
+    """Return the thread as one HTML file without scripts; nothing is loaded from elsewhere."""
     title = html.escape(_title(content))
     body: list[str] = []
-    for part in parts_of(content):
+    for part in _document_parts(content):
         text = html.escape(part.text)
         match part.kind:
             case "heading":
@@ -158,11 +178,11 @@ def _title(content: Content) -> str:
 
 
 def _data_uri(path: Path | None) -> str:
-    """A picture of ours as a data URI; "" for anything that is none."""
+    """Return a PNG or JPEG as a data URI, "" for anything else."""
     if path is None:
         return ""
     try:
-        if path.stat().st_size > _MOST_PICTURE:
+        if path.stat().st_size > _MAX_PICTURE_BYTES:
             return ""
         data = path.read_bytes()
     except (OSError, ValueError):  # also a name that no file can have
@@ -172,8 +192,8 @@ def _data_uri(path: Path | None) -> str:
     return f"data:image/{kind};base64,{base64.b64encode(data).decode()}" if kind else ""
 
 
-def _marked(text: str) -> str:
-    """One line of text whose signs mean nothing to Markdown, nor to HTML inside it."""
+def _escaped(text: str) -> str:
+    """Return a line of text escaped for Markdown and the HTML inside it."""
     escaped = re.sub(r"([\\`*_\[\]#|~!])", r"\\\1", " ".join(text.splitlines()))
     escaped = escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     # A list or a rule begins a line; indented text would be code.
@@ -205,3 +225,208 @@ img {{ max-width: 100%; }}
 </body>
 </html>
 """
+
+
+# -- the pieces of a document -----------------------------------------------------------------
+
+_PartKind = Literal["heading", "question", "answer", "line", "code", "picture"]
+
+
+@dataclass(slots=True)
+class _Part:
+    """A piece of a document: its kind and text, for a picture also its file."""
+
+    kind: _PartKind
+    text: str
+    path: Path | None = None
+    label: str = ""
+
+
+@dataclass(slots=True)
+class _TextCollector:
+    """Collects streamed text into parts; text that a retry withdrew is dropped."""
+
+    text: str = ""
+    parts: list[_Part] = field(default_factory=list[_Part])
+
+    def end(self) -> None:
+        if self.text.strip():
+            self.parts.append(_Part("answer", self.text.strip()))
+        self.text = ""
+
+    def settle(self, answer: str) -> None:
+        """Replace the last text by the final answer, whose citations are resolved."""
+        last = next((part for part in reversed(self.parts) if part.kind == "answer"), None)
+        if last is not None and unmarked(answer).strip() == last.text:
+            last.text = answer.strip()
+
+
+def _document_parts(content: Content) -> Iterator[_Part]:
+    """Yield the pieces of a conversation in order."""
+    header = content.header
+    yield _Part("line", f"Conversation {header.get('thread_id', '')}")
+    yield _Part("line", f"Begun {header.get('created', 'at an unknown time')}")
+    origin: Any = header.get("branched_from")
+    if isinstance(origin, dict):
+        number: Any = origin.get("question")
+        before = f" before question {number + 1}" if isinstance(number, int) else ""
+        yield _Part("line", f"Branched from {origin.get('thread_id')}{before}")
+    for number, run in enumerate(content.runs, start=1):
+        yield _Part("heading", f"Question {number}")
+        yield _Part("question", run.question)
+        yield from _facts(content, run)
+        yield from _events(content, run)
+    for problem in content.problems:
+        yield _Part("line", f"Could not be read: {problem}")
+
+
+def _facts(content: Content, run: PastRun) -> Iterator[_Part]:
+    facts = content.run_facts.get(run.run_id, {})
+    began = run.events[0].time if run.events else ""
+    model = next((event.model for event in run.events if isinstance(event, RunStarted)), "")
+    if began:
+        yield _Part("line", f"Asked {began}")
+    if facts.get("model") or model:
+        host = f" at {facts['host']}" if facts.get("host") else " (on this machine)"
+        yield _Part("line", f"Language model: {facts.get('model') or model}{host}")
+    for uid in facts.get("studies") or ():
+        yield _Part("line", f"Study {uid}")
+    for used in facts.get("used") or ():
+        yield _Part(
+            "line",
+            f"Image {used.get('id')}: SOP instance {used.get('sop_instance_uid')}, frame "
+            f"{used.get('frame')}, pixels sha256 {used.get('pixel_sha256')}",
+        )
+
+
+def _events(content: Content, run: PastRun) -> Iterator[_Part]:
+    texts = _TextCollector()
+    plan: PlanUpdated | None = None
+    for event in run.events:
+        if isinstance(event, PlanUpdated):
+            plan = event
+        elif event.kind in TERMINAL and plan is not None:
+            texts.end()
+            texts.parts.extend(_plan_parts(plan))
+        match event:
+            case TextDelta():
+                texts.text += event.text
+                continue
+            case ModelRetry():
+                texts.text = ""
+            case _:
+                texts.end()
+        if isinstance(event, RunFinished):
+            texts.settle(event.answer)
+        texts.parts.extend(_event_parts(content, event))
+    texts.end()
+    yield from texts.parts
+
+
+def _event_parts(content: Content, event: RunEvent) -> Iterator[_Part]:
+    match event:
+        case ToolStarted():
+            arguments = _json(event.arguments)
+            yield _Part("code", arguments, label=f"Tool {event.tool}, called {event.time} with")
+        case ToolFinished():
+            yield _Part("line", _result_line(event))
+            yield from _call_parts(content, event)
+        case ApprovalRequested():
+            sent = f" To be sent: {'; '.join(event.sent)}." if event.sent else ""
+            yield _Part("line", f"Asked for permission: {event.title} {event.detail}{sent}")
+        case ApprovalResolved():
+            answer = "allowed" if event.granted else "denied"
+            yield _Part("line", f"You {answer} it. {event.reason}".strip())
+        case ModelRetry():
+            yield _Part("line", f"{event.reason}: asked again (attempt {event.attempt})")
+        case Noted():
+            yield _Part("line", event.text)
+        case Usage():
+            cost = "" if event.cost is None else f", {event.cost:.4f} US dollars so far"
+            yield _Part("line", f"Tokens: {event.input_tokens} + {event.output_tokens}{cost}")
+        case RunFinished():
+            why = f" (stopped by its limit: {event.stopped_by})" if event.stopped_by else ""
+            yield _Part("line", f"Finished {event.time}{why}")
+        case RunFailed():
+            yield _Part("line", f"Failed {event.time}: {event.error}. {event.remedy}".rstrip())
+        case RunCancelled():
+            yield _Part("line", f"Stopped {event.time}")
+        case _:
+            return
+
+
+def _result_line(event: ToolFinished) -> str:
+    if event.refused:
+        return f"{event.tool}: not run: {event.refused}"
+    summary = event.error if event.status != "ok" and event.error else event.summary
+    number = f"[{event.evidence}] " if event.evidence else ""
+    return f"{number}{event.tool}: {event.status} after {event.duration_s:g} s: {summary}"
+
+
+def _plan_parts(plan: PlanUpdated) -> Iterator[_Part]:
+    """Return the plan at the end of a run: its steps, what rules changed, and the goal."""
+    for number, step in enumerate(plan.steps, start=1):
+        why = step.get("verdict") or step.get("why") or ""
+        by = f", by {step['by']}" if step.get("by") else ""
+        state = f"{step.get('tool', '')} ({step.get('state', 'pending')}{by}) {why}"
+        yield _Part("line", f"Plan, step {number}: {state.strip()}")
+    for item in plan.overrides:
+        yield _Part("line", f"Changed by rule ({item.rule}): {item.reason}")
+    if plan.goal:
+        yield _Part("line", f"Goal: {plan.goal}. {plan.goal_why}".strip())
+
+
+def _call_parts(content: Content, event: ToolFinished) -> Iterator[_Part]:
+    call = content.calls.get(event.call_id, {})
+    result: dict[str, Any] = call.get("result", {})
+    for sha in call.get("weights") or ():
+        yield _Part("line", f"Weights sha256 {sha}")
+    models = {
+        f"{made.get('model')} ({made.get('tool')} {made.get('tool_version')})"
+        for item in result.get("findings") or ()
+        if isinstance(made := item.get("provenance"), dict) and made.get("model")
+    }
+    for model in sorted(models):
+        yield _Part("line", f"Model {model}")
+    if event.output:
+        yield _Part("code", _json(event.output), label=f"Result of {event.tool}")
+    findings: list[Any] = list(result.get("findings") or ())
+    if findings:
+        yield _Part("code", _json(findings), label=f"{len(findings)} findings")
+    for artifact in event.artifacts:
+        path = artifact.path if _was_made(content, event.run_id, artifact.path) else None
+        yield _Part("picture", _caption(artifact), path)
+
+
+def _caption(artifact: Artifact) -> str:
+    """Return a picture's title, marked if a model made the picture."""
+    title = artifact.title or artifact.path.name
+    if not artifact.options.get("synthetic"):
+        return title
+    model = artifact.options.get("model") or "a model"
+    return f"SYNTHETIC, made by {model}: not a patient. {title}"
+
+
+def _was_made(content: Content, run_id: str, path: Path) -> bool:
+    """Report whether a picture was made in the conversation and may go into the document.
+
+    A tool, or the author of the session's file, may have named any file. In a folder of the user's
+    own, only pictures with a lineage note count.
+    """
+    try:
+        real = path.resolve()
+        if content.folder is not None and real.is_relative_to(content.folder.resolve()):
+            return True
+        made_in = Path(str(content.run_facts.get(run_id, {}).get("out_dir") or "")).resolve()
+        name = real.relative_to(made_in).as_posix() if real.is_relative_to(made_in) else ""
+    except (OSError, RuntimeError, ValueError):
+        return False
+    return bool(name) and lineage.find(made_in, name) is not None
+
+
+def _json(value: Any) -> str:
+    text = json.dumps(plain(value), ensure_ascii=False, indent=1, allow_nan=False)
+    if len(text) <= _MAX_RESULT_CHARS:
+        return text
+    more = len(text) - _MAX_RESULT_CHARS
+    return f"{text[:_MAX_RESULT_CHARS]}\n... {more} more characters: see the JSON export"

@@ -1,29 +1,38 @@
-"""Runs a thread's tool calls again and says what came out differently.
+"""Makes a thread's tool calls again and lists what differs from the recorded results.
 
-Same tools, same arguments, same pixels: what a tool computed must come out the same. A call that
-writes, sends or executes is never made again.
+With the same tools, arguments and pixels, the results must be the same. A call that writes, sends
+or executes is never made again.
 """
 
 from __future__ import annotations
 
+import math
 import shutil
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+from PIL import Image
 from pydantic import BaseModel
 
-from app.agent import plan_tool, read_result
-from app.agent.execute import Outcome, Tools, failed, parse_arguments, run_tool
-from app.agent.jsonable import artifact_json, finding_json
+from app.agent.context import read_result_tool as read_result
+from app.agent.enforcement import update_plan_tool as plan_tool
+from app.agent.json_forms import artifact_json, finding_json
+from app.agent.loop.tool_execution import Outcome, Tools, failed, parse_arguments, run_tool
 from app.agent.messages import ToolCall
 from app.agent.policy import Policy, Rule, Scope
-from app.agent.sessions.comparing import Comparison, inside
-from app.agent.sessions.lines import Entry
-from app.agent.sessions.reading import Content
+from app.agent.sessions.content import Content
+from app.agent.sessions.session_file import Entry
 from app.tools import lineage
 from app.tools.api import Approval, Tool, ToolContext
+
+_MAX_DIFFERENCES = 20
+"""Differences listed of one call."""
+_SHOWN_CHARS = 80
+_FINDING = ("image", "geometry", "label", "score", "units", "value", "description", "approximate")
+_MADE_BY = ("tool", "tool_version", "model", "weights_sha256")
 
 Status = Literal["same", "differs", "left out"]
 _OWN = (plan_tool.SPEC.name, plan_tool.CHECK, read_result.SPEC.name)
@@ -40,7 +49,7 @@ class Recorded:
         tool: The tool's name.
         arguments: As they were given.
         result: As `Thread.result` gives it.
-        facts: What its run rests on.
+        facts: The entry "run" of its run: model, images, output folder.
     """
 
     call_id: str
@@ -53,15 +62,15 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """What became of a call.
+    """The outcome of making a call again.
 
     Attributes:
         call_id: Its id.
         tool: The tool's name.
         status: "left out" for a call that was not made again.
         reasons: The differences, or why it was left out.
-        harmless: It was left out by rule (it writes or sends, or was stopped then), not for want
-            of something.
+        harmless: It was left out by rule (it writes or sends, or was stopped then), not because
+            something is missing.
     """
 
     call_id: str
@@ -72,11 +81,11 @@ class Replayed:
 
 
 ContextOf = Callable[[Recorded], ToolContext | str]
-"""A context for a call to be made again, or why it cannot be made (an image is missing)."""
+"""Returns the context for a call, or why it cannot be made again (an image is missing)."""
 
 
 def recorded_calls(content: Content) -> list[Recorded]:
-    """The calls of a thread in the order in which they ended."""
+    """Return the calls of a thread in the order in which they ended."""
     return [_recorded(entry, content) for entry in content.calls.values()]
 
 
@@ -100,10 +109,10 @@ class Replay:
     Args:
         tools: The tools there are now.
         context_of: Gives each call its images and output folder.
-        old_dir: The thread's output folder; a run's own `out_dir` overrules it.
-        new_dir: Where the calls write now.
-        renamed: What names of then are called now: files, and images that lie elsewhere.
-        policy: The rules that hold now; no question can be asked.
+        old_dir: The thread's output folder; a run's own `out_dir` takes precedence.
+        new_dir: The folder in which the calls write now.
+        renamed: Old names of files and images, and the ones that they have now.
+        policy: The rules that hold now; a call that would ask is refused.
     """
 
     tools: Tools
@@ -114,7 +123,7 @@ class Replay:
     policy: Policy = field(default_factory=Policy.standard)
 
     async def run(self, content: Content) -> AsyncIterator[Replayed]:
-        """Every call, one after the other."""
+        """Make every call again, one after the other."""
         for call in recorded_calls(content):
             yield await self.call(call)
 
@@ -138,16 +147,16 @@ class Replay:
         if isinstance(context, str):
             return _left_out(call, context)
         old_dir = Path(str(call.facts.get("out_dir") or self.old_dir))
-        arguments = self._translated(call.arguments, old_dir)
+        arguments = self._with_new_names(call.arguments, old_dir)
         asked = ToolCall(id=call.call_id, name=call.tool, arguments=arguments)
         args = parse_arguments(tool.spec, asked)
         outcome = args if isinstance(args, Outcome) else await self._run(tool, args, context)
-        comparison = Comparison(old_dir, self.new_dir, self.renamed)
+        comparison = _Comparison(old_dir, self.new_dir, self.renamed)
         reasons = comparison.results(call.result, _as_logged(outcome, self.new_dir))
         return Replayed(call.call_id, call.tool, "differs" if reasons else "same", reasons)
 
     async def _run(self, tool: Tool, args: BaseModel, context: ToolContext) -> Outcome:
-        """Run it, if the policy lets it: a session's file may have been written by anybody."""
+        """Run it if the policy allows: anyone may have written the session's file."""
         scope = Scope.of(context.images, (), context.out_dir)
         judged = self.policy.judge(tool.spec, args, scope)
         if judged.rule is Rule.DENY:
@@ -156,23 +165,23 @@ class Replay:
             return failed(f"{tool.spec.name} was not run: it asks first, by the rules set here.")
         return await run_tool(tool, args, context)
 
-    def _translated(self, value: Any, old_dir: Path) -> Any:
-        """Arguments that name a file of then name that of now."""
+    def _with_new_names(self, value: Any, old_dir: Path) -> Any:
+        """Return arguments with recorded file names replaced by the new ones."""
         match value:
             case dict():
-                return {key: self._translated(item, old_dir) for key, item in value.items()}
+                return {key: self._with_new_names(item, old_dir) for key, item in value.items()}
             case list():
-                return [self._translated(item, old_dir) for item in value]
+                return [self._with_new_names(item, old_dir) for item in value]
             case str() if value in self.renamed:
                 return self.renamed[value]
             case str():
-                path = inside(value, old_dir)
-                return value if path is None else str(self._brought(path, old_dir))
+                path = _path_inside(value, old_dir)
+                return value if path is None else str(self._copied(path, old_dir))
             case _:
                 return value
 
-    def _brought(self, path: Path, old_dir: Path) -> Path:
-        """A file that no call made again made: the recorded one, with what it shows."""
+    def _copied(self, path: Path, old_dir: Path) -> Path:
+        """Return a copy of a recorded file, with its lineage, unless a repeated call made it."""
         name = path.relative_to(old_dir)
         target = self.new_dir / name
         if self._was_made(path, old_dir) and path.is_file() and not target.exists():
@@ -185,10 +194,9 @@ class Replay:
         return target
 
     def _was_made(self, path: Path, old_dir: Path) -> bool:
-        """Whether a tool made that file then: anybody may have written the session's file.
+        """Report whether a tool made that file; anyone may have written the session's file.
 
-        It says itself where its files lie. Outside of its own folder only what Sightline noted
-        beside the file counts, and nothing counts that a link leads to.
+        Outside the thread's own folder only files with a lineage note count, and links never do.
         """
         if not path.resolve().is_relative_to(old_dir.resolve()):
             return False
@@ -210,3 +218,155 @@ def _as_logged(outcome: Outcome, out_dir: Path) -> dict[str, Any]:
         "findings": [finding_json(item, out_dir) for item in outcome.findings],
         "artifacts": [artifact_json(item) for item in outcome.artifacts],
     }
+
+
+# -- comparing results ------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Comparison:
+    """Compares recorded results with new ones.
+
+    Files and findings get a new name each time, so they are compared by what they hold; once a file
+    was found equal, its old name counts as equal to the new one.
+
+    Attributes:
+        old_dir: Folder of the recorded files.
+        new_dir: Folder of the new ones.
+        renamed: Old names of files and findings, and their new ones.
+    """
+
+    old_dir: Path
+    new_dir: Path
+    renamed: dict[str, str] = field(default_factory=dict[str, str])
+
+    def results(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+        """Return the differences as sentences.
+
+        Args:
+            old: As `Thread.result` gives it.
+            new: The same keys.
+        """
+        if old.get("status") != new.get("status"):
+            error = f" ({_text(new.get('error'))})" if new.get("error") else ""
+            return [f"status: {old.get('status')} then, {new.get('status')} now{error}"]
+        if old.get("status") != "ok":
+            return []
+        findings = list(self._findings(old.get("findings") or [], new.get("findings") or []))
+        parts = (
+            self._values(key, old.get(key), new.get(key))
+            for key in ("output", "metadata")
+            if key in old
+        )
+        shown = self._artifacts(old.get("artifacts") or [], new.get("artifacts") or [])
+        found = [*findings, *(one for part in parts for one in part), *shown]
+        return (
+            found
+            if len(found) <= _MAX_DIFFERENCES
+            else [*found[:_MAX_DIFFERENCES], f"and {len(found) - _MAX_DIFFERENCES} more"]
+        )
+
+    def _findings(self, old: list[Any], new: list[Any]) -> Iterator[str]:
+        if len(old) != len(new):
+            yield f"findings: {len(old)} then, {len(new)} now"
+        for number, (before, after) in enumerate(zip(old, new, strict=False)):
+            where = f"findings[{number}]"
+            self.renamed[str(before.get("id"))] = str(after.get("id"))
+            for key in _FINDING:
+                yield from self._values(f"{where}.{key}", before.get(key), after.get(key))
+            made, now = _mapping(before.get("provenance")), _mapping(after.get("provenance"))
+            for key in _MADE_BY:
+                yield from self._values(f"{where}.{key}", made.get(key), now.get(key))
+
+    def _artifacts(self, old: list[Any], new: list[Any]) -> Iterator[str]:
+        if len(old) != len(new):
+            yield f"artifacts: {len(old)} then, {len(new)} now"
+        for number, (before, after) in enumerate(zip(old, new, strict=False)):
+            for key in ("path", "role", "title", "description"):
+                where = f"artifacts[{number}].{key}"
+                yield from self._values(where, before.get(key), after.get(key))
+
+    def _values(self, where: str, old: Any, new: Any) -> Iterator[str]:
+        match old, new:
+            case dict(), dict():
+                for key in sorted({*old, *new}, key=str):
+                    if key not in new:
+                        yield f"{where}.{key}: missing now"
+                    elif key not in old:
+                        yield f"{where}.{key}: new"
+                    else:
+                        yield from self._values(f"{where}.{key}", old[key], new[key])
+            case list(), list():
+                if len(old) != len(new):
+                    yield f"{where}: {len(old)} entries then, {len(new)} now"
+                for number, (before, after) in enumerate(zip(old, new, strict=False)):
+                    yield from self._values(f"{where}[{number}]", before, after)
+            case str(), str():
+                yield from self._strings(where, old, new)
+            case (int() | float(), int() | float()) if type(old) is not bool is not type(new):
+                if old != new:
+                    by = abs(new - old)
+                    size = f" (by {by:.3g})" if math.isfinite(by) else ""
+                    yield f"{where}: {old} then, {new} now{size}"
+            case _ if old != new or type(old) is not type(new):
+                yield f"{where}: {_text(old)} then, {_text(new)} now"
+            case _:
+                return
+
+    def _strings(self, where: str, old: str, new: str) -> Iterator[str]:
+        if old == new or self.renamed.get(old) == new:
+            return
+        before, after = _path_inside(old, self.old_dir), _path_inside(new, self.new_dir)
+        if before is not None and after is not None:
+            difference = _files_differ(before, after)
+            if difference:
+                yield f"{where}: {difference}"
+            else:
+                self.renamed[old] = new
+            return
+        if self._renamed_in(old) != new:
+            yield f"{where}: {_text(old)} then, {_text(new)} now"
+
+    def _renamed_in(self, text: str) -> str:
+        """Return a text (a summary with a path in it, say) with the new names."""
+        for old, new in self.renamed.items():
+            text = text.replace(old, new)
+        return text.replace(str(self.old_dir), str(self.new_dir))
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _path_inside(text: str, folder: Path) -> Path | None:
+    """Return `text` as a path if it is one inside `folder`, else None."""
+    path = Path(text) if text and "\0" not in text else None
+    if path is None or not path.is_absolute() or ".." in path.parts:
+        return None
+    return path if path.is_relative_to(folder) and path != folder else None
+
+
+def _files_differ(old: Path, new: Path) -> str:
+    try:
+        before, after = old.read_bytes(), new.read_bytes()
+    except OSError as error:
+        which = "the recorded file" if not old.is_file() else "the file made now"
+        return f"{which} cannot be read ({error.strerror or type(error).__name__})"
+    if before == after:
+        return ""
+    if old.suffix.lower() != ".png" or new.suffix.lower() != ".png":
+        return f"{old.name} holds something else now"
+    try:
+        with Image.open(old) as first, Image.open(new) as second:
+            pixels, others = np.asarray(first), np.asarray(second)
+    except (OSError, ValueError, Image.DecompressionBombError) as error:
+        return f"{old.name} cannot be compared ({type(error).__name__})"
+    if pixels.shape != others.shape:
+        return f"{old.name} is {pixels.shape[:2]} then, {others.shape[:2]} now (rows, columns)"
+    count = int(np.count_nonzero(pixels != others))
+    return f"{old.name}: {count} of {pixels.size} pixel values differ" if count else ""
+
+
+def _text(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= _SHOWN_CHARS else f"{shown[: _SHOWN_CHARS - 1]}…"

@@ -1,29 +1,46 @@
-"""The threads under one folder: each in a folder of its own, written by one program at a time."""
+"""The conversations under one folder, each in a folder of its own, and branching off copies."""
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import threading
+import time
 import uuid
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
-from app.agent.context import complete
-from app.agent.emitter import utc_now
-from app.agent.sessions.branching import branch
-from app.agent.sessions.lines import FILE, FORMAT, VERSION, encode, parsed
-from app.agent.sessions.reading import close_runs, read
+from app.agent.context.model_messages import complete
+from app.agent.loop.emitter import utc_now
+from app.agent.sessions.content import close_runs, read
+from app.agent.sessions.session_file import (
+    FILE,
+    FORMAT,
+    VERSION,
+    Entry,
+    copy_large_value,
+    encode,
+    entries,
+    parse_line,
+)
 from app.agent.sessions.thread import Thread, shortened, unwritable
 from app.agent.sessions.writer import LineWriter, ThreadLock, in_use
 from app.errors import FileProblem
+from app.tools import lineage
+
+_PARTIAL = ".partial"
+_STALE_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadInfo:
-    """A thread as a list shows it.
+    """A thread as a list of threads shows it.
 
     Attributes:
         thread_id: For `SessionStore.open`.
@@ -66,20 +83,19 @@ class SessionStore:
         return self._keep(Thread(thread_id, folder, read(folder / FILE), ThreadLock(folder)))
 
     def threads(self) -> tuple[ThreadInfo, ...]:
-        """Every thread in which something was asked, the newest first.
+        """Return every thread in which something was asked, the newest first.
 
-        Unreadable ones are left out here; `open` says what is wrong with them.
+        Unreadable ones are left out; `open` says what is wrong with them.
         """
         found = [_info(folder) for folder in self._folders()]
         listed = [info for info in found if info is not None and info.title]
         return tuple(sorted(listed, key=lambda info: info.updated, reverse=True))
 
     def open(self, thread_id: str) -> Thread:
-        """A thread with its history, to go on with; the same object while it is open here.
+        """Open a thread with its history, to go on with; the same object while it is open here.
 
-        What a crash left unfinished is closed: every call has a result and every run an end. A
-        broken last line is dropped; others that cannot be read are left out and listed in
-        `Thread.problems`.
+        What a crash left unfinished is closed: every call gets a result and every run an end. A
+        broken last line is dropped; other unreadable lines are listed in `Thread.problems`.
 
         Raises:
             ThreadInUse: Another program has it open; `read` and `branch` still work.
@@ -95,7 +111,7 @@ class SessionStore:
             return thread
 
     def read(self, thread_id: str) -> Thread:
-        """A thread to look at, also while another program writes it.
+        """Return a thread to look at, also while another program writes it.
 
         Raises:
             FileProblem: There is no such thread, or a newer Sightline wrote it.
@@ -110,7 +126,7 @@ class SessionStore:
         return Thread(thread_id, folder, content, in_use=busy)
 
     def branch(self, thread_id: str, question_index: int) -> Thread:
-        """A new thread with all that another held before one of its questions.
+        """Make a new thread with everything that another held before one of its questions.
 
         Args:
             thread_id: The other; it may be open here or in another program.
@@ -122,7 +138,7 @@ class SessionStore:
         source = self._folder(thread_id)
         self._flush(thread_id)
         target = self._root / new_id()
-        branch(source, question_index, target)
+        _copy_until(source, question_index, target)
         return self.open(target.name)
 
     def _flush(self, thread_id: str) -> None:
@@ -155,7 +171,7 @@ class SessionStore:
 
 
 def new_id() -> str:
-    """A fresh thread id; says nothing private."""
+    """Return a fresh thread id; it says nothing private."""
     return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex}"
 
 
@@ -190,7 +206,7 @@ def _info(folder: Path) -> ThreadInfo | None:
         with path.open("rb") as file:
             updated = datetime.fromtimestamp(os.fstat(file.fileno()).st_mtime, UTC).isoformat()
             for line in file:
-                entry = parsed(line) or {}
+                entry = parse_line(line) or {}
                 message = entry.get("message")
                 if entry.get("type") == "header":
                     created = str(entry.get("created", ""))
@@ -200,3 +216,111 @@ def _info(folder: Path) -> ThreadInfo | None:
     except OSError:
         return None
     return ThreadInfo(folder.name, title, created or updated, updated)
+
+
+# -- branching --------------------------------------------------------------------------------
+
+
+def _copy_until(source: Path, question_index: int, target: Path) -> None:
+    """Make `target` a thread with everything that `source` held before a question.
+
+    The files that it refers to are copied and named by their new paths, so that either thread can
+    be deleted without harm to the other.
+
+    Args:
+        source: A thread's folder; it is only read, and another program may be writing it.
+        question_index: Of `Thread.runs()`, from 0; their number for a copy of everything.
+        target: The new thread's folder; it is there as a whole or not at all.
+
+    Raises:
+        FileProblem: There is no such question, or something cannot be read or written.
+    """
+    runs = read(source / FILE).runs
+    if not 0 <= question_index <= len(runs):
+        raise FileProblem(
+            f"there is no question {question_index + 1} to branch from", subject=source.name
+        )
+    lines = [item for item in entries(source / FILE, []) if item.get("type") != "header"]
+    origin: Entry = {"thread_id": source.name, "question": question_index}
+    if question_index < len(runs):
+        start = runs[question_index].start
+        lines, origin["run_id"] = lines[:start], runs[question_index].run_id
+    names = _renamed_folder(source, target)
+    header = {"type": "header", "format": FORMAT, "version": VERSION, "thread_id": target.name}
+    header |= {"created": utc_now(), "branched_from": origin}
+    _sweep(target.parent)
+    partial = target.with_name(f".{target.name}{_PARTIAL}")
+    try:
+        partial.mkdir(parents=True, mode=0o700)
+        results: list[bytes] = []
+        moved = [encode(_moved_entry(entry, source, partial, names, results)) for entry in lines]
+        text = b"".join((encode(header), *moved))
+        _copy_named(source / "files", partial / "files", b"".join((text, *results)))
+        (partial / FILE).write_bytes(text)
+        (partial / FILE).chmod(0o600)
+        partial.rename(target)
+    except OSError as error:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise FileProblem(
+            f"the branch cannot be written ({error.strerror or type(error).__name__})",
+            subject=str(target),
+            remedy="Free space on the disk or set SIGHTLINE_HOME to a folder you may write to.",
+        ) from error
+
+
+def _sweep(root: Path) -> None:
+    """Remove unfinished branches, which hold patients' data that no list shows.
+
+    Only after an hour: another program may be branching now.
+    """
+    for folder in root.glob(f".*{_PARTIAL}"):
+        with suppress(OSError):
+            if time.time() - folder.stat().st_mtime > _STALE_S:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _moved_entry(
+    entry: Entry, source: Path, target: Path, names: Mapping[str, str], results: list[bytes]
+) -> Entry:
+    """Return an entry with the new names; its large results are copied and added to `results`."""
+    made: Entry = _replaced(entry, names)
+    files: Any = made.get("beside")
+    if isinstance(files, dict):
+        kept: dict[str, str] = {}
+        for key, name in files.items():
+            kept[key], text = copy_large_value(source, target, name, names)
+            results.append(text)
+        made["beside"] = kept
+    return made
+
+
+def _renamed_folder(source: Path, target: Path) -> Mapping[str, str]:
+    """Return old and new names of the folder, as they are and inside JSON text."""
+    old, new = str(source), str(target)
+    return {json.dumps(old)[1:-1]: json.dumps(new)[1:-1], old: new}
+
+
+def _replaced(value: Any, names: Mapping[str, str]) -> Any:
+    match value:
+        case str():
+            for old, new in names.items():
+                value = value.replace(old, new)
+            return value
+        case dict():
+            return {key: _replaced(item, names) for key, item in value.items()}
+        case list():
+            return [_replaced(item, names) for item in value]
+        case _:
+            return value
+
+
+def _copy_named(source: Path, target: Path, text: bytes) -> None:
+    """Copy the files whose names are in `text`, and the notes of what each picture shows."""
+    if not source.is_dir():
+        return
+    for path in source.rglob("*"):
+        known = path.name.encode("utf-8", "surrogatepass") in text or path.name == lineage.FILE
+        if known and path.is_file():
+            copy = target / path.relative_to(source)
+            copy.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            shutil.copy2(path, copy)

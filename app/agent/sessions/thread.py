@@ -1,4 +1,4 @@
-"""A conversation: its messages in memory and, unless it has no folder, all of it on disk."""
+"""A conversation: its messages in memory and, if it has a folder, everything on disk."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from app.agent.context import to_text
-from app.agent.emitter import utc_now
+from app.agent.context.model_messages import to_text
 from app.agent.events import (
     TERMINAL,
     ReasoningDelta,
@@ -19,32 +18,36 @@ from app.agent.events import (
     ToolFinished,
     ToolProgress,
 )
+from app.agent.loop.emitter import utc_now
 from app.agent.messages import Message
-from app.agent.sessions import beside
-from app.agent.sessions.lines import FILE, Entry, encode
-from app.agent.sessions.reading import Content, PastRun, close_runs, read
+from app.agent.sessions.content import Content, PastRun, close_runs, read
+from app.agent.sessions.session_file import (
+    FILE,
+    RESULT_LIMIT,
+    Entry,
+    encode,
+    save_large_values,
+)
 from app.agent.sessions.writer import LineWriter, ThreadLock
 from app.errors import FileProblem
 
 _TITLE_CHARS = 80
-_HELD_BACK_S = 0.2  # streamed text waits so long for more of it before it is written
+_HELD_BACK_S = 0.2  # how long streamed text waits for more of it before it is written
 _SYNCED = ("tool_finished", "approval_requested", "approval_resolved", *TERMINAL)
-_LARGE = beside.LIMIT
 
 
 class Thread:
     """A conversation. Every method may be called from any thread; writing never raises.
 
-    Made by `SessionStore`. Every event is safe from a crash of the program before it is shown, but
-    for streamed text and progress, which are written together, a fifth of a second at a time. What
-    matters (questions, results, approvals, how a run ended) is then safe from a power cut too, and
-    the rest if 50 ms have passed since the last time that was made sure of.
+    Made by `SessionStore`. Every event is written before it is shown, except that streamed text and
+    progress are collected for a fifth of a second. Questions, results, approvals and the ends of
+    runs are also synced to the disk at once, other lines at most every 50 ms.
 
     Attributes:
         thread_id: Its id.
-        folder: Where it lies, None when it is kept in memory only.
-        read_only: It is only looked at: nothing is written.
-        closed: It was closed: nothing is written any more.
+        folder: Its folder; None if it is kept in memory only.
+        read_only: Nothing is written: it is only looked at.
+        closed: Nothing is written any more.
     """
 
     def __init__(
@@ -64,19 +67,19 @@ class Thread:
         self._content = content
         self._history = content.messages
         self._results = {key: call["result"] for key, call in content.calls.items()}
-        self._in_use = in_use  # by a program that may be writing it
+        self._in_use = in_use  # another program may be writing it
         self._lock = lock
         self._writer = LineWriter(folder / FILE) if folder is not None and lock else None
         self._guard = threading.RLock()
         self._run_id = ""
-        self._logged: set[str] = set()  # calls of this run whose result is in the file
-        self._held: list[RunEvent] = []  # deltas that are one when they are written
+        self._logged: set[str] = set()  # ids of this run's calls whose result is in the file
+        self._held: list[RunEvent] = []  # deltas that are written as one event
         self._held_since = 0.0
-        self._told = False
+        self._notice_taken = False
 
     @classmethod
     def in_memory(cls) -> Thread:
-        """A thread that leaves nothing on disk."""
+        """Return a thread that leaves nothing on disk."""
         from app.agent.sessions.store import new_id
 
         return cls(new_id())
@@ -94,19 +97,19 @@ class Thread:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What of the file could not be read."""
+        """Sentences about what of the file could not be read."""
         return tuple(self._content.problems)
 
     @property
     def unsaved(self) -> str:
-        """Why some of it is not on disk, for the user; "" when all is."""
+        """Why some of it is not on disk, for the user; "" if all of it is."""
         return self._writer.problem if self._writer is not None else ""
 
     def take_notice(self) -> str:
-        """`unsaved`, once: for the one notice that the user is shown."""
-        if self._told or not self.unsaved:
+        """Return `unsaved` the first time, then "": the user is notified once."""
+        if self._notice_taken or not self.unsaved:
             return ""
-        self._told = True
+        self._notice_taken = True
         return self.unsaved
 
     def append(self, message: Message) -> None:
@@ -127,9 +130,16 @@ class Thread:
         ended: str,
         images: object = None,
     ) -> None:
-        """Log a tool call: what was asked, what came back, and when (ISO 8601, UTC).
+        """Log a tool call with its whole result.
 
-        `images` is what the run may read; what it did read so far is noted with the run.
+        Args:
+            call_id: Its id.
+            name: The tool's name.
+            arguments: As they were used.
+            result: See `result`.
+            started: ISO 8601, UTC.
+            ended: ISO 8601, UTC.
+            images: `app.tools.api.Images` of the run; those it has read are noted with the run.
         """
         entry: Entry = {
             "type": "tool_call",
@@ -145,8 +155,8 @@ class Thread:
         with self._guard:
             self._results[call_id] = result
             line = encode(entry)
-            if len(line) > _LARGE and self.folder is not None:
-                small, files = beside.put(self.folder, result)
+            if len(line) > RESULT_LIMIT and self.folder is not None:
+                small, files = save_large_values(self.folder, result)
                 line = encode({**entry, "result": small, "beside": files}) if files else line
             self._write_held()
             self._put(line)
@@ -156,7 +166,7 @@ class Thread:
                 self.note_run(self._run_id, {"used": used})
 
     def record(self, event: RunEvent) -> None:
-        """Keep an event of a run on disk, before it is shown.
+        """Write an event of a run to disk, before it is shown.
 
         Streamed text, reasoning and progress are held back for a moment and written as one.
         """
@@ -176,12 +186,12 @@ class Thread:
                 self._logged.clear()
 
     def note_run(self, run_id: str, facts: Mapping[str, Any], images: object = None) -> None:
-        """Keep what a run rests on: model, images, output folder. Later facts replace earlier ones.
+        """Write what a run rests on (model, images, output folder) over earlier facts.
 
         Args:
             run_id: The run.
             facts: JSON-able.
-            images: What it may read; the studies are noted, where it tells them.
+            images: `app.tools.api.Images` of the run; the UIDs of its studies are added.
         """
         studies = _studies_of(images)
         known = {**facts, "studies": studies} if studies else facts
@@ -192,10 +202,10 @@ class Thread:
             self._put(encode(entry))
 
     def result(self, call_id: str) -> dict[str, Any] | None:
-        """The whole result of a call of this thread, or None when there is none.
+        """Return the whole result of a call, or None if there is none.
 
-        Keys are status, summary, output, metadata, error, findings and artifacts; of a version 1
-        file perhaps only those that the model was told.
+        Keys are status, summary, output, metadata, error, findings and artifacts; for a version 1
+        file perhaps only those that the model was given.
         """
         found = self._results.get(call_id)
         if found is not None:
@@ -204,14 +214,14 @@ class Thread:
         return message.data if message is not None else None
 
     def runs(self) -> list[PastRun]:
-        """The questions as they were shown, the oldest first; [] when nothing is on disk."""
+        """Return the questions with their events, the oldest first; [] for a thread in memory."""
         if self.folder is None:
             return []
         return self.content.runs
 
     @property
     def content(self) -> Content:
-        """All that its file says now; closed where a crash left it open, but for a run under way.
+        """The content of its file; what a crash left open is closed, but not a run under way.
 
         Raises:
             FileProblem: The file cannot be read.
@@ -226,10 +236,10 @@ class Thread:
         return content
 
     def files_dir(self) -> Path:
-        """The output folder of this thread's runs; made on demand.
+        """Return the output folder of this thread's runs, made on demand.
 
-        One for all of them: a run may read what lies in its output folder, and so a later question
-        ("show that overlay") what an earlier one made.
+        All runs share it, since a later question ("show that overlay") must reach what an earlier
+        one made, and a run may read only its output folder.
 
         Raises:
             FileProblem: The thread has no folder, or it cannot be made.
@@ -244,12 +254,12 @@ class Thread:
         return path
 
     def flush(self) -> None:
-        """Write what was held back."""
+        """Write the deltas that are held back."""
         with self._guard:
             self._write_held()
 
     def close(self) -> None:
-        """Write what was held back and let others have the file."""
+        """Write the deltas that are held back, and release the file."""
         with self._guard:
             self.closed = True
             self._write_held()
@@ -260,7 +270,7 @@ class Thread:
                 self._lock.release()
 
     def repair(self, entries: list[Entry]) -> None:
-        """Write how what a crash left open was closed (`close_runs`)."""
+        """Append the entries by which `close_runs` closed what a crash left open."""
         with self._guard:
             for entry in entries:
                 self._put(self._line(entry), sync=entry is entries[-1])
@@ -282,9 +292,9 @@ class Thread:
             if message.text == to_text(message.data):
                 del raw["text"]
             line = encode({**head, "message": raw})
-            if len(line) <= _LARGE:
+            if len(line) <= RESULT_LIMIT:
                 return line
-            raw["data"], files = beside.put(self.folder, message.data)
+            raw["data"], files = save_large_values(self.folder, message.data)
             head = {**head, "beside": files} if files else head
         return encode({**head, "message": raw})
 
@@ -322,7 +332,7 @@ def _joins(before: RunEvent, event: RunEvent) -> bool:
 def _event_line(
     event: RunEvent, seq: int, count: int, logged: Any, head: Mapping[str, Any] | None = None
 ) -> bytes:
-    """An event as a line; the result of a call that is in the file is not written again."""
+    """Return an event as a line, without a result that the file already has."""
     raw = {**dict(event), "seq": seq}
     if isinstance(event, ToolFinished):
         raw["findings"] = []
@@ -334,7 +344,7 @@ def _event_line(
 
 
 def _rests_on(result: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The weights and images that a call's findings name."""
+    """Return the weights and images that a call's findings name."""
     findings: list[Any] = [item for item in result.get("findings") or () if isinstance(item, dict)]
     weights = {str((item.get("provenance") or {}).get("weights_sha256", "")) for item in findings}
     images = {str((item.get("image") or {}).get("sop_instance_uid", "")) for item in findings}
@@ -342,25 +352,25 @@ def _rests_on(result: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _used_images(images: object) -> list[Any]:
-    """Which pixels of which files a run has read, where its images tell (`RunImages.used`)."""
+    """Return the images that a run has read (`RunImages.used`), [] if that is not known."""
     used: Any = getattr(images, "used", None)
     return [] if used is None else list(used())
 
 
 def _studies_of(images: object) -> list[str]:
-    """StudyInstanceUID of what a run may read, where its images tell (`RunImages.studies`)."""
+    """Return the StudyInstanceUIDs that a run may read (`RunImages.studies`), [] if not known."""
     studies: Any = getattr(images, "studies", None)
     return [] if studies is None else list(studies())
 
 
 def shortened(text: str) -> str:
-    """A question as a title."""
+    """Return a question shortened to a title."""
     line = " ".join(text.split())
     return line if len(line) <= _TITLE_CHARS else f"{line[: _TITLE_CHARS - 1].rstrip()}…"
 
 
 def unwritable(path: Path, error: OSError) -> FileProblem:
-    """A folder that cannot be made."""
+    """Return the error for a folder that cannot be made."""
     return FileProblem(
         f"the folder cannot be made ({error.strerror or type(error).__name__})",
         subject=str(path),

@@ -1,22 +1,22 @@
-"""Writes one session file: lines in order, kept while the disk is full, by one program only."""
+"""Writes a session file: appends lines, keeps them while the disk is full, locks the thread."""
 
 from __future__ import annotations
 
 import errno
 import logging
 import os
-import sys
 import threading
 import time
 import weakref
 from pathlib import Path
 
-from app.agent.sessions.lines import whole_size
+from filelock import FileLock, Timeout
+
+from app.agent.sessions.session_file import complete_size
 from app.errors import FileProblem
 
 _FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
 _LOCK = "thread.lock"
-_HELD = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
 _FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 _SYNC_APART_S = 0.05
 _MOST_UNWRITTEN = 64 * 1024**2
@@ -29,12 +29,12 @@ class ThreadInUse(FileProblem):
 
 
 class LineWriter:
-    """Appends lines to a file. Nothing here raises: a run goes on when its file cannot be written.
+    """Appends lines to a file without ever raising: a run goes on if its file cannot be written.
 
-    What the disk does not take is kept and written, in order, before the next line that it does.
+    Lines that cannot be written are kept, and written in order before the next one.
 
     Attributes:
-        error: What keeps lines from the disk; None again once all of them are there.
+        error: Why lines are missing on the disk; None again once all of them are there.
     """
 
     def __init__(self, path: Path) -> None:
@@ -42,15 +42,15 @@ class LineWriter:
         self.error: OSError | None = None
         self._guard = threading.Lock()
         self._unwritten = bytearray()
-        self._sent = 0  # of it
+        self._sent = 0  # bytes of it
         self._handle = -1
-        self._synced = float("-inf")  # when
-        self._lost = False  # lines that will never be there
+        self._synced = float("-inf")  # time of the last sync
+        self._lost = False  # lines were dropped or the file deleted
         self._warned = False
         self._close = weakref.finalize(self, lambda: None)
 
     def put(self, line: bytes, *, sync: bool = False) -> None:
-        """Write a line; with `sync` it and all before it are safe from a power cut."""
+        """Write a line; with `sync`, it and all before it are flushed to the disk."""
         with self._guard:
             self._unwritten += line
             self._try(sync=sync)
@@ -70,14 +70,11 @@ class LineWriter:
 
     @property
     def due(self) -> bool:
-        """Whether the last sync was a while ago; one that follows at once is left to the next."""
+        """Whether the last sync is long enough ago (50 ms) for another one."""
         return time.monotonic() - self._synced >= _SYNC_APART_S
 
     def close(self) -> None:
-        """Write what the disk did not take before, and let go of the file.
-
-        A later line opens it again.
-        """
+        """Write the lines that are still missing, and close the file until the next one."""
         with self._guard:
             if self._unwritten:
                 self._try(sync=True)
@@ -96,19 +93,19 @@ class LineWriter:
         handle = os.open(self.path, _FLAGS, 0o600)
         self._close = weakref.finalize(self, os.close, handle)
         self._handle = handle
-        # A line that was half written goes again as a whole: its half is cut off below.
+        # A half-written line is written again as a whole: its half is cut off below.
         self._sent = self._unwritten.rfind(b"\n", 0, self._sent) + 1
         size = os.fstat(handle).st_size
         if not size or _read_at(handle, size - 1) == b"\n":
             return
-        whole = whole_size(self.path.read_bytes())
+        whole = complete_size(self.path.read_bytes())
         if whole == size:
             self._unwritten[:0] = b"\n"
         else:
-            os.ftruncate(handle, whole)  # what a crash cut off: nobody was shown it
+            os.ftruncate(handle, whole)  # cut off by a crash, and never shown
 
     def _check_there(self) -> None:
-        """A deleted file takes lines without a complaint, and nobody will ever read them."""
+        # Writing to a deleted file raises no error, but its lines are lost.
         if not os.fstat(self._handle).st_nlink:
             self._lost = True
             raise FileNotFoundError(errno.ENOENT, "its file was deleted")
@@ -125,7 +122,7 @@ class LineWriter:
 
     @property
     def problem(self) -> str:
-        """Why lines are missing in the file, for the user; "" when none are."""
+        """Why lines are missing in the file, for the user; "" if none are."""
         if self.error is None:
             return ""
         reason = self.error.strerror or type(self.error).__name__
@@ -144,39 +141,33 @@ def _read_at(handle: int, offset: int) -> bytes:
 
 
 class ThreadLock:
-    """Held while a program may write a thread; a crash lets it go.
+    """The lock on a thread that may be written; the system releases it if the program crashes.
 
     Raises:
         ThreadInUse: Another program holds it.
     """
 
     def __init__(self, folder: Path) -> None:
-        self._close = weakref.finalize(self, lambda: None)
+        self._lock = FileLock(folder / _LOCK, mode=0o600, blocking=False, thread_local=False)
         try:
-            handle = os.open(folder / _LOCK, _FLAGS, 0o600)
-        except OSError:
-            return  # a folder that cannot be written is only read: nothing to keep apart
-        self._close = weakref.finalize(self, _unlock, handle)
-        try:
-            _lock(handle)
-        except OSError as error:
-            self.release()
-            if error.errno in _HELD:
-                raise ThreadInUse(
-                    "another Sightline program has this conversation open",
-                    subject=folder.name,
-                    remedy="Close it there, or branch the conversation to go on in a copy.",
-                ) from error
-            # Some network folders know no locks: better no lock than no conversation.
+            self._lock.acquire()
+        except Timeout as error:
+            raise ThreadInUse(
+                "another Sightline program has this conversation open",
+                subject=folder.name,
+                remedy="Close it there, or branch the conversation to go on in a copy.",
+            ) from error
+        except (OSError, NotImplementedError) as error:
+            # A read-only folder needs no lock; of network folders, some know none.
             _log.warning("A conversation cannot be locked (%s)", type(error).__name__)
 
     def release(self) -> None:
-        """Let others have it."""
-        self._close()
+        """Release the lock."""
+        self._lock.release()
 
 
 def in_use(folder: Path) -> bool:
-    """Whether a program, this one included, has the thread open for writing."""
+    """Report whether a program, this one included, has the thread open for writing."""
     if not (folder / _LOCK).exists():
         return False
     try:
@@ -184,25 +175,3 @@ def in_use(folder: Path) -> bool:
     except ThreadInUse:
         return True
     return False
-
-
-def _lock(handle: int) -> None:
-    if sys.platform == "win32":
-        import msvcrt
-
-        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-    else:
-        import fcntl
-
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def _unlock(handle: int) -> None:
-    """Let go at once; merely closed, it would stay held by a process that is just being started."""
-    try:
-        if sys.platform != "win32":
-            import fcntl
-
-            fcntl.flock(handle, fcntl.LOCK_UN)
-    finally:
-        os.close(handle)

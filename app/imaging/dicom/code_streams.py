@@ -28,7 +28,7 @@ from pydicom.uid import (
 from app.imaging.dicom.dicom_file import Header
 from app.imaging.dicom.native_pixels import words_of
 from app.imaging.dicom.pixel_layout import Layout
-from app.imaging.files.code_stream_checks import declared_by
+from app.imaging.files.code_stream_checks import declared_figures
 from app.imaging.files.jpeg_markers import JPEG_LS, start_of_frame
 
 Array = NDArray[Any]
@@ -105,7 +105,7 @@ def decode_jpeg_2000(header: Header, layout: Layout, data: bytes) -> Decoded:
 
 def decode_htj2k(header: Header, layout: Layout, data: bytes) -> Decoded:
     """High-throughput JPEG 2000; of wide samples OpenJPEG refuses the blocks, OpenJPH does not."""
-    coded = declared_by(data)
+    coded = declared_figures(data)
     if coded is not None and coded.precision > 16 and layout.samples == 1:
         import imagecodecs
 

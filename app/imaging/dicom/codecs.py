@@ -27,7 +27,7 @@ from app.imaging.dicom.fragments import Fragments, find_fragments, frame_spans
 from app.imaging.dicom.native_pixels import read_words, values_of
 from app.imaging.dicom.pixel_layout import Layout, complete_frames, cut_short, layout_of
 from app.imaging.files import sources
-from app.imaging.files.code_stream_checks import Declared, declared_by
+from app.imaging.files.code_stream_checks import CodeStreamFigures, declared_figures
 
 __all__ = [
     "DECODERS",
@@ -272,7 +272,7 @@ def _read_compressed(
     if guards.holds_too_little(layout.pixels * layout.samples, len(data)):
         raise ValueError(f"{layout.pixels} pixels in {len(data)} bytes")
     try:
-        coded = None if decoder in _NO_CODE_STREAMS else declared_by(data)
+        coded = None if decoder in _NO_CODE_STREAMS else declared_figures(data)
     except ValueError as error:
         reason = "its compressed data is damaged: what it says of itself cannot be right"
         raise guards.problem(header.path, reason, guards.COPY_AGAIN, str(error)) from None
@@ -282,7 +282,7 @@ def _read_compressed(
     return _as_declared(code_streams.shaped_like(words, layout), layout, coded), photometric
 
 
-def _as_declared(words: Array, layout: Layout, coded: Declared | None) -> Array:
+def _as_declared(words: Array, layout: Layout, coded: CodeStreamFigures | None) -> Array:
     """Words of the declared size with the value where High Bit says.
 
     Decoders give fewer bytes where the code stream needs no more, and compressors often move the
@@ -324,7 +324,7 @@ def _frame_bytes(header: Header, layout: Layout, source: BinaryIO, index: int) -
     return b"".join(parts)
 
 
-def _check_code_stream(header: Header, layout: Layout, coded: Declared) -> None:
+def _check_code_stream(header: Header, layout: Layout, coded: CodeStreamFigures) -> None:
     """Refuse a code stream of another size or number of samples, before it is decoded."""
     size, declared = (coded.rows, coded.columns), (layout.rows, layout.columns)
     turned = coded.turned and size[::-1] == declared

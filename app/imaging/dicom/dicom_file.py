@@ -9,16 +9,18 @@ from __future__ import annotations
 import io
 import logging
 import math
+import re
 import struct
 import warnings
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import pydicom
 from pydicom import config
-from pydicom.datadict import dictionary_has_tag, tag_for_keyword
+from pydicom.datadict import dictionary_has_tag, dictionary_VR, tag_for_keyword
+from pydicom.dataelem import DataElement, RawDataElement, convert_raw_data_element
 from pydicom.dataset import Dataset
 from pydicom.errors import InvalidDicomError
 from pydicom.multival import MultiValue
@@ -35,6 +37,7 @@ from app.errors import FileProblem
 from app.imaging import guards
 from app.imaging.dicom.charsets import mend_encoding
 from app.imaging.dicom.deflated import inflated_file, is_deflated
+from app.imaging.dicom.header_walk import read_ordinary, shared_tag
 from app.imaging.dicom.item_counts import CountedFile, check_unparsed
 from app.imaging.dicom.value_counts import count_values
 from app.imaging.files import sources
@@ -57,6 +60,14 @@ _NATIVE = (
     ExplicitVRBigEndian,
     DeflatedExplicitVRLittleEndian,
 )
+_SHARED_VRS = frozenset({"DS", "FD", "FL", "IS", "SL", "SS", "UI", "UL", "US"})
+_MAX_SHARED = 1024
+_PLAIN = dict.fromkeys(("AS", "CS", "DA", "LO", "SH", "TM", "UI"), re.compile(r"[^\0]*")) | {
+    "DS": re.compile(r"[+-]?\d{1,20}(\.\d{0,20})?([eE][+-]?\d{1,2})?"),
+    "IS": re.compile(r"[+-]?\d{1,9}"),
+    "PN": re.compile(r"[^\0=]*"),
+}
+"""VR -> each value of an element whose text is the one in the file."""
 count_values()
 _NOT_DICOM = "it is not a DICOM file"
 
@@ -121,6 +132,16 @@ class Header:
 
     def text(self, keyword: str) -> str:
         """An element's value as text, several joined by a backslash; "" when absent or broken."""
+        tag = _tag_of(keyword)
+        element = None if tag is None else raw_elements(self.dataset).get(tag)
+        if tag is not None and element is None:
+            return ""
+        if isinstance(element, RawDataElement):
+            if not element.value:
+                return ""
+            text = _raw_text(element.VR or _vr(keyword), element.value)
+            if text is not None:
+                return text
         return value_text(self.value(keyword))
 
     def value(self, keyword: str) -> Any:
@@ -145,16 +166,19 @@ class Header:
 
 
 def value_of(dataset: Dataset, keyword: str) -> Any:
-    """`dataset.keyword`, or None when it is absent, empty or cannot be parsed."""
+    """Return `dataset.keyword`, or None when it is absent, empty or cannot be parsed."""
     tag = _tag_of(keyword)
     try:
         if tag is None:
             value = dataset.get(keyword)
-        # Most of what is asked for while scanning is absent, which pydicom is slow to say.
-        elif tag not in dataset.keys():  # noqa: SIM118 - makes a tag of it first
-            return None
         else:
-            value = dataset[tag].value
+            element = raw_elements(dataset).get(tag)
+            if element is None:
+                return None
+            if isinstance(element, RawDataElement) and element.VR in _SHARED_VRS:
+                value = _shared_value(element)
+            else:
+                value = dataset[tag].value
     except Exception:
         # pydicom converts on access, and a damaged value raises almost anything.
         return None
@@ -163,11 +187,45 @@ def value_of(dataset: Dataset, keyword: str) -> Any:
     return value
 
 
+def raw_elements(dataset: Dataset) -> dict[BaseTag, RawDataElement | DataElement]:
+    """Return the elements of a data set, those that were not asked for yet unconverted.
+
+    pydicom's own look-up takes four times as long, and most elements that a scan asks for are
+    absent.
+    """
+    return dataset._dict  # type: ignore[reportPrivateUsage]
+
+
+@lru_cache(maxsize=4096)
+def _shared_value(element: RawDataElement) -> Any:
+    """Convert a value that does not depend on other elements; the slices of a series share it."""
+    return convert_raw_data_element(element).value
+
+
 @cache
 def _tag_of(keyword: str) -> BaseTag | None:
-    """The tag of a keyword that stands in our code; None for a group of tags."""
+    """Return the tag of a keyword that stands in our code; None for a group of tags."""
     tag = tag_for_keyword(keyword)
-    return None if tag is None else BaseTag(tag)
+    return None if tag is None else shared_tag(tag)
+
+
+@cache
+def _vr(keyword: str) -> str:
+    """Return the VR of the dictionary, for elements of implicit files."""
+    return dictionary_VR(keyword)
+
+
+@lru_cache(maxsize=4096)
+def _raw_text(vr: str, raw: bytes) -> str | None:
+    """Return a value's text as it stands in the file; None when pydicom is to convert it.
+
+    All character sets agree on what is ASCII (PS3.5 6.1.2), so most texts need no decoding.
+    """
+    plain = _PLAIN.get(vr)
+    if plain is None or len(raw) > _MAX_SHARED or not raw.isascii() or b"\x1b" in raw:
+        return None
+    parts = [part.strip() for part in raw.decode("ascii").rstrip(" \0").split("\\")]
+    return "\\".join(parts) if all(map(plain.fullmatch, parts)) else None
 
 
 def value_text(value: Any) -> str:
@@ -235,14 +293,10 @@ def read_header(path: Path) -> Header:
 
 
 def _parse(path: Path, file: BinaryIO, size: int) -> Header:
-    counted: Any = CountedFile(path, file, size)
-    try:
-        dataset = pydicom.dcmread(counted, stop_before_pixels=True, force=True)
-    except Exception:
-        if counted.refusal is not None:
-            raise counted.refusal from None
-        raise
-    check_unparsed(path, dataset, file.tell())
+    dataset = read_ordinary(file)
+    if dataset is None:
+        file.seek(0)
+        dataset = _parse_any(path, file, size)
     mend_encoding(dataset)
     syntax = _syntax(dataset)
     if not _is_object(dataset):
@@ -252,6 +306,19 @@ def _parse(path: Path, file: BinaryIO, size: int) -> Header:
         raise guards.problem(path, "its header is damaged", guards.COPY_AGAIN)
     pixels = _find_pixels(file, size, little=syntax != ExplicitVRBigEndian)
     return Header(path, dataset, syntax, pixels)
+
+
+def _parse_any(path: Path, file: BinaryIO, size: int) -> Dataset:
+    """Parse any header with pydicom, within the bounds of `item_counts`."""
+    counted: Any = CountedFile(path, file, size)
+    try:
+        dataset = pydicom.dcmread(counted, stop_before_pixels=True, force=True)
+    except Exception:
+        if counted.refusal is not None:
+            raise counted.refusal from None
+        raise
+    check_unparsed(path, dataset, file.tell())
+    return dataset
 
 
 def _is_object(dataset: Dataset) -> bool:

@@ -9,7 +9,13 @@ from app.imaging.dicom.dicom_file import Header, value_of
 from app.imaging.dicom.frame_attributes import FrameAttributes
 from app.imaging.dicom.placement import numbers, orientation_of, spacing_and_calibration
 from app.imaging.space.planes import FramePlane, plane_of
-from app.imaging.space.stacks import NotAStackError, as_text, first_of_each, geometry_of, stack_of
+from app.imaging.space.stacks import (
+    NotAStackError,
+    first_at_each_position,
+    geometry_of,
+    geometry_text,
+    stack_of,
+)
 
 MAX_FRAMES = 5000
 """Frames whose places are looked at while scanning."""
@@ -43,12 +49,12 @@ def frames_geometry(header: Header) -> str:
             return ""
         planes.append(plane)
     try:
-        own = [planes[index] for index in first_of_each(planes)]
+        own = [planes[index] for index in first_at_each_position(planes)]
         stack = stack_of(own, int(size[0][0]), int(size[1][0]))
         # A mask cannot be resampled as an image can.
         if header.text("Modality") == "SEG" and not stack.regular:
             return ""
-        return as_text(geometry_of(stack))
+        return geometry_text(geometry_of(stack))
     except NotAStackError:
         return ""
 

@@ -7,7 +7,7 @@ import re
 from pydicom.dataset import Dataset
 
 from app.imaging.dicom.dicom_items import items_of, text_of
-from app.imaging.space.projections import KEYWORD, Course, meant
+from app.imaging.space.projections import KEYWORD, Course, projection_for_code
 
 _PART = re.compile(r"[A-Za-z0-9._-]{1,16}")
 """Of a Coding Scheme Designator or a Code Value (both SH): no words of a file's own."""
@@ -29,5 +29,5 @@ def _code(item: Dataset) -> str:
 
 
 def _not_frontal(code: str) -> bool:
-    view = meant(code)
+    view = projection_for_code(code)
     return view is not None and view.course not in (Course.PA, Course.AP, Course.FRONTAL)

@@ -77,7 +77,7 @@ class Member:
         Raises:
             FileProblem: It cannot be inflated.
         """
-        return cast(BinaryIO, io.BufferedReader(_Reader(_inflated(self)), _CHUNK))
+        return cast(BinaryIO, io.BufferedReader(_Reader(_inflated_member(self)), _CHUNK))
 
 
 class Archive:
@@ -130,7 +130,7 @@ class Archive:
         if name is None:
             self.refused.append(("", OUTSIDE))
             return
-        reason = _objection(info)
+        reason = _refusal_reason(info)
         if reason:
             self.refused.append((name, reason))
             return
@@ -218,7 +218,7 @@ def safe_name(name: str) -> str | None:
     return str(PurePosixPath(*parts))
 
 
-def _objection(info: zipfile.ZipInfo) -> str:
+def _refusal_reason(info: zipfile.ZipInfo) -> str:
     """Why a member is not read; "" when it is."""
     if info.flag_bits & _ENCRYPTED:
         return "it is protected by a password"
@@ -323,7 +323,7 @@ _last: OrderedDict[_Key, _Inflated] = OrderedDict()
 _last_lock = threading.Lock()
 
 
-def _inflated(member: Member) -> _Inflated:
+def _inflated_member(member: Member) -> _Inflated:
     """A member's content; the last is kept, since a cine is read frame by frame."""
     key = (member.path, member.status)
     with _last_lock:

@@ -26,7 +26,7 @@ _XL_BITS = (9, 13, 18, 30)
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class CodeStreamFigures:
     """What a code stream says of itself.
 
     Attributes:
@@ -44,7 +44,7 @@ class Declared:
     turned: bool = False
 
 
-def declared_by(data: bytes) -> Declared | None:
+def declared_figures(data: bytes) -> CodeStreamFigures | None:
     """The figures of a JPEG, JPEG-LS, JPEG 2000 or JPEG XL code stream; None for none of these.
 
     Raises:
@@ -61,10 +61,10 @@ def declared_by(data: bytes) -> Declared | None:
     start = start_of_frame(data)
     if start is None:
         raise ValueError("no start of frame")
-    return Declared(start.rows, start.columns, start.components, start.precision)
+    return CodeStreamFigures(start.rows, start.columns, start.components, start.precision)
 
 
-def _jpeg_2000(data: bytes) -> Declared:
+def _jpeg_2000(data: bytes) -> CodeStreamFigures:
     """SIZ (ITU T.800 A.5.1), at the start or inside of JP2 boxes."""
     at = _box(data, (b"jp2c",)) if data.startswith(_BOXES_2000) else 0
     if data[at : at + 4] != _CODE_STREAM_2000 or len(data) < at + 43:
@@ -78,10 +78,10 @@ def _jpeg_2000(data: bytes) -> Declared:
     small = math.prod(sides) < _SMALL_TILE or min(sides) < _NARROW_TILE
     if tiles > MAX_TILES or (tiles > _MANY_TILES and small):
         raise ValueError(f"{tiles} tiles")
-    return Declared(y1 - y0, x1 - x0, components, (size & 0x7F) + 1)
+    return CodeStreamFigures(y1 - y0, x1 - x0, components, (size & 0x7F) + 1)
 
 
-def _jpeg_xl(data: bytes) -> Declared:
+def _jpeg_xl(data: bytes) -> CodeStreamFigures:
     """SizeHeader (ISO/IEC 18181-1 D.2), at the start or in the box that holds the code stream."""
     at = 0
     if data.startswith(_BOXES_XL):
@@ -98,7 +98,7 @@ def _jpeg_xl(data: bytes) -> Declared:
         columns = rows * over // under
     else:
         columns = (bits.take(5) + 1) * 8 if small else bits.take(_XL_BITS[bits.take(2)]) + 1
-    return Declared(rows, columns, turned=True)
+    return CodeStreamFigures(rows, columns, turned=True)
 
 
 def _box(data: bytes, kinds: tuple[bytes, ...]) -> int:

@@ -5,13 +5,7 @@ A path may name a file, or a member of a zip archive as if the archive were a fo
 
 from __future__ import annotations
 
-import contextlib
 import os
-import re
-import shutil
-import tempfile
-import time
-from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -19,8 +13,6 @@ from typing import BinaryIO
 from app.imaging import guards
 from app.imaging.files.archives import Member, find_member
 
-_COPY_PREFIX = "sightline-member-"
-_STALE_S = 24 * 3600
 _AT_ONCE: int = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -77,14 +69,14 @@ def open_file(path: Path) -> BinaryIO:
     """
     try:
         guards.check_regular(path, path.stat())
-        return _opened(path)
+        return _open_regular(path)
     except (FileNotFoundError, NotADirectoryError) as error:
         return _member(path, error).open()
     except (OSError, ValueError) as error:
         raise guards.unreadable(path, error) from None
 
 
-def _opened(path: Path) -> BinaryIO:
+def _open_regular(path: Path) -> BinaryIO:
     """The file as it is now: what took its place since it was looked at must be one too.
 
     To open a pipe without O_NONBLOCK would wait for its writer for ever.
@@ -109,46 +101,6 @@ def read_start(path: Path, size: int = 512) -> bytes:
             return file.read(size)
         except OSError as error:
             raise guards.unreadable(path, error) from None
-
-
-@contextlib.contextmanager
-def local_file(path: Path) -> Generator[Path]:
-    """A file that a library can open by its name: `path` itself, or a copy of an archive's member.
-
-    The copy lies in a folder that only this user may read, and is removed at the end. What a killed
-    process left behind is removed when the next copy is made a day later.
-
-    Raises:
-        FileProblem: It cannot be read, or there is no room for the copy.
-    """
-    if status(path).archive_size == 0:
-        yield path
-        return
-    _remove_stale()
-    try:
-        folder = Path(tempfile.mkdtemp(prefix=_COPY_PREFIX))
-    except OSError as error:
-        raise guards.unreadable(path, error) from None
-    try:
-        # Libraries tell formats by the name's end, of which ".nii.gz" has two parts.
-        ending = re.sub(r"[^A-Za-z0-9.]", "", "".join(path.suffixes[-2:]))[-32:]
-        copy = folder / f"member{ending}"
-        try:
-            with open_file(path) as source, copy.open("xb") as target:
-                shutil.copyfileobj(source, target)
-        except OSError as error:
-            raise guards.unreadable(path, error) from None
-        yield copy
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _remove_stale() -> None:
-    with contextlib.suppress(OSError):
-        for folder in Path(tempfile.gettempdir()).glob(f"{_COPY_PREFIX}*"):
-            with contextlib.suppress(OSError):
-                if time.time() - folder.lstat().st_mtime > _STALE_S:
-                    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _member(path: Path, error: OSError) -> Member:

@@ -28,7 +28,7 @@ _TEXTS = (b"tEXt", b"zTXt", b"iTXt")
 _LONGEST = 1 << 16  # bytes of a text chunk that are looked at
 
 
-def made_by(data: bytes) -> str:
+def model_title(data: bytes) -> str:
     """Title of the model that made a picture; "" for any other picture.
 
     Args:
@@ -37,8 +37,8 @@ def made_by(data: bytes) -> str:
     return _maker(BytesIO(data))
 
 
-def file_made_by(path: Path) -> str:
-    """`made_by` of a file; "" also for one that cannot be read."""
+def file_model_title(path: Path) -> str:
+    """`model_title` of a file; "" also for one that cannot be read."""
     try:
         with path.open("rb") as stream:
             return _maker(stream)
@@ -94,7 +94,7 @@ def mark(path: Path, model: str, more: Mapping[str, str] | None = None) -> None:
     first = next(_chunks(data), None)
     if first is None or first[0] != b"IHDR":
         raise ValueError("no PNG")
-    if made_by(data):
+    if model_title(data):
         return
     texts = {KEYWORD: model.strip() or "a model", **(more or {})}
     chunks = b"".join(_text_chunk(keyword, text) for keyword, text in texts.items())

@@ -1,1 +1,1 @@
-"""Images that are not DICOM: pictures, TIFF, NIfTI, NRRD, MetaImage, PDF."""
+"""Readers of image formats that are not DICOM: pictures, TIFF, NIfTI, NRRD, MetaImage, PDF."""

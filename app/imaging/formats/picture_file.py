@@ -1,26 +1,32 @@
-"""PNG, JPEG, BMP, GIF and WebP as instances and frames. Runs in a worker process."""
+"""Show PNG, JPEG, BMP, GIF and WebP pictures as instances and frames. Runs in a worker process.
+
+The resolution that such a file states (PNG pHYs, JPEG dpi) is one of paper or screen, never a
+distance in a patient, so it is not read.
+"""
 
 from __future__ import annotations
 
+import io
+import struct
+import warnings
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, UnidentifiedImageError
+
+from app.errors import FileProblem
 from app.imaging import guards
 from app.imaging.attributes import AttributeRow
 from app.imaging.files import sources, synthetic
 from app.imaging.files.identity import content_uid, pixel_sha256
-from app.imaging.formats.pictures import (
-    decode_picture,
-    lossy_format,
-    picture_format,
-    picture_frames,
-    picture_size,
-    read_bytes,
-)
+from app.imaging.files.jpeg_markers import too_many_scans
 from app.imaging.types import Frame, ImageRef, Instance, Spacing
 
 
 def read_instances(path: Path) -> tuple[Instance, ...]:
-    """A picture is one instance; raises FileProblem when it is damaged."""
+    """Return a picture as one instance; raise FileProblem if it is damaged."""
     mtime_ns = sources.status(path).mtime_ns
     data = read_bytes(path)
     rows, columns = picture_size(path, data)
@@ -33,7 +39,7 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
         columns=columns,
         frames=frames,
         frame_time_ms=frame_time_ms,
-        attributes={"Format": picture_format(data[:18]), **_made_by(data)},
+        attributes={"Format": picture_format(data[:18]), **_synthetic_attributes(data)},
         size_bytes=len(data),
         mtime_ns=mtime_ns,
     )
@@ -41,7 +47,7 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
 
 
 def read_frame(path: Path, part: int, index: int) -> Frame:
-    """A frame; raises FileProblem when it is not there or cannot be decoded."""
+    """Return one frame; raise FileProblem if there is none or it cannot be decoded."""
     data = read_bytes(path)
     frames, _ = picture_frames(path, data)
     if not 0 <= index < frames:
@@ -58,7 +64,7 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
 
 
 def read_rows(path: Path) -> list[AttributeRow]:
-    """What its header says, for the side panel; raises FileProblem when it is damaged."""
+    """Return what the header says, for the attributes panel; raise FileProblem if it is damaged."""
     data = read_bytes(path)
     rows, columns = picture_size(path, data)
     return [
@@ -66,11 +72,315 @@ def read_rows(path: Path) -> list[AttributeRow]:
         AttributeRow("", "Rows", "", str(rows)),
         AttributeRow("", "Columns", "", str(columns)),
         AttributeRow("", "FileSize", "", f"{len(data):,} bytes"),
-        *(AttributeRow("", key, "", text) for key, text in _made_by(data).items()),
+        *(AttributeRow("", key, "", text) for key, text in _synthetic_attributes(data).items()),
     ]
 
 
-def _made_by(data: bytes) -> dict[str, str]:
-    """Which generative model made it, where it says so."""
-    model = synthetic.made_by(data)
+def _synthetic_attributes(data: bytes) -> dict[str, str]:
+    """Return the generative model that made the picture, if the file names one."""
+    model = synthetic.model_title(data)
     return {synthetic.ATTRIBUTE: model} if model else {}
+
+
+Array = NDArray[Any]
+
+PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+JPEG_SIGNATURE = b"\xff\xd8\xff"
+TRANSPOSED = frozenset({5, 6, 7, 8})
+"""EXIF and TIFF orientations that exchange rows and columns."""
+MAX_PICTURE_FRAMES = 1000
+_MAX_SAMPLE_BYTES = 2**27
+"""Bytes of a decoded picture; libraries and this module hold several copies of it for a moment."""
+_ORIENTATION_TAG = 0x0112
+_BITMAP_HEADERS = frozenset(struct.pack("<I", size) for size in (12, 40, 52, 56, 64, 108, 124))
+_OTHERS = {
+    b"PK\x03\x04": "a zip archive",
+    b"RIFF": "a film or a sound",
+    b"NRRD": "an NRRD volume of an unknown version",
+    b"\x1f\x8b": "a compressed (gzip) file",
+}
+
+
+def picture_format(start: bytes) -> str:
+    """Return "PNG", "JPEG", "GIF", "WebP", "BMP" or "" by a file's first bytes, not its name.
+
+    Args:
+        start: At least the first 18 bytes.
+    """
+    if start.startswith(PNG_SIGNATURE):
+        return "PNG"
+    if start.startswith(JPEG_SIGNATURE):
+        return "JPEG"
+    if start.startswith((b"GIF87a", b"GIF89a")):
+        return "GIF"
+    if start.startswith(b"RIFF") and start[8:12] == b"WEBP":
+        return "WebP"
+    # Two letters are no signature: its reserved bytes and its header's size must fit too.
+    is_bitmap = start.startswith(b"BM") and start[6:10] == bytes(4)
+    return "BMP" if is_bitmap and start[14:18] in _BITMAP_HEADERS else ""
+
+
+def other_format(start: bytes) -> str:
+    """Name the kind of a file that is neither DICOM nor a supported picture; "" if unknown."""
+    for signature, name in _OTHERS.items():
+        if start.startswith(signature):
+            return name
+    printable = set(b"\t\n\r\f") | set(range(32, 127)) | set(range(128, 256))
+    if start and all(byte in printable for byte in start):
+        return "a text file"
+    return ""
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return the content of a picture file.
+
+    Raises:
+        FileProblem: It is unreadable, or larger than any picture.
+    """
+    if sources.status(path).size > guards.MAX_PICTURE_BYTES:
+        raise guards.problem(path, "the picture file is too large to be opened safely")
+    try:
+        with sources.open_file(path) as file:
+            return file.read()
+    except OSError as error:
+        raise guards.unreadable(path, error) from None
+
+
+def picture_size(path: Path, data: bytes) -> tuple[int, int]:
+    """Return (rows, columns) as shown, by the picture's header and its EXIF orientation.
+
+    Raises:
+        FileProblem: The picture is damaged, 0 x 0 or absurdly large.
+    """
+    with _open_picture(path, data) as image:
+        columns, rows = image.size
+        if _orientation(image) in TRANSPOSED:
+            rows, columns = columns, rows
+    return rows, columns
+
+
+def picture_frames(path: Path, data: bytes) -> tuple[int, float | None]:
+    """Return the number of frames, and the ms between those of an animation or None.
+
+    Raises:
+        FileProblem: The picture is damaged.
+    """
+    if picture_format(data[:18]) not in ("GIF", "WebP"):
+        return 1, None
+    try:
+        with _open_picture(path, data) as image:
+            frames = int(getattr(image, "n_frames", 1))
+            time = float(image.info.get("duration", 0) or 0)
+    except (FileProblem, MemoryError):
+        raise
+    except Exception as error:
+        raise guards.problem(
+            path, "the picture is damaged", guards.COPY_AGAIN, type(error).__name__
+        ) from None
+    if frames > MAX_PICTURE_FRAMES:
+        raise guards.problem(path, f"its animation has {frames} frames, too many to be shown")
+    return max(frames, 1), time if frames > 1 and 0 < time < 60_000 else None
+
+
+def lossy_format(data: bytes) -> str:
+    """Return e.g. "Lossy JPEG" for a picture that was compressed with loss, else ""."""
+    kind = picture_format(data[:18])
+    if kind == "JPEG" or (kind == "WebP" and b"VP8 " in data):
+        return f"Lossy {kind}"
+    return ""
+
+
+def decode_picture(path: Path, data: bytes, index: int = 0) -> tuple[Array, int]:
+    """Decode a picture.
+
+    A colour picture whose channels are all equal is returned as grey, so that it can be windowed.
+    Transparent parts become black.
+
+    Args:
+        path: File of the picture, for messages.
+        data: Content of the file.
+        index: Frame of an animation, from 0.
+
+    Returns:
+        uint8 or uint16 [rows, columns], or [rows, columns, 3] RGB; and the bits per sample.
+
+    Raises:
+        FileProblem: The picture is damaged, truncated or absurdly large.
+    """
+    depth, _ = _png_depth(data)
+    try:
+        with _open_picture(path, data) as image:
+            if guards.holds_too_little(image.width * image.height, len(data)):
+                raise guards.problem(path, "the picture is cut short", guards.COPY_AGAIN)
+            turn = _orientation(image)
+            if index:
+                image.seek(index)
+            array = _decode_16_bit_png(data) if depth == 16 else _decode_8_bit(image)
+    except FileProblem:
+        raise
+    except MemoryError:
+        raise
+    except Image.DecompressionBombError:
+        raise _too_large(path) from None
+    except Exception as error:
+        reason = "the picture is cut short" if "truncated" in str(error) else "it is damaged"
+        raise guards.problem(path, reason, guards.COPY_AGAIN, type(error).__name__) from None
+    array = collapse_grey(flatten_alpha(array))
+    return np.ascontiguousarray(apply_orientation(array, turn)), 16 if depth == 16 else 8
+
+
+def _open_picture(path: Path, data: bytes) -> Image.Image:
+    # Pillow warns from its limit on, and refuses from twice that: also of an animation's later
+    # frames, which may be larger than the first.
+    """Open a picture without decoding it, after the checks that no decoder makes."""
+    Image.MAX_IMAGE_PIXELS = guards.MAX_SAMPLES // 2
+    kind = picture_format(data[:18])
+    if kind == "JPEG" and too_many_scans(data):
+        raise guards.problem(path, "the picture is damaged: it has too many scans")
+    if kind == "PNG" and png_has_too_many_chunks(data):
+        raise guards.problem(path, "the picture is damaged: it has too many parts")
+    if kind == "GIF" and gif_has_too_many_blocks(data, MAX_PICTURE_FRAMES):
+        raise guards.problem(path, f"it has more than {MAX_PICTURE_FRAMES} frames or other parts")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            image = Image.open(io.BytesIO(data), formats=("PNG", "JPEG", "GIF", "WEBP", "BMP"))
+    except UnidentifiedImageError:
+        raise guards.problem(
+            path, "the picture is damaged and cannot be read", guards.COPY_AGAIN
+        ) from None
+    except Image.DecompressionBombError:
+        raise _too_large(path) from None
+    except Exception as error:
+        raise guards.problem(
+            path, "the picture is damaged", guards.COPY_AGAIN, type(error).__name__
+        ) from None
+    bands = len(image.getbands())
+    guards.check_matrix(path, image.height, image.width, 3 if bands == 2 else bands, 1)
+    depth = _png_depth(data)[0] if kind == "PNG" else 8
+    if image.width * image.height * bands * max(depth, 8) > 8 * _MAX_SAMPLE_BYTES:
+        raise _too_large(path)
+    return image
+
+
+def _too_large(path: Path) -> FileProblem:
+    reason = "it declares a picture that is too large to be opened safely"
+    return guards.problem(path, reason, "Export a smaller part of it")
+
+
+def _orientation(image: Image.Image) -> int:
+    """Return the EXIF orientation, 1 (upright) if there is none."""
+    try:
+        return int(image.getexif().get(_ORIENTATION_TAG, 1))
+    except Exception:
+        # A damaged EXIF block is no reason not to show the picture.
+        return 1
+
+
+def _png_depth(data: bytes) -> tuple[int, int]:
+    """Return (bits per sample, colour type) of a PNG, (8, 2) of other formats."""
+    if picture_format(data[:8]) == "PNG" and len(data) >= 26:
+        depth, colour = struct.unpack(">BB", data[24:26])
+        return depth, colour
+    return 8, 2
+
+
+def _decode_16_bit_png(data: bytes) -> Array:
+    """Decode a PNG of 16 bits per sample, of which Pillow would reduce colour to 8."""
+    import imagecodecs
+
+    return np.asarray(imagecodecs.png_decode(data))
+
+
+def _decode_8_bit(image: Image.Image) -> Array:
+    if image.mode in ("1", "L", "I;16") and "transparency" not in image.info:
+        return np.asarray(image.convert("L") if image.mode == "1" else image)
+    has_alpha = image.mode in ("LA", "PA", "RGBA") or "transparency" in image.info
+    mode = "RGBA" if has_alpha else "RGB"
+    # Converting to its own mode would copy it.
+    return np.asarray(image if image.mode == mode else image.convert(mode))
+
+
+def flatten_alpha(array: Array) -> Array:
+    """Return the picture over black, the viewer's background, without its alpha channel."""
+    if array.ndim == 2 or array.shape[2] == 3:
+        return array
+    colour, alpha = array[..., :-1], array[..., -1:]
+    full = np.iinfo(array.dtype).max
+    if (alpha != full).any():
+        colour = (colour.astype(np.uint64) * alpha + full // 2) // full
+    colour = colour.astype(array.dtype)
+    return colour[..., 0] if colour.shape[2] == 1 else colour
+
+
+def collapse_grey(array: Array) -> Array:
+    """Return a colour picture whose channels are all equal as grey, any other as it is."""
+    if array.ndim == 2:
+        return array
+    grey = array[..., 0]
+    equal = np.array_equal(grey, array[..., 1]) and np.array_equal(grey, array[..., 2])
+    return grey if equal else array
+
+
+def apply_orientation(array: Array, orientation: int) -> Array:
+    """Turn and flip a picture by an EXIF or TIFF orientation, 1 to 8; others leave it as it is."""
+    if orientation in TRANSPOSED:
+        array = array.swapaxes(0, 1)
+    if orientation in (2, 3, 6, 7):
+        array = array[:, ::-1]
+    if orientation in (3, 4, 7, 8):
+        array = array[::-1]
+    return array
+
+
+MAX_CHUNKS = 150_000
+"""Chunks of a PNG: a gigabyte of pixels in pieces of 8 kB, as encoders write them."""
+MAX_OTHER_CHUNKS = 5_000
+MAX_PIECES = 50_000
+"""Blocks of a GIF and the parts of at most 255 bytes in each, besides one for every 64 bytes."""
+
+_PNG_HEAD = 8
+_GIF_HEAD = 13
+_EXTENSION, _IMAGE, _END = 0x21, 0x2C, 0x3B
+
+
+def png_has_too_many_chunks(data: bytes) -> bool:
+    """Return whether a PNG consists of far more chunks than a picture needs.
+
+    Millions of empty chunks cost a decoder many seconds and gigabytes, so they are counted first.
+    """
+    at, others = _PNG_HEAD, 0
+    for _ in range(MAX_CHUNKS):
+        head = data[at : at + 8]
+        if len(head) < 8:
+            return False
+        others += head[4:] != b"IDAT"
+        if others > MAX_OTHER_CHUNKS:
+            return True
+        at += 12 + int.from_bytes(head[:4], "big")
+    return True
+
+
+def gif_has_too_many_blocks(data: bytes, most_frames: int) -> bool:
+    """Return whether a GIF has more frames than are shown, or far more blocks than it needs."""
+    at = _GIF_HEAD + _colour_table_bytes(data[10:11])
+    frames, left = 0, MAX_PIECES + len(data) // 64
+    while at < len(data) and data[at] != _END:
+        frames += data[at] == _IMAGE
+        left -= 1
+        if frames > most_frames or left < 0:
+            return True
+        if data[at] not in (_IMAGE, _EXTENSION):  # decoders skip unknown bytes
+            at += 1
+            continue
+        at += 11 + _colour_table_bytes(data[at + 9 : at + 10]) if data[at] == _IMAGE else 2
+        while at < len(data) and data[at] and left >= 0:
+            left -= 1
+            at += 1 + data[at]
+        at += 1
+    return False
+
+
+def _colour_table_bytes(flags: bytes) -> int:
+    """Return the size of a colour table, by the flags of a GIF's screen or image."""
+    return 3 << (flags[0] & 7) + 1 if flags and flags[0] & 0x80 else 0

@@ -1,11 +1,11 @@
-"""TIFF, BigTIFF, OME-TIFF and ImageJ stacks as instances and frames. Runs in a worker process.
+"""Show TIFF, BigTIFF, OME-TIFF and ImageJ stacks as instances and frames. Runs in a worker process.
 
-Every series of a file (an OME image, a slide and its label) is an instance of its own. Its frames
-are its planes: channels follow each other fastest, then depth, then time, and each frame's note
-says which it is. Red, green and blue of one plane are colour; channels that were taken apart (of
-a fluorescence microscope) stay apart and grey. Of a pyramid the largest level is shown that can be
-opened safely. What a scanner says of its resolution is of paper, not of a patient, so only OME,
-ImageJ and slide scanners are believed about their spacing.
+Every series of a file (an OME image, a slide, its label) is an instance, and its planes are the
+frames: channels vary fastest, then depth, then time, and each frame's note says which it is. Red,
+green and blue of one plane are shown as colour; separate channels, e.g. of a fluorescence
+microscope, stay apart and grey. Of a pyramid the largest level is shown that can be opened safely.
+The resolution of a plain TIFF is one of paper, so only OME, ImageJ and slide scanners give a
+spacing. OME-XML is read by the schema OME/2016-06 (openmicroscopy.org).
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ from __future__ import annotations
 import hashlib
 import io
 import logging
+import math
+import re
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO, cast
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import tifffile
@@ -31,11 +34,20 @@ from app.imaging.files import sources
 from app.imaging.files.identity import content_uid, pixel_sha256
 from app.imaging.files.one_entry_cache import OneEntryCache
 from app.imaging.files.sources import FileStatus
-from app.imaging.formats.pictures import ROTATED, turned
-from app.imaging.formats.tiff_metadata import Metadata, check_ome, metadata_of, tag_rows
+from app.imaging.formats.picture_file import TRANSPOSED, apply_orientation
 from app.imaging.formats.tiff_pixels import frame_pixels, plane_axes
 from app.imaging.pixels.windows import valid_window
-from app.imaging.types import Frame, ImageRef, Instance, Spacing, Voi
+from app.imaging.space.spacing import MAX_ANISOTROPY, stated_spacing
+from app.imaging.types import (
+    Frame,
+    ImageRef,
+    Instance,
+    Spacing,
+    SpacingSource,
+    Voi,
+    VoiFunction,
+    Window,
+)
 
 Array = NDArray[Any]
 
@@ -49,16 +61,16 @@ _NAMES = {
 
 
 def read_instances(path: Path) -> tuple[Instance, ...]:
-    """One instance for every series of planes.
+    """Return one instance for every series of planes.
 
     Raises:
-        FileProblem: It is damaged, absurd, or of a kind that cannot be shown.
+        FileProblem: The file is damaged, absurdly large, or of a kind that cannot be shown.
     """
     status = sources.status(path)
     digest = _digest(path, status)
     instances: list[Instance] = []
     refused: FileProblem | None = None
-    with _opened(path) as parsed:
+    with _parsed_file(path) as parsed:
         for part in range(min(len(parsed.tif.series), MAX_SERIES)):
             try:
                 stack = parsed.stack(path, part)
@@ -72,13 +84,18 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
 
 
 def read_frame(path: Path, part: int, index: int) -> Frame:
-    """One plane.
+    """Return one plane.
+
+    Args:
+        path: The file.
+        part: Which of its series, from 0.
+        index: Which plane of the series as shown, from 0.
 
     Raises:
-        FileProblem: It is not there, or cannot be decoded.
+        FileProblem: There is no such plane, or it cannot be decoded.
     """
     digest = _digest(path, sources.status(path))
-    with _opened(path) as parsed:
+    with _parsed_file(path) as parsed:
         series = len(parsed.tif.series)
         if not 0 <= part < series:
             raise guards.problem(path, f"it holds {series} images, not {part + 1}")
@@ -87,7 +104,7 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
             raise guards.problem(path, f"it holds {stack.frames} frames, not {index + 1}")
         pixels = frame_pixels(path, stack.series, *stack.place(index))
     turn = stack.meta.turn
-    stored = np.ascontiguousarray(turned(pixels.stored, turn))
+    stored = np.ascontiguousarray(apply_orientation(pixels.stored, turn))
     notes = (stack.name(index), stack.note, pixels.note)
     window = stack.meta.window_of(stack.channel(index)) if stored.ndim == 2 else None
     window = valid_window(window) if window is not None else None
@@ -96,7 +113,7 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
         ref=ImageRef(_uid(digest, part), index, pixel_sha256(stored)),
         photometric=pixels.photometric,
         voi=Voi((window,) if window is not None else ()),
-        spacing=_turned_spacing(stack.spacing, turn),
+        spacing=_orient_spacing(stack.spacing, turn),
         bits=pixels.bits,
         palette=pixels.palette,
         lossy=pixels.lossy,
@@ -105,23 +122,23 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
 
 
 def read_rows(path: Path) -> list[AttributeRow]:
-    """Its tags and metadata, for the side panel; raises FileProblem when it is damaged."""
-    with _opened(path) as parsed:
+    """Return tags and metadata for the attributes panel; raise FileProblem if it is damaged."""
+    with _parsed_file(path) as parsed:
         return tag_rows(parsed.tif)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Stack:
-    """The planes of one series.
+class _PlaneStack:
+    """Planes of one series.
 
     Attributes:
-        series: The level of it that is shown.
+        series: The level of the series that is shown.
         counted: (axis letter, length) of the axes that frames count, in the file's order.
-        meta: What the file says besides pixels.
-        spacing: Of the level shown.
+        meta: Metadata of the series.
+        spacing: Spacing of the level shown.
         rows: Rows as shown.
         columns: Columns as shown.
-        note: What a reader must know of all its frames.
+        note: Warning that holds for all its frames.
     """
 
     series: Any
@@ -138,7 +155,7 @@ class _Stack:
         return int(np.prod([length for _, length in self.counted], dtype=np.int64))
 
     def positions(self, index: int) -> dict[str, int]:
-        """Where a frame lies along every counted axis: channels fastest."""
+        """Return the position of a frame along every counted axis; channels vary fastest."""
         places: dict[str, int] = {}
         slowest_last = reversed(self.counted)
         for axis, length in sorted(slowest_last, key=lambda one: "SCZ".find(one[0]) % 4):
@@ -146,7 +163,7 @@ class _Stack:
         return places
 
     def place(self, index: int) -> tuple[int, int | None]:
-        """The plane of the series, in its own order, and the sample of it that is meant."""
+        """Return the plane in the series' own order, and which sample is shown (None: all)."""
         places = self.positions(index)
         plane = 0
         for axis, length in self.counted:
@@ -155,11 +172,11 @@ class _Stack:
         return plane, places.get("S")
 
     def channel(self, index: int) -> int:
-        """The frame's channel."""
+        """Return the channel of a frame."""
         return self.positions(index).get("C", 0)
 
     def name(self, index: int) -> str:
-        """E.g. "channel 2 of 3 (DAPI), depth 4 of 10"; "" for the only frame of a series."""
+        """Return e.g. "channel 2 of 3 (DAPI), depth 4 of 10"; "" for the only frame of a series."""
         places = self.positions(index)
         texts: list[str] = []
         for axis, length in sorted(self.counted, key=lambda one: "CSZT".find(one[0]) % 5):
@@ -170,38 +187,34 @@ class _Stack:
         return ", ".join(texts)
 
 
-def _stack(path: Path, tif: tifffile.TiffFile, part: int) -> _Stack:
-    """The planes of a series.
-
-    Raises:
-        FileProblem: It is too large, or of a kind that is not shown.
-    """
+def _plane_stack(path: Path, tif: tifffile.TiffFile, part: int) -> _PlaneStack:
+    """Return the planes of a series; raise FileProblem if it is too large or cannot be shown."""
     levels: list[Any] = list(tif.series[part].levels)
-    fitting = [n for n, level in enumerate(levels) if _size_of(level)[2] <= guards.MAX_SAMPLES]
+    fitting = [n for n, level in enumerate(levels) if _plane_size(level)[2] <= guards.MAX_SAMPLES]
     number = fitting[0] if fitting else 0
     level = levels[number]
-    rows, columns, samples = _size_of(level)
+    rows, columns, samples = _plane_size(level)
     guards.check_matrix(path, rows, columns, 1, 1)
     most = max(samples, _tile_samples(level))
-    if most > guards.MAX_SAMPLES or most * _width(level) > _MAX_FRAME_BYTES:
+    if most > guards.MAX_SAMPLES or most * _sample_bytes(level) > _MAX_FRAME_BYTES:
         reason = f"it declares planes of {columns} x {rows} pixels, too large to be opened safely"
         raise guards.problem(path, reason, "Export a smaller part or a lower resolution")
     axes = plane_axes(path, level)
-    guards.check_matrix(path, rows, columns, 1, max(1, _count(axes)))
+    guards.check_matrix(path, rows, columns, 1, max(1, _frame_count(axes)))
     meta = metadata_of(tif, part)
-    note = _incomplete(tif, part, _count(axes))
+    note = _incompleteness_note(tif, part, _frame_count(axes))
     spacing = meta.spacing
     if number:
-        full_rows, full_columns, _ = _size_of(levels[0])
+        full_rows, full_columns, _ = _plane_size(levels[0])
         note = f"level {number + 1} of {len(levels)}: {full_columns:,} x {full_rows:,} is too large"
-        spacing = _scaled(spacing, full_rows / rows, full_columns / columns)
-    if meta.turn in ROTATED:
+        spacing = _scale_spacing(spacing, full_rows / rows, full_columns / columns)
+    if meta.turn in TRANSPOSED:
         rows, columns = columns, rows
-    return _Stack(level, axes, meta, spacing, rows, columns, note)
+    return _PlaneStack(level, axes, meta, spacing, rows, columns, note)
 
 
-def _incomplete(tif: tifffile.TiffFile, part: int, frames: int) -> str:
-    """What the file promises and does not hold."""
+def _incompleteness_note(tif: tifffile.TiffFile, part: int, frames: int) -> str:
+    """Return a warning about planes that the file promises and does not hold."""
     images = (tif.imagej_metadata or {}).get("images", 0) if tif.is_imagej else 0
     if isinstance(images, int) and images > frames:
         return f"the file is cut short: it holds {frames} of {images} planes"
@@ -210,28 +223,27 @@ def _incomplete(tif: tifffile.TiffFile, part: int, frames: int) -> str:
     return ""
 
 
-def _width(level: Any) -> int:
-    """Bytes of a decoded sample."""
+def _sample_bytes(level: Any) -> int:
     dtype = level.keyframe.dtype
     return int(np.dtype(dtype).itemsize) if dtype is not None else 1
 
 
-def _count(axes: tuple[tuple[str, int], ...]) -> int:
+def _frame_count(axes: tuple[tuple[str, int], ...]) -> int:
     count = 1
     for _, length in axes:
         count *= length
     return count
 
 
-def _size_of(level: Any) -> tuple[int, int, int]:
-    """Rows, columns and samples of a plane."""
+def _plane_size(level: Any) -> tuple[int, int, int]:
+    """Return rows, columns and samples of a plane."""
     page = level.keyframe
     rows, columns = int(page.imagelength), int(page.imagewidth)
     return rows, columns, rows * columns * int(page.samplesperpixel) * max(int(page.imagedepth), 1)
 
 
 def _tile_samples(level: Any) -> int:
-    """Samples of a tile, which is decoded as a whole however little of it the image shows."""
+    """Return the samples of a tile, which is decoded as a whole even for a small image."""
     page = level.keyframe
     if not page.is_tiled:
         return 0
@@ -239,21 +251,25 @@ def _tile_samples(level: Any) -> int:
     return size * int(page.samplesperpixel)
 
 
-def _scaled(spacing: Spacing, rows: float, columns: float) -> Spacing:
+def _scale_spacing(spacing: Spacing, rows: float, columns: float) -> Spacing:
+    """Return the spacing of a smaller level of the pyramid."""
     if spacing.row_mm is None or spacing.column_mm is None:
         return spacing
     row, column = spacing.row_mm * rows, spacing.column_mm * columns
     return Spacing(row, column, spacing.source, row / column, spacing.note)
 
 
-def _turned_spacing(spacing: Spacing, turn: int) -> Spacing:
-    if turn not in ROTATED:
+def _orient_spacing(spacing: Spacing, turn: int) -> Spacing:
+    """Return the spacing after rows and columns are exchanged by the TIFF orientation."""
+    if turn not in TRANSPOSED:
         return spacing
     row, column = spacing.column_mm, spacing.row_mm
     return Spacing(row, column, spacing.source, 1 / spacing.aspect, spacing.note)
 
 
-def _instance(path: Path, status: FileStatus, digest: str, part: int, stack: _Stack) -> Instance:
+def _instance(
+    path: Path, status: FileStatus, digest: str, part: int, stack: _PlaneStack
+) -> Instance:
     attributes = {"Format": stack.meta.format} | stack.meta.attributes
     frames = stack.frames
     if frames > 1 or part:
@@ -278,10 +294,10 @@ def _instance(path: Path, status: FileStatus, digest: str, part: int, stack: _St
     )
 
 
-class _Handle(io.RawIOBase):
-    """A file that is open only while it is read, though its parser keeps it.
+class _ReopenableFile(io.RawIOBase):
+    """File that is closed between reads though its parser keeps it.
 
-    An open file could not be removed or replaced on Windows.
+    A file that stays open could not be removed or replaced on Windows.
     """
 
     def __init__(self, path: Path) -> None:
@@ -298,32 +314,31 @@ class _Handle(io.RawIOBase):
         return self._file
 
     def readable(self) -> bool:
-        """Always."""
         return True
 
     def seekable(self) -> bool:
-        """Always."""
         return True
 
     def readinto(self, buffer: Any, /) -> int:
-        """Read what is there, at most the buffer's length."""
+        """Fill the buffer as far as the file goes; return the number of bytes."""
         view = memoryview(buffer).cast("B")
         data = self.read(len(view))
         view[: len(data)] = data
         return len(data)
 
     def read(self, size: int = -1, /) -> bytes:
-        """As many bytes as there are: files declare any number, and it would be allocated."""
+        """Return at most `size` bytes; all that are left for -1.
+
+        Damaged files ask for any number of bytes, which must not be allocated before it is limited.
+        """
         file = self._opened()
         rest = max(self._size - file.tell(), 0)
         return file.read(rest if size < 0 else min(size, rest))
 
     def seek(self, offset: int, whence: int = 0, /) -> int:
-        """Move as a file does."""
         return self._opened().seek(offset, whence)
 
     def tell(self) -> int:
-        """Where it is."""
         return self._opened().tell()
 
     def release(self) -> None:
@@ -335,28 +350,28 @@ class _Handle(io.RawIOBase):
 
 
 @dataclass(slots=True)
-class _Parsed:
-    """A parsed file, and the stacks of its series as far as they were asked for."""
+class _ParsedFile:
+    """Parsed file with those stacks of its series that were asked for."""
 
     tif: tifffile.TiffFile
-    handle: _Handle
-    stacks: dict[int, _Stack] = field(default_factory=dict[int, "_Stack"])
+    handle: _ReopenableFile
+    stacks: dict[int, _PlaneStack] = field(default_factory=dict[int, "_PlaneStack"])
 
-    def stack(self, path: Path, part: int) -> _Stack:
-        """A series' planes; raises as `_stack` does."""
+    def stack(self, path: Path, part: int) -> _PlaneStack:
+        """Return the planes of a series, kept for the next frame."""
         if part not in self.stacks:
-            self.stacks[part] = _stack(path, self.tif, part)
+            self.stacks[part] = _plane_stack(path, self.tif, part)
         return self.stacks[part]
 
 
-_parsed = OneEntryCache()
+_parsed_cache = OneEntryCache()
 
 
 @contextmanager
-def _opened(path: Path) -> Generator[_Parsed]:
-    """The parsed file, kept for the next frame; what parser and codecs raise is a FileProblem."""
+def _parsed_file(path: Path) -> Generator[_ParsedFile]:
+    """Parse a file, or take the last one; turn errors of parser and codecs into FileProblem."""
     try:
-        found: _Parsed = _parsed.get((path, sources.status(path)), lambda: _parse(path))
+        found: _ParsedFile = _parsed_cache.get((path, sources.status(path)), lambda: _parse(path))
         try:
             yield found
         finally:
@@ -364,11 +379,11 @@ def _opened(path: Path) -> Generator[_Parsed]:
     except FileProblem:
         raise
     except MemoryError:
-        _parsed.clear()
+        _parsed_cache.clear()
         raise
     except Exception as error:
-        # Parser and codecs raise almost anything for damaged files.
-        _parsed.clear()
+        # The parser and the codecs raise almost any exception for damaged files.
+        _parsed_cache.clear()
         if isinstance(error, OSError) and error.errno is not None:
             raise guards.unreadable(path, error) from None
         raise guards.problem(
@@ -376,17 +391,17 @@ def _opened(path: Path) -> Generator[_Parsed]:
         ) from None
 
 
-def _parse(path: Path) -> _Parsed:
-    """Parse this very file only: names of other files in its metadata are not followed."""
-    # It logs what it finds in files, which may be anything.
+def _parse(path: Path) -> _ParsedFile:
+    """Parse this file alone: names of other files in its metadata are not followed."""
+    # tifffile logs what it finds in files, which may name a patient.
     logging.getLogger("tifffile").setLevel(logging.CRITICAL + 1)
-    handle = _Handle(path)
+    handle = _ReopenableFile(path)
     try:
         flags: dict[str, Any] = {"is_mmstack": False, "is_ndtiff": False}
         tif = tifffile.TiffFile(cast("BinaryIO", handle), _multifile=False, **flags)
         if tif.is_ome:
             check_ome(path, tif.pages.first.description)
-        return _Parsed(tif, handle)
+        return _ParsedFile(tif, handle)
     finally:
         handle.release()
 
@@ -397,7 +412,7 @@ def _uid(digest: str, part: int) -> str:
 
 @lru_cache(maxsize=64)
 def _digest(path: Path, status: FileStatus) -> str:
-    """A digest of the file's content; of samples of it where it is very large."""
+    """Return a digest of the file's content; of samples of it if it is very large."""
     digest = hashlib.sha256(f"{status.size}/".encode())
     with sources.open_file(path) as file:
         if status.size <= _WHOLE_DIGEST:
@@ -408,3 +423,232 @@ def _digest(path: Path, status: FileStatus) -> str:
                 file.seek(status.size * step // 256)
                 digest.update(file.read(2**18))
     return digest.hexdigest()
+
+
+MAX_XML = 2**24
+_ORIENTATION = 274
+_X_RESOLUTION, _Y_RESOLUTION = 282, 283
+_MAX_TEXT = 512
+_MAX_ROWS = 2000
+_MAX_VALUES = 2**16
+_BYTES = (1, 2, 6, 7)
+"""Tag types whose values are not converted one by one: bytes and text."""
+_MM = {
+    "m": 1e3, "cm": 10.0, "mm": 1.0, "um": 1e-3, "µm": 1e-3, "μm": 1e-3, "\\u00b5m": 1e-3,
+    "micron": 1e-3, "microns": 1e-3, "micrometer": 1e-3, "nm": 1e-6, "pm": 1e-9, "å": 1e-7,
+    "in": 25.4, "inch": 25.4, "inches": 25.4,
+}  # fmt: skip
+_MPP = re.compile(r"\bMPP\s*=\s*([0-9.]{1,12})")
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """Metadata of a TIFF series.
+
+    Attributes:
+        format: "TIFF", "OME-TIFF", "ImageJ TIFF" or "SVS".
+        name: Name of the series.
+        spacing: Spacing at its full resolution.
+        turn: TIFF Orientation, 1 to 8.
+        attributes: Texts for `Instance.attributes`.
+        channels: Names of the channels.
+        ranges: (lowest, highest) value to be displayed, for every channel.
+    """
+
+    format: str = "TIFF"
+    name: str = ""
+    spacing: Spacing = field(default_factory=Spacing)
+    turn: int = 1
+    attributes: dict[str, str] = field(default_factory=dict[str, str])
+    channels: tuple[str, ...] = ()
+    ranges: tuple[tuple[float, float], ...] = ()
+
+    def channel_name(self, channel: int) -> str:
+        """Return a channel's name, or ""."""
+        return self.channels[channel] if channel < len(self.channels) else ""
+
+    def window_of(self, channel: int) -> Window | None:
+        """Return the window in which the file asks a channel to be shown, or None."""
+        if channel >= len(self.ranges):
+            return None
+        low, high = self.ranges[channel]
+        return Window((low + high) / 2, high - low, VoiFunction.LINEAR_EXACT, "file")
+
+
+def safe_xml(path: Path, text: str) -> ET.Element:
+    """Parse OME-XML; refuse declarations of entities, which can expand without bound.
+
+    Raises:
+        FileProblem: The text is too long, declares entities, or is no XML.
+    """
+    if len(text) > MAX_XML or re.search(r"<!\s*(DOCTYPE|ENTITY)", text, re.IGNORECASE):
+        raise guards.problem(path, "its OME description is not safe to be read")
+    try:
+        return ET.fromstring(text)  # entities were refused above
+    except ET.ParseError:
+        raise guards.problem(path, "its OME description is damaged", guards.COPY_AGAIN) from None
+
+
+def check_ome(path: Path, text: str) -> None:
+    """Refuse OME-XML that is not safe, or declares more planes than are shown.
+
+    The TIFF library makes an object of every declared plane, whether or not it is in the file.
+
+    Raises:
+        FileProblem: The description is refused.
+    """
+    for element in safe_xml(path, text).iter():
+        if element.tag.rpartition("}")[2] == "Pixels":
+            sizes = [_number(element.get(f"Size{axis}")) for axis in "ZCT"]
+            if math.prod(sizes) > guards.MAX_FRAMES:
+                reason = "its OME description declares more planes than can be right"
+                raise guards.problem(path, reason, guards.COPY_AGAIN)
+
+
+def metadata_of(tif: tifffile.TiffFile, number: int) -> Metadata:
+    """Return the metadata of series `number`; damaged metadata is left out."""
+    series: Any = tif.series[number]
+    page = series.keyframe
+    turn = _orientation(page)
+    if tif.is_ome and series.kind == "ome":
+        return _ome(tif, number, turn)
+    if tif.is_imagej and series.kind == "imagej":
+        return _imagej(tif, page, turn)
+    found = _MPP.search(str(page.description)[:4096]) if tif.is_svs else None
+    if found is not None:
+        step = _number(found.group(1)) * 1e-3
+        note = "stated by the file (MPP of the slide scanner)"
+        spacing = stated_spacing(step, step, SpacingSource.CALIBRATED, note)
+        return Metadata("SVS", str(series.name), spacing, turn)
+    return Metadata("TIFF", "", _print_spacing(page), turn)
+
+
+def _orientation(page: Any) -> int:
+    """Return the TIFF Orientation, 1 (upright) if there is none."""
+    tag = page.tags.get(_ORIENTATION)
+    value = tag.value if tag is not None else 1
+    return int(value) if value in range(1, 9) else 1
+
+
+def _number(value: Any) -> float:
+    """Return a value as a number, 0 if it is none or not finite."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return 0.0
+    return number if math.isfinite(number) else 0.0
+
+
+def _resolution(page: Any, code: int) -> float:
+    """Return pixels per unit of a resolution tag; 0 if the file does not say."""
+    tag = page.tags.get(code)
+    value: Any = tag.value if tag is not None else (0, 1)
+    try:
+        numerator, denominator = value
+        return float(numerator) / float(denominator) if denominator else 0.0
+    except (TypeError, ValueError):
+        return 0.0
+
+
+def _print_spacing(page: Any) -> Spacing:
+    """Return no spacing but the shape of a pixel: a fax has more columns than rows per inch."""
+    x, y = _resolution(page, _X_RESOLUTION), _resolution(page, _Y_RESOLUTION)
+    if x <= 0 or y <= 0 or (x, y) == (1.0, 1.0):
+        return Spacing(note="a picture has no patient scale")
+    aspect = x / y if 1 / MAX_ANISOTROPY <= x / y <= MAX_ANISOTROPY else 1.0
+    return Spacing(aspect=aspect, note="a print resolution is no patient scale: ignored")
+
+
+def _imagej(tif: tifffile.TiffFile, page: Any, turn: int) -> Metadata:
+    """Return the metadata that ImageJ wrote."""
+    stated: dict[str, Any] = dict(tif.imagej_metadata or {})
+    unit = str(stated.get("unit", "")).strip().lower()
+    scale = _MM.get(unit, 0.0)
+    x, y = _resolution(page, _X_RESOLUTION), _resolution(page, _Y_RESOLUTION)
+    spacing = Spacing(note="ImageJ gives no unit of length")
+    if scale and x > 0 and y > 0:
+        note = f"stated by the file (ImageJ, in {unit})"
+        spacing = stated_spacing(scale / y, scale / x, SpacingSource.CALIBRATED, note)
+    ranges: list[tuple[float, float]] = []
+    listed: Any = stated.get("Ranges", ())
+    values = [_number(value) for value in listed] if isinstance(listed, tuple) else []
+    pairs = list(zip(values[::2], values[1::2], strict=False))
+    if not pairs and "min" in stated and "max" in stated:
+        pairs = [(_number(stated["min"]), _number(stated["max"]))]
+    if pairs and all(high > low for low, high in pairs):
+        ranges = pairs
+    return Metadata("ImageJ TIFF", "", spacing, turn, ranges=tuple(ranges))
+
+
+def _ome(tif: tifffile.TiffFile, number: int, turn: int) -> Metadata:
+    """Return the metadata of an OME image."""
+    path = Path(tif.filename or "")
+    try:
+        root = safe_xml(path, str(tif.pages.first.description))
+    except FileProblem:
+        return Metadata("OME-TIFF", turn=turn)
+    images = [one for one in root if one.tag.rpartition("}")[2] == "Image"]
+    if number >= len(images):
+        return Metadata("OME-TIFF", turn=turn)
+    image = images[number]
+    pixels = next((one for one in image if one.tag.rpartition("}")[2] == "Pixels"), None)
+    if pixels is None:
+        return Metadata("OME-TIFF", turn=turn)
+    page: Any = tif.series[number].keyframe
+    spacing = Spacing(note="the OME description gives no pixel size")
+    row, column = (_ome_mm(pixels, axis) for axis in "YX")
+    sizes = (_number(pixels.get("SizeX")), _number(pixels.get("SizeY")))
+    if sizes != (page.imagewidth, page.imagelength):
+        spacing = Spacing(note="the OME description is of an image of another size")
+    elif row and column:
+        note = "stated by the file (OME PhysicalSize)"
+        spacing = stated_spacing(row, column, SpacingSource.CALIBRATED, note)
+    channels = [one.get("Name", "") for one in pixels if one.tag.rpartition("}")[2] == "Channel"]
+    attributes = {f"OME {key}": value[:_MAX_TEXT] for key, value in pixels.attrib.items()}
+    name = image.get("Name", "")[:100]
+    return Metadata("OME-TIFF", name, spacing, turn, attributes, tuple(channels[:1000]))
+
+
+def _ome_mm(pixels: ET.Element, axis: str) -> float:
+    """Return a pixel's size along an axis in mm; 0 if unknown."""
+    unit = pixels.get(f"PhysicalSize{axis}Unit", "µm").strip().lower()
+    return _number(pixels.get(f"PhysicalSize{axis}")) * _MM.get(unit, 0.0)
+
+
+def tag_rows(tif: tifffile.TiffFile) -> list[AttributeRow]:
+    """Return tags of the first page and OME or ImageJ metadata as rows of the attributes panel."""
+    kind = "BigTIFF" if tif.is_bigtiff else "TIFF"
+    rows = [
+        AttributeRow("", "Format", "", kind),
+        AttributeRow("", "Pages", "", str(len(tif.pages))),
+    ]
+    for number, series in enumerate(tif.series):
+        sizes = ", ".join(f"{axis} {n}" for axis, n in zip(series.axes, series.shape, strict=False))
+        rows.append(AttributeRow("", f"Series {number + 1}", "", f"{series.name} {sizes}".strip()))
+    for tag in tif.pages.first.tags:
+        many = int(tag.count) > _MAX_VALUES and int(tag.dtype) not in _BYTES
+        text = f"{tag.count:,} values" if many else _text(tag.value)
+        rows.append(AttributeRow(str(tag.code), tag.name, getattr(tag.dtype, "name", ""), text))
+        if len(rows) > _MAX_ROWS:
+            break
+    for key, value in (tif.imagej_metadata or {}).items():
+        rows.append(AttributeRow("", f"ImageJ {key}", "", _text(value)))
+    if tif.is_ome:
+        meta = metadata_of(tif, 0)
+        rows += [AttributeRow("", key, "", value) for key, value in meta.attributes.items()]
+    return rows[:_MAX_ROWS]
+
+
+def _text(value: Any) -> str:
+    """Return the value of a tag as a short text."""
+    if isinstance(value, bytes):
+        return f"{len(value):,} bytes"
+    if hasattr(value, "size") and not isinstance(value, int | float | str | tuple):
+        return f"{value.size:,} values"
+    if isinstance(value, tuple | list):
+        parts: list[Any] = list(value)
+        if len(parts) > 32:
+            return f"{len(parts):,} values"
+        value = ", ".join(str(getattr(part, "name", part)) for part in parts)
+    text = " ".join(str(getattr(value, "name", value)).split())
+    return text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT - 1]}…"

@@ -1,4 +1,4 @@
-"""One plane of a TIFF series as stored values. Runs in a worker process (TIFF 6.0)."""
+"""Decode one plane of a TIFF series to stored values (TIFF 6.0). Runs in a worker process."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from app.errors import FileProblem
 from app.imaging import guards
-from app.imaging.formats.pictures import grey_if_equal, over_black
-from app.imaging.formats.tiff_segments import check_segments
+from app.imaging.files.code_stream_checks import declared_figures
+from app.imaging.formats.picture_file import collapse_grey, flatten_alpha
 
 Array = NDArray[Any]
 
@@ -34,7 +34,7 @@ _ASSOCIATED, _UNASSOCIATED = 1, 2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pixels:
-    """One plane: see `Frame` for the fields."""
+    """Stored values of one plane; the fields are those of `Frame`."""
 
     stored: Array
     photometric: str
@@ -45,10 +45,10 @@ class Pixels:
 
 
 def plane_axes(path: Path, level: Any) -> tuple[tuple[str, int], ...]:
-    """The axes of a series that its frames count, in the file's order: (letter, length).
+    """Return the axes of a series that its frames count, in the file's order, as (letter, length).
 
     Raises:
-        FileProblem: Its pixels are of a kind that is not shown.
+        FileProblem: The pixels are of a kind that is not shown.
     """
     page = level.keyframe
     _check_kind(path, page)
@@ -67,13 +67,13 @@ def plane_axes(path: Path, level: Any) -> tuple[tuple[str, int], ...]:
     depth = int(page.shaped[1])
     if depth > 1:
         axes.append(("Z" if all(letter != "Z" for letter, _ in axes) else "D", depth))
-    if _samples_apart(page) > 1:
-        axes.append(("S", _samples_apart(page)))
+    if _separate_samples(page) > 1:
+        axes.append(("S", _separate_samples(page)))
     return tuple(axes)
 
 
-def _samples_apart(page: Any) -> int:
-    """Samples of a pixel that are no colour, and so are shown one by one."""
+def _separate_samples(page: Any) -> int:
+    """Return how many samples of a pixel are no colour and so are shown one by one."""
     samples = int(page.samplesperpixel)
     if page.photometric in _COLOURS and samples >= 3:
         return 1
@@ -84,6 +84,7 @@ def _samples_apart(page: Any) -> int:
 
 
 def _check_kind(path: Path, page: Any) -> None:
+    """Refuse pixels whose type, colours or compression cannot be shown."""
     dtype = page.dtype
     if dtype is None or np.dtype(dtype).kind not in "buif":
         what = "complex numbers" if dtype is not None else "samples of an unknown type"
@@ -109,12 +110,12 @@ def frame_pixels(path: Path, level: Any, plane: int, sample: int | None) -> Pixe
 
     Args:
         path: The file.
-        level: The series at the resolution that is shown.
-        plane: Position along the axes of `plane_axes`, without samples, in the file's order.
-        sample: Which sample of a pixel, where they are shown one by one.
+        level: Level of the series that is shown.
+        plane: Position along the axes of `plane_axes` without samples, in the file's order.
+        sample: Which sample of a pixel, if they are shown one by one.
 
     Raises:
-        FileProblem: It is missing, damaged, or of a kind that is not shown.
+        FileProblem: The plane is missing, damaged, or of a kind that is not shown.
     """
     key = level.keyframe
     depth = int(key.shaped[1])
@@ -123,24 +124,24 @@ def frame_pixels(path: Path, level: Any, plane: int, sample: int | None) -> Pixe
     # [separate samples, depth, rows, columns, samples of a pixel]
     array = array.reshape(key.shaped)[:, slab]
     array = array[0] if array.shape[0] == 1 else np.moveaxis(array[..., 0], 0, -1)
-    bits = _bits(key, array)
+    bits = _bit_depth(key, array)
     if array.dtype == np.bool_:
         array = array.astype(np.uint8)
     lossy = "Lossy JPEG" if int(key.compression) in _JPEG else ""
     if key.photometric in _COLOURS and array.shape[-1] >= 3:
         stored, note = _colour(path, key, array)
-        grey = grey_if_equal(stored)
+        grey = collapse_grey(stored)
         photometric = "MONOCHROME2" if grey.ndim == 2 else "RGB"
         return Pixels(grey, photometric, min(bits, 16), None, lossy, note)
-    grey = _narrow(array[..., sample or 0])
+    grey = _narrow_samples(array[..., sample or 0])
     if key.photometric == _PALETTE and key.colormap is not None and grey.dtype.kind == "u":
-        return _with_palette(grey, key.colormap, bits)
+        return _palette_pixels(grey, key.colormap, bits)
     photometric = "MONOCHROME1" if key.photometric == _WHITE_IS_ZERO else "MONOCHROME2"
     return Pixels(grey, photometric, bits, None, lossy)
 
 
 def _page_array(path: Path, level: Any, number: int) -> Array:
-    """A page's samples; ImageJ and tifffile may write many planes behind a single page."""
+    """Return a page's samples; ImageJ and tifffile may write many planes behind a single page."""
     key = level.keyframe
     total = int(math.prod(level.shape)) // max(int(key.size), 1)
     if total > len(level) or (total > 1 and level.is_truncated):
@@ -170,7 +171,7 @@ def _page_array(path: Path, level: Any, number: int) -> Array:
         raise guards.problem(path, reason, guards.COPY_AGAIN, type(error).__name__) from None
 
 
-def _bits(page: Any, array: Array) -> int:
+def _bit_depth(page: Any, array: Array) -> int:
     full = 8 * array.dtype.itemsize
     if array.dtype.kind == "f":
         return full
@@ -181,8 +182,8 @@ def _bits(page: Any, array: Array) -> int:
     return stated if 0 < stated <= full else full
 
 
-def _narrow(array: Array) -> Array:
-    """Half floats as floats; 64-bit integers as 32 bits where they fit."""
+def _narrow_samples(array: Array) -> Array:
+    """Return half floats as floats, and 64-bit integers as 32 bits where they fit."""
     if array.dtype == np.float16:
         return array.astype(np.float32)
     if array.dtype.kind in "iu" and array.dtype.itemsize == 8:
@@ -193,7 +194,7 @@ def _narrow(array: Array) -> Array:
 
 
 def _colour(path: Path, page: Any, array: Array) -> tuple[Array, str]:
-    """[rows, columns, 3] uint8 or uint16, and what a reader must know."""
+    """Return [rows, columns, 3] uint8 or uint16, and a note about the conversion."""
     if array.dtype == np.uint32:
         array = (array >> 16).astype(np.uint16)
     if array.dtype.str[1:] not in ("u1", "u2"):
@@ -204,12 +205,13 @@ def _colour(path: Path, page: Any, array: Array) -> tuple[Array, str]:
     if page.photometric == _YCBCR and int(page.compression) not in _JPEG:
         rgb = _from_ycbcr(path, rgb)
     if array.shape[-1] == 4 and extra and extra[0] == _UNASSOCIATED:
-        return over_black(np.concatenate((rgb, array[..., 3:]), axis=-1)), ""
+        return flatten_alpha(np.concatenate((rgb, array[..., 3:]), axis=-1)), ""
     note = "its further channels are not shown" if array.shape[-1] > 4 else ""
     return rgb, note
 
 
 def _from_cmyk(path: Path, array: Array) -> Array:
+    """Return CMYK as RGB, without a colour profile."""
     if array.shape[-1] != 4 or array.dtype != np.uint8:
         raise guards.problem(path, "its printing colours cannot be shown", "Export it as RGB")
     light = 255 - array.astype(np.uint16)
@@ -217,7 +219,7 @@ def _from_cmyk(path: Path, array: Array) -> Array:
 
 
 def _from_ycbcr(path: Path, array: Array) -> Array:
-    """TIFF 6.0 section 21 with its default coefficients and full range."""
+    """Return YCbCr as RGB, by the default coefficients of TIFF 6.0 section 21 at full range."""
     if array.dtype != np.uint8:
         raise guards.problem(path, "its YCbCr colours cannot be shown", "Export it as RGB")
     y, cb, cr = (array[..., channel].astype(np.float32) for channel in range(3))
@@ -227,8 +229,8 @@ def _from_ycbcr(path: Path, array: Array) -> Array:
     return np.clip(np.rint(rgb), 0, 255).astype(np.uint8)
 
 
-def _with_palette(stored: Array, colormap: Array, bits: int) -> Pixels:
-    """Palette colour; a palette of greys makes a grey image, which can be windowed."""
+def _palette_pixels(stored: Array, colormap: Array, bits: int) -> Pixels:
+    """Return palette colour; a palette of greys makes a grey image, which can be windowed."""
     colours = np.asarray(colormap).T
     if colours.max(initial=0) > 255:
         colours = colours >> 8
@@ -237,3 +239,44 @@ def _with_palette(stored: Array, colormap: Array, bits: int) -> Pixels:
         index = np.minimum(stored, len(palette) - 1)
         return Pixels(palette[index, 0], "MONOCHROME2", 8)
     return Pixels(stored, "PALETTE COLOR", bits, palette)
+
+
+MAX_SEGMENTS = 100_000
+"""Strips or tiles of a plane: a strip for each row, or tiles of 64 x 64 of the largest plane."""
+_PADDING = 64
+_CODE_STREAMS = frozenset({6, 7, 33003, 33004, 33005, 33007, 34712, 50002, 52546})
+"""Compressions whose strips and tiles are JPEG, JPEG 2000 or JPEG XL code streams."""
+
+
+def check_segments(path: Path, page: Any) -> None:
+    """Refuse a page of absurdly many strips or tiles, or with a code stream larger than its tile.
+
+    Decoders allocate memory by the code stream's own size, not by that of the page.
+
+    Raises:
+        FileProblem: The page is refused.
+        ValueError: The figures of a code stream are impossible.
+    """
+    places = list(zip(page.dataoffsets, page.databytecounts, strict=False))
+    if len(places) > MAX_SEGMENTS:
+        reason = f"a plane of it is cut into {len(places):,} pieces, too many to be opened"
+        raise guards.problem(path, reason, "Export it with larger tiles")
+    if int(page.compression) not in _CODE_STREAMS:
+        return
+    if page.is_tiled:
+        rows, columns = int(page.tilelength), int(page.tilewidth)
+    else:
+        rows, columns = min(int(page.rowsperstrip), int(page.imagelength)), int(page.imagewidth)
+    handle = page.parent.filehandle
+    for offset, size in places:
+        handle.seek(int(offset))
+        coded = declared_figures(handle.read(int(size))) if size else None
+        if coded is None:
+            continue
+        turned = coded.turned and coded.columns <= rows + _PADDING
+        if not turned and (coded.rows > rows + _PADDING or coded.columns > columns + _PADDING):
+            raise guards.problem(
+                path,
+                f"a part of {columns} x {rows} pixels holds {coded.columns} x {coded.rows}",
+                guards.COPY_AGAIN,
+            )

@@ -1,43 +1,63 @@
-"""NIfTI, NRRD and MetaImage volumes as instances and frames. Runs in a worker process.
+"""Show NIfTI, NRRD and MetaImage volumes as instances and frames. Runs in a worker process.
 
-A volume that says how it lies in the patient is turned to the nearest patient axes, by exchanging
-and flipping its axes only, so that its slices stand as a radiologist expects: axial with the
-patient's right on the left and anterior on top, coronal and sagittal with the head on top. Slices
-lie across the axis with clearly the longest steps (the plane it was acquired in), else they are
-axial; they follow each other along the normal, row direction x column direction. Every frame
-carries its true cosines, position and spacing. A volume that does not say how it lies is shown in
-the file's own order, without letters.
+If the file gives the orientation in the patient, its axes are exchanged and flipped (nothing is
+resampled) until the slices stand as a radiologist expects: axial with the patient's right on the
+left and anterior on top, coronal and sagittal with the head on top. Slices are cut across the axis
+with clearly the longest step, the plane of acquisition, else axially; they follow each other along
+the normal (row direction x column direction). Each frame carries its true cosines, position and
+spacing. Without an orientation the slices are in file order and have no letters.
 """
 
 from __future__ import annotations
 
+import bz2
 import hashlib
 import itertools
+import re
+import warnings
+import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from app.errors import FileProblem
 from app.imaging import guards
 from app.imaging.attributes import AttributeRow
 from app.imaging.files import sources
+from app.imaging.files.gzip_stream import GzipStream
 from app.imaging.files.identity import content_uid, pixel_sha256
 from app.imaging.files.one_entry_cache import OneEntryCache
 from app.imaging.files.sources import FileStatus
-from app.imaging.formats.meta_image_header import read_meta_image
-from app.imaging.formats.nifti_header import read_nifti
-from app.imaging.formats.nrrd_header import read_nrrd
-from app.imaging.formats.stated_spacing import stated_spacing
-from app.imaging.formats.volume_data import part_samples
-from app.imaging.formats.volume_format import META_IMAGE, NIFTI, NRRD, volume_format
-from app.imaging.formats.volume_header import VolumeHeader, check, row
+from app.imaging.formats.meta_image import read_meta_image
+from app.imaging.formats.nifti import read_nifti
+from app.imaging.formats.nrrd import read_nrrd
+from app.imaging.formats.volume_header import (
+    MAX_VOLUME_BYTES,
+    META_IMAGE,
+    NIFTI,
+    NRRD,
+    VolumeHeader,
+    attribute_row,
+    check_header,
+    truncated_file,
+    volume_format,
+)
 from app.imaging.pixels.windows import valid_window
 from app.imaging.space.geometry import direction_letters
 from app.imaging.space.planes import plane_of
-from app.imaging.space.stacks import STACK_KEYWORD, NotAStackError, as_text, geometry_of, stack_of
+from app.imaging.space.spacing import stated_spacing
+from app.imaging.space.stacks import (
+    STACK_KEYWORD,
+    NotAStackError,
+    geometry_of,
+    geometry_text,
+    stack_of,
+)
 from app.imaging.types import (
     Frame,
     ImageRef,
@@ -60,10 +80,10 @@ _PARSERS = {
     META_IMAGE: read_meta_image,
 }
 _WHOLE_DIGEST = 2**28
-"""Bytes up to which a file's UID is made of all its content; larger ones are sampled."""
+"""Bytes up to which the whole file goes into its UID; of larger files samples do."""
 
 _THICK = 1.2
-"""A step this much longer than both others is the distance of acquired slices."""
+"""Ratio from which a longer step is taken for the distance of acquired slices."""
 
 _LABELS = 64
 _MAX_LABEL = 4095
@@ -74,19 +94,19 @@ _PLANES = {
     1: ((0, 1), (2, -1), (1, 1)),
     2: ((0, 1), (1, 1), (2, 1)),
 }
-"""Patient axis across the slices -> (patient axis, sign) of columns, rows and slices (LPS)."""
+"""Patient axis across the slices -> (patient axis, sign) of columns, rows and slices, LPS."""
 
 
 def read_instances(path: Path) -> tuple[Instance, ...]:
-    """One instance for every volume of the file: time points, components.
+    """Return one instance for every volume of the file (time points, components).
 
     Raises:
-        FileProblem: It is damaged, absurd, or of a kind that cannot be shown.
+        FileProblem: The file is damaged, absurdly large, or of a kind that cannot be shown.
     """
     status = sources.status(path)
     header = _header(path, status)
-    grid = grid_of(header)
-    slices, rows, columns = (header.shape[axis] for axis in (grid.slices, grid.rows, grid.columns))
+    axes = slice_axes(header)
+    slices, rows, columns = (header.shape[axis] for axis in (axes.slices, axes.rows, axes.columns))
     guards.check_matrix(path, rows, columns, 1, slices)
     digest = _digest(path, status, sources.status(header.data))
     attributes = {
@@ -96,7 +116,7 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
     }
     if header.affine is not None:
         attributes["FrameOfReferenceUID"] = content_uid(repr(header.affine.tolist()).encode())
-    attributes |= _stack(header, grid)
+    attributes |= _stack_attributes(header, axes)
     return tuple(
         Instance(
             path=path,
@@ -116,46 +136,51 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
     )
 
 
-def rests_on_another(path: Path) -> bool:
-    """Whether its voxels lie in another file; raises as `read_instances`."""
+def has_separate_voxels(path: Path) -> bool:
+    """Return whether the voxels lie in another file than the header; raise as `read_instances`."""
     return _header(path, sources.status(path)).data != path
 
 
-def _stack(header: VolumeHeader, grid: Grid) -> dict[str, str]:
-    """The geometry of its slices, as `stacks.describe` reads it; none where they have no place.
+def _stack_attributes(header: VolumeHeader, axes: SliceAxes) -> dict[str, str]:
+    """Return the geometry of the slices as `stacks.stack_geometry` reads it.
 
-    None for colour either, of which no volume is assembled.
+    Empty if the slices have no position, or are in colour: then no volume is assembled of them.
     """
     if header.colour_axis is not None:
         return {}
-    count, rows, columns = (header.shape[axis] for axis in (grid.slices, grid.rows, grid.columns))
-    spacing = _spacing(header, grid)
-    planes = [plane_of(_orientation(header, grid, index), spacing) for index in range(count)]
+    count, rows, columns = (header.shape[axis] for axis in (axes.slices, axes.rows, axes.columns))
+    spacing = _spacing(header, axes)
+    planes = [plane_of(_orientation(header, axes, index), spacing) for index in range(count)]
     known = [plane for plane in planes if plane is not None]
     if len(known) < len(planes):
         return {}
     try:
-        return {STACK_KEYWORD: as_text(geometry_of(stack_of(known, rows, columns)))}
+        return {STACK_KEYWORD: geometry_text(geometry_of(stack_of(known, rows, columns)))}
     except NotAStackError:
         return {}
 
 
 def read_frame(path: Path, part: int, index: int) -> Frame:
-    """One slice.
+    """Return one slice.
+
+    Args:
+        path: The file.
+        part: Which of its volumes, from 0.
+        index: Which slice of that volume, from 0.
 
     Raises:
-        FileProblem: It is not there, or the file is damaged.
+        FileProblem: There is no such slice, or the file is damaged.
     """
     status = sources.status(path)
     header = _header(path, status)
     if not 0 <= part < header.parts:
         raise guards.problem(path, f"it holds {header.parts} volumes, not {part + 1}")
-    grid = grid_of(header)
-    if not 0 <= index < header.shape[grid.slices]:
-        raise guards.problem(path, f"it holds {header.shape[grid.slices]} slices, not {index + 1}")
+    axes = slice_axes(header)
+    if not 0 <= index < header.shape[axes.slices]:
+        raise guards.problem(path, f"it holds {header.shape[axes.slices]} slices, not {index + 1}")
     data_status = sources.status(header.data)
     key = (path, status, data_status, part)
-    volume: _Shown = _volumes.get(key, lambda: _shown(header, path, part, grid))
+    volume: _SlicedVolume = _volume_cache.get(key, lambda: _sliced_volume(header, path, part, axes))
     stored = np.ascontiguousarray(volume.voxels[index])
     stored = stored.astype(stored.dtype.newbyteorder("="), copy=False)
     digest = _digest(path, status, data_status)
@@ -166,24 +191,24 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
         rescale=header.rescale if stored.ndim == 2 else Rescale(),
         photometric="MONOCHROME2" if stored.ndim == 2 else "RGB",
         voi=Voi(volume.windows),
-        spacing=_spacing(header, grid),
-        orientation=_orientation(header, grid, index),
+        spacing=_spacing(header, axes),
+        orientation=_orientation(header, axes, index),
         bits=8 * stored.dtype.itemsize,
         note=". ".join(text for text in (name, *header.notes) if text),
     )
 
 
 def read_rows(path: Path) -> list[AttributeRow]:
-    """Its header fields, for the side panel; raises FileProblem when it is damaged."""
+    """Return the header's fields for the attributes panel; raise FileProblem if it is damaged."""
     header = _header(path, sources.status(path))
     rows = list(header.rows)
     if header.affine is not None:
-        rows.append(row("Affine (LPS, mm)", header.affine[:3].round(6).tolist()))
+        rows.append(attribute_row("Affine (LPS, mm)", header.affine[:3].round(6).tolist()))
     return rows
 
 
 def part_name(header: VolumeHeader, part: int) -> str:
-    """E.g. "time point 3 of 120"; "" for the only volume of a file."""
+    """Return e.g. "time point 3 of 120"; "" for the only volume of a file."""
     names: list[str] = []
     for axis in header.part_axes:
         part, position = divmod(part, header.sizes[axis])
@@ -194,13 +219,13 @@ def part_name(header: VolumeHeader, part: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
-    """Which axes of the volume run along columns, rows and slices, and which are turned round.
+class SliceAxes:
+    """Assignment of the volume's axes to columns, rows and slices as shown.
 
     Attributes:
         columns: Axis (0: i, 1: j, 2: k) along which columns follow each other.
-        rows: The same for rows.
-        slices: The same for slices.
+        rows: Axis along which rows follow each other.
+        slices: Axis along which slices follow each other.
         flips: For columns, rows and slices: whether they run against the file's order.
     """
 
@@ -210,10 +235,10 @@ class Grid:
     flips: tuple[bool, bool, bool] = (False, False, False)
 
 
-def grid_of(header: VolumeHeader) -> Grid:
-    """How a volume is cut into pictures; see the module."""
+def slice_axes(header: VolumeHeader) -> SliceAxes:
+    """Choose the axes along which a volume is cut into slices, as the module describes."""
     if header.affine is None:
-        return Grid()
+        return SliceAxes()
     steps = np.linalg.norm(header.affine[:3, :3], axis=0)
     unit = header.affine[:3, :3] / steps
     # axes[d] is the volume's axis that is nearest to patient axis d.
@@ -234,34 +259,35 @@ def grid_of(header: VolumeHeader) -> Grid:
         axis = axes[patient_axis]
         chosen.append(axis)
         flips.append(bool(unit[patient_axis, axis] * sign < 0))
-    return Grid(chosen[0], chosen[1], chosen[2], (flips[0], flips[1], flips[2]))
+    return SliceAxes(chosen[0], chosen[1], chosen[2], (flips[0], flips[1], flips[2]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Shown:
-    """A volume cut into pictures: [slices, rows, columns] or [..., 3]."""
+class _SlicedVolume:
+    """Voxels in the order in which they are shown: [slices, rows, columns] or [..., 3]."""
 
     voxels: Array
     windows: tuple[Window, ...]
 
 
-_volumes = OneEntryCache()
+_volume_cache = OneEntryCache()
 
 
-def _shown(header: VolumeHeader, path: Path, part: int, grid: Grid) -> _Shown:
+def _sliced_volume(header: VolumeHeader, path: Path, part: int, axes: SliceAxes) -> _SlicedVolume:
+    """Read a volume and bring its axes into the order of `axes`."""
     array = part_samples(header, path, part)
     # The array is [k, j, i]: axis a of the volume is its dimension 2 - a.
-    order = [2 - grid.slices, 2 - grid.rows, 2 - grid.columns, *range(3, array.ndim)]
-    steps = [slice(None, None, -1 if flip else 1) for flip in reversed(grid.flips)]
+    order = [2 - axes.slices, 2 - axes.rows, 2 - axes.columns, *range(3, array.ndim)]
+    steps = [slice(None, None, -1 if flip else 1) for flip in reversed(axes.flips)]
     array = array.transpose(order)[tuple(steps)]
     if array.ndim == 4:
-        return _Shown(array[..., :3], ())
-    array = _narrow(array)
-    return _Shown(array, _windows(header, array))
+        return _SlicedVolume(array[..., :3], ())
+    array = _narrow_integers(array)
+    return _SlicedVolume(array, _windows(header, array))
 
 
-def _narrow(array: Array) -> Array:
-    """64-bit integers, which label maps often have, as 32 bits where they fit."""
+def _narrow_integers(array: Array) -> Array:
+    """Return 64-bit integers, common in label maps, as 32 bits, or as floats if they do not fit."""
     if array.dtype.kind not in "iu" or array.dtype.itemsize < 8:
         return array
     limits = np.iinfo(np.int32)
@@ -270,7 +296,7 @@ def _narrow(array: Array) -> Array:
 
 
 def _windows(header: VolumeHeader, array: Array) -> tuple[Window, ...]:
-    """The file's own window; for a label map one that shows its labels apart from the ground."""
+    """Return the file's window; for a label map one that sets labels apart from background."""
     if header.window is not None:
         low, high = header.window
         exact = VoiFunction.LINEAR_EXACT
@@ -290,12 +316,13 @@ def _windows(header: VolumeHeader, array: Array) -> tuple[Window, ...]:
     return (Window((high + 1) / 2, high + 1.0, VoiFunction.LINEAR, "labels"),)
 
 
-def _spacing(header: VolumeHeader, grid: Grid) -> Spacing:
-    row_mm, column_mm = header.spacing[grid.rows], header.spacing[grid.columns]
+def _spacing(header: VolumeHeader, axes: SliceAxes) -> Spacing:
+    """Return the spacing of a slice's pixels and what it rests on."""
+    row_mm, column_mm = header.spacing[axes.rows], header.spacing[axes.columns]
     if header.affine is None:
         note = f"stated by the file; {_UNKNOWN_PLACE}"
         return stated_spacing(row_mm, column_mm, SpacingSource.CALIBRATED, note)
-    if not _square(header.affine, grid):
+    if not _has_square_rows(header.affine, axes):
         return Spacing(note="its rows and columns are not perpendicular: no lengths")
     if header.standard:
         note = f"in the standard space {header.standard}, not in the patient's own"
@@ -303,31 +330,32 @@ def _spacing(header: VolumeHeader, grid: Grid) -> Spacing:
     return stated_spacing(row_mm, column_mm, SpacingSource.PATIENT, "")
 
 
-def _directions(affine: Floats, grid: Grid) -> Floats:
-    """[3, 3] columns: one step along columns, rows and slices as shown."""
-    signs = np.where(grid.flips, -1.0, 1.0)
-    return affine[:3, [grid.columns, grid.rows, grid.slices]] * signs
+def _directions(affine: Floats, axes: SliceAxes) -> Floats:
+    """Return [3, 3]: its columns are the steps of one pixel along columns, rows and slices."""
+    signs = np.where(axes.flips, -1.0, 1.0)
+    return affine[:3, [axes.columns, axes.rows, axes.slices]] * signs
 
 
-def _square(affine: Floats, grid: Grid) -> bool:
-    steps = _directions(affine, grid)
+def _has_square_rows(affine: Floats, axes: SliceAxes) -> bool:
+    """Return whether rows and columns of a slice are perpendicular."""
+    steps = _directions(affine, axes)
     unit = steps / np.linalg.norm(steps, axis=0)
     return abs(float(unit[:, 0] @ unit[:, 1])) < _PERPENDICULAR
 
 
-def _orientation(header: VolumeHeader, grid: Grid, index: int) -> Orientation:
-    """Cosines and place of a slice's first pixel."""
+def _orientation(header: VolumeHeader, axes: SliceAxes, index: int) -> Orientation:
+    """Return direction cosines and position of a slice, with the letters of its sides."""
     if header.affine is None:
         return Orientation()
-    axes = (grid.columns, grid.rows, grid.slices)
+    order = (axes.columns, axes.rows, axes.slices)
     first = np.array([0.0, 0.0, 0.0, 1.0])
-    for axis, flip, position in zip(axes, grid.flips, (0, 0, index), strict=True):
+    for axis, flip, position in zip(order, axes.flips, (0, 0, index), strict=True):
         first[axis] = header.shape[axis] - 1 - position if flip else position
-    steps = _directions(header.affine, grid)
+    steps = _directions(header.affine, axes)
     unit = steps / np.linalg.norm(steps, axis=0)
     across, down = ([float(part) for part in unit[:, axis]] for axis in (0, 1))
     letters = direction_letters(across), direction_letters(down)
-    if not _square(header.affine, grid):
+    if not _has_square_rows(header.affine, axes):
         return Orientation(*letters)
     x, y, z = (float(part) for part in (header.affine @ first)[:3])
     a, b, c = across
@@ -337,19 +365,19 @@ def _orientation(header: VolumeHeader, grid: Grid, index: int) -> Orientation:
 
 @lru_cache(maxsize=4)
 def _header(path: Path, status: FileStatus) -> VolumeHeader:
-    """The header, checked against the file with the voxels; kept while frames are asked for."""
+    """Return the checked header, kept while frames are asked for."""
     kind = volume_format(sources.read_start(path, 2048))
     if not kind:
         raise guards.problem(path, "it is no volume that can be read", guards.COPY_AGAIN)
     header = _PARSERS[kind](path)
     size = status.size if header.data == path else sources.status(header.data).size
-    check(header, path, size)
+    check_header(header, path, size)
     return header
 
 
 @lru_cache(maxsize=64)
 def _digest(path: Path, status: FileStatus, data_status: FileStatus) -> str:
-    """A digest of the content of header and voxels."""
+    """Return a digest of the content of header and voxels."""
     header = _header(path, status)
     digest = hashlib.sha256()
     for file, size in {path: status.size, header.data: data_status.size}.items():
@@ -363,3 +391,145 @@ def _digest(path: Path, status: FileStatus, data_status: FileStatus) -> str:
                 opened.seek(size * step // 256)
                 digest.update(opened.read(2**18))
     return digest.hexdigest()
+
+
+_CHUNK = 2**22
+_TEXT_BYTES_A_SAMPLE = 32
+_MAX_TEXT_BYTES = 2**28
+
+
+_sample_cache = OneEntryCache()
+
+
+def part_samples(header: VolumeHeader, path: Path, part: int) -> Array:
+    """Read one volume of a file.
+
+    The samples of the last file are kept, since frames are asked for one by one.
+
+    Args:
+        header: Header of the file.
+        path: File that was opened, for messages.
+        part: Which of its volumes, from 0.
+
+    Returns:
+        [k, j, i] or [k, j, i, colour], in the file's byte order; read-only.
+
+    Raises:
+        FileProblem: The file is damaged or truncated.
+    """
+    axes = len(header.sizes)
+    slowest = header.part_axes == tuple(range(axes - len(header.part_axes), axes))
+    if header.total_bytes <= MAX_VOLUME_BYTES or not slowest:
+        if header.total_bytes > MAX_VOLUME_BYTES:
+            reason = "its interleaved volumes are too large to be opened safely"
+            raise guards.problem(path, reason, "Export them one by one")
+        key = (path, header.data, sources.status(path), sources.status(header.data))
+        whole = _sample_cache.get(key, lambda: _read_samples(header, path, 0, header.total_bytes))
+        array = whole.reshape(header.sizes[::-1])
+    else:
+        sizes = [size for n, size in enumerate(header.sizes) if n not in header.part_axes]
+        flat = _read_samples(header, path, part * header.part_bytes, header.part_bytes)
+        return _ordered_axes(flat.reshape(sizes[::-1]), header)
+    counts = [header.sizes[axis] for axis in header.part_axes]
+    # The fastest of these axes counts first, so that time points follow each other in the file.
+    place = np.unravel_index(part, counts, order="F") if counts else ()
+    index: list[Any] = [slice(None)] * axes
+    for axis, position in zip(header.part_axes, place, strict=True):
+        index[axes - 1 - axis] = int(position)
+    return _ordered_axes(array[tuple(index)], header)
+
+
+def _ordered_axes(array: Array, header: VolumeHeader) -> Array:
+    """Return [k, j, i(, colour)] from the array of one volume, whose axes are in file order."""
+    kept = [n for n in range(len(header.sizes)) if n not in header.part_axes]
+    where = {axis: len(kept) - 1 - place for place, axis in enumerate(kept)}
+    order = [where[axis] for axis in reversed(header.space_axes)]
+    if header.colour_axis is not None:
+        order.append(where[header.colour_axis])
+    array = array.transpose(order)
+    missing = 3 - len(header.space_axes)
+    return array.reshape((1,) * missing + array.shape) if missing else array
+
+
+def _read_samples(header: VolumeHeader, path: Path, skip: int, count: int) -> Array:
+    """Read `count` bytes of samples, beginning `skip` bytes behind the first sample."""
+    try:
+        with sources.open_file(header.data) as file:
+            if header.encoding in ("text", "hex"):
+                return _read_text(header, file, path)[skip // header.dtype.itemsize :]
+            read = _sample_reader(header, file, skip)
+            buffer = bytearray(count)
+            filled = _fill(read, memoryview(buffer))
+    except FileProblem:
+        raise
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise guards.unreadable(header.data, error) from None
+        raise guards.problem(
+            path, "its compressed voxels are damaged", guards.COPY_AGAIN, type(error).__name__
+        ) from None
+    if filled < count:
+        raise truncated_file(path, filled, count)
+    return np.frombuffer(buffer, header.dtype)
+
+
+def _sample_reader(header: VolumeHeader, file: BinaryIO, skip: int) -> Callable[[int], bytes]:
+    """Return a function that reads the samples' bytes, from `skip` bytes behind the first on."""
+    if header.encoding == "raw" and not header.packed:
+        file.seek(header.offset + skip)
+        return file.read
+    if header.packed:
+        read = GzipStream(file).read
+        skip += header.offset
+    else:
+        file.seek(header.offset)
+        if header.encoding == "bzip2":
+            read = bz2.BZ2File(file).read
+        else:
+            read = GzipStream(file).read
+    while skip > 0:
+        passed = len(read(min(skip, _CHUNK)))
+        if not passed:
+            break
+        skip -= passed
+    return read
+
+
+def _fill(read: Callable[[int], bytes], target: memoryview) -> int:
+    """Read until `target` is full or the data ends; return the number of bytes read."""
+    filled = 0
+    while filled < len(target):
+        data = read(min(_CHUNK, len(target) - filled))
+        if not data:
+            break
+        target[filled : filled + len(data)] = data
+        filled += len(data)
+    return filled
+
+
+def _read_text(header: VolumeHeader, file: BinaryIO, path: Path) -> Array:
+    """Read all samples of a file that writes them as decimal or hexadecimal text."""
+    count = header.total_bytes // header.dtype.itemsize
+    limit = min(count * _TEXT_BYTES_A_SAMPLE, _MAX_TEXT_BYTES)
+    file.seek(header.offset)
+    text = file.read(limit + 1)
+    if len(text) > limit:
+        raise guards.problem(path, "its voxels are written as text, too long to be read safely")
+    if header.encoding == "hex":
+        data = bytes.fromhex(re.sub(rb"\s", b"", text).decode("ascii"))
+        values: Array = np.frombuffer(
+            data, header.dtype, min(count, len(data) // header.dtype.itemsize)
+        )
+    else:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            try:
+                values = np.fromstring(
+                    text.decode("ascii"), header.dtype.newbyteorder("="), sep=" "
+                )
+            except DeprecationWarning:
+                raise guards.problem(path, "its voxels are no numbers", guards.COPY_AGAIN) from None
+    if values.size < count:
+        size = header.dtype.itemsize
+        raise truncated_file(path, values.size * size, header.total_bytes)
+    return values[:count]

@@ -1,1 +1,1 @@
-"""DICOM objects that are no images: segmentations, contours, states, reports, documents, plots."""
+"""DICOM objects that are no images: segmentations, RT structures, reports, states, waveforms."""

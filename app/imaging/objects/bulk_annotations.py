@@ -1,7 +1,7 @@
-"""Microscopy Bulk Simple Annotations as layers (PS3.3 A.87, C.37). In a worker process.
+"""Microscopy Bulk Simple Annotations as layers (PS3.3 A.87, C.37). Runs in a worker process.
 
-2-D coordinates are (column, row) with (0, 0) at the top left corner of the first pixel, of the
-total pixel matrix or of one frame (Pixel Origin Interpretation); 3-D ones are mm on the slide.
+2-D coordinates are (column, row) with (0, 0) at the corner of the first pixel, of the total
+pixel matrix or of one frame (Pixel Origin Interpretation); 3-D ones are mm on the slide.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from app.imaging.dicom.whole_slide import slide_of
 from app.imaging.files import sources
 from app.imaging.findings import Geometry, Point, Polygon, Polyline
 from app.imaging.layers import Layer, LayerFrame, LayerItem, Shape
+from app.imaging.objects.graphics import ellipse_corners, point_tuples
 from app.imaging.objects.layer_colors import palette_color
 from app.imaging.objects.layer_targets import Target, refusal
 from app.imaging.types import Instance
@@ -31,18 +32,18 @@ Floats = NDArray[np.float64]
 
 MAX_SHAPES = 50_000
 MAX_POINTS = 2_000_000
-"""What is drawn of one file on one frame: a slide may have millions of nuclei."""
+"""Points drawn of one file on one frame: a slide may have millions of nuclei."""
 
 _ELLIPSE_CORNERS = 48
 _GRAPHICS = frozenset({"POINT", "POLYLINE", "POLYGON", "ELLIPSE", "RECTANGLE"})
 
 
-class _Damaged(Exception):
-    """A group that cannot be drawn; its text says why."""
+class _DamagedGroupError(Exception):
+    """A group cannot be drawn; the text says why."""
 
 
 def read_annotations(instance: Instance, header: Header) -> Layer:
-    """Its groups; coordinates are not read."""
+    """Return the annotation groups; coordinates are not read."""
     items: list[LayerItem] = []
     warnings: list[str] = []
     for number, group in _groups(header):
@@ -58,27 +59,28 @@ def read_annotations(instance: Instance, header: Header) -> Layer:
 
 
 def read_annotations_frame(instance: Instance, header: Header, target: Target) -> LayerFrame:
-    """What the annotations draw on one frame of a slide."""
-    named = _named(header)
+    """Return what the annotations draw on one frame of a slide."""
+    named = _referenced_images(header)
     space = header.text("FrameOfReferenceUID")
     refused = refusal(instance, space, target)
     if refused:
         return LayerFrame((), (refused,) if target.uid in named else ())
-    place, warning = _placing(header, target, named, space)
+    place, warning = _pixel_mapping(header, target, named, space)
     if place is None:
         return LayerFrame((), (warning,) if warning else ())
-    return _drawn(header, target, place, target.uid in named)
+    return _draw_groups(header, target, place, target.uid in named)
 
 
-def _drawn(
+def _draw_groups(
     header: Header, target: Target, place: Callable[[Floats], Floats], by_reference: bool
 ) -> LayerFrame:
+    """Return the shapes of all groups, and warnings."""
     shapes: list[Shape] = []
     warnings: list[str] = []
     outside = points = 0
     for number, group in _groups(header):
         try:
-            parts = _parts(header, group)
+            parts = _shape_points(header, group)
             for part in parts:
                 xy = place(part)
                 if not _is_inside(xy, target):
@@ -90,7 +92,7 @@ def _drawn(
                     return LayerFrame(tuple(shapes), tuple(warnings))
                 geometry = _geometry(text_of(group, "GraphicType").upper(), xy)
                 shapes.append(Shape(number, geometry, by_reference=by_reference))
-        except _Damaged as error:
+        except _DamagedGroupError as error:
             label = text_of(group, "AnnotationGroupLabel") or f"group {number}"
             warnings.append(f"{label}: {error}")
     whole = target.matrix is None or (target.matrix.rows, target.matrix.columns) == target.shape
@@ -100,7 +102,7 @@ def _drawn(
 
 
 def _groups(header: Header) -> list[tuple[int, Dataset]]:
-    """(Annotation Group Number, group), each number once; a missing one is its position."""
+    """Return (Annotation Group Number, group), each once; a missing number is the position."""
     found: dict[int, Dataset] = {}
     for position, group in enumerate(items_of(header.dataset, "AnnotationGroupSequence"), start=1):
         number = finite(group, "AnnotationGroupNumber", 1)
@@ -109,6 +111,7 @@ def _groups(header: Header) -> list[tuple[int, Dataset]]:
 
 
 def _detail(group: Dataset) -> str:
+    """Return category and type, description and maker of a group."""
     category, kind = (
         text_of(first_item(group, f"AnnotationProperty{part}CodeSequence"), "CodeMeaning")
         for part in ("Category", "Type")
@@ -123,8 +126,8 @@ def _detail(group: Dataset) -> str:
     return ". ".join(part for part in (what, text, made) if part)
 
 
-def _named(header: Header) -> dict[str, int | None]:
-    """SOP Instance UID of each image that it is about -> the frame from 0 that it names, if any."""
+def _referenced_images(header: Header) -> dict[str, int | None]:
+    """Return SOP Instance UID of each image annotated -> the frame from 0 that it names, if any."""
     found: dict[str, int | None] = {}
     for item in items_of(header.dataset, "ReferencedImageSequence"):
         uid = text_of(item, "ReferencedSOPInstanceUID")
@@ -134,10 +137,10 @@ def _named(header: Header) -> dict[str, int | None]:
     return found
 
 
-def _placing(
+def _pixel_mapping(
     header: Header, target: Target, named: dict[str, int | None], space: str
 ) -> tuple[Callable[[Floats], Floats] | None, str]:
-    """How coordinates of the file become pixels of the target; None when they do not."""
+    """Return the function from the file's coordinates to target pixels (None: none), a warning."""
     if header.text("AnnotationCoordinateType").upper() == "3D":
         grid = target.grid
         if grid is None:
@@ -152,12 +155,12 @@ def _placing(
     origin = _origin(header, target, named[target.uid])
     if origin is None:
         return None, ""
-    # Their first pixel's corner is (0, 0), our first pixel's centre is.
+    # (0, 0) is the corner of the first pixel in the file, and its centre here.
     return (lambda points: points - 0.5 + origin), ""
 
 
 def _origin(header: Header, target: Target, frame: int | None) -> Floats | None:
-    """[2] pixel of the target at which the file's counting begins; None: on another frame."""
+    """Return the [2] target pixel at which the file's count begins; None on another frame."""
     matrix = target.matrix
     of_frame = header.text("PixelOriginInterpretation").upper() == "FRAME" or matrix is None
     if not of_frame:
@@ -174,69 +177,73 @@ def _origin(header: Header, target: Target, frame: int | None) -> Floats | None:
     return next((np.array([t.x, t.y], float) for t in tiles if t.index == frame), None)
 
 
-def _parts(header: Header, group: Dataset) -> Iterator[Floats]:
-    """The points of each shape of a group: [n, 2] pixels or [n, 3] mm, as in the file.
+def _shape_points(header: Header, group: Dataset) -> Iterator[Floats]:
+    """Yield the points of each shape of a group: [n, 2] pixels or [n, 3] mm, as in the file.
 
     Raises:
-        _Damaged: They cannot be told apart.
+        _DamagedGroupError: The shapes cannot be separated.
     """
     points = _coordinates(header, group)
     graphic = text_of(group, "GraphicType").upper()
     if graphic not in _GRAPHICS:
-        raise _Damaged("its kind of shape is unknown; not drawn")
+        raise _DamagedGroupError("its kind of shape is unknown; not drawn")
     if graphic in ("POLYLINE", "POLYGON"):
-        yield from _by_index(header, group, points)
+        yield from _split_by_index(header, group, points)
         return
     each = 1 if graphic == "POINT" else 4
     if len(points) % each:
-        raise _Damaged("its coordinates are damaged; not drawn")
+        raise _DamagedGroupError("its coordinates are damaged; not drawn")
     yield from points.reshape(-1, each, points.shape[1])
 
 
-def _by_index(header: Header, group: Dataset, points: Floats) -> Iterator[Floats]:
-    """Shapes of several lengths, by the position of each one's first number (from 1)."""
+def _split_by_index(header: Header, group: Dataset, points: Floats) -> Iterator[Floats]:
+    """Yield shapes of several lengths, by the index of each one's first number (from 1)."""
     plane = finite(group, "CommonZCoordinateValue", 1) is not None
     stored = 2 if plane else points.shape[1]
     order = "<" if header.little_endian else ">"
-    starts = _array(value_of(group, "LongPrimitivePointIndexList"), f"{order}u4").astype(np.int64)
+    starts = _packed_numbers(value_of(group, "LongPrimitivePointIndexList"), f"{order}u4").astype(
+        np.int64
+    )
     firsts, odd = np.divmod(starts - 1, stored)
     ordered = starts.size > 0 and firsts[0] == 0 and bool((np.diff(firsts) > 0).all())
     if odd.any() or not ordered or firsts[-1] >= len(points):
-        raise _Damaged("where its shapes begin is damaged; not drawn")
+        raise _DamagedGroupError("where its shapes begin is damaged; not drawn")
     yield from np.split(points, firsts[1:])
 
 
 def _coordinates(header: Header, group: Dataset) -> Floats:
-    """[n, 2] or [n, 3]; a common z is added to each point."""
+    """Return [n, 2] or [n, 3] coordinates; a common z is added to each point."""
     order = "<" if header.little_endian else ">"
-    values = _array(value_of(group, "DoublePointCoordinatesData"), f"{order}f8")
+    values = _packed_numbers(value_of(group, "DoublePointCoordinatesData"), f"{order}f8")
     if values.size == 0:
-        values = _array(value_of(group, "PointCoordinatesData"), f"{order}f4").astype(np.float64)
+        values = _packed_numbers(value_of(group, "PointCoordinatesData"), f"{order}f4").astype(
+            np.float64
+        )
     deep = header.text("AnnotationCoordinateType").upper() == "3D"
     depth = finite(group, "CommonZCoordinateValue", 1)
     width = 3 if deep and depth is None else 2
     if values.size == 0 or values.size % width or not np.isfinite(values).all():
-        raise _Damaged("its coordinates are damaged; not drawn")
+        raise _DamagedGroupError("its coordinates are damaged; not drawn")
     points = values.reshape(-1, width)
     if deep and depth is not None:
         points = np.column_stack([points, np.full(len(points), depth[0])])
     return points
 
 
-def _array(value: Any, kind: str) -> NDArray[Any]:
-    """Packed numbers of an OD, OF or OL element; a rest that fills none is an error."""
+def _packed_numbers(value: Any, kind: str) -> NDArray[Any]:
+    """Return the numbers of an OD, OF or OL element."""
     if value is None:
         return np.zeros(0, kind)
     if not isinstance(value, bytes):
         return np.array(numbers(value), np.float64)
     size = np.dtype(kind).itemsize
     if len(value) % size:
-        raise _Damaged("its coordinates are cut short; not drawn")
+        raise _DamagedGroupError("its coordinates are cut short; not drawn")
     return np.frombuffer(value, kind)
 
 
 def _is_inside(xy: Floats, target: Target) -> bool:
-    """Whether a shape's box meets the frame."""
+    """Return whether a shape's bounding box overlaps the frame."""
     rows, columns = target.shape
     low, high = xy.min(axis=0), xy.max(axis=0)
     return bool(
@@ -249,13 +256,6 @@ def _geometry(graphic: str, xy: Floats) -> Geometry:
         x, y = xy[0].tolist()
         return Point(x, y)
     if graphic == "ELLIPSE":
-        xy = _ellipse(xy)
-    points = tuple((x, y) for x, y in xy.tolist())
+        xy = ellipse_corners(xy, _ELLIPSE_CORNERS)
+    points = point_tuples(xy)
     return Polyline(points) if graphic == "POLYLINE" or len(xy) == 2 else Polygon(points)
-
-
-def _ellipse(xy: Floats) -> Floats:
-    """Corners of an ellipse from the ends of its major and its minor axis (C.37.1.1)."""
-    angles = np.linspace(0, 2 * np.pi, _ELLIPSE_CORNERS, endpoint=False)[:, None]
-    major, minor = (xy[1] - xy[0]) / 2, (xy[3] - xy[2]) / 2
-    return xy.mean(axis=0) + np.cos(angles) * major + np.sin(angles) * minor

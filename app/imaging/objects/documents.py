@@ -5,24 +5,24 @@ from __future__ import annotations
 from app.imaging import guards
 from app.imaging.dicom.dicom_file import Header
 from app.imaging.files.identity import content_uid
-from app.imaging.formats.pdf_pages import pdf_extent, pdf_frame
+from app.imaging.formats.pdf_file import pdf_extent, pdf_frame
 from app.imaging.types import Frame
 
 
 def extent(header: Header) -> tuple[int, int, int]:
-    """(pages, rows, columns) of an encapsulated PDF; rows and columns of its first page.
+    """Return (pages, rows, columns) of an encapsulated PDF; the size is that of the first page.
 
     Raises:
-        FileProblem: It is damaged, locked, or no PDF.
+        FileProblem: The document is damaged, locked, or no PDF.
     """
     return pdf_extent(header.path, document_bytes(header))
 
 
 def read_frame(header: Header, index: int) -> Frame:
-    """The picture of a page.
+    """Return the picture of a page.
 
     Raises:
-        FileProblem: It is not there, or cannot be drawn.
+        FileProblem: There is no such page, or it cannot be drawn.
     """
     path = str(header.path).encode("utf-8", "replace")
     uid = header.text("SOPInstanceUID") or content_uid(path)
@@ -30,10 +30,10 @@ def read_frame(header: Header, index: int) -> Frame:
 
 
 def document_bytes(header: Header) -> bytes:
-    """The document, without the byte that pads it to an even length.
+    """Return the PDF without the byte that pads it to an even length.
 
     Raises:
-        FileProblem: There is none.
+        FileProblem: The object holds no PDF.
     """
     data = header.value("EncapsulatedDocument")
     if not isinstance(data, bytes) or b"%PDF-" not in data[:1024]:

@@ -1,7 +1,7 @@
-"""Graphic Data of structured reports and presentation states as our geometry.
+"""Graphic Data of structured reports and presentation states as geometries.
 
-PS3.3 C.10.5.1.2 and C.18.6.1.2. Points here are (x, y) in pixels whose centres are integers, from
-0: DICOM's (0.5, 0.5), the centre of its top left pixel, is our (0, 0).
+PS3.3 C.10.5.1.2 and C.18.6.1.2. Points here are (x, y) in pixels from 0 whose centres are integers;
+DICOM's (0.5, 0.5), the centre of its top left pixel, is (0, 0) here.
 """
 
 from __future__ import annotations
@@ -9,19 +9,24 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from app.imaging.findings import XY, Geometry, Point, Polygon, Polyline
 
-PIXEL_CORNER = 0.5
-"""What is taken from a DICOM coordinate, whose origin is the top left pixel's top left corner."""
+Floats = NDArray[np.float64]
 
-_OUTLINE = 72
+PIXEL_CORNER = 0.5
+"""Subtracted from a DICOM coordinate, whose origin is the corner of the top left pixel."""
+
+_CORNERS = 72
 _STEPS = 8
 _MAX_SMOOTHED = 4000
 _MAX_COORDINATE = 1e7
 
 
-def points_of(data: Sequence[float]) -> tuple[XY, ...] | None:
-    """Pairs of a flat list, as they are; None when it has no or half a point, or absurd values."""
+def coordinate_pairs(data: Sequence[float]) -> tuple[XY, ...] | None:
+    """Return a flat list as (x, y) pairs, or None if it is empty, odd in length or absurd."""
     if len(data) < 2 or len(data) % 2:
         return None
     if not all(abs(value) <= _MAX_COORDINATE for value in data):
@@ -30,17 +35,17 @@ def points_of(data: Sequence[float]) -> tuple[XY, ...] | None:
 
 
 def pixel_point(point: XY) -> XY:
-    """A DICOM image position (origin at the corner) in our pixels (origin at the centre)."""
+    """Return a DICOM image position (origin at the corner) in pixels with integer centres."""
     return point[0] - PIXEL_CORNER, point[1] - PIXEL_CORNER
 
 
-def geometries_of(kind: str, points: Sequence[XY]) -> tuple[Geometry, ...]:
-    """What a graphic draws; empty when its number of points does not fit its type.
+def graphic_geometries(kind: str, points: Sequence[XY]) -> tuple[Geometry, ...]:
+    """Return the geometries of a graphic; empty if its number of points does not fit its type.
 
     Args:
         kind: Graphic Type: POINT, MULTIPOINT, POLYLINE, INTERPOLATED, CIRCLE or ELLIPSE. A POLYGON
             (of 3-D coordinates) is a closed POLYLINE.
-        points: In our pixels.
+        points: (x, y) in pixels with integer centres.
     """
     given = tuple(points)
     if kind == "POINT":
@@ -55,62 +60,53 @@ def geometries_of(kind: str, points: Sequence[XY]) -> tuple[Geometry, ...]:
         return ()
     closed = len(given) > 3 and given[0] == given[-1]
     if kind == "INTERPOLATED" and 2 < len(given) <= _MAX_SMOOTHED:
-        given = _smoothed(given, closed)
+        given = _smooth_curve(given, closed)
     if closed or kind == "POLYGON":
         return (Polygon(given[:-1] if given[0] == given[-1] else given),)
     return (Polyline(given),)
 
 
 def circle(center: XY, edge: XY) -> Polygon:
-    """A circle by its centre and a point of its circumference."""
+    """Return the circle around `center` through `edge` as a polygon."""
     radius = math.dist(center, edge)
-    return _outline(center, (radius, 0.0), (0.0, radius))
+    (x, y) = center
+    return ellipse(((x - radius, y), (x + radius, y), (x, y - radius), (x, y + radius)))
 
 
 def ellipse(ends: Sequence[XY]) -> Polygon:
-    """An ellipse by the ends of its major axis, then those of its minor axis."""
-    (ax, ay), (bx, by), (cx, cy), (dx, dy) = ends
-    center = ((ax + bx) / 2, (ay + by) / 2)
-    return _outline(center, ((bx - ax) / 2, (by - ay) / 2), ((dx - cx) / 2, (dy - cy) / 2))
+    """Return an ellipse as a polygon, from the ends of its major and then of its minor axis."""
+    return Polygon(point_tuples(ellipse_corners(np.array(ends, np.float64), _CORNERS)))
 
 
-def _outline(center: XY, major: XY, minor: XY) -> Polygon:
-    """The ellipse with these half axes."""
-    points: list[XY] = []
-    for step in range(_OUTLINE):
-        angle = 2 * math.pi * step / _OUTLINE
-        a, b = math.cos(angle), math.sin(angle)
-        points.append(
-            (center[0] + a * major[0] + b * minor[0], center[1] + a * major[1] + b * minor[1])
-        )
-    return Polygon(tuple(points))
+def ellipse_corners(ends: Floats, count: int) -> Floats:
+    """Return corners of a polygon that approximates an ellipse.
+
+    Args:
+        ends: [4, 2] ends of the major axis, then of the minor axis.
+        count: Number of corners.
+
+    Returns:
+        [count, 2] points (x, y), beginning at the second end of the major axis.
+    """
+    angles = np.linspace(0, 2 * np.pi, count, endpoint=False)[:, None]
+    major, minor = (ends[1] - ends[0]) / 2, (ends[3] - ends[2]) / 2
+    return ends.mean(axis=0) + np.cos(angles) * major + np.sin(angles) * minor
 
 
-def _smoothed(points: tuple[XY, ...], closed: bool) -> tuple[XY, ...]:
-    """A Catmull-Rom curve: it passes through every point, as the standard asks."""
-    body = points[:-1] if closed else points
-    count = len(body)
-    segments = count if closed else count - 1
-    curve: list[XY] = []
-    for index in range(segments):
-        four = [
-            body[position % count] if closed else body[min(max(position, 0), count - 1)]
-            for position in range(index - 1, index + 3)
-        ]
-        curve += [_between(four, step / _STEPS) for step in range(_STEPS)]
-    return (*curve, points[-1])
+def point_tuples(points: Floats) -> tuple[XY, ...]:
+    """Return an [n, 2] array as (x, y) tuples."""
+    return tuple((x, y) for x, y in points.tolist())
 
 
-def _between(four: Sequence[XY], t: float) -> XY:
-    """The curve's point at `t` (0..1) between the second and the third point."""
-
-    def one(axis: int) -> float:
-        a, b, c, d = (point[axis] for point in four)
-        return 0.5 * (
-            2 * b
-            + (c - a) * t
-            + (2 * a - 5 * b + 4 * c - d) * t**2
-            + (3 * b - a - 3 * c + d) * t**3
-        )
-
-    return one(0), one(1)
+def _smooth_curve(points: tuple[XY, ...], closed: bool) -> tuple[XY, ...]:
+    """Return a Catmull-Rom curve: it passes through every point, as PS3.3 C.10.5.1.2 asks."""
+    body = np.array(points[:-1] if closed else points)
+    # Each segment needs the points before and after it; an open line repeats its ends.
+    padding = ((1, 2), (0, 0)) if closed else ((1, 1), (0, 0))
+    around = np.pad(body, padding, mode="wrap" if closed else "edge")[:, None]
+    a, b, c, d = around[:-3], around[1:-2], around[2:-1], around[3:]
+    t = (np.arange(_STEPS) / _STEPS)[:, None]
+    curve = b + 0.5 * (
+        (c - a) * t + (2 * a - 5 * b + 4 * c - d) * t**2 + (3 * b - a - 3 * c + d) * t**3
+    )
+    return (*point_tuples(curve.reshape(-1, 2)), points[-1])

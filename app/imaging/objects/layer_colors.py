@@ -1,4 +1,4 @@
-"""Colours of layer items that recommend none of their own, from a fixed palette."""
+"""Fixed palette for layer items that recommend no colour of their own."""
 
 from __future__ import annotations
 
@@ -18,16 +18,20 @@ _PALETTE: tuple[RGB, ...] = (
     (0, 200, 200),
     (200, 160, 110),
 )
-"""After Okabe and Ito, who chose colours that colour-blind readers tell apart."""
+"""After Okabe and Ito, whose colours colour-blind readers can tell apart."""
 
 _SHADES = ((0, 0.0), (255, 0.5), (0, 0.35))
-"""(what a colour is mixed with, share of that) of each further dozen."""
+"""Each further dozen is mixed with (grey level, share of that level): lighter, then darker."""
 
 
 def palette_color(number: int) -> RGB:
-    """A colour for an item that has none of its own, by its number from 1.
+    """Return the colour of an item that has none of its own.
 
-    After the first dozen come lighter, then darker shades: a whole body has over a hundred parts.
+    After the first twelve follow lighter, then darker shades: a whole-body segmentation has over a
+    hundred items.
+
+    Args:
+        number: Number of the item in its layer, from 1.
     """
     turn, place = divmod(number - 1, len(_PALETTE))
     toward, share = _SHADES[turn % len(_SHADES)]

@@ -1,8 +1,7 @@
-"""What a layer draws on a frame as a message between processes, its outlines as arrays.
+"""Pack a layer's shapes on a frame into a message between processes, outlines as arrays.
 
-The annotations of a slide are 20,000 outlines of half a million points. As JSON they are parsed in
-one call, during which no other thread of the window's process runs: the window stood still for
-0.8 s.
+A slide may carry 20,000 outlines with half a million points. As JSON they would be parsed in one
+call during which no other thread runs: the window stood still for 0.8 s.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ class _Outlines(NamedTuple):
 
     Attributes:
         points: [all points, 2] x, y.
-        shapes: [outlines, 5] place among the frame's shapes, item, kind, number of points, and
-            `_FILLED` and `_BY_REFERENCE`.
+        shapes: [outlines, 5] position among the frame's shapes, item, kind, number of points, and
+            the flags `_FILLED` and `_BY_REFERENCE`.
     """
 
     points: NDArray[np.float64]
@@ -35,7 +34,7 @@ class _Outlines(NamedTuple):
 
 
 def pack_frame(frame: LayerFrame) -> dict[str, Any]:
-    """`LayerFrame` as JSON values and arrays."""
+    """Return a `LayerFrame` as JSON values and arrays."""
     rows: list[tuple[int, int, int, int, int]] = []
     points: list[tuple[float, float]] = []
     others: list[tuple[int, Any]] = []
@@ -57,7 +56,7 @@ def pack_frame(frame: LayerFrame) -> dict[str, Any]:
 
 
 def unpack_frame(message: dict[str, Any]) -> LayerFrame:
-    """The inverse of `pack_frame`."""
+    """Return the `LayerFrame` of a message; the inverse of `pack_frame`."""
     shapes: dict[int, Shape] = {place: unpack(Shape, one) for place, one in message["others"]}
     shapes.update(_shapes(_Outlines(message["points"], message["outlines"])))
     return LayerFrame(

@@ -1,4 +1,4 @@
-"""Which reader an object that draws over images needs. In a worker process."""
+"""Read any object that draws over images as a layer. Runs in a worker process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BULK_ANNOTATIONS = "1.2.840.10008.5.1.4.1.1.91.1"
 
 
 def read_layer(instance: Instance) -> Layer:
-    """The parts of a segmentation, RT structure set or microscopy annotation.
+    """Return the items of a segmentation, RT structure set or microscopy annotation.
 
     Raises:
         FileProblem: It cannot be read, or draws nothing over images.
@@ -32,10 +32,10 @@ def read_layer(instance: Instance) -> Layer:
 
 
 def read_layer_frame(instance: Instance, target: Instance, index: int) -> LayerFrame:
-    """What such an object draws on frame `index` of the image `target`.
+    """Return what such an object draws on frame `index` of the image `target`.
 
     Raises:
-        FileProblem: It or the image cannot be read, or there is no such frame.
+        FileProblem: The object or the image cannot be read, or there is no such frame.
     """
     if target.kind == _MADE_HERE:
         return LayerFrame((), ("not drawn on sections through a volume, only on acquired images",))
@@ -49,6 +49,7 @@ def read_layer_frame(instance: Instance, target: Instance, index: int) -> LayerF
 
 
 def _header_of_structures(instance: Instance) -> Header:
+    """Return the header of an RT structure set or a microscopy annotation."""
     if instance.content is not Content.STRUCTURES:
         raise guards.problem(instance.path, "it draws nothing over images")
     return cached_header(instance.path, sources.status(instance.path))

@@ -1,8 +1,8 @@
-"""Where the pixels of a frame lie, for objects that draw over it. In a worker process.
+"""Position of the pixels of a frame, for objects that draw over it. Runs in a worker process.
 
-A frame has a place in the patient (PS3.3 C.7.6.2) or on a slide (C.8.12.4), and a tile of a slide
-has one in the total pixel matrix (C.7.6.17). All are kept as a `Grid`: pixel (x, y), centres at
-integers, lies at `origin + x * right + y * down` mm.
+A frame has a position in the patient (PS3.3 C.7.6.2) or on a slide (C.8.12.4), and a tile of a
+slide has one in the total pixel matrix (C.7.6.17). All are kept as a `PixelGrid`: pixel (x, y),
+with centres at integers, lies at `origin + x * right + y * down` mm.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ Floats = NDArray[np.float64]
 MAX_SPACING_MM = 100.0
 MAX_MM = 1e6
 PARALLEL_COSINE = math.cos(math.radians(0.5))
-"""Planes whose normals differ by more than half a degree are not the same section."""
+"""Planes whose normals differ by more than half a degree are different sections."""
 
 SAME_PLANE_MM = 0.1
-"""Distance that rounding in headers makes; planes this close are one."""
+"""Planes this close are one: headers round their positions."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Grid:
-    """Where pixels lie, in mm of their frame of reference.
+class PixelGrid:
+    """Position of pixels in mm of their frame of reference.
 
     Attributes:
         origin: [3] centre of pixel (0, 0).
         right: [3] step of one column.
         down: [3] step of one row.
-        thickness: Of the slab that a pixel stands for, mm; 0 when unknown.
+        thickness: Thickness in mm of the slab that a pixel stands for; 0 if unknown.
     """
 
     origin: Floats
@@ -57,41 +57,41 @@ class Grid:
         return cross / np.linalg.norm(cross)
 
     def points(self, xy: Floats) -> Floats:
-        """[n, 3] mm of [n, 2] pixels."""
+        """Return [n, 3] mm of [n, 2] pixels."""
         return self.origin + xy[:, :1] * self.right + xy[:, 1:] * self.down
 
     def project(self, points: Floats) -> tuple[Floats, Floats]:
-        """[n, 2] pixels of [n, 3] mm, and [n] signed distances from the plane in mm."""
+        """Return [n, 2] pixels of [n, 3] mm, and their [n] signed distances from the plane."""
         away = points - self.origin
         steps = np.stack([self.right, self.down], axis=1)
         xy = away @ np.linalg.pinv(steps).T
         return xy, away @ self.normal
 
-    def shifted(self, x: float, y: float) -> Grid:
-        """The grid whose pixel (0, 0) is this one's pixel (x, y)."""
+    def shifted(self, x: float, y: float) -> PixelGrid:
+        """Return the grid whose pixel (0, 0) is pixel (x, y) of this one."""
         origin = self.origin + x * self.right + y * self.down
-        return Grid(origin, self.right, self.down, self.thickness)
+        return PixelGrid(origin, self.right, self.down, self.thickness)
 
-    def affine_to(self, other: Grid) -> Floats:
-        """[2, 3]: (x, y, 1) of this grid -> (x, y) of another, both in parallel planes."""
+    def affine_to(self, other: PixelGrid) -> Floats:
+        """Return [2, 3]: (x, y, 1) of this grid -> (x, y) of another one in a parallel plane."""
         corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
         at, _ = other.project(self.points(corners))
         return np.stack([at[1] - at[0], at[2] - at[0], at[0]], axis=1)
 
-    def is_parallel(self, other: Grid) -> bool:
-        """Whether the planes are parallel; which side they are seen from does not matter."""
+    def is_parallel(self, other: PixelGrid) -> bool:
+        """Return whether the planes are parallel, seen from either side."""
         return abs(float(self.normal @ other.normal)) >= PARALLEL_COSINE
 
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """The total pixel matrix that a frame is a tile of, or the whole of.
+    """Total pixel matrix of which a frame is a tile, or the whole.
 
     Attributes:
-        rows: Of the whole matrix.
-        columns: The same for columns.
-        x: Column of the matrix, from 0, at which the frame's first column lies.
-        y: The same for rows.
+        rows: Rows of the whole matrix.
+        columns: Columns of the whole matrix.
+        x: Column of the matrix, from 0, at which the frame begins.
+        y: Row of the matrix, from 0, at which the frame begins.
     """
 
     rows: int
@@ -102,33 +102,33 @@ class Matrix:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """A frame that is to be drawn on.
+    """Frame that an object is to be drawn on.
 
     Attributes:
         instance: The image.
-        index: Its frame from 0.
-        grid: Where its pixels lie, or None when its file does not say.
+        index: Its frame, from 0.
+        grid: Position of its pixels, or None if its file does not say.
         matrix: Its place in a total pixel matrix, or None.
     """
 
     instance: Instance
     index: int
-    grid: Grid | None
+    grid: PixelGrid | None
     matrix: Matrix | None = None
 
     @property
     def uid(self) -> str:
-        """SOP Instance UID."""
+        """SOP Instance UID of the image."""
         return self.instance.sop_instance_uid
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
+        """Rows and columns of the frame."""
         return self.instance.rows, self.instance.columns
 
     @property
     def frame_of_reference(self) -> str:
-        """Frame of Reference UID, or ""."""
+        """Frame of Reference UID of the image, or ""."""
         return self.instance.get("FrameOfReferenceUID")
 
     @property
@@ -139,7 +139,7 @@ class Target:
 
 
 def target_of(instance: Instance, index: int) -> Target:
-    """A frame of an image, with its place.
+    """Return a frame of an image with its position.
 
     Raises:
         FileProblem: There is no such frame, or the file cannot be read.
@@ -147,8 +147,8 @@ def target_of(instance: Instance, index: int) -> Target:
     if not 0 <= index < instance.frames or instance.rows <= 0 or instance.columns <= 0:
         raise guards.problem(instance.path, f"there is no frame {index + 1} to draw on")
     if instance.kind != "dicom":
-        # Its attributes hold the place of the first frame, and nothing that of the others.
-        grid = _grid_from_texts(instance) if instance.frames == 1 else None
+        # Its attributes hold the position of the first frame only.
+        grid = _grid_from_attributes(instance) if instance.frames == 1 else None
         return Target(instance, index, grid)
     header = cached_header(instance.path, sources.status(instance.path))
     total = total_matrix(header)
@@ -167,7 +167,10 @@ def target_of(instance: Instance, index: int) -> Target:
 
 
 def refusal(instance: Instance, frame_of_reference: str, target: Target) -> str:
-    """Why an object must not draw on an image, or "": never over another patient or space."""
+    """Return why an object must not be drawn on an image, or "".
+
+    Nothing is ever drawn over another patient or another frame of reference.
+    """
     mine, its = instance.get("PatientID"), target.instance.get("PatientID")
     if mine and its and mine != its:
         return "it names this image, but belongs to another patient: not drawn"
@@ -176,13 +179,20 @@ def refusal(instance: Instance, frame_of_reference: str, target: Target) -> str:
     return ""
 
 
-def grid_from(
+def pixel_grid(
     position: Sequence[float],
     cosines: Sequence[float],
     spacing: Sequence[float],
     thickness: float = 0.0,
-) -> Grid | None:
-    """A grid from ImagePositionPatient, ImageOrientationPatient and PixelSpacing (row, column)."""
+) -> PixelGrid | None:
+    """Return the grid of a position, direction and spacing, or None if they are impossible.
+
+    Args:
+        position: ImagePositionPatient, mm.
+        cosines: ImageOrientationPatient, six direction cosines.
+        spacing: PixelSpacing (between rows, between columns), mm.
+        thickness: Thickness of the slab, mm; 0 if unknown.
+    """
     if (len(position), len(cosines), len(spacing)) != (3, 6, 2):
         return None
     if not (np.abs([*position, *cosines, *spacing]) <= MAX_MM).all():
@@ -194,24 +204,25 @@ def grid_from(
         return None
     row, column = row / np.linalg.norm(row), column / np.linalg.norm(column)
     slab = thickness if math.isfinite(thickness) and 0 < thickness <= MAX_SPACING_MM else 0.0
-    return Grid(np.array(position, float), row * spacing[1], column * spacing[0], slab)
+    return PixelGrid(np.array(position, float), row * spacing[1], column * spacing[0], slab)
 
 
-def _frame_grid(header: Header, index: int) -> Grid | None:
-    """Where a frame lies in the patient; None when its file does not say."""
+def _frame_grid(header: Header, index: int) -> PixelGrid | None:
+    """Return the position of a frame in the patient, or None if its file does not say."""
     attributes = FrameAttributes(header, index)
     found = orientation_of(attributes)
     if found.position is None or found.cosines is None:
         return None
     spacing = attributes.numbers("PixelSpacing")
-    return grid_from(found.position, found.cosines, spacing, slab_of(attributes))
+    return pixel_grid(found.position, found.cosines, spacing, slab_thickness(attributes))
 
 
 def _has_place(header: Header, index: int) -> bool:
-    """Whether a frame of several has a place of its own; the header's alone is the first one's.
+    """Return whether a frame of several has a position of its own.
 
-    By functional groups (C.7.6.16.2.3), a dose grid's offsets (C.8.8.3.2) or the slice vector of a
-    reconstructed NM volume (C.8.4.15).
+    It may stand in functional groups (C.7.6.16.2.3), a dose grid's offsets (C.8.8.3.2) or the slice
+    vector of a reconstructed NM volume (C.8.4.15). The plain header's position is the first
+    frame's.
     """
     groups = items_of(header.dataset, "PerFrameFunctionalGroupsSequence")[index:][:1]
     groups += items_of(header.dataset, "SharedFunctionalGroupsSequence")[:1]
@@ -221,11 +232,11 @@ def _has_place(header: Header, index: int) -> bool:
     return any(len(numbers(header.value(keyword))) > index for keyword in vectors)
 
 
-def slab_of(attributes: FrameAttributes) -> float:
-    """The thickness in mm that a frame stands for; 0 when unknown.
+def slab_thickness(attributes: FrameAttributes) -> float:
+    """Return the thickness in mm that a frame stands for; 0 if unknown.
 
-    The smaller of slice thickness and distance: with gaps between slices the thickness counts,
-    with overlapping slices their distance.
+    It is the smaller of slice thickness and slice distance: with gaps between slices the thickness
+    counts, with overlapping slices their distance.
     """
     found: list[float] = []
     dataset = attributes.header.dataset
@@ -240,7 +251,7 @@ def slab_of(attributes: FrameAttributes) -> float:
 
 
 def total_matrix(header: Header) -> Matrix | None:
-    """The total pixel matrix's size, PS3.3 C.8.12.4.1.1; None for an image that is not tiled."""
+    """Return the size of the total pixel matrix (C.8.12.4.1.1), or None if there are no tiles."""
     size = [finite(header.dataset, f"TotalPixelMatrix{axis}", 1) for axis in ("Rows", "Columns")]
     if not all(part and 0 < part[0] < 2**31 for part in size):
         return None
@@ -248,8 +259,8 @@ def total_matrix(header: Header) -> Matrix | None:
     return Matrix(rows, columns)
 
 
-def matrix_grid(header: Header) -> Grid | None:
-    """Where the total pixel matrix lies on the slide, mm of the slide coordinate system."""
+def matrix_grid(header: Header) -> PixelGrid | None:
+    """Return the position of the total pixel matrix on the slide, mm of the slide's coordinates."""
     origin = first_item(header.dataset, "TotalPixelMatrixOriginSequence")
     x, y, z = (finite(origin, f"{axis}OffsetInSlideCoordinateSystem", 1) for axis in "XYZ")
     cosines = numbers(header.value("ImageOrientationSlide"))
@@ -257,16 +268,27 @@ def matrix_grid(header: Header) -> Grid | None:
     if x is None or y is None:
         return None
     position = (x[0], y[0], z[0] if z else 0.0)
-    return grid_from(position, cosines, attributes.numbers("PixelSpacing"), slab_of(attributes))
+    return pixel_grid(
+        position, cosines, attributes.numbers("PixelSpacing"), slab_thickness(attributes)
+    )
 
 
 def tile_positions(
     header: Header, total: Matrix, frames: int, tile: tuple[int, int]
 ) -> NDArray[np.int64]:
-    """[frames, 2] (x, y) from 0 of each frame's first pixel in the matrix; -1 when unknown.
+    """Return the position of each frame's first pixel in the total pixel matrix.
 
-    TILED_FULL frames are in the order of PS3.3 C.7.6.17.3: along a row of tiles, then row by row,
-    then plane by plane. Others have a position of their own (PlanePositionSlideSequence).
+    TILED_FULL frames follow the order of PS3.3 C.7.6.17.3: along a row of tiles, then row by row,
+    then plane by plane. Others state their own position (PlanePositionSlideSequence).
+
+    Args:
+        header: The file.
+        total: Its total pixel matrix.
+        frames: Number of frames.
+        tile: (rows, columns) of a frame.
+
+    Returns:
+        [frames, 2] (x, y) from 0; -1 if unknown.
     """
     rows, columns = tile
     groups = items_of(header.dataset, "PerFrameFunctionalGroupsSequence")
@@ -286,8 +308,8 @@ def tile_positions(
     return positions
 
 
-def _grid_from_texts(instance: Instance) -> Grid | None:
-    """Of an image that is no DICOM file: from its attributes."""
+def _grid_from_attributes(instance: Instance) -> PixelGrid | None:
+    """Return the grid of an image that is no DICOM file, by its attributes."""
     values = [
         numbers(instance.get(keyword).split("\\"))
         for keyword in (
@@ -298,4 +320,4 @@ def _grid_from_texts(instance: Instance) -> Grid | None:
         )
     ]
     position, cosines, spacing, thickness = values
-    return grid_from(position, cosines, spacing, thickness[0] if thickness else 0.0)
+    return pixel_grid(position, cosines, spacing, thickness[0] if thickness else 0.0)

@@ -12,16 +12,16 @@ from app.imaging.dicom.dicom_file import Header, read_header, value_of
 from app.imaging.dicom.dicom_items import first_item, frames_of, items_of, text_of
 from app.imaging.dicom.frame_attributes import numbers
 from app.imaging.layers import Shape
-from app.imaging.objects.graphics import geometries_of, pixel_point, points_of
+from app.imaging.objects.graphics import coordinate_pairs, graphic_geometries, pixel_point
 from app.imaging.objects.report_values import (
     code_meaning,
     code_value,
+    content_text,
     date_text,
     datetime_text,
-    on_whole_slide,
+    is_on_whole_slide,
     person_text,
     time_text,
-    value_text_of,
 )
 from app.imaging.report import REFERENCE, ImageLink, Report, ReportNode
 from app.imaging.types import Instance
@@ -31,7 +31,7 @@ MAX_DEPTH = 48
 _MAX_WARNINGS = 20
 
 _REJECTIONS = frozenset({"113001", "113037", "113038", "113039"})
-"""Document titles by which images are withdrawn (PS3.16 CID 7011, IHE IOCM)."""
+"""Codes of document titles by which images are withdrawn (PS3.16 CID 7011, IHE IOCM)."""
 
 _FLAGS = {
     "CompletionFlag": "Completion",
@@ -43,7 +43,7 @@ _REFERRING = frozenset({"IMAGE", "COMPOSITE", "WAVEFORM"})
 
 
 def read_report(instance: Instance) -> Report:
-    """The document as a tree; what is damaged in it becomes text or a warning.
+    """Return the document as a tree; damaged parts become text or a warning.
 
     Raises:
         FileProblem: The file cannot be read, or holds no content tree.
@@ -52,15 +52,15 @@ def read_report(instance: Instance) -> Report:
     dataset = header.dataset
     if "ContentSequence" not in dataset and "ValueType" not in dataset:
         raise guards.problem(instance.path, "it is a report without any content", guards.COPY_AGAIN)
-    reader = _Reader(dataset)
+    reader = _TreeReader(dataset)
     root = reader.node(dataset, 0)
     title = root.name or text_of(dataset, "SeriesDescription") or instance.get("SeriesDescription")
-    warnings = rejection(dataset) + reader.warnings
-    return Report(title or "Report", _facts(header, root), root, tuple(warnings))
+    warnings = rejection_warnings(dataset) + reader.warnings
+    return Report(title or "Report", _document_facts(header, root), root, tuple(warnings))
 
 
-class _Reader:
-    """Builds the tree of one document."""
+class _TreeReader:
+    """Builder of one document's tree."""
 
     def __init__(self, root: Dataset) -> None:
         self.warnings: list[str] = []
@@ -69,19 +69,19 @@ class _Reader:
         self._full = False
 
     def node(self, item: Dataset, depth: int) -> ReportNode:
-        """A content item with all below it."""
+        """Return a content item with all items below it."""
         self._count += 1
         relationship = text_of(item, "RelationshipType").upper()
-        if _refers(item):
-            return self._by_reference(item, relationship)
+        if _is_reference(item):
+            return self._reference_node(item, relationship)
         kind = text_of(item, "ValueType").upper()
         name = self._name(item)
-        value, links, shapes = "", _links(item) if kind in _REFERRING else (), ()
+        value, links, shapes = "", _image_links(item) if kind in _REFERRING else (), ()
         if kind != "CONTAINER":
-            value = self._observed(item, value_text_of(item, kind))
+            value = self._with_observation_time(item, content_text(item, kind))
         children = self._children(item, depth)
         if kind == "SCOORD":
-            links, shapes = self._selected_from(item), self._shapes(item)
+            links, shapes = self._selected_images(item), self._shapes(item)
         continuous = text_of(item, "ContinuityOfContent").upper() == "CONTINUOUS"
         return ReportNode(
             kind or "?", name, value, relationship, children, links, shapes, continuous
@@ -117,17 +117,17 @@ class _Reader:
             self._warn("a concept name has neither meaning nor code")
         return name
 
-    def _observed(self, item: Dataset, value: str) -> str:
-        """The value, with the time of the observation where the item has its own."""
+    def _with_observation_time(self, item: Dataset, value: str) -> str:
+        """Return a value, with the time of the observation if the item states its own."""
         when = datetime_text(text_of(item, "ObservationDateTime"))
         return f"{value} [observed {when}]" if when else value
 
-    def _by_reference(self, item: Dataset, relationship: str) -> ReportNode:
-        """A relationship by reference: the item that is meant stands elsewhere (C.17.3.2.5).
+    def _reference_node(self, item: Dataset, relationship: str) -> ReportNode:
+        """Return a node for a relationship by reference to another item (C.17.3.2.5).
 
-        What is meant is named, never entered: references may form a cycle.
+        The other item is named but not entered: references may form a cycle.
         """
-        path = _path(item)
+        path = _reference_path(item)
         label = ".".join(str(part) for part in path) or "an item without a number"
         target = self._find(path)
         if target is None:
@@ -135,15 +135,15 @@ class _Reader:
             return ReportNode(REFERENCE, "", f"see {label} (not in this document)", relationship)
         kind = text_of(target, "ValueType").upper()
         name = self._name(target)
-        value = "" if kind == "CONTAINER" else value_text_of(target, kind)
+        value = "" if kind == "CONTAINER" else content_text(target, kind)
         words = ": ".join(part for part in (name, value) if part)
-        links, shapes = _links(target) if kind in _REFERRING else (), ()
+        links, shapes = _image_links(target) if kind in _REFERRING else (), ()
         if kind == "SCOORD":
-            links, shapes = self._selected_from(target), self._shapes(target)
+            links, shapes = self._selected_images(target), self._shapes(target)
         return ReportNode(REFERENCE, "", f"see {label} ({words})", relationship, (), links, shapes)
 
     def _find(self, path: list[int]) -> Dataset | None:
-        """The item with this identifier: 1 is the root, then ordinals from 1."""
+        """Return the item with this identifier: 1 is the root, then ordinals from 1."""
         if path[:1] != [1] or len(path) > MAX_DEPTH + 1:
             return None
         item = self._root
@@ -154,21 +154,21 @@ class _Reader:
             item = items[ordinal - 1]
         return item
 
-    def _selected_from(self, item: Dataset) -> tuple[ImageLink, ...]:
-        """The images of an SCOORD, which it contains or refers to."""
+    def _selected_images(self, item: Dataset) -> tuple[ImageLink, ...]:
+        """Return the images of an SCOORD, which it contains or refers to."""
         found: list[ImageLink] = []
         for child in items_of(item, "ContentSequence"):
             if text_of(child, "RelationshipType").upper() == "SELECTED FROM":
-                target = self._find(_path(child)) if _refers(child) else child
-                found += _links(target)[:1] if target is not None else ()
+                target = self._find(_reference_path(child)) if _is_reference(child) else child
+                found += _image_links(target)[:1] if target is not None else ()
         return tuple(found)
 
     def _shapes(self, item: Dataset) -> tuple[Shape, ...]:
-        if on_whole_slide(item):
-            return ()  # a frame's own pixels cannot be told from the slide's here
-        points = points_of(numbers(value_of(item, "GraphicData")))
+        if is_on_whole_slide(item):
+            return ()  # positions in the whole slide cannot be converted to those in a frame here
+        points = coordinate_pairs(numbers(value_of(item, "GraphicData")))
         kind = text_of(item, "GraphicType").upper()
-        found = geometries_of(kind, [pixel_point(point) for point in points]) if points else ()
+        found = graphic_geometries(kind, [pixel_point(point) for point in points]) if points else ()
         if not found:
             self._warn("spatial coordinates that cannot be drawn: their points do not fit")
         return tuple(Shape(1, geometry) for geometry in found)
@@ -178,13 +178,13 @@ class _Reader:
             self.warnings.append(text)
 
 
-def _refers(item: Dataset) -> bool:
-    """Whether the item stands for another one of the document."""
+def _is_reference(item: Dataset) -> bool:
+    """Return whether an item stands for another item of the document."""
     return "ReferencedContentItemIdentifier" in item
 
 
-def _path(item: Dataset) -> list[int]:
-    """The identifier of the item that this one stands for; empty when it is damaged."""
+def _reference_path(item: Dataset) -> list[int]:
+    """Return the identifier of the item that this one refers to; empty if it is damaged."""
     raw = numbers(value_of(item, "ReferencedContentItemIdentifier"))
     path = [int(part) for part in raw if 1 <= part < 2**32]
     return path if len(path) == len(raw) else []
@@ -194,12 +194,12 @@ def _readable(item: Dataset, keyword: str) -> bool:
     try:
         item[keyword]
     except Exception:
-        return False  # pydicom converts on access, and damaged values raise almost anything
+        return False  # pydicom converts on access; damaged values raise almost any exception
     return True
 
 
-def _links(item: Dataset) -> tuple[ImageLink, ...]:
-    """The object that an item refers to, then the presentation state it is to be seen in."""
+def _image_links(item: Dataset) -> tuple[ImageLink, ...]:
+    """Return the object that an item refers to, then the presentation state for showing it."""
     reference = first_item(item, "ReferencedSOPSequence")
     shown_in = first_item(reference, "ReferencedSOPSequence")
     found: list[ImageLink] = []
@@ -210,13 +210,13 @@ def _links(item: Dataset) -> tuple[ImageLink, ...]:
     return tuple(found)
 
 
-def _facts(header: Header, root: ReportNode) -> tuple[tuple[str, str], ...]:
-    """What the header says of the document, then the root's observation context."""
+def _document_facts(header: Header, root: ReportNode) -> tuple[tuple[str, str], ...]:
+    """Return the header's statements about the document, then the root's observation context."""
     dataset = header.dataset
     facts = [(name, text_of(dataset, keyword)) for keyword, name in _FLAGS.items()]
     facts = [(name, text.capitalize() if text.isupper() else text) for name, text in facts if text]
     for observer in items_of(dataset, "VerifyingObserverSequence"):
-        facts.append(("Verified by", _observer(observer)))
+        facts.append(("Verified by", _observer_text(observer)))
     for author in items_of(dataset, "AuthorObserverSequence"):
         facts.append(("Author", person_text(text_of(author, "PersonName"))))
     predecessors = len(items_of(dataset, "PredecessorDocumentsSequence"))
@@ -232,7 +232,7 @@ def _facts(header: Header, root: ReportNode) -> tuple[tuple[str, str], ...]:
     return tuple((name, text) for name, text in facts if name and text)
 
 
-def _observer(observer: Dataset) -> str:
+def _observer_text(observer: Dataset) -> str:
     parts = (
         person_text(text_of(observer, "VerifyingObserverName")),
         text_of(observer, "VerifyingOrganization"),
@@ -241,8 +241,8 @@ def _observer(observer: Dataset) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def rejection(dataset: Dataset) -> list[str]:
-    """The warning of a note that withdraws images."""
+def rejection_warnings(dataset: Dataset) -> list[str]:
+    """Return the warning of a note by which images are withdrawn, if this is one."""
     code = first_item(dataset, "ConceptNameCodeSequence")
     if text_of(code, "CodingSchemeDesignator") != "DCM" or code_value(code) not in _REJECTIONS:
         return []

@@ -1,4 +1,4 @@
-"""What a report draws on images: its spatial coordinates as a layer, whose file is the report."""
+"""Spatial coordinates of a report as a layer that is drawn over the images it names."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ Regions = dict[tuple[str, int], tuple[Shape, ...]]
 
 
 def report_layer(report: Report, instance: Instance) -> tuple[Layer, Regions] | None:
-    """The regions of a report (SCOORD, PS3.3 C.18.6), each once.
+    """Return the regions of a report (SCOORD, PS3.3 C.18.6), each once.
 
     Args:
         report: The document.
-        instance: Its file, which the layer keeps as its provenance.
+        instance: File of the report, which the layer names as its source.
 
     Returns:
-        The layer, an item for each measurement or group of them that has regions, and
-        (SOP Instance UID, frame from 0 or `ALL_FRAMES`) -> its shapes there. None when the report
-        has no regions in pixels of images.
+        The layer, with an item for each measurement or group of measurements that has regions; and
+        the shapes by (SOP Instance UID, frame from 0 or `ALL_FRAMES`). None if the report has no
+        regions in pixels of images.
     """
     items: dict[int, LayerItem] = {}
     found: dict[tuple[str, int], list[Shape]] = {}
@@ -53,7 +53,7 @@ def report_layer(report: Report, instance: Instance) -> tuple[Layer, Regions] | 
 
 
 def _label(parent: ReportNode, node: ReportNode) -> str:
-    """What a region belongs to: a measurement with its value, or a tracked group."""
+    """Return the name of the measurement or tracked group to which a region belongs."""
     if parent.kind == "NUM":
         return f"{parent.name}: {parent.value}"
     tracked = next((one.value for one in parent.children if one.name == _TRACKING), "")
@@ -61,6 +61,6 @@ def _label(parent: ReportNode, node: ReportNode) -> str:
 
 
 def _detail(parent: ReportNode) -> str:
-    """The measurements of a group, as the report gives them."""
+    """Return the measurements of a group as the report states them."""
     measured = [f"{one.name}: {one.value}" for one in parent.children if one.kind == "NUM"]
     return ". ".join(measured)

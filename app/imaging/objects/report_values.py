@@ -1,4 +1,4 @@
-"""What a content item says, as a person writes it (PS3.3 C.17.3.2, C.18). In a worker process."""
+"""Values of content items as text (PS3.3 C.17.3.2, C.18). Runs in a worker process."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _UNIT = re.compile(r"[A-Za-zµ%°'\[\]_]+-?[1-6]?([./][A-Za-zµ%°'\[\]_]+-?[1-6
 _MAYBE_TILED = frozenset(
     f"1.2.840.10008.5.1.4.1.1.{end}" for end in ("77.1.6", "77.1.8", "66.4", "66.7", "30")
 )
-"""Whole-slide and confocal microscopy images, segmentations, parametric maps."""
+"""SOP Classes of whole-slide and confocal microscopy images, segmentations, parametric maps."""
 _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
 def code_meaning(code: Dataset | None) -> str:
-    """A coded entry in words: its meaning, else its value with the scheme (PS3.3 8.8)."""
+    """Return a coded entry in words: its meaning, else its value with the scheme (PS3.3 8.8)."""
     meaning = text_of(code, "CodeMeaning")
     if meaning:
         return meaning
@@ -50,7 +50,7 @@ def code_meaning(code: Dataset | None) -> str:
 
 
 def code_value(code: Dataset | None) -> str:
-    """A coded entry's value: short, long or a URN."""
+    """Return a coded entry's value: short, long or a URN."""
     for keyword in ("CodeValue", "LongCodeValue", "URNCodeValue"):
         value = text_of(code, keyword)
         if value:
@@ -59,10 +59,10 @@ def code_value(code: Dataset | None) -> str:
 
 
 def unit_text(code: Dataset | None) -> str:
-    """Measurement Units Code Sequence as written after a number: "mm²", "HU", "" for none.
+    """Return Measurement Units Code Sequence as written after a number: "mm²", "HU", "" for none.
 
-    UCUM codes are written as people write them; of other schemes the code counts when it is one
-    of UCUM's that is known here, else the meaning.
+    UCUM codes are written in the usual notation. Of other schemes a code counts if it is a UCUM
+    code known here, else its meaning is returned.
     """
     value = code_value(code)
     if not value:
@@ -70,13 +70,14 @@ def unit_text(code: Dataset | None) -> str:
     if value in _UNITS:
         return _UNITS[value]
     if text_of(code, "CodingSchemeDesignator") == "UCUM":
-        return _ucum(value)
+        return _ucum_text(value)
     if value in ("mm", "cm", "mm2", "cm2", "mm3", "cm3", "ml", "s", "ms", "%"):
-        return _ucum(value)
+        return _ucum_text(value)
     return code_meaning(code)
 
 
-def _ucum(value: str) -> str:
+def _ucum_text(value: str) -> str:
+    """Return a UCUM code in the usual notation, e.g. "mm²" for "mm2"."""
     if re.fullmatch(r"\{[^{}]*\}", value):
         return value[1:-1]
     text = re.sub(r"\{[^{}]*\}", "", value) if not value.startswith("{") else value
@@ -89,7 +90,7 @@ def _ucum(value: str) -> str:
 
 
 def person_text(name: str) -> str:
-    """A person's name as text: components by commas, further writings after "=" (PS3.5 6.2.1)."""
+    """Return a person's name: components by commas, other writings after "=" (PS3.5 6.2.1)."""
     groups = (
         ", ".join(part.strip() for part in group.split("^") if part.strip())
         for group in name.split("=")
@@ -98,13 +99,13 @@ def person_text(name: str) -> str:
 
 
 def date_text(text: str) -> str:
-    """A DA value as 2001-02-13; what is no date stays as it is."""
+    """Return a DA value as 2001-02-13; any other text as it is."""
     match = re.fullmatch(r"(\d{4})\.?(\d{2})\.?(\d{2})", text)
     return "-".join(match.groups()) if match else text
 
 
 def time_text(text: str) -> str:
-    """A TM value as 18:47:46, with its fraction unless that is 0."""
+    """Return a TM value as 18:47:46, with its fraction unless that is 0."""
     match = re.fullmatch(r"(\d{2}):?(\d{2})?:?(\d{2})?(?:\.(\d+))?", text)
     if match is None:
         return text
@@ -115,7 +116,7 @@ def time_text(text: str) -> str:
 
 
 def datetime_text(text: str) -> str:
-    """A DT value as 2001-02-13 18:47:46 and its offset from UTC."""
+    """Return a DT value as 2001-02-13 18:47:46 and its offset from UTC."""
     match = re.fullmatch(r"(\d{8})(\d{2,6}(?:\.\d+)?)?([+-]\d{4})?", text)
     if match is None:
         return text
@@ -126,15 +127,20 @@ def datetime_text(text: str) -> str:
     return " ".join(parts) + (f" {offset}" if offset else "")
 
 
-def value_text_of(item: Dataset, kind: str) -> str:
-    """What a content item says, without its concept name; `NO_VALUE` where that is missing."""
+def content_text(item: Dataset, kind: str) -> str:
+    """Return a content item's value as text, `NO_VALUE` if it is missing.
+
+    Args:
+        item: Item of the content sequence.
+        kind: Its Value Type.
+    """
     reader = _READERS.get(kind)
     if reader is None:
         return f"(content of the unknown type {kind[:16] or 'without a name'})"
     return reader(item) or NO_VALUE
 
 
-def _number(item: Dataset) -> str:
+def _number_text(item: Dataset) -> str:
     measured = first_item(item, "MeasuredValueSequence")
     value = text_of(measured, "NumericValue").replace("\\", ", ")
     unit = unit_text(first_item(measured, "MeasurementUnitsCodeSequence"))
@@ -145,29 +151,29 @@ def _number(item: Dataset) -> str:
     return f"{joined} ({qualifier})" if qualifier else joined
 
 
-def _coordinates(item: Dataset, size: int) -> str:
+def _coordinates_text(item: Dataset, size: int) -> str:
     kind = text_of(item, "GraphicType").lower() or "graphic of no type"
     data = numbers(value_of(item, "GraphicData"))
     points = [data[start : start + size] for start in range(0, len(data), size)]
-    return f"{kind} {_listed(points)}" if points else ""
+    return f"{kind} {_point_list(points)}" if points else ""
 
 
-def _listed(points: Sequence[Sequence[float]]) -> str:
+def _point_list(points: Sequence[Sequence[float]]) -> str:
     shown = " ".join(
         "(" + ", ".join(f"{part:.6g}" for part in point) + ")" for point in points[:MAX_POINTS]
     )
     return shown if len(points) <= MAX_POINTS else f"{shown} … {len(points)} points"
 
 
-def _spatial(item: Dataset) -> str:
-    text = _coordinates(item, 2)
-    return f"{text}, in pixels of the whole slide" if text and on_whole_slide(item) else text
+def _spatial_text(item: Dataset) -> str:
+    text = _coordinates_text(item, 2)
+    return f"{text}, in pixels of the whole slide" if text and is_on_whole_slide(item) else text
 
 
-def on_whole_slide(item: Dataset) -> bool:
-    """Whether an SCOORD counts in pixels of all tiles together, not of one frame (C.18.6).
+def is_on_whole_slide(item: Dataset) -> bool:
+    """Return whether an SCOORD counts in pixels of all tiles together (C.18.6), not of one frame.
 
-    Some makers write VOLUME for every image; where the image has no tiles both are the same.
+    Some writers state VOLUME for every image; in an image without tiles both are the same.
     """
     if text_of(item, "PixelOriginInterpretation").upper() != "VOLUME":
         return False
@@ -178,7 +184,7 @@ def on_whole_slide(item: Dataset) -> bool:
     return False
 
 
-def _temporal(item: Dataset) -> str:
+def _temporal_text(item: Dataset) -> str:
     kind = text_of(item, "TemporalRangeType").lower()
     for keyword, words in (
         ("ReferencedSamplePositions", "samples"),
@@ -194,21 +200,21 @@ def _temporal(item: Dataset) -> str:
     return kind
 
 
-def _reference(item: Dataset) -> str:
-    """The class of the object, its frames, segments or channels, and how it is to be shown."""
+def _reference_text(item: Dataset) -> str:
+    """Return the class of the object, its frames, segments or channels, and how to show it."""
     reference = first_item(item, "ReferencedSOPSequence")
     if reference is None:
         return ""
     parts = [class_name(text_of(reference, "ReferencedSOPClassUID"))]
     for words, values in (
         ("frame", [frame + 1 for frame in frames_of(reference)]),
-        ("segment", _wholes(reference, "ReferencedSegmentNumber")),
+        ("segment", _whole_numbers(reference, "ReferencedSegmentNumber")),
     ):
         if values:
             listed = ", ".join(str(value) for value in values[:MAX_POINTS])
             more = f" … {len(values)} in all" if len(values) > MAX_POINTS else ""
             parts.append(f"{words}{'s' if len(values) > 1 else ''} {listed}{more}")
-    channels = _wholes(reference, "ReferencedWaveformChannels")
+    channels = _whole_numbers(reference, "ReferencedWaveformChannels")
     if len(channels) > 1:
         pairs = zip(channels[0::2], channels[1::2], strict=False)
         listed = ", ".join(f"{group}/{channel}" for group, channel in pairs)
@@ -219,20 +225,20 @@ def _reference(item: Dataset) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _wholes(item: Dataset, keyword: str) -> list[int]:
+def _whole_numbers(item: Dataset, keyword: str) -> list[int]:
     return [int(value) for value in numbers(value_of(item, keyword)) if 0 <= value < 2**32]
 
 
 def class_name(uid: str) -> str:
-    """A SOP Class in words, e.g. "CT Image"; the UID where it is unknown."""
+    """Return a SOP Class in words, e.g. "CT Image"; the UID if it is unknown."""
     if not uid:
         return "object of an unknown class"
     name = UID(uid).name
     return f"object of class {uid}" if name == uid else name.removesuffix(" Storage")
 
 
-def _table(item: Dataset) -> str:
-    """A TABLE item (PS3.3 C.18.10) as lines of cells."""
+def _table_text(item: Dataset) -> str:
+    """Return a TABLE item (PS3.3 C.18.10) as lines of cells."""
     rows, columns = whole(item, "NumberOfTableRows"), whole(item, "NumberOfTableColumns")
     size = f"{rows or '?'} rows, {columns or '?'} columns"
     heads: dict[int, str] = {}
@@ -244,7 +250,7 @@ def _table(item: Dataset) -> str:
     cells = items_of(item, "CellValuesSequence")
     for cell in cells[:MAX_CELLS]:
         row, column = whole(cell, "TableRowNumber") or 0, whole(cell, "TableColumnNumber") or 0
-        lines.setdefault(row, []).append((column, _cell(cell)))
+        lines.setdefault(row, []).append((column, _cell_text(cell)))
     text = [size]
     if heads:
         text.append(" | ".join(heads[column] for column in sorted(heads)))
@@ -254,7 +260,7 @@ def _table(item: Dataset) -> str:
     return "\n".join(text)
 
 
-def _cell(cell: Dataset) -> str:
+def _cell_text(cell: Dataset) -> str:
     for keyword in ("NumericValue", "TextValue", "Date", "Time", "DateTime", "UID", "PersonName"):
         value = text_of(cell, keyword)
         if value:
@@ -273,18 +279,18 @@ _SELECTED = tuple(
 
 _READERS: dict[str, Callable[[Dataset], str]] = {
     "TEXT": lambda item: text_of(item, "TextValue"),
-    "NUM": _number,
+    "NUM": _number_text,
     "CODE": lambda item: code_meaning(first_item(item, "ConceptCodeSequence")),
     "DATETIME": lambda item: datetime_text(text_of(item, "DateTime")),
     "DATE": lambda item: date_text(text_of(item, "Date")),
     "TIME": lambda item: time_text(text_of(item, "Time")),
     "UIDREF": lambda item: text_of(item, "UID"),
     "PNAME": lambda item: person_text(text_of(item, "PersonName")),
-    "COMPOSITE": _reference,
-    "IMAGE": _reference,
-    "WAVEFORM": _reference,
-    "SCOORD": _spatial,
-    "SCOORD3D": lambda item: _coordinates(item, 3),
-    "TCOORD": _temporal,
-    "TABLE": _table,
+    "COMPOSITE": _reference_text,
+    "IMAGE": _reference_text,
+    "WAVEFORM": _reference_text,
+    "SCOORD": _spatial_text,
+    "SCOORD3D": lambda item: _coordinates_text(item, 3),
+    "TCOORD": _temporal_text,
+    "TABLE": _table_text,
 }

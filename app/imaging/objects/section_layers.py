@@ -1,9 +1,9 @@
-"""What segmentations and contours draw on a section through a volume. In a worker process.
+"""Draw segmentations and contours on a section through a volume. Runs in a worker process.
 
-An object speaks about acquired slices. So it is drawn on each slice of the volume by the rules that
+An object describes acquired slices. So it is drawn on each slice of the volume by the rules that
 hold there (references, planes, frames of reference), and the section takes the line of pixels that
-it has in common with each: nothing is interpolated between slices. What lies on another pixel grid
-than the slices is not drawn.
+it shares with each slice: nothing is interpolated between slices. Masks on another pixel grid than
+the slices are not drawn.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from app.imaging.findings import Heatmap, Mask, Polygon
 from app.imaging.layers import LayerFrame, Shape
 from app.imaging.objects.layer_reading import read_layer_frame
-from app.imaging.objects.outlines import filled
-from app.imaging.objects.segment_placing import RESAMPLED
+from app.imaging.objects.segment_placement import RESAMPLED
 from app.imaging.space.reformat import SectionCut
 from app.imaging.types import Instance
 
@@ -34,12 +33,12 @@ TOO_MUCH = "not drawn on sections: its masks need too much memory"
 _MOST_WARNINGS = 4  # hundreds of slices may each say something else
 
 MAX_BYTES = 2**29
-"""What the masks of all objects may take that a worker process keeps."""
+"""Bytes of the masks of all objects that a worker process keeps."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Part:
-    """One item on one slice: the box of its pixels; those of a mask as bits along its rows."""
+class _ItemPixels:
+    """Box of the pixels of one item on one slice; a mask's rows are packed into bits."""
 
     item: int
     top: int
@@ -53,7 +52,7 @@ class _Part:
         return self.values.dtype == np.uint8
 
     def line(self, across: int, at: int) -> tuple[int, Array] | None:
-        """Its values along column (`across` 0) or row (1) `at`, and where they begin."""
+        """Return the values along column (`across` 0) or row (1) `at`, and where they begin."""
         if across == 1:
             row = at - self.top
             if not 0 <= row < len(self.values):
@@ -67,43 +66,43 @@ class _Part:
         return self.top, (self.values[:, column // 8] >> (7 - column % 8) & 1).astype(np.bool_)
 
     def pixels(self, rows: Array) -> Array:
-        """Rows of `values` as they are drawn."""
+        """Return rows of `values` as they are drawn."""
         if not self.is_mask:
             return rows
         return np.unpackbits(rows, axis=1, count=self.columns).astype(np.bool_)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Drawn:
-    """An object on every slice of a volume."""
+class _Drawing:
+    """Pixels of an object on every slice of a volume."""
 
-    slices: tuple[tuple[_Part, ...], ...]
+    slices: tuple[tuple[_ItemPixels, ...], ...]
     warnings: tuple[str, ...]
     size: int
 
 
-_known: OrderedDict[object, _Drawn] = OrderedDict()
+_drawings: OrderedDict[object, _Drawing] = OrderedDict()
 
 
 def read_section_frame(
     instance: Instance, slices: Sequence[Slice], cut: SectionCut, shape: tuple[int, int]
 ) -> LayerFrame:
-    """What an object draws on one section.
+    """Return what an object draws on one section.
 
     Args:
         instance: The object.
-        slices: Image and frame of each of the volume's slices, in the order of its voxels' k.
+        slices: Image and frame of each of the volume's slices, in the order of the voxels' k.
         cut: The section.
         shape: (rows, columns) of a slice.
 
     Raises:
-        FileProblem: It or an image cannot be read.
+        FileProblem: The object or an image cannot be read.
     """
     if cut.across == 2:
-        parts, warnings = _on_slice(instance, slices[cut.at], shape)
-        drawn = _Drawn((tuple(parts),), tuple(warnings), 0)
+        parts, warnings = _draw_slice(instance, slices[cut.at], shape)
+        drawn = _Drawing((tuple(parts),), tuple(warnings), 0)
     else:
-        drawn = _on_all(instance, slices, shape)
+        drawn = _draw_all_slices(instance, slices, shape)
     planes: dict[int, Array] = {}
     named: dict[int, bool] = {}
     extent = (len(slices), *shape)
@@ -114,7 +113,7 @@ def read_section_frame(
             if plane is None:
                 kind = np.bool_ if part.is_mask else np.float32
                 plane = planes.setdefault(part.item, np.zeros(size, kind))
-            _lay(plane, part, cut, k)
+            _add_pixels(plane, part, cut, k)
             named[part.item] = named.get(part.item, True) and part.by_reference
     shapes: list[Shape] = []
     for item, plane in sorted(planes.items()):
@@ -125,8 +124,8 @@ def read_section_frame(
     return LayerFrame(tuple(shapes), drawn.warnings)
 
 
-def _lay(plane: Array, part: _Part, cut: SectionCut, k: int) -> None:
-    """What one item has on slice `k` in common with a section; where both are, the higher stays."""
+def _add_pixels(plane: Array, part: _ItemPixels, cut: SectionCut, k: int) -> None:
+    """Add an item's pixels on slice `k` to a section; where values overlap, the higher stays."""
     if cut.across == 2:
         pixels = part.pixels(part.values)
         target = plane[part.top : part.top + len(pixels), part.left : part.left + part.columns]
@@ -139,21 +138,23 @@ def _lay(plane: Array, part: _Part, cut: SectionCut, k: int) -> None:
         np.maximum(target, line, out=target)
 
 
-def _on_all(instance: Instance, slices: Sequence[Slice], shape: tuple[int, int]) -> _Drawn:
-    """An object on every slice, kept while sections are asked for one by one."""
+def _draw_all_slices(
+    instance: Instance, slices: Sequence[Slice], shape: tuple[int, int]
+) -> _Drawing:
+    """Draw an object on every slice; the result is kept while sections are asked for one by one."""
     own = (str(instance.path), instance.mtime_ns, instance.size_bytes, instance.part)
     images = ((str(one.path), one.mtime_ns, one.part, index) for one, index in slices)
-    # Whose it is decides whether it is drawn at all.
+    # An object is not drawn over another patient, so the patient is part of the key.
     key = (own, instance.get("PatientID"), tuple(images))
-    known = _known.get(key)
+    known = _drawings.get(key)
     if known is not None:
-        _known.move_to_end(key)
+        _drawings.move_to_end(key)
         return known
-    every: list[tuple[_Part, ...]] = []
+    every: list[tuple[_ItemPixels, ...]] = []
     warnings: dict[str, None] = {}
     size = 0
     for one in slices:
-        parts, found = _on_slice(instance, one, shape)
+        parts, found = _draw_slice(instance, one, shape)
         warnings |= dict.fromkeys(found)
         size += sum(part.values.nbytes for part in parts)
         every.append(tuple(parts))
@@ -161,46 +162,100 @@ def _on_all(instance: Instance, slices: Sequence[Slice], shape: tuple[int, int])
             last = OTHER_GRID if OTHER_GRID in warnings else TOO_MUCH
             every, size, warnings = [], 0, {last: None}
             break
-    drawn = _known[key] = _Drawn(tuple(every), tuple(warnings)[:_MOST_WARNINGS], size)
-    while sum(one.size for one in _known.values()) > MAX_BYTES or len(_known) > 8:
-        _known.popitem(last=False)
+    drawn = _drawings[key] = _Drawing(tuple(every), tuple(warnings)[:_MOST_WARNINGS], size)
+    while sum(one.size for one in _drawings.values()) > MAX_BYTES or len(_drawings) > 8:
+        _drawings.popitem(last=False)
     return drawn
 
 
-def _on_slice(
+def _draw_slice(
     instance: Instance, one: Slice, shape: tuple[int, int]
-) -> tuple[list[_Part], list[str]]:
+) -> tuple[list[_ItemPixels], list[str]]:
+    """Return the pixels of all items on one slice, and warnings."""
     image, index = one
     frame = read_layer_frame(instance, image, index)
     if RESAMPLED in frame.warnings:
         return [], [OTHER_GRID]
     warnings = list(frame.warnings)
-    parts: list[_Part | None] = []
+    parts: list[_ItemPixels | None] = []
     regions: dict[int, list[tuple[Shape, Array]]] = {}
     for shape_ in frame.shapes:
         geometry = shape_.geometry
         if isinstance(geometry, Mask):
-            parts.append(_packed(shape_, geometry.pixels))
+            parts.append(_pack_pixels(shape_, geometry.pixels))
         elif isinstance(geometry, Heatmap):
-            parts.append(_packed(shape_, geometry.values))
+            parts.append(_pack_pixels(shape_, geometry.values))
         elif isinstance(geometry, Polygon):
             points = np.array(geometry.points, np.float64)
             regions.setdefault(shape_.item, []).append((shape_, points))
         else:
             warnings.append(LINES)
     for outlines in regions.values():
-        # A region's outlines count together, or its holes would be filled.
-        mask = filled([points for _, points in outlines], *shape)
+        # All outlines of a region are filled together, or its holes would be filled too.
+        mask = fill_outlines([points for _, points in outlines], *shape)
         named = all(one.by_reference for one, _ in outlines)
-        parts.append(_packed(replace(outlines[0][0], by_reference=named), mask))
+        parts.append(_pack_pixels(replace(outlines[0][0], by_reference=named), mask))
     return [part for part in parts if part is not None], warnings
 
 
-def _packed(shape: Shape, pixels: Array) -> _Part | None:
+def _pack_pixels(shape: Shape, pixels: Array) -> _ItemPixels | None:
+    """Return an item's pixels within their bounding box, or None if there are none."""
     rows, columns = (np.flatnonzero(pixels.any(axis=axis)) for axis in (1, 0))
     if not rows.size:
         return None
     box = pixels[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
     values = np.packbits(box, axis=1) if box.dtype == np.bool_ else box.astype(np.float32)
     corner = int(rows[0]), int(columns[0])
-    return _Part(shape.item, *corner, box.shape[1], values, shape.by_reference)
+    return _ItemPixels(shape.item, *corner, box.shape[1], values, shape.by_reference)
+
+
+Floats = NDArray[np.float64]
+
+
+def fill_outline(outline: Floats, rows: int, columns: int) -> tuple[NDArray[np.bool_], int, int]:
+    """Return the pixels whose centres lie inside a closed outline, which may cross itself.
+
+    Args:
+        outline: [n, 2] corners (x, y); pixel centres are integers.
+        rows: Rows of the image.
+        columns: Columns of the image.
+
+    Returns:
+        A mask of the outline's bounding box, and the row and column at which the box begins.
+    """
+    low, high = np.floor(outline.min(axis=0)), np.ceil(outline.max(axis=0)) + 1
+    left, right = (int(part) for part in np.clip([low[0], high[0]], 0, columns))
+    top, bottom = (int(part) for part in np.clip([low[1], high[1]], 0, rows))
+    shape = (bottom - top, right - left)
+    if len(outline) < 3 or min(shape) == 0:
+        return np.zeros((0, 0), np.bool_), 0, 0
+    toggles = np.zeros((shape[0], shape[1] + 1), np.int64)
+    start = outline - (left, top)
+    end = np.roll(start, -1, axis=0)
+    downward = (start[:, 1] <= end[:, 1])[:, None]
+    upper, lower = np.where(downward, start, end), np.where(downward, end, start)
+    # Half open, so that a corner on a row's centre belongs to one of its two edges.
+    first = np.clip(np.ceil(upper[:, 1]), 0, shape[0]).astype(np.int64)
+    last = np.clip(np.ceil(lower[:, 1]), 0, shape[0]).astype(np.int64)
+    count = np.maximum(last - first, 0)
+    edge = np.repeat(np.arange(len(outline)), count)
+    row = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count) + first[edge]
+    share = (row - upper[edge, 1]) / (lower[edge, 1] - upper[edge, 1])
+    x = upper[edge, 0] + share * (lower[edge, 0] - upper[edge, 0])
+    # The pixel to the right of each crossing is on the other side than the one to its left.
+    column = np.clip(np.ceil(x), 0, shape[1]).astype(np.int64)
+    np.add.at(toggles, (row, column), 1)
+    return (np.cumsum(toggles, axis=1) % 2 == 1)[:, :-1], top, left
+
+
+def fill_outlines(outlines: Sequence[Floats], rows: int, columns: int) -> NDArray[np.bool_]:
+    """Fill all outlines of one region together by the even-odd rule (PS3.3 C.8.8.6.3).
+
+    An outline inside another is a hole, one inside that an island. Pixel centres are integers; the
+    mask is [rows, columns].
+    """
+    mask = np.zeros((rows, columns), np.bool_)
+    for outline in outlines:
+        own, top, left = fill_outline(outline, rows, columns)
+        mask[top : top + own.shape[0], left : left + own.shape[1]] ^= own
+    return mask

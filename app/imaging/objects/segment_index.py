@@ -1,7 +1,7 @@
-"""What the header of a segmentation says of its frames (PS3.3 A.51, C.8.20). In a worker process.
+"""Parse which segment each frame of a segmentation shows, of which image, and where.
 
-Which segment each frame shows, which image frames it was made from, and where it lies. Made once a
-file and kept, so that scrolling through an image does not parse it again.
+PS3.3 A.51, C.8.20. The index is made once a file and kept, so that scrolling does not parse the
+header again. Runs in a worker process.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from app.imaging.dicom.instance_attributes import cached_header
 from app.imaging.dicom.pixel_layout import Layout, layout_of
 from app.imaging.files import sources
 from app.imaging.objects.layer_targets import (
-    Grid,
     Matrix,
-    grid_from,
+    PixelGrid,
     matrix_grid,
+    pixel_grid,
     tile_positions,
     total_matrix,
 )
@@ -36,27 +36,28 @@ FRACTIONAL = "FRACTIONAL"
 _LABEL_MAP_CLASS = "1.2.840.10008.5.1.4.1.1.66.7"
 
 FrameName = tuple[str, int]
-"""SOP Instance UID and frame from 0, or `ALL_FRAMES`."""
+"""SOP Instance UID, and frame from 0 or `ALL_FRAMES`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SegmentIndex:
-    """What a segmentation's frames show, and of what.
+    """Segments, sources and positions of a segmentation's frames.
 
     Attributes:
-        header: The file.
-        layout: Its pixels' figures.
+        header: Header of the file.
+        layout: Layout of its pixels.
         kind: BINARY, FRACTIONAL or LABELMAP.
-        segments: [frames] segment number of each; 0 in a label map; -1 when unknown.
-        sources: Per frame, which image frames it names.
+        segments: [frames] segment number of each frame; 0 in a label map; -1 if unknown.
+        sources: For each frame, the image frames that it names.
         named: Frame of an image -> frames of the segmentation that name it.
-        images: Every SOP Instance UID that it names as a source.
-        grids: Per frame, where it lies, or None.
-        origins: [frames, 3] mm, NaN where there is no grid.
-        matrix: Size of the total pixel matrix that the frames are tiles of, or None.
-        matrix_grid: Where that lies on the slide, or None.
-        tiles: [frames, 2] (x, y) of each tile in it, from 0; -1 when unknown.
-        half_slab: Distance in mm up to which a frame stands for what lies beside its plane.
+        images: Every SOP Instance UID that the file names as a source.
+        grids: For each frame its position, or None.
+        origins: [frames, 3] mm; NaN without a position.
+        matrix: Size of the total pixel matrix of which the frames are tiles, or None.
+        matrix_grid: Position of that matrix on the slide, or None.
+        tiles: [frames, 2] (x, y) of each tile in the matrix, from 0; -1 if unknown.
+        half_slab: Distance in mm from its plane within which a frame holds.
+        warnings: Which parts of the file cannot be drawn.
     """
 
     header: Header
@@ -66,10 +67,10 @@ class SegmentIndex:
     sources: tuple[tuple[FrameName, ...], ...]
     named: dict[FrameName, list[int]]
     images: frozenset[str]
-    grids: tuple[Grid | None, ...]
+    grids: tuple[PixelGrid | None, ...]
     origins: NDArray[np.float64]
     matrix: Matrix | None
-    matrix_grid: Grid | None
+    matrix_grid: PixelGrid | None
     tiles: NDArray[np.int64]
     half_slab: float
     warnings: tuple[str, ...] = field(default=())
@@ -81,16 +82,16 @@ class SegmentIndex:
 
 
 def segment_index(path: Path) -> SegmentIndex:
-    """The index of a segmentation.
+    """Return the index of a segmentation.
 
     Raises:
         FileProblem: It cannot be read, or has no usable pixels.
     """
-    return _cached(path, sources.status(path))
+    return _build_index(path, sources.status(path))
 
 
 @lru_cache(maxsize=4)
-def _cached(path: Path, status: sources.FileStatus) -> SegmentIndex:
+def _build_index(path: Path, status: sources.FileStatus) -> SegmentIndex:
     header = cached_header(path, status)
     layout = layout_of(header)
     kind = kind_of(header)
@@ -99,14 +100,14 @@ def _cached(path: Path, status: sources.FileStatus) -> SegmentIndex:
     matrix = total_matrix(header)
     segments = _segments(header, layout, kind, groups, shared, matrix)
     named_sources = tuple(
-        tuple(_sources(groups[index] if index < len(groups) else None, shared))
+        tuple(_source_frames(groups[index] if index < len(groups) else None, shared))
         for index in range(layout.frames)
     )
     named: dict[FrameName, list[int]] = {}
     for index, names in enumerate(named_sources):
         for name in dict.fromkeys(names):
             named.setdefault(name, []).append(index)
-    grids = _grids(header, layout, groups, shared)
+    grids = _pixel_grids(header, layout, groups, shared)
     origins = np.full((layout.frames, 3), np.nan)
     for index, grid in enumerate(grids):
         if grid is not None:
@@ -130,13 +131,13 @@ def _cached(path: Path, status: sources.FileStatus) -> SegmentIndex:
         half_slab=_half_slab(grids, origins),
         warnings=(
             *_warnings(layout, groups, segments, grids, named_sources, tiles),
-            *_contradicting_tiles(layout, groups, tiles, matrix_grid(header) if matrix else None),
+            *_tile_warnings(layout, groups, tiles, matrix_grid(header) if matrix else None),
         ),
     )
 
 
 def kind_of(header: Header) -> str:
-    """Segmentation Type; by the SOP Class and the pixels where it is missing."""
+    """Return the Segmentation Type; by SOP Class and pixels if it is missing."""
     kind = header.text("SegmentationType").upper()
     if header.text("SOPClassUID") == _LABEL_MAP_CLASS or kind == LABEL_MAP:
         return LABEL_MAP
@@ -153,7 +154,7 @@ def _segments(
     shared: Dataset | None,
     matrix: Matrix | None,
 ) -> NDArray[np.int64]:
-    """Segment of each frame; a TILED_FULL segmentation shows them one after another."""
+    """Return the segment of each frame; TILED_FULL frames follow each other by segment."""
     if kind == LABEL_MAP:
         return np.zeros(layout.frames, np.int64)
     described = [number for number, _ in described_segments(header)]
@@ -174,7 +175,7 @@ def _segments(
 
 
 def described_segments(header: Header) -> list[tuple[int, Dataset]]:
-    """(Segment Number, its description), each number once; a missing one is its position."""
+    """Return (Segment Number, description), each number once; its position if it is missing."""
     found: dict[int, Dataset] = {}
     for position, item in enumerate(items_of(header.dataset, "SegmentSequence"), start=1):
         number = finite(item, "SegmentNumber", 1)
@@ -188,8 +189,8 @@ def _segment_number(group: Dataset | None) -> int | None:
     return int(number[0]) if number and number[0] >= 0 else None
 
 
-def _sources(group: Dataset | None, shared: Dataset | None) -> Iterator[FrameName]:
-    """The image frames that a frame was made from (C.7.6.16.2.6)."""
+def _source_frames(group: Dataset | None, shared: Dataset | None) -> Iterator[FrameName]:
+    """Yield the image frames from which a frame was made (C.7.6.16.2.6)."""
     own = items_of(group, "DerivationImageSequence")
     for derivation in own or items_of(shared, "DerivationImageSequence"):
         for source in items_of(derivation, "SourceImageSequence"):
@@ -212,21 +213,21 @@ def _images(header: Header, named: dict[FrameName, list[int]]) -> frozenset[str]
     return frozenset(uids - {""})
 
 
-def _grids(
+def _pixel_grids(
     header: Header, layout: Layout, groups: list[Dataset], shared: Dataset | None
-) -> tuple[Grid | None, ...]:
+) -> tuple[PixelGrid | None, ...]:
     common = {key: _plane_values(shared, *key) for key in _PLANE}
     for key, values in common.items():
-        # A position of the whole file is that of its first frame alone.
+        # A position outside the functional groups is that of the first frame alone.
         if not values and (key[1] != "ImagePositionPatient" or layout.frames == 1):
             common[key] = numbers(header.value(key[1]))
-    grids: list[Grid | None] = []
+    grids: list[PixelGrid | None] = []
     for index in range(layout.frames):
         group = groups[index] if index < len(groups) else None
         own = {key: _plane_values(group, *key) or common[key] for key in _PLANE}
         position, cosines, spacing, thickness, distance = own.values()
         slab = min((abs(v[0]) for v in (thickness, distance) if v and v[0]), default=0.0)
-        grids.append(grid_from(position, cosines, spacing, slab))
+        grids.append(pixel_grid(position, cosines, spacing, slab))
     return tuple(grids)
 
 
@@ -244,8 +245,8 @@ def _plane_values(group: Dataset | None, macro: str, keyword: str) -> tuple[floa
     return numbers(value_of(place, keyword)) if place is not None else ()
 
 
-def _half_slab(grids: tuple[Grid | None, ...], origins: NDArray[np.float64]) -> float:
-    """Half of what a voxel measures across its plane; from the frames' distances if not stated."""
+def _half_slab(grids: tuple[PixelGrid | None, ...], origins: NDArray[np.float64]) -> float:
+    """Return half a voxel's extent across its plane; if not stated, half the frames' distance."""
     first = next((grid for grid in grids if grid is not None), None)
     if first is None:
         return 0.0
@@ -260,7 +261,7 @@ def _warnings(
     layout: Layout,
     groups: list[Dataset],
     segments: NDArray[np.int64],
-    grids: tuple[Grid | None, ...],
+    grids: tuple[PixelGrid | None, ...],
     named: tuple[tuple[FrameName, ...], ...],
     tiles: NDArray[np.int64],
 ) -> tuple[str, ...]:
@@ -269,22 +270,24 @@ def _warnings(
         found.append(f"it describes only {len(groups)} of its {layout.frames} frames")
     nameless = int(np.count_nonzero(segments < 0))
     if nameless:
-        found.append(f"{_frames(nameless)} without a segment number: not drawn")
+        found.append(f"{_frame_count_text(nameless)} without a segment number: not drawn")
     lost = sum(
         grid is None and not names and tile[0] < 0
         for grid, names, tile in zip(grids, named, tiles, strict=True)
     )
     if lost:
-        found.append(f"{_frames(lost)} with neither a source image nor a position: not drawn")
+        found.append(
+            f"{_frame_count_text(lost)} with neither a source image nor a position: not drawn"
+        )
     return tuple(found)
 
 
-def _contradicting_tiles(
-    layout: Layout, groups: list[Dataset], tiles: NDArray[np.int64], grid: Grid | None
+def _tile_warnings(
+    layout: Layout, groups: list[Dataset], tiles: NDArray[np.int64], grid: PixelGrid | None
 ) -> tuple[str, ...]:
-    """Whether tiles lie elsewhere in mm than in pixels (C.8.12.14), by half a tile or more.
+    """Return a warning if tiles lie half a tile or more apart in mm and in pixels (C.8.12.14).
 
-    Many writers are a pixel off; some exchange columns and rows.
+    Smaller differences are common: many writers are a pixel off.
     """
     if grid is None:
         return ()
@@ -302,5 +305,5 @@ def _contradicting_tiles(
     return (f"the places of {astray} tiles in pixels and in mm disagree: drawn by their pixels",)
 
 
-def _frames(count: int) -> str:
+def _frame_count_text(count: int) -> str:
     return "1 frame" if count == 1 else f"{count} frames"

@@ -1,7 +1,7 @@
-"""Segmentations as layers: segments with names and colours, and their masks on an image frame.
+"""Segmentations as layers: segments with names and colours, and masks on an image frame.
 
-PS3.3 A.51 and C.8.20. BINARY segments and those of a LABELMAP are masks; FRACTIONAL ones are heat
-maps of their values, stored / Maximum Fractional Value. In a worker process.
+PS3.3 A.51 and C.8.20. BINARY segments and those of a LABELMAP become masks; FRACTIONAL ones
+become heat maps of stored value / Maximum Fractional Value. Runs in a worker process.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ from app.imaging.objects.segment_index import (
     described_segments,
     segment_index,
 )
-from app.imaging.objects.segment_placing import Placed, is_shift, place
+from app.imaging.objects.segment_placement import PlacedFrame, is_pixel_shift, place_frames
 from app.imaging.types import Instance
 
 Array = NDArray[Any]
 
 MAX_CANVAS_BYTES = 2**30
-"""What all masks of one frame may take together: a slide with many segments has no end."""
+"""Bytes of all masks of one frame together: a slide may have any number of segments."""
 
 _ROWS_AT_ONCE = 512
 
 
 def read_segmentation(instance: Instance) -> Layer:
-    """Its segments; pixels are not decoded.
+    """Return the segments; no pixels are decoded.
 
     Raises:
-        FileProblem: It cannot be read.
+        FileProblem: The segmentation cannot be read.
     """
     index = segment_index(instance.path)
     header = index.header
@@ -55,13 +55,13 @@ def read_segmentation(instance: Instance) -> Layer:
     for number, description in described_segments(header):
         if index.kind == LABEL_MAP and number == background:
             continue
-        items.append(_item(number, description, palette, header))
+        items.append(_layer_item(number, description, palette, header))
     warnings = list(index.warnings)
     known = {item.number for item in items}
     nameless = sorted({int(n) for n in index.segments} - known - {-1})
     if nameless and index.kind != LABEL_MAP:
         items += [LayerItem(n, f"Segment {n}", palette_color(n)) for n in nameless]
-        warnings.append(f"{_listed(nameless)}: no description in the file")
+        warnings.append(f"{_segment_list(nameless)}: no description in the file")
     if header.text("SegmentsOverlap").upper() == "YES":
         warnings.append("its segments overlap")
     names = ("SeriesDescription", "ContentDescription", "ContentLabel")
@@ -70,13 +70,13 @@ def read_segmentation(instance: Instance) -> Layer:
 
 
 def read_segmentation_frame(instance: Instance, target: Target) -> LayerFrame:
-    """What a segmentation draws on one frame of an image.
+    """Return what a segmentation draws on one frame of an image.
 
     Raises:
-        FileProblem: It cannot be read at all. A frame of it that cannot be decoded is a warning.
+        FileProblem: It cannot be read at all. A frame that cannot be decoded is only a warning.
     """
     index = segment_index(instance.path)
-    placing = place(instance, index, target)
+    placing = place_frames(instance, index, target)
     if not placing.placed:
         return LayerFrame((), placing.warnings)
     canvas = _LabelCanvas(index, target) if index.kind == LABEL_MAP else _Canvas(index, target)
@@ -95,7 +95,7 @@ def read_segmentation_frame(instance: Instance, target: Target) -> LayerFrame:
 
 
 class _Canvas:
-    """Collects BINARY and FRACTIONAL frames, one plane of the target's size a segment."""
+    """Masks of BINARY and FRACTIONAL segments, one plane of the target's size for each."""
 
     def __init__(self, index: SegmentIndex, target: Target) -> None:
         self.warnings: list[str] = []
@@ -109,8 +109,8 @@ class _Canvas:
         rows, columns = target.shape
         self._limit = MAX_CANVAS_BYTES // (rows * columns * (4 if self._fractional else 1))
 
-    def add(self, one: Placed, values: Array) -> None:
-        """Paint a decoded frame; where several of a segment meet, the higher value stays."""
+    def add(self, one: PlacedFrame, values: Array) -> None:
+        """Paint a decoded frame; where several of a segment overlap, the higher value stays."""
         segment = int(self._index.segments[one.frame])
         plane = self._planes.get(segment)
         if plane is None:
@@ -127,7 +127,7 @@ class _Canvas:
         self._named[segment] = self._named.get(segment, True) and one.by_reference
 
     def shapes(self) -> tuple[Shape, ...]:
-        """One shape a segment that has any pixel here."""
+        """Return one shape for each segment that has any pixel here."""
         made: list[Shape] = []
         for segment, plane in sorted(self._planes.items()):
             if plane.any():
@@ -137,7 +137,7 @@ class _Canvas:
 
 
 class _LabelCanvas:
-    """Collects frames of a label map and separates the segments in the end."""
+    """Labels of a label map, which are separated into segments at the end."""
 
     def __init__(self, index: SegmentIndex, target: Target) -> None:
         self.warnings: list[str] = []
@@ -146,17 +146,19 @@ class _LabelCanvas:
         self._labels = np.full(target.shape, self._background, np.int32)
         self._by_reference = True
 
-    def add(self, one: Placed, values: Array) -> None:
-        """Paint a decoded frame; its background leaves what is there."""
+    def add(self, one: PlacedFrame, values: Array) -> None:
+        """Paint a decoded frame; its background leaves the earlier labels."""
         _paint(self._labels, values.astype(np.int32), one.affine, self._background)
         self._by_reference = self._by_reference and one.by_reference
 
     def shapes(self) -> tuple[Shape, ...]:
-        """One mask a described segment that is here; others are named in a warning."""
+        """Return one mask for each described segment here; others are named in a warning."""
         here = [int(n) for n in np.unique(self._labels) if n != self._background]
         nameless = [number for number in here if number not in self._described]
         if nameless:
-            self.warnings.append(f"{_listed(nameless)}: no description in the file, not drawn")
+            self.warnings.append(
+                f"{_segment_list(nameless)}: no description in the file, not drawn"
+            )
         drawn = [number for number in here if number in self._described]
         if len(drawn) * self._labels.size > MAX_CANVAS_BYTES:
             drawn = drawn[: max(MAX_CANVAS_BYTES // self._labels.size, 1)]
@@ -170,22 +172,22 @@ class _LabelCanvas:
 def _paint(
     plane: Array, source: Array, affine: NDArray[np.float64], background: int | None = None
 ) -> None:
-    """Lay a frame over a plane, nearest neighbour.
+    """Paint a frame on a plane, nearest neighbour.
 
     Args:
         plane: [rows, columns] of the target; changed in place. The higher value stays, or with a
-            `background` whatever of the source is not it.
+            `background` every source value that differs from it.
         source: [rows, columns] of the frame.
         affine: [2, 3] (x, y, 1) of the target -> (x, y) of the source.
-        background: Value of the source that is nothing.
+        background: Value of the source that belongs to no segment.
     """
-    x0, x1, y0, y1 = _reach(plane.shape, source.shape, affine)
+    x0, x1, y0, y1 = _covered_box(plane.shape, source.shape, affine)
     if x0 >= x1 or y0 >= y1:
         return
-    if is_shift(affine):
+    if is_pixel_shift(affine):
         dx, dy = (int(part) for part in np.rint(affine[:, 2]))
         part = source[y0 + dy : y1 + dy, x0 + dx : x1 + dx]
-        _merge(plane[y0:y1, x0:x1], part, None, background)
+        _merge_pixels(plane[y0:y1, x0:x1], part, None, background)
         return
     x = np.arange(x0, x1, dtype=np.float64)[None, :]
     for start in range(y0, y1, _ROWS_AT_ONCE):
@@ -197,10 +199,11 @@ def _paint(
         inside = (column >= 0) & (column < source.shape[1]) & (row >= 0) & (row < source.shape[0])
         np.clip(column, 0, source.shape[1] - 1, out=column)
         np.clip(row, 0, source.shape[0] - 1, out=row)
-        _merge(plane[start:end, x0:x1], source[row, column], inside, background)
+        _merge_pixels(plane[start:end, x0:x1], source[row, column], inside, background)
 
 
-def _merge(plane: Array, part: Array, inside: Array | None, background: int | None) -> None:
+def _merge_pixels(plane: Array, part: Array, inside: Array | None, background: int | None) -> None:
+    """Write a part of a frame into the plane; `inside` masks the pixels that the frame covers."""
     if background is None:
         shown = part if inside is None else np.where(inside, part, np.zeros((), part.dtype))
         np.maximum(plane, shown, out=plane)
@@ -211,10 +214,13 @@ def _merge(plane: Array, part: Array, inside: Array | None, background: int | No
     plane[wanted] = part[wanted]
 
 
-def _reach(
+def _covered_box(
     plane: tuple[int, ...], source: tuple[int, ...], affine: NDArray[np.float64]
 ) -> tuple[int, int, int, int]:
-    """Columns x0 to x1 and rows y0 to y1 (ends exclusive) of the plane that the source may meet."""
+    """Return the box of the plane that the source may cover: columns x0, x1 and rows y0, y1.
+
+    The ends x1 and y1 are exclusive.
+    """
     linear = affine[:, :2]
     if abs(np.linalg.det(linear)) < 1e-12:
         return 0, 0, 0, 0
@@ -222,7 +228,7 @@ def _reach(
     edges = np.array([[-0.5, -0.5], [right, -0.5], [-0.5, bottom], [right, bottom]])
     found = (edges - affine[:, 2]) @ np.linalg.inv(linear).T
     low, high = np.ceil(found.min(axis=0) - 1e-6), np.floor(found.max(axis=0) + 1e-6)
-    if is_shift(affine):
+    if is_pixel_shift(affine):
         low, high = np.rint(found.min(axis=0) + 0.5), np.rint(found.max(axis=0) - 0.5)
     x0, y0 = (int(max(part, 0)) for part in low)
     x1, y1 = int(min(high[0], plane[1] - 1)), int(min(high[1], plane[0] - 1))
@@ -230,12 +236,12 @@ def _reach(
 
 
 def _background(header: Header) -> int:
-    """The pixel value that is no segment (C.8.20.2): Pixel Padding Value, else 0."""
+    """Return the pixel value of no segment (C.8.20.2): Pixel Padding Value, else 0."""
     padding = finite(header.dataset, "PixelPaddingValue", 1)
     return int(padding[0]) if padding else 0
 
 
-def _item(
+def _layer_item(
     number: int,
     description: Dataset,
     palette: tuple[NDArray[np.uint8], int] | None,
@@ -243,7 +249,7 @@ def _item(
 ) -> LayerItem:
     color = color_from_cielab(numbers(value_of(description, "RecommendedDisplayCIELabValue")))
     if color is None and palette is not None:
-        color = _entry(palette, number)
+        color = _palette_entry(palette, number)
     label = text_of(description, "SegmentLabel") or f"Segment {number}"
     detail = _detail(description)
     if kind := header.text("SegmentationFractionalType").lower():
@@ -251,7 +257,8 @@ def _item(
     return LayerItem(number, label, color or palette_color(number), detail)
 
 
-def _entry(palette: tuple[NDArray[np.uint8], int], number: int) -> RGB | None:
+def _palette_entry(palette: tuple[NDArray[np.uint8], int], number: int) -> RGB | None:
+    """Return the colour of a segment in the file's palette, or None."""
     colors, first = palette
     if not 0 <= number - first < len(colors):
         return None
@@ -260,7 +267,7 @@ def _entry(palette: tuple[NDArray[np.uint8], int], number: int) -> RGB | None:
 
 
 def _detail(description: Dataset) -> str:
-    """E.g. "Organ: Liver. Made by TotalSegmentator (automatic)"."""
+    """Return e.g. "Organ: Liver. Made by TotalSegmentator (automatic)"."""
     category, kind = (
         text_of(first_item(description, f"SegmentedProperty{part}CodeSequence"), "CodeMeaning")
         for part in ("Category", "Type")
@@ -275,7 +282,7 @@ def _detail(description: Dataset) -> str:
     return ". ".join(part for part in (what, made) if part)
 
 
-def _listed(segments: list[int]) -> str:
+def _segment_list(segments: list[int]) -> str:
     names = ", ".join(str(number) for number in segments[:10])
     more = "" if len(segments) <= 10 else f" and {len(segments) - 10} more"
     return f"{'segment' if len(segments) == 1 else 'segments'} {names}{more}"

@@ -1,43 +1,52 @@
-"""RT structure sets as layers: regions with names and colours, their contours on an image frame.
+"""RT structure sets as layers: regions with names and colours, and contours on an image frame.
 
-PS3.3 C.8.8.5 and C.8.8.6. A contour is drawn where it lies: on the frame in whose plane all of its
-points are, by the frame's own position, cosines and spacing. In a worker process.
+PS3.3 A.19, C.8.8.5 and C.8.8.6. A contour is drawn on the frame in whose plane all of its points
+lie, by that frame's own position, cosines and spacing. Contours are parsed once a file and kept,
+since there may be thousands. Runs in a worker process.
 """
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
 import numpy as np
 from numpy.typing import NDArray
+from pydicom.dataset import Dataset
 
-from app.imaging.findings import XY, Point, Polygon, Polyline
-from app.imaging.layers import Layer, LayerFrame, Shape
+from app.imaging.dicom.dicom_file import Header, value_of
+from app.imaging.dicom.dicom_items import finite, items_of, text_of
+from app.imaging.dicom.frame_attributes import numbers
+from app.imaging.dicom.instance_attributes import cached_header
+from app.imaging.files import sources
+from app.imaging.findings import Point, Polygon, Polyline
+from app.imaging.layers import RGB, Layer, LayerFrame, LayerItem, Shape
+from app.imaging.objects.graphics import point_tuples
+from app.imaging.objects.layer_colors import palette_color
 from app.imaging.objects.layer_targets import SAME_PLANE_MM, Target, refusal
-from app.imaging.objects.structure_index import ALL_FRAMES, CLOSED, StructureIndex, structure_index
 from app.imaging.types import Instance
 
 Floats = NDArray[np.float64]
 
 FLAT_MM = 0.2
 FLAT_SHARE = 0.01
-"""A contour is parallel to a frame if its points differ in depth by no more than FLAT_MM and this
-share of its extent (0.6 degrees)."""
+"""A contour is parallel to a frame if the depths of its points differ by no more than FLAT_MM and
+this share of its extent (0.6 degrees)."""
 
 
 def read_structures(instance: Instance) -> Layer:
-    """Its regions.
-
-    Raises:
-        FileProblem: It cannot be read.
-    """
+    """Return the regions of a structure set; raise FileProblem if it cannot be read."""
     index = structure_index(instance.path)
     return Layer(instance, index.title, index.items, index.warnings)
 
 
 def read_structures_frame(instance: Instance, target: Target) -> LayerFrame:
-    """The contours of a structure set that lie in a frame's plane.
+    """Return the contours of a structure set that lie in a frame's plane.
 
     Raises:
-        FileProblem: It cannot be read.
+        FileProblem: The structure set cannot be read.
     """
     index = structure_index(instance.path)
     if not index.contours:
@@ -46,7 +55,7 @@ def read_structures_frame(instance: Instance, target: Target) -> LayerFrame:
     if target.grid is None:
         text = "it names this image, which has no position in the patient: not drawn"
         return LayerFrame((), (text,) if named else ())
-    chosen, warnings = _on_target(instance, index, target)
+    chosen, warnings = _contours_on_frame(instance, index, target)
     shapes: list[Shape] = []
     by_roi: dict[int, list[int]] = {}
     for number in chosen:
@@ -56,10 +65,10 @@ def read_structures_frame(instance: Instance, target: Target) -> LayerFrame:
     return LayerFrame(tuple(shapes), warnings)
 
 
-def _on_target(
+def _contours_on_frame(
     instance: Instance, index: StructureIndex, target: Target
 ) -> tuple[list[int], tuple[str, ...]]:
-    """Contours that are drawn on a frame, in the file's order, and what is not."""
+    """Return the numbers of the contours drawn on a frame, in file order, and the warnings."""
     assert target.grid is not None
     depths = (index.points - target.grid.origin) @ target.grid.normal
     low = np.minimum.reduceat(depths, index.starts)
@@ -81,30 +90,31 @@ def _on_target(
                 warnings[refused] = None
             continue
         half = _half_slab(target, middle[mine][flat[mine]])
-        # Only those that come close at all are looked at one by one.
+        # Only contours near the plane are checked one by one, since a file may have thousands.
         close = mine[(low[mine] <= half) & (high[mine] >= -half)]
         crossing += int(np.count_nonzero(~flat[close]))
         near = [
             number
             for number in close[flat[close]].tolist()
-            if abs(middle[number]) <= _reach(index, number, target, half)
+            if abs(middle[number]) <= _reach_mm(index, number, target, half)
         ]
-        astray += _count_astray(index, mine[flat[mine]], near, target)
+        astray += _count_misplaced(index, mine[flat[mine]], near, target)
         least = float(np.abs(middle[near]).min()) if near else 0.0
         chosen += [n for n in near if abs(middle[n]) <= least + SAME_PLANE_MM]
     if crossing:
-        text = f"{_contours(crossing)} in a plane across this one: not drawn"
+        text = f"{_count(crossing, 'contour')} in a plane across this one: not drawn"
         warnings[text] = None
     if astray:
-        text = f"{_contours(astray)} named for this image but elsewhere: not drawn on it"
+        text = f"{_count(astray, 'contour')} named for this image but elsewhere: not drawn on it"
         warnings[text] = None
     return sorted(chosen), tuple(warnings)
 
 
 def _half_slab(target: Target, depths: Floats) -> float:
-    """Half of what a contour stands for across its plane, in mm.
+    """Return half the thickness that a contour stands for across its plane, in mm.
 
-    The smaller of the image's slice thickness and the least distance of the region's planes.
+    This is the smaller of the image's slice thickness and the least distance of the region's
+    planes.
     """
     assert target.grid is not None
     steps = np.diff(np.unique(np.round(depths, 2)))
@@ -115,14 +125,15 @@ def _half_slab(target: Target, depths: Floats) -> float:
     return max(min(known, default=0.0) / 2, SAME_PLANE_MM)
 
 
-def _reach(index: StructureIndex, number: int, target: Target, half: float) -> float:
-    """How far a contour may lie from the frame: 0 or less where it may not be drawn at all.
+def _reach_mm(index: StructureIndex, number: int, target: Target, half: float) -> float:
+    """Return how far a contour may lie from the frame; negative if it must not be drawn at all.
 
-    One that names another image, in a file that names this one too, must lie in its very plane.
-    Without frames of reference to compare, only a reference tells that the space is the same.
+    A contour that names another image, in a file that names this one too, must lie in this very
+    plane. If frames of reference cannot be compared, only a reference shows that the space is the
+    same.
     """
     contour = index.contours[number]
-    if _names(index, number, target):
+    if _names_frame(index, number, target):
         return half
     space = index.spaces.get(contour.roi, "")
     if not space or space != target.frame_of_reference:
@@ -130,15 +141,16 @@ def _reach(index: StructureIndex, number: int, target: Target, half: float) -> f
     return SAME_PLANE_MM if contour.images and target.uid in index.images else half
 
 
-def _names(index: StructureIndex, number: int, target: Target) -> bool:
+def _names_frame(index: StructureIndex, number: int, target: Target) -> bool:
+    """Return whether a contour names this frame of the image."""
     images = index.contours[number].images
     return (target.uid, target.index) in images or (target.uid, ALL_FRAMES) in images
 
 
-def _count_astray(
+def _count_misplaced(
     index: StructureIndex, mine: NDArray[np.int64], near: list[int], target: Target
 ) -> int:
-    """Contours that name this very frame and no other, but lie elsewhere."""
+    """Count the contours that name this very frame and no other, but lie elsewhere."""
     if target.uid not in index.images:
         return 0
     drawn = frozenset(near)
@@ -151,10 +163,10 @@ def _count_astray(
 
 
 def _shapes(index: StructureIndex, chosen: list[int], target: Target) -> list[Shape]:
-    """One region's contours on a frame, where the file has them, to a part of a pixel.
+    """Return one region's contours on a frame, in file order, with subpixel positions.
 
-    Closed ones are filled by the even-odd rule, all of a region together: one within another is a
-    hole, and one within that an island (PS3.3 C.8.8.6.3).
+    Closed contours are filled by the even-odd rule, all of a region together: one within another is
+    a hole, and one within that an island (PS3.3 C.8.8.6.3).
     """
     assert target.grid is not None
     roi = index.contours[chosen[0]].roi
@@ -162,21 +174,233 @@ def _shapes(index: StructureIndex, chosen: list[int], target: Target) -> list[Sh
     for number in chosen:
         contour = index.contours[number]
         xy, _ = target.grid.project(contour.points)
-        named = _names(index, number, target)
+        named = _names_frame(index, number, target)
         if contour.kind in CLOSED and len(xy) > 2:
-            shapes.append(Shape(roi, Polygon(_pairs(xy)), filled=True, by_reference=named))
+            shapes.append(Shape(roi, Polygon(point_tuples(xy)), filled=True, by_reference=named))
         elif contour.kind == "POINT":
             shapes += [Shape(roi, Point(x, y), by_reference=named) for x, y in xy.tolist()]
         elif len(xy) == 1:
             shapes.append(Shape(roi, Point(*xy[0].tolist()), by_reference=named))
         else:
-            shapes.append(Shape(roi, Polyline(_pairs(xy)), by_reference=named))
+            shapes.append(Shape(roi, Polyline(point_tuples(xy)), by_reference=named))
     return shapes
 
 
-def _pairs(xy: Floats) -> tuple[XY, ...]:
-    return tuple((x, y) for x, y in xy.tolist())
+ALL_FRAMES = -1
+CLOSED = frozenset({"CLOSED_PLANAR", "CLOSEDPLANAR_XOR"})
+OPEN = frozenset({"OPEN_PLANAR", "OPEN_NONPLANAR"})
+_KINDS = CLOSED | OPEN | {"POINT"}
+
+MAX_POINTS = 20_000_000
+MAX_MM = 1e5
+"""Coordinates beyond this are damaged: no patient is 100 m long."""
 
 
-def _contours(count: int) -> str:
-    return "1 contour" if count == 1 else f"{count} contours"
+@dataclass(frozen=True, slots=True, eq=False)
+class Contour:
+    """One contour.
+
+    Attributes:
+        roi: ROI Number.
+        kind: Contour Geometric Type.
+        points: [n, 3] mm.
+        images: (SOP Instance UID, frame from 0 or `ALL_FRAMES`) that it names.
+    """
+
+    roi: int
+    kind: str
+    points: Floats
+    images: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StructureIndex:
+    """All contours of a structure set.
+
+    Attributes:
+        items: ROIs in file order.
+        spaces: ROI Number -> Frame of Reference UID, "" if unknown.
+        contours: Contours in file order.
+        points: [all points, 3] mm of all contours, one after another.
+        starts: [contours] where the points of each contour begin.
+        images: Every SOP Instance UID that the file names as an image.
+        title: Structure Set Label or Name.
+        warnings: Which parts of the file cannot be drawn.
+    """
+
+    items: tuple[LayerItem, ...]
+    spaces: dict[int, str]
+    contours: tuple[Contour, ...]
+    points: Floats
+    starts: NDArray[np.int64]
+    images: frozenset[str]
+    title: str
+    warnings: tuple[str, ...]
+
+
+def structure_index(path: Path) -> StructureIndex:
+    """Return the index of a structure set; raise FileProblem if it cannot be read."""
+    return _build_index(path, sources.status(path))
+
+
+@lru_cache(maxsize=4)
+def _build_index(path: Path, status: sources.FileStatus) -> StructureIndex:
+    header = cached_header(path, status)
+    contours, damage = _read_contours(header)
+    items, nameless = _layer_items(header, contours)
+    warnings = list(damage)
+    if nameless:
+        warnings.append(f"{_count(nameless, 'region')} without a name in the file")
+    counts = np.array([len(contour.points) for contour in contours], np.int64)
+    points = [contour.points for contour in contours]
+    named = {uid for contour in contours for uid, _ in contour.images}
+    titles = ("StructureSetLabel", "StructureSetName", "SeriesDescription")
+    return StructureIndex(
+        items=items,
+        spaces=_frames_of_reference(header),
+        contours=contours,
+        points=np.concatenate(points) if points else np.zeros((0, 3)),
+        starts=np.cumsum(counts) - counts,
+        images=frozenset(named | _file_images(header)),
+        title=next((text for text in map(header.text, titles) if text), "RT structures"),
+        warnings=tuple(warnings),
+    )
+
+
+def _read_contours(header: Header) -> tuple[tuple[Contour, ...], list[str]]:
+    """Return all contours that can be drawn, and warnings about the others."""
+    found: list[Contour] = []
+    damaged = unknown = uneven = total = 0
+    for position, roi in enumerate(items_of(header.dataset, "ROIContourSequence"), start=1):
+        number = _number(roi, "ReferencedROINumber", position)
+        for item in items_of(roi, "ContourSequence"):
+            kind = text_of(item, "ContourGeometricType").upper()
+            if kind not in _KINDS:
+                unknown += 1
+                continue
+            points = _points(item)
+            if points is None or total > MAX_POINTS:
+                damaged += 1
+                continue
+            total += len(points)
+            stated = finite(item, "NumberOfContourPoints", 1)
+            uneven += bool(stated and stated[0] != len(points))
+            found.append(Contour(number, kind, points, _contour_images(item)))
+    warnings: list[str] = []
+    if damaged:
+        warnings.append(f"{_count(damaged, 'contour')} with damaged coordinates: not drawn")
+    if unknown:
+        warnings.append(f"{_count(unknown, 'contour')} of an unknown kind: not drawn")
+    if uneven:
+        warnings.append(f"{_count(uneven, 'contour')} with more or fewer points than stated")
+    return tuple(found), warnings
+
+
+def _points(item: Dataset) -> Floats | None:
+    """Return [n, 3] mm of Contour Data, or None if it is damaged: half a contour would mislead."""
+    values = _decimals(item)
+    # The comparison is False for NaN too.
+    if values.size == 0 or values.size % 3 or not (np.abs(values) <= MAX_MM).all():
+        return None
+    return values.reshape(-1, 3)
+
+
+def _decimals(item: Dataset) -> Floats:
+    """Return Contour Data as numbers, ten times as fast as pydicom; NaN for what is no number."""
+    try:
+        raw = item.get_item("ContourData").value
+        if isinstance(raw, bytes):
+            return np.array(raw.strip(b" \0").split(b"\\")).astype(np.float64)
+    except (AttributeError, ValueError):
+        pass
+    return np.array(numbers(value_of(item, "ContourData")), np.float64)
+
+
+def _contour_images(item: Dataset) -> tuple[tuple[str, int], ...]:
+    """Return the image frames that a contour names."""
+    found: list[tuple[str, int]] = []
+    for image in items_of(item, "ContourImageSequence"):
+        uid = text_of(image, "ReferencedSOPInstanceUID")
+        named = numbers(value_of(image, "ReferencedFrameNumber"))
+        frames = [int(number) - 1 for number in named if 1 <= number < 2**31]
+        if uid:
+            found += [(uid, frame) for frame in frames or [ALL_FRAMES]]
+    return tuple(found)
+
+
+def _layer_items(
+    header: Header, contours: tuple[Contour, ...]
+) -> tuple[tuple[LayerItem, ...], int]:
+    """Return the ROIs, and how many have contours but no description."""
+    colors: dict[int, RGB] = {}
+    for position, roi in enumerate(items_of(header.dataset, "ROIContourSequence"), start=1):
+        color = _color(roi)
+        if color is not None:
+            colors.setdefault(_number(roi, "ReferencedROINumber", position), color)
+    kinds = {
+        _number(item, "ReferencedROINumber", 0): text_of(item, "RTROIInterpretedType")
+        for item in items_of(header.dataset, "RTROIObservationsSequence")
+    }
+    items: dict[int, LayerItem] = {}
+    for position, roi in enumerate(items_of(header.dataset, "StructureSetROISequence"), start=1):
+        number = _number(roi, "ROINumber", position)
+        label = text_of(roi, "ROIName") or f"Region {number}"
+        made = text_of(roi, "ROIGenerationAlgorithm").lower()
+        parts = (
+            kinds.get(number, "").replace("_", " ").capitalize(),
+            text_of(roi, "ROIDescription"),
+            f"Made: {made}" if made else "",
+        )
+        detail = ". ".join(part for part in parts if part)
+        color = colors.get(number) or palette_color(number)
+        items.setdefault(number, LayerItem(number, label, color, detail))
+    nameless = sorted({contour.roi for contour in contours} - items.keys())
+    for number in nameless:
+        color = colors.get(number) or palette_color(number)
+        items[number] = LayerItem(number, f"Region {number}", color)
+    return tuple(items.values()), len(nameless)
+
+
+def _color(roi: Dataset) -> RGB | None:
+    """Return the ROI Display Color, or None if it is missing or damaged."""
+    values = finite(roi, "ROIDisplayColor", 3)
+    if values is None or not all(0 <= value <= 255 for value in values):
+        return None
+    red, green, blue = (int(value) for value in values)
+    return red, green, blue
+
+
+def _frames_of_reference(header: Header) -> dict[int, str]:
+    """Return the Frame of Reference UID of each ROI; the file's only one if an ROI names none."""
+    uids = {
+        text_of(item, "FrameOfReferenceUID")
+        for item in items_of(header.dataset, "ReferencedFrameOfReferenceSequence")
+    } - {""}
+    common = header.text("FrameOfReferenceUID") or (uids.pop() if len(uids) == 1 else "")
+    spaces: dict[int, str] = {}
+    for position, roi in enumerate(items_of(header.dataset, "StructureSetROISequence"), start=1):
+        own = text_of(roi, "ReferencedFrameOfReferenceUID")
+        spaces.setdefault(_number(roi, "ROINumber", position), own or common)
+    for position, roi in enumerate(items_of(header.dataset, "ROIContourSequence"), start=1):
+        spaces.setdefault(_number(roi, "ReferencedROINumber", position), common)
+    return spaces
+
+
+def _file_images(header: Header) -> set[str]:
+    """Return the images of the Referenced Frame of Reference Sequence."""
+    found: set[str] = set()
+    for frame in items_of(header.dataset, "ReferencedFrameOfReferenceSequence"):
+        for study in items_of(frame, "RTReferencedStudySequence"):
+            for series in items_of(study, "RTReferencedSeriesSequence"):
+                for image in items_of(series, "ContourImageSequence"):
+                    found.add(text_of(image, "ReferencedSOPInstanceUID"))
+    return found - {""}
+
+
+def _number(item: Dataset, keyword: str, default: int) -> int:
+    value = finite(item, keyword, 1)
+    return int(value[0]) if value and math.fabs(value[0]) < 2**31 else default
+
+
+def _count(number: int, what: str) -> str:
+    return f"1 {what}" if number == 1 else f"{number} {what}s"

@@ -1,7 +1,7 @@
-"""Where the traces of a waveform stand on its picture. Runs in a worker process.
+"""Layout of the traces of a waveform on its picture. Runs in a worker process.
 
-An ECG stands on ECG paper, 25 mm/s and 10 mm/mV where it fits: twelve leads of about ten seconds
-as 3 x 4 with a rhythm strip, others below each other. Everything else is stacked, each channel
+An ECG stands on ECG paper, at 25 mm/s and 10 mm/mV if it fits: twelve leads of about ten seconds
+as 3 x 4 with a rhythm strip, others below each other. Other waveforms are stacked, each channel
 with a scale of its own. A millimetre of paper is `PX_PER_MM` pixels.
 """
 
@@ -22,12 +22,12 @@ PX_PER_MM = 8
 MARGIN = 3 * PX_PER_MM
 HEADER = 9 * PX_PER_MM
 PULSE_MM = 8
-"""Room for the calibration pulse at the left of every row of an ECG, in mm of paper."""
+"""Width in mm of paper for the calibration pulse at the left of every row of an ECG."""
 
 PULSE_S = 0.2
 _AXIS = 6 * PX_PER_MM
 _LEADS = ("I", "aVR", "V1", "V4", "II", "aVL", "V2", "V5", "III", "aVF", "V3", "V6")
-"""As they stand on paper: three rows of four."""
+"""Leads in their order on paper: three rows of four."""
 
 _SPEEDS = (25.0, 12.5, 10.0, 5.0, 2.5)
 _GAINS = (10.0, 5.0, 2.5, 1.0, 0.5, 0.2, 0.1)
@@ -41,18 +41,18 @@ _MAX_ECG_ROWS = 24
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A piece of a channel on the picture.
+    """Piece of a channel on the picture.
 
     Attributes:
-        channel: Its number.
-        start_s: First second that is shown.
-        end_s: Last.
+        channel: Number of the channel.
+        start_s: First second shown.
+        end_s: Last second shown.
         x: Column of `start_s`.
         y: Row of `zero`.
         zero: The channel's value at row `y`.
         dx: Columns per second.
         dy: Rows per unit.
-        name: Whether the channel's name is written at its start.
+        name: Whether the channel's name is written at the start.
     """
 
     channel: int
@@ -68,13 +68,13 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A whole picture.
+    """Layout of a whole picture.
 
     Attributes:
         rows: Height.
         columns: Width.
-        cells: The traces.
-        regions: What has a scale.
+        cells: Pieces of the traces.
+        regions: Areas with a scale.
         paper: Box of the ECG paper (x0, y0, x1, y1), or None for a stacked plot.
         pulses: (x, y) of the calibration pulses' starts.
         speed: mm/s of ECG paper.
@@ -94,36 +94,36 @@ class Layout:
 
 
 def layout_of(group: Group, values: Floats | None, footer_px: int) -> Layout:
-    """The picture of a group.
+    """Return the layout of a group.
 
     Args:
         group: Its header.
-        values: [channels, samples], or None to have it stacked.
+        values: [channels, samples], or None to stack the channels.
         footer_px: Height that annotations need.
     """
     seconds = group.duration_s
     if values is not None and is_ecg(group) and seconds * _SPEEDS[-1] <= _MAX_PAPER_MM:
-        found = _ecg(group, values, footer_px)
+        found = _ecg_layout(group, values, footer_px)
         if found is not None:
             return found
-    return _stacked(group, values, footer_px)
+    return _stacked_layout(group, values, footer_px)
 
 
 def is_ecg(group: Group) -> bool:
-    """Whether all channels are voltages and one of them is a lead of an ECG."""
+    """Return whether all channels are voltages and one of them is a lead of an ECG."""
     names = {channel.name.lower() for channel in group.channels}
     leads = {lead.lower() for lead in _LEADS} | {"ecg", "ii", "mlii", "mcl1"}
     return all(channel.units == "mV" for channel in group.channels) and bool(names & leads)
 
 
-def _ecg(group: Group, values: Floats, footer_px: int) -> Layout | None:
-    """On ECG paper; None where the voltages are no heart's."""
+def _ecg_layout(group: Group, values: Floats, footer_px: int) -> Layout | None:
+    """Return the layout on ECG paper, or None if the voltages are none of a heart."""
     rows = _ecg_rows(group)
     widest = max(sum(end - start for _, start, end in row) for row in rows)
     gaps = max(len(row) for row in rows) - 1 if rows[0][0][1] == rows[0][-1][1] else 0
     speed = next((s for s in _SPEEDS if widest * s <= _MAX_PAPER_MM), _SPEEDS[-1])
     zeros = np.array([_middle(one) for one in values])
-    spans = [_span(values, zeros, row) for row in rows]
+    spans = [_row_extent(values, zeros, row) for row in rows]
     gain = next((g for g in _GAINS if all((u + d) * g <= _MAX_ROW_MM for u, d in spans)), None)
     if gain is None or len(rows) > _MAX_ECG_ROWS:
         return None
@@ -142,7 +142,7 @@ def _ecg(group: Group, values: Floats, footer_px: int) -> Layout | None:
             cells.append(Cell(channel, start, end, x, y, float(zeros[channel]), dx, dy))
             x += (end - start) * dx + (gap if gaps else 0)
         y += max(math.ceil(down * gain) + 1, 8) * PX_PER_MM
-    # Whole squares of 5 mm.
+    # The paper ends with a whole square of 5 mm.
     square = 5 * PX_PER_MM
     width = math.ceil((x0 - left + widest * dx + gaps * gap + PX_PER_MM) / square) * square
     height = math.ceil((y - top) / square) * square
@@ -165,7 +165,7 @@ def _ecg(group: Group, values: Floats, footer_px: int) -> Layout | None:
 
 
 def _ecg_rows(group: Group) -> list[list[tuple[int, float, float]]]:
-    """Rows of (channel, first second, last second)."""
+    """Return rows of (channel, first second, last second)."""
     where = {channel.name.lower(): n for n, channel in enumerate(group.channels)}
     seconds = group.duration_s
     order = [where.get(lead.lower()) for lead in _LEADS]
@@ -185,10 +185,10 @@ def _middle(values: Floats) -> float:
     return float(np.median(finite)) if finite.size else 0.0
 
 
-def _span(
+def _row_extent(
     values: Floats, zeros: Floats, row: list[tuple[int, float, float]]
 ) -> tuple[float, float]:
-    """How far the row's traces go above and below their middle."""
+    """Return how far the row's traces go above and below their middle."""
     up = down = 0.0
     for channel, _, _ in row:
         finite = values[channel][np.isfinite(values[channel])] - zeros[channel]
@@ -197,7 +197,7 @@ def _span(
     return up, down
 
 
-def _stacked(group: Group, values: Floats | None, footer_px: int) -> Layout:
+def _stacked_layout(group: Group, values: Floats | None, footer_px: int) -> Layout:
     count = len(group.channels)
     height = max(12, min(200, _MAX_HEIGHT // count))
     left, top = MARGIN + _NAMES, MARGIN + HEADER
@@ -206,7 +206,7 @@ def _stacked(group: Group, values: Floats | None, footer_px: int) -> Layout:
     regions: list[Region] = []
     for number, channel in enumerate(group.channels):
         y0 = top + number * height
-        low, high = (0.0, 1.0) if values is None else _limits(values[number])
+        low, high = (0.0, 1.0) if values is None else _value_limits(values[number])
         dy = 0.84 * height / (high - low)
         y = y0 + 0.92 * height
         cells.append(Cell(number, 0.0, group.duration_s, left, y, low, dx, dy))
@@ -219,12 +219,12 @@ def _stacked(group: Group, values: Floats | None, footer_px: int) -> Layout:
     return Layout(rows, columns, tuple(cells), tuple(regions), footer=bottom + MARGIN)
 
 
-def _limits(values: Floats) -> tuple[float, float]:
-    """What a stacked channel's row spans."""
+def _value_limits(values: Floats) -> tuple[float, float]:
+    """Return the values that a stacked channel's row spans."""
     finite = values[np.isfinite(values)]
     if not finite.size:
         return 0.0, 1.0
     low, high = float(finite.min()), float(finite.max())
-    # Also where the difference is lost in the figures' own size.
+    # A range that is lost in rounding counts as constant.
     least = max(abs(low), abs(high)) * 1e-9
     return (low, high) if high - low > least else (low - 0.5 - least, low + 0.5 + least)

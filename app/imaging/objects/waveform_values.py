@@ -1,4 +1,4 @@
-"""The samples of a waveform object in physical units. Runs in a worker process (PS3.3 C.10.9)."""
+"""Samples of a waveform object in physical units (PS3.3 C.10.9). Runs in a worker process."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _UNITS = {
     "uV": (1e-3, "mV"), "nV": (1e-6, "mV"), "mV": (1.0, "mV"), "V": (1e3, "mV"),
     "mm[Hg]": (1.0, "mmHg"), "kPa": (1.0, "kPa"), "1": (1.0, ""), "{}": (1.0, ""),
 }  # fmt: skip
-"""UCUM code -> factor and the units that we show."""
+"""UCUM code -> factor, and the units shown."""
 
 _MILLIVOLTS = ("1.2.840.10008.5.1.4.1.1.9.1.", "1.2.840.10008.5.1.4.1.1.9.3.")
-"""SOP Classes of ECGs and electrophysiology; a brain's waves are told in microvolts."""
+"""SOP Classes of ECG and electrophysiology; an EEG is usually given in microvolts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +38,13 @@ class Channel:
     """One channel of a multiplex group.
 
     Attributes:
-        name: E.g. "aVR", "Aortic pressure".
-        units: Of its values: "mV", "mmHg", ...; "" when the file does not say.
+        name: Label, e.g. "aVR" or "Aortic pressure".
+        units: Units of its values: "mV", "mmHg", ...; "" if the file does not say.
         factor: Physical value of a step of one, in `units`.
         offset: Physical value of a sample of 0.
-        delay_s: Its first sample after the group's start.
-        low_hz: Its high-pass filter, Hz; None when unknown.
-        high_hz: Its low-pass filter, Hz; None when unknown.
+        delay_s: Delay of its first sample after the group's start.
+        low_hz: Cut-off of its high-pass filter, Hz; None if unknown.
+        high_hz: Cut-off of its low-pass filter, Hz; None if unknown.
     """
 
     name: str
@@ -58,13 +58,13 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A multiplex group without its samples.
+    """Multiplex group without its samples.
 
     Attributes:
         label: Multiplex Group Label, or "".
         rate: Samples per second of every channel.
         samples: Samples of every channel.
-        channels: In the file's order.
+        channels: Channels in file order.
         item: Its item of the Waveform Sequence.
     """
 
@@ -81,11 +81,7 @@ class Group:
 
 
 def groups_of(header: Header) -> list[Dataset]:
-    """The items of the Waveform Sequence.
-
-    Raises:
-        FileProblem: There is none.
-    """
+    """Return the items of the Waveform Sequence; raise FileProblem if there are none."""
     found = items_of(header.dataset, "WaveformSequence")
     if not found:
         raise guards.problem(header.path, "it holds no waveform", guards.COPY_AGAIN)
@@ -93,17 +89,18 @@ def groups_of(header: Header) -> list[Dataset]:
 
 
 def group_of(header: Header, index: int) -> Group:
-    """A multiplex group.
+    """Return a multiplex group.
 
     Raises:
-        FileProblem: It is not there, or its header is damaged.
+        FileProblem: There is no such group, or its header is damaged.
     """
     items = groups_of(header)
     if not 0 <= index < len(items):
         raise guards.problem(header.path, f"it holds {len(items)} waveforms, not {index + 1}")
     item = items[index]
     count, samples = (
-        _whole(item, keyword) for keyword in ("NumberOfWaveformChannels", "NumberOfWaveformSamples")
+        _whole_number(item, keyword)
+        for keyword in ("NumberOfWaveformChannels", "NumberOfWaveformSamples")
     )
     rate = _number(item, "SamplingFrequency") or 0.0
     if not 0 < count <= MAX_CHANNELS or samples <= 0 or not 0 < rate <= 1e9:
@@ -124,7 +121,7 @@ def group_of(header: Header, index: int) -> Group:
     return Group(label, rate, samples, channels, item)
 
 
-def _whole(item: Dataset, keyword: str) -> int:
+def _whole_number(item: Dataset, keyword: str) -> int:
     number = _number(item, keyword)
     return int(number) if number is not None and abs(number) < 2**40 else 0
 
@@ -134,8 +131,8 @@ def _number(item: Dataset, keyword: str) -> float | None:
     return values[0] if values and math.isfinite(values[0]) else None
 
 
-def _code(item: Dataset, keyword: str, part: str) -> str:
-    """A part of the first item of a code sequence."""
+def _code_part(item: Dataset, keyword: str, part: str) -> str:
+    """Return a part of the first item of a code sequence."""
     return text_of(first_item(item, keyword), part)
 
 
@@ -143,16 +140,18 @@ def _channel(
     item: Dataset, number: int, rate: float, known: dict[str, tuple[float, str]]
 ) -> Channel:
     name = value_text(value_of(item, "ChannelLabel"))
-    name = name or _code(item, "ChannelSourceSequence", "CodeMeaning") or f"Channel {number + 1}"
+    name = (
+        name or _code_part(item, "ChannelSourceSequence", "CodeMeaning") or f"Channel {number + 1}"
+    )
     skew = _number(item, "ChannelTimeSkew")
     if skew is None:
         skew = (_number(item, "ChannelSampleSkew") or 0.0) / rate
     factor, offset, units = 1.0, 0.0, ""
     sensitivity = _number(item, "ChannelSensitivity")
-    # No standard says how sensitivity applies to samples that are no linear numbers.
+    # DICOM does not say how sensitivity applies to companded samples.
     if sensitivity and known:
         correction = _number(item, "ChannelSensitivityCorrectionFactor") or 1.0
-        code = _code(item, "ChannelSensitivityUnitsSequence", "CodeValue")
+        code = _code_part(item, "ChannelSensitivityUnitsSequence", "CodeValue")
         scale, units = known.get(code, (1.0, code[:16]))
         factor = sensitivity * correction * scale
         offset = (_number(item, "ChannelBaseline") or 0.0) * scale
@@ -168,7 +167,7 @@ def _channel(
 
 
 def short_name(name: str) -> str:
-    """A lead's usual name: "Lead I (Einthoven)" is I; others as they are."""
+    """Return a lead's usual name ("I" for "Lead I (Einthoven)"); other names as they are."""
     words = name.split("(")[0].split()
     if len(words) == 2 and words[0].lower() == "lead":
         return words[1][:8]
@@ -176,17 +175,17 @@ def short_name(name: str) -> str:
 
 
 def values_of(header: Header, group: Group) -> Floats:
-    """Physical values of a group.
+    """Return the physical values of a group.
 
     Returns:
-        [channels, samples] in each channel's units; NaN where the file says that there is none.
+        [channels, samples] in each channel's units; NaN for padding.
 
     Raises:
-        FileProblem: The samples are of an unknown form, or cut short.
+        FileProblem: The samples are of an unknown form, or truncated.
     """
     form = value_text(value_of(group.item, "WaveformSampleInterpretation")).upper()
     code = _FORMATS.get(form)
-    bits = _whole(group.item, "WaveformBitsAllocated")
+    bits = _whole_number(group.item, "WaveformBitsAllocated")
     if code is None or bits != 8 * int(code[1]):
         reason = f"its samples are of an unknown form ({form[:8] or 'none'}, {bits} bits)"
         raise guards.problem(header.path, reason, guards.COPY_AGAIN)
@@ -198,8 +197,8 @@ def values_of(header: Header, group: Group) -> Floats:
         reason = f"the file is cut short: {there:,} of {count * dtype.itemsize:,} bytes of samples"
         raise guards.problem(header.path, reason, guards.COPY_AGAIN)
     raw = np.frombuffer(data, dtype, count).reshape(group.samples, len(group.channels)).T
-    values = _linear(raw, form)
-    missing = _padding(group, dtype)
+    values = _linear_samples(raw, form)
+    missing = _padding_value(group, dtype)
     if missing is not None:
         values[raw == missing] = np.nan
     for number, channel in enumerate(group.channels):
@@ -207,16 +206,16 @@ def values_of(header: Header, group: Group) -> Floats:
     return values
 
 
-def _padding(group: Group, dtype: np.dtype[Any]) -> Any:
-    """Waveform Padding Value: the stored sample that means none."""
+def _padding_value(group: Group, dtype: np.dtype[Any]) -> Any:
+    """Return the Waveform Padding Value, the stored sample that means none."""
     value = value_of(group.item, "WaveformPaddingValue")
     if isinstance(value, bytes) and len(value) >= dtype.itemsize:
         return np.frombuffer(value, dtype, 1)[0]
     return value if isinstance(value, int) else None
 
 
-def _linear(raw: NDArray[Any], form: str) -> Floats:
-    """Samples as linear numbers; mu-law and A-law by ITU-T G.711, tables 2a and 1a."""
+def _linear_samples(raw: NDArray[Any], form: str) -> Floats:
+    """Return samples as linear numbers; mu-law and A-law by ITU-T G.711, tables 2a and 1a."""
     if form == "MB":
         codes = ~np.arange(256) & 0xFF
         steps = (((codes & 0x0F) << 1) + 33 << ((codes & 0x70) >> 4)) - 33

@@ -1,47 +1,65 @@
 """Waveforms as pictures: each multiplex group is a frame. Runs in a worker process.
 
-PS3.3 A.34 and C.10.9. The picture's regions carry seconds a column and units a row, so that a
-distance on it can be measured in both.
+PS3.3 A.34 and C.10.9. The regions of the picture carry seconds per column and units per row, so
+that both can be measured on it.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
 from pydicom.dataset import Dataset
+from scipy import ndimage
 
 from app.imaging.dicom.dicom_file import Header, value_of
 from app.imaging.dicom.dicom_items import first_item, items_of, text_of
 from app.imaging.dicom.frame_attributes import numbers
 from app.imaging.files.identity import content_uid, pixel_sha256
-from app.imaging.objects.waveform_drawing import FOOTER_LINE, draw
-from app.imaging.objects.waveform_layout import Layout, is_ecg, layout_of
+from app.imaging.objects.waveform_layout import (
+    HEADER,
+    MARGIN,
+    PULSE_S,
+    PX_PER_MM,
+    Cell,
+    Layout,
+    is_ecg,
+    layout_of,
+)
 from app.imaging.objects.waveform_values import Group, group_of, groups_of, values_of
-from app.imaging.types import Frame, ImageRef, Spacing
+from app.imaging.types import Frame, ImageRef, Region, Spacing
+from app.paths import resources_dir
 
 MAX_ANNOTATIONS = 36
 _ECG_SECONDS = 180
 
 
 def extent(header: Header) -> tuple[int, int, int]:
-    """(frames, rows, columns) of a waveform object's pictures; rows and columns of the first.
+    """Return (frames, rows, columns) of a waveform object's pictures; of the first for the size.
 
     Raises:
-        FileProblem: It is damaged, or holds none.
+        FileProblem: The object is damaged, or holds no waveform.
     """
     group = group_of(header, 0)
-    layout, _ = _arranged(header, group, 0)
+    layout, _ = _group_layout(header, group, 0)
     return len(groups_of(header)), layout.rows, layout.columns
 
 
 def read_frame(header: Header, index: int) -> Frame:
-    """The picture of a multiplex group.
+    """Return the picture of a multiplex group.
 
     Raises:
-        FileProblem: It is not there, damaged, or of an unknown form.
+        FileProblem: There is no such group, or it is damaged or of an unknown form.
     """
     group = group_of(header, index)
     values = values_of(header, group)
     notes = annotations_of(header, index)
-    layout = layout_of(group, values, _height(notes))
+    layout = layout_of(group, values, _footer_height(notes))
     stored = draw(group, values, layout, notes)
     path = str(header.path).encode("utf-8", "replace")
     uid = header.text("SOPInstanceUID") or content_uid(path)
@@ -55,21 +73,21 @@ def read_frame(header: Header, index: int) -> Frame:
     )
 
 
-def _arranged(header: Header, group: Group, index: int) -> tuple[Layout, tuple[str, ...]]:
-    """The layout of a group; its samples are read only where the layout depends on them."""
+def _group_layout(header: Header, group: Group, index: int) -> tuple[Layout, tuple[str, ...]]:
+    """Return a group's layout; its samples are read only if the layout depends on them."""
     notes = annotations_of(header, index)
     short = is_ecg(group) and group.duration_s <= _ECG_SECONDS
     values = values_of(header, group) if short else None
-    return layout_of(group, values, _height(notes)), notes
+    return layout_of(group, values, _footer_height(notes)), notes
 
 
-def _height(notes: tuple[str, ...]) -> int:
+def _footer_height(notes: tuple[str, ...]) -> int:
     lines = (len(notes) + 2) // 3
     return lines * FOOTER_LINE + (FOOTER_LINE if lines else 0)
 
 
 def annotations_of(header: Header, index: int) -> tuple[str, ...]:
-    """What the object says of a group in words and figures; points of the trace are left out."""
+    """Return text and numeric annotations of a group; those of single samples are left out."""
     found: dict[str, None] = {}
     for item in items_of(header.dataset, "WaveformAnnotationSequence")[:2000]:
         if "ReferencedSamplePositions" in item:
@@ -77,7 +95,7 @@ def annotations_of(header: Header, index: int) -> tuple[str, ...]:
         channels = numbers(value_of(item, "ReferencedWaveformChannels"))
         if channels and index + 1 not in channels[::2]:
             continue
-        text = _annotation(item)
+        text = _annotation_text(item)
         if text:
             found[text] = None
         if len(found) >= MAX_ANNOTATIONS:
@@ -85,8 +103,8 @@ def annotations_of(header: Header, index: int) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _annotation(item: Dataset) -> str:
-    """E.g. "QT interval: 360 ms"; "" for what is neither text nor figure."""
+def _annotation_text(item: Dataset) -> str:
+    """Return e.g. "QT interval: 360 ms"; "" for an annotation without text or number."""
     name = text_of(first_item(item, "ConceptNameCodeSequence"), "CodeMeaning")
     text = text_of(item, "UnformattedTextValue")
     text = text or text_of(first_item(item, "ConceptCodeSequence"), "CodeMeaning")
@@ -97,3 +115,287 @@ def _annotation(item: Dataset) -> str:
     if not text:
         return ""
     return " ".join((f"{name}: {text}" if name else text).split())[:200]
+
+
+Floats = NDArray[np.float64]
+RGB = tuple[int, int, int]
+
+SHEET: RGB = (255, 253, 251)
+PAPER: RGB = (255, 247, 244)
+FINE: RGB = (250, 223, 217)
+BOLD: RGB = (240, 178, 168)
+INK: RGB = (18, 22, 32)
+FAINT: RGB = (104, 108, 118)
+LINE: RGB = (226, 228, 232)
+TRACE: RGB = (16, 62, 120)
+
+_SCALE = 3
+"""Subpixels per pixel in both directions."""
+
+_PEN = 1.1
+"""Half the width of a trace in pixels."""
+
+_SEPARATOR_MM = 2.5
+FOOTER_LINE = 30
+
+
+@lru_cache(maxsize=8)
+def font(size: int, bold: bool = False) -> Any:
+    """Return the app's own typeface, or Pillow's if it is missing."""
+    name = "Inter-SemiBold.otf" if bold else "Inter-Regular.otf"
+    try:
+        return ImageFont.truetype(str(resources_dir() / "fonts" / name), size)
+    except OSError:
+        return ImageFont.load_default(size)
+
+
+def draw(group: Group, values: Floats, layout: Layout, notes: tuple[str, ...]) -> NDArray[np.uint8]:
+    """Draw a group.
+
+    Args:
+        group: Its header.
+        values: [channels, samples].
+        layout: Layout from `layout_of`.
+        notes: Lines of text below the traces.
+
+    Returns:
+        uint8 [rows, columns, 3].
+    """
+    picture = Image.new("RGB", (layout.columns, layout.rows), SHEET)
+    pen = ImageDraw.Draw(picture)
+    _draw_ground(pen, group, layout)
+    if layout.paper is not None:
+        # Names are drawn below the traces: a name must not hide a wave.
+        for cell in layout.cells:
+            _write_lead(pen, group, cell, values[cell.channel])
+    pixels = np.array(picture)
+    ink = INK if layout.paper else TRACE
+    for cell in layout.cells:
+        delay = group.channels[cell.channel].delay_s
+        _draw_trace(pixels, cell, values[cell.channel], group.rate, ink, delay)
+    for x, y in layout.pulses:
+        _draw_pulse(pixels, x, y, layout)
+    picture = Image.fromarray(pixels)
+    pen = ImageDraw.Draw(picture)
+    _write_titles(pen, group, layout)
+    _write_notes(pen, layout, notes)
+    return np.array(picture)
+
+
+def _draw_ground(pen: ImageDraw.ImageDraw, group: Group, layout: Layout) -> None:
+    if layout.paper is not None:
+        _draw_paper(pen, layout.paper)
+        return
+    for region in layout.regions:
+        pen.rectangle((region.x0, region.y0, region.x1, region.y1), fill=(255, 255, 255))
+    top, bottom = layout.regions[0].y0, layout.regions[-1].y1
+    left, dx = layout.regions[0].x0, 1 / layout.regions[0].dx
+    step = nice_step(group.duration_s / 12)
+    for number in range(math.floor(group.duration_s / step + 1e-9) + 1):
+        x = round(left + number * step * dx)
+        pen.line((x, top, x, bottom), fill=LINE)
+        text = axis_time(number * step, group.duration_s, step)
+        pen.text((x, bottom + 10), text, fill=FAINT, font=font(20), anchor="ma")
+    for region, cell in zip(layout.regions, layout.cells, strict=True):
+        pen.line((region.x0, region.y1, region.x1, region.y1), fill=LINE)
+        _draw_scale(pen, group, region, cell)
+
+
+def _draw_paper(pen: ImageDraw.ImageDraw, box: tuple[int, int, int, int]) -> None:
+    x0, y0, x1, y1 = box
+    pen.rectangle(box, fill=PAPER)
+    for bold in (False, True):
+        step, ink = (5 * PX_PER_MM, BOLD) if bold else (PX_PER_MM, FINE)
+        for x in range(x0, x1 + 1, step):
+            pen.line((x, y0, x, y1), fill=ink)
+        for y in range(y0, y1 + 1, step):
+            pen.line((x0, y, x1, y), fill=ink)
+
+
+def _draw_scale(pen: ImageDraw.ImageDraw, group: Group, region: Region, cell: Cell) -> None:
+    """Draw two or three round values at the left of a stacked channel."""
+    height = region.y1 - region.y0
+    if height < 60:
+        return
+    span = height / cell.dy
+    step = nice_step(span / 4)
+    low = cell.zero + (cell.y - region.y1) / cell.dy
+    number = math.ceil(low / step)
+    while number * step < low + span:
+        y = round(cell.y - (number * step - cell.zero) * cell.dy)
+        if region.y0 + 12 <= y <= region.y1 - 8:
+            pen.line((region.x0, y, region.x1, y), fill=LINE)
+            text = f"{number * step:.6g}"
+            pen.text((region.x0 - 10, y), text, fill=FAINT, font=font(18), anchor="rm")
+        number += 1
+
+
+def nice_step(least: float) -> float:
+    """Return the smallest of 1, 2, 5 times a power of ten that is at least `least`."""
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(power * part for part in (1, 2, 5, 10) if power * part >= least * (1 - 1e-9))
+
+
+def axis_time(seconds: float, total: float, step: float) -> str:
+    """Return a time as text on an axis."""
+    if total < 120:
+        digits = max(0, -math.floor(math.log10(step) + 1e-9))
+        return f"{seconds:.{digits}f} s"
+    whole = round(seconds)
+    hours, minutes = divmod(whole // 60, 60)
+    return f"{hours}:{minutes:02}:{whole % 60:02}"
+
+
+def _draw_trace(
+    pixels: NDArray[np.uint8], cell: Cell, values: Floats, rate: float, ink: RGB, delay: float
+) -> None:
+    """Draw one channel's cell; sample n is at the time n / rate after the group's start."""
+    first = max(0, math.floor((cell.start_s - delay) * rate))
+    last = min(values.size, math.ceil((cell.end_s - delay) * rate) + 1)
+    if last - first < 1:
+        return
+    times = np.arange(first, last) / rate + delay - cell.start_s
+    x = cell.x + times * cell.dx
+    y = cell.y - (values[first:last] - cell.zero) * cell.dy
+    inside = x <= cell.x + (cell.end_s - cell.start_s) * cell.dx + 0.5
+    draw_line(pixels, x[inside], y[inside], ink)
+
+
+def _draw_pulse(pixels: NDArray[np.uint8], x: float, y: float, layout: Layout) -> None:
+    """Draw the calibration pulse: 1 mV for 0.2 s."""
+    height, width = layout.gain * PX_PER_MM, PULSE_S * 25.0 * PX_PER_MM
+    if layout.speed:
+        width = PULSE_S * layout.speed * PX_PER_MM
+    corners = [(x - 8, y), (x, y), (x, y - height), (x + width, y - height), (x + width, y)]
+    corners.append((x + width + 6, y))
+    for (x0, y0), (x1, y1) in itertools.pairwise(corners):
+        count = max(2, int(max(abs(x1 - x0), abs(y1 - y0))) * 2)
+        draw_line(pixels, np.linspace(x0, x1, count), np.linspace(y0, y1, count), INK)
+
+
+def draw_line(pixels: NDArray[np.uint8], x: Floats, y: Floats, ink: RGB) -> None:
+    """Draw an anti-aliased line through points of growing x; NaN leaves a gap.
+
+    Each column of subpixels is filled from the lowest to the highest point of the line in it, so
+    that no peak is lost however dense the samples are.
+    """
+    rows, columns, _ = pixels.shape
+    keep = (x > -4) & (x < columns + 4)
+    x, y = x[keep], np.clip(y[keep], -4 * rows, 4 * rows)
+    finite = y[np.isfinite(y)]
+    if not finite.size:
+        return
+    margin = math.ceil(_PEN) + 1
+    left, right = (
+        max(0, math.floor(x.min()) - margin),
+        min(columns, math.ceil(x.max()) + margin + 1),
+    )
+    top = max(0, math.floor(finite.min()) - margin)
+    bottom = min(rows, math.ceil(finite.max()) + margin + 1)
+    if left >= right or top >= bottom:
+        return
+    low, high = _envelope(
+        (x + 0.5 - left) * _SCALE, (y + 0.5 - top) * _SCALE, (right - left) * _SCALE
+    )
+    # In strips of columns, to bound the memory of a line across the whole picture.
+    for start in range(0, right - left, 256):
+        end = min(start + 256, right - left)
+        span = slice(start * _SCALE, end * _SCALE)
+        levels = np.arange((bottom - top) * _SCALE)[:, None] + 0.5
+        filled = (levels >= low[None, span]) & (levels <= high[None, span])
+        shape = (bottom - top, _SCALE, end - start, _SCALE)
+        cover = filled.reshape(shape).mean(axis=(1, 3), dtype=np.float32)[..., None]
+        part = pixels[top:bottom, left + start : left + end]
+        mixed = part * (1 - cover) + np.array(ink, np.float32) * cover
+        part[...] = np.rint(mixed).astype(np.uint8)
+
+
+def _envelope(x: Floats, y: Floats, columns: int) -> tuple[Floats, Floats]:
+    """Return lowest and highest row of the pen's stroke in every column of subpixels."""
+    low, high = np.full(columns, np.inf), np.full(columns, -np.inf)
+    edges = np.interp(np.arange(columns + 1), x, y, left=np.nan, right=np.nan)
+    sides = (edges[:-1], edges[1:])
+    low, high = np.fmin(low, np.fmin(*sides)), np.fmax(high, np.fmax(*sides))
+    column = np.clip(x.astype(np.intp), 0, columns - 1)
+    seen = np.isfinite(y)
+    np.minimum.at(low, column[seen], y[seen])
+    np.maximum.at(high, column[seen], y[seen])
+    pen = _PEN * _SCALE
+    size = 2 * round(pen * 0.8) + 1
+    low = ndimage.minimum_filter1d(low, size, mode="nearest")
+    high = ndimage.maximum_filter1d(high, size, mode="nearest")
+    return low - pen, high + pen
+
+
+def _write_titles(pen: ImageDraw.ImageDraw, group: Group, layout: Layout) -> None:
+    """Write title, scale and channel names."""
+    facts = [f"{len(group.channels)} channels" if len(group.channels) > 1 else ""]
+    if layout.paper is not None:
+        facts += [f"{layout.speed:g} mm/s", f"{layout.gain:g} mm/mV"]
+    facts += [
+        f"{group.rate:g} Hz",
+        axis_time(group.duration_s, group.duration_s, 0.1),
+        _filters(group),
+    ]
+    middle = MARGIN + HEADER // 2 - 4
+    title = group.label or ("ECG" if layout.paper else "Waveform")
+    pen.text((MARGIN, middle), title, fill=INK, font=font(34, True), anchor="lm")
+    text = "     ".join(fact for fact in facts if fact)
+    pen.text((layout.columns - MARGIN, middle), text, fill=FAINT, font=font(26), anchor="rm")
+    if layout.paper is not None:
+        return
+    for cell in layout.cells:
+        channel = group.channels[cell.channel]
+        region = layout.regions[cell.channel]
+        y = (region.y0 + region.y1) / 2
+        size = max(12, min(26, round((region.y1 - region.y0) * 0.5)))
+        name = channel.name if len(channel.name) <= 20 else f"{channel.name[:19]}…"
+        text = f"{name}\n{channel.units}" if region.y1 - region.y0 > 60 else name
+        pen.text((MARGIN, y), text, fill=INK, font=font(size, True), anchor="lm")
+
+
+def _write_lead(pen: ImageDraw.ImageDraw, group: Group, cell: Cell, values: Floats) -> None:
+    """Write a lead's name above the start of its trace, and a mark where it begins inside a row."""
+    name = group.channels[cell.channel].name
+    letters = font(30, True)
+    x, y = cell.x + 4, cell.y - 4.5 * PX_PER_MM
+    first = max(0, int(cell.start_s * group.rate))
+    last = first + int((letters.getlength(name) + 12) / cell.dx * group.rate) + 1
+    near = values[first:last]
+    near = near[np.isfinite(near)]
+    if near.size:
+        highest = cell.y - (float(near.max()) - cell.zero) * cell.dy
+        y = max(min(y, highest - 8), MARGIN + HEADER + 30)
+    pen.text((x, y), name, fill=INK, font=letters, anchor="ls")
+    half = _SEPARATOR_MM * PX_PER_MM / 2
+    if cell.start_s > 0:
+        pen.line((cell.x, cell.y - half, cell.x, cell.y + half), fill=INK, width=2)
+
+
+def _filters(group: Group) -> str:
+    """Return the filters that all channels share."""
+    pairs = {(channel.low_hz, channel.high_hz) for channel in group.channels}
+    low, high = pairs.pop() if len(pairs) == 1 else (None, None)
+    if low is None and high is None:
+        return ""
+    return f"filter {'' if low is None else f'{low:g}'}–{'' if high is None else f'{high:g}'} Hz"
+
+
+def _write_notes(pen: ImageDraw.ImageDraw, layout: Layout, notes: tuple[str, ...]) -> None:
+    """Write annotations in three columns below the traces."""
+    columns = 3
+    width = (layout.columns - 2 * MARGIN) // columns
+    height = math.ceil(len(notes) / columns) or 1
+    for number, text in enumerate(notes):
+        column, row = divmod(number, height)
+        place = (MARGIN + column * width, layout.footer + row * FOOTER_LINE)
+        pen.text(place, _shorten(text, width - 20), fill=INK, font=font(22))
+
+
+def _shorten(text: str, width: int) -> str:
+    letters = font(22)
+    if letters.getlength(text) <= width:
+        return text
+    while text and letters.getlength(f"{text}…") > width:
+        text = text[:-1]
+    return f"{text}…"

@@ -26,7 +26,7 @@ def modality_values(frame: Frame, stored: Array) -> Floats:
     """Stored values in modality units, e.g. HU (C.11.1): the LUT if there is one, else rescale."""
     values = stored.astype(np.float64)
     if frame.modality_lut is not None:
-        return _looked_up(values, frame.modality_lut).astype(np.float64)
+        return _look_up(values, frame.modality_lut).astype(np.float64)
     return values * frame.rescale.slope + frame.rescale.intercept
 
 
@@ -59,7 +59,7 @@ def apply_window(values: Floats, window: Window) -> Floats:
 
 def apply_voi_lut(values: Floats, lut: Lut) -> Floats:
     """Modality values -> 0..1 by the LUT's own output range (C.11.2.1.1)."""
-    return _outputs(_looked_up(values, lut), lut)
+    return _outputs(_look_up(values, lut), lut)
 
 
 def apply_presentation_lut(levels: Floats, lut: Lut) -> Floats:
@@ -68,7 +68,7 @@ def apply_presentation_lut(levels: Floats, lut: Lut) -> Floats:
     return _outputs(lut.data[index], lut)
 
 
-def _looked_up(values: Floats, lut: Lut) -> NDArray[np.uint16]:
+def _look_up(values: Floats, lut: Lut) -> NDArray[np.uint16]:
     index = np.rint(np.clip(np.nan_to_num(values) - lut.first, 0, lut.data.size - 1))
     return lut.data[index.astype(np.intp)]
 
@@ -102,7 +102,7 @@ def grey_table(
     Only what lies within a linear window is worked out: the rest is black or white.
     """
     table = np.empty(count, np.uint8)
-    start, stop = _within(frame, window, first, count, step)
+    start, stop = _varying_entries(frame, window, first, count, step)
     for edge, outside in ((0, table[:start]), (count - 1, table[stop:])):
         if outside.size:
             outside[:] = to_bytes(_levels(frame, np.array([first + edge * step]), window), invert)
@@ -115,7 +115,7 @@ def grey_table(
     return table
 
 
-def _within(
+def _varying_entries(
     frame: Frame, window: Window | None, first: int, count: int, step: float
 ) -> tuple[int, int]:
     """Which entries of a table a linear window may map to something between its ends."""
@@ -131,14 +131,14 @@ def _within(
     return min(max(math.floor(low), 0), count), min(max(math.ceil(high) + 1, 0), count)
 
 
-def unsigned(stored: Array) -> NDArray[np.unsignedinteger[Any]]:
+def unsigned_view(stored: Array) -> NDArray[np.unsignedinteger[Any]]:
     """The same bits as unsigned numbers, to look up in a `stored_table`."""
     return stored.view(f"u{stored.dtype.itemsize}")
 
 
-def through_table(table: NDArray[Any], stored: Array) -> NDArray[Any]:
+def look_up_table(table: NDArray[Any], stored: Array) -> NDArray[Any]:
     """Entries of a table as `stored_table` makes it, in a new contiguous array of one for each."""
-    values = unsigned(stored)
+    values = unsigned_view(stored)
     found = np.empty(values.shape, table.dtype)
     if not values.size:
         return found
@@ -158,7 +158,7 @@ def stored_table(
     invert: bool,
     extremes: tuple[int, int] | None = None,
 ) -> Bytes:
-    """Grey levels of stored integers of 8 or 16 bits, indexed by `unsigned`.
+    """Grey levels of stored integers of 8 or 16 bits, indexed by `unsigned_view`.
 
     Args:
         frame: The image.

@@ -7,51 +7,28 @@ under the cursor in `readout`; their public names can be had from here.
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.imaging.pixels.greys import (
-    apply_window,
     is_coloured,
     levels_of,
+    look_up_table,
     modality_values,
     palette_colours,
     stored_table,
-    through_table,
     to_bytes,
 )
-from app.imaging.pixels.masks import hidden_pixels
-from app.imaging.pixels.readout import Grey, grey_at, real_value
+from app.imaging.pixels.shutter_mask import hidden_pixels
 from app.imaging.pixels.windows import (
-    ABSURD,
-    AUTO,
-    auto_window,
     default_window,
-    frame_presets,
-    presets,
     valid_window,
 )
-from app.imaging.types import Frame, OverlayPlane, Window
-
-__all__ = [
-    "ABSURD",
-    "AUTO",
-    "Grey",
-    "apply_window",
-    "auto_window",
-    "chosen_window",
-    "default_window",
-    "draw_overlays",
-    "frame_presets",
-    "grey_at",
-    "modality_values",
-    "presets",
-    "real_value",
-    "render",
-    "valid_window",
-]
+from app.imaging.types import Frame, OverlayPlane, RealWorldMap, Window
 
 Array = NDArray[Any]
 Bytes = NDArray[np.uint8]
@@ -81,8 +58,8 @@ def render(frame: Frame, window: Window | None = None, invert: bool = False) -> 
     else:
         pixels = _grey(frame, chosen_window(frame, window), invert)
         if frame.supplemental and frame.palette is not None:
-            pixels = _supplemented(frame, pixels)
-    return _shuttered(frame, pixels) if frame.shutter is not None else pixels
+            pixels = _add_palette_colours(frame, pixels)
+    return _cover_shutter(frame, pixels) if frame.shutter is not None else pixels
 
 
 def chosen_window(frame: Frame, window: Window | None) -> Window | None:
@@ -103,7 +80,7 @@ def chosen_window(frame: Frame, window: Window | None) -> Window | None:
 def _grey(frame: Frame, window: Window | None, invert: bool) -> Bytes:
     stored = frame.stored
     if stored.dtype.kind in "iu" and stored.dtype.itemsize <= 2:
-        return through_table(stored_table(frame, window, invert), stored)
+        return look_up_table(stored_table(frame, window, invert), stored)
     pixels = np.empty(stored.shape, np.uint8)
     for row in range(0, frame.rows, _STRIP):
         # In strips, since float64 needs eight times the memory of the result.
@@ -112,7 +89,7 @@ def _grey(frame: Frame, window: Window | None, invert: bool) -> Bytes:
     return pixels
 
 
-def _supplemented(frame: Frame, greys: Bytes) -> Bytes:
+def _add_palette_colours(frame: Frame, greys: Bytes) -> Bytes:
     """Greys as RGB, with the values that the Supplemental Palette colours (C.7.6.19)."""
     colours = is_coloured(frame, frame.stored)
     pixels = np.repeat(greys[..., None], 3, axis=2)
@@ -132,7 +109,7 @@ def _colour(frame: Frame) -> Bytes:
     )
 
 
-def _shuttered(frame: Frame, pixels: Bytes) -> Bytes:
+def _cover_shutter(frame: Frame, pixels: Bytes) -> Bytes:
     """The picture with what the shutter hides in the shutter's own grey or colour."""
     shutter = frame.shutter
     assert shutter is not None
@@ -173,3 +150,86 @@ def _draw(drawn: Bytes, plane: OverlayPlane, color: tuple[int, int, int]) -> Non
     bits = plane.pixels[top - plane.row :, left - plane.column :]
     bits = bits[: place.shape[0], : place.shape[1]]
     place[: bits.shape[0], : bits.shape[1]][bits] = color
+
+
+@dataclass(frozen=True, slots=True)
+class Grey:
+    """What lies under a point.
+
+    Attributes:
+        stored: The stored value, or three for RGB.
+        value: In modality units; None for colour.
+        units: Of `value`, e.g. "HU"; "" when unknown.
+        text: For display, e.g. "-873 HU", or "812 (1.2 mm2/s ADC)" with a real-world value.
+        real: What the file maps the stored value to, or None.
+        real_units: Of `real`, UCUM.
+    """
+
+    stored: tuple[float, ...]
+    value: float | None
+    units: str
+    text: str
+    real: float | None = None
+    real_units: str = ""
+
+
+def grey_at(frame: Frame, x: float, y: float) -> Grey | None:
+    """The pixel that covers (x, y); None outside the image.
+
+    Args:
+        frame: The image.
+        x: Column; pixel centres are integers.
+        y: Row.
+    """
+    column, row = math.floor(x + 0.5), math.floor(y + 0.5)
+    if not (0 <= column < frame.columns and 0 <= row < frame.rows):
+        return None
+    pixel = np.atleast_1d(frame.stored[row, column])
+    stored = tuple(float(part) for part in pixel)
+    hidden = ", behind the shutter" if _is_hidden(frame, column, row) else ""
+    coloured = frame.is_color or (frame.supplemental and bool(is_coloured(frame, pixel)[0]))
+    real = None if frame.is_color else real_value(frame.real_world, stored[0])
+    if coloured:
+        colour = palette_colours(frame, pixel)[0] if frame.palette is not None else pixel
+        text = " ".join(str(part) for part in colour)
+        if real is None:
+            return Grey(stored, None, "", text + hidden)
+        shown = _with_units(real[0], real[1].units, real[1].label)
+        return Grey(stored, None, "", shown + hidden, real[0], real[1].units)
+    value = float(modality_values(frame, pixel)[0])
+    units = frame.rescale.units
+    if frame.padding is not None and frame.padding[0] <= stored[0] <= frame.padding[1]:
+        hidden += ", padding"
+    if real is None:
+        return Grey(stored, value, units, _with_units(value, units) + hidden)
+    found, mapping = real
+    same = math.isclose(found, value, rel_tol=1e-9, abs_tol=1e-12)
+    if not same or (units and mapping.units not in ("", units)):
+        meant = _with_units(found, mapping.units, mapping.label)
+        text = f"{_with_units(value, units)} ({meant})"
+    else:
+        text = _with_units(value, mapping.units or units)
+    return Grey(stored, value, units, text + hidden, found, mapping.units)
+
+
+def _with_units(value: float, units: str, label: str = "") -> str:
+    number = f"{value:.0f}" if value.is_integer() else f"{value:.4g}"
+    return " ".join(part for part in (number, units, label) if part)
+
+
+def _is_hidden(frame: Frame, column: int, row: int) -> bool:
+    if frame.shutter is None:
+        return False
+    mask = hidden_pixels(frame.shutter, range(row, row + 1), frame.columns, frame.spacing.aspect)
+    return bool(mask[0, column])
+
+
+def real_value(maps: tuple[RealWorldMap, ...], stored: float) -> tuple[float, RealWorldMap] | None:
+    """What a stored value stands for, by the first map that covers it."""
+    for found in maps:
+        if not found.first <= stored <= found.last:
+            continue
+        if found.lut is not None:
+            return float(found.lut[int(stored - found.first)]), found
+        return stored * found.slope + found.intercept, found
+    return None

@@ -6,7 +6,7 @@ the graphics card do (VTK, Cornerstone): interpolation before the window. Where 
 both orders agree; where it cuts values off, averaging first shows the mean of what is there and
 averaging greys shows the mean of what was cut. Full-size pixels are the same either way.
 
-It is not right for every frame. `averages` tells: colours and palettes have no order to average in;
+Not every frame allows it (`can_average`): colours and palettes have no order to average in;
 a Modality LUT gives stored values any meaning; a number that is none (NaN) would spread; and wide
 integers and floats would need a table that cannot be. Those are windowed whole and then averaged.
 """
@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.imaging.pixels.greys import grey_table, stored_table, through_table
-from app.imaging.pixels.masks import hidden_pixels
+from app.imaging.pixels.greys import grey_table, look_up_table, stored_table
+from app.imaging.pixels.shutter_mask import hidden_pixels
 from app.imaging.types import Frame, Window
 
 Array = NDArray[Any]
@@ -42,7 +42,7 @@ _STRIP = 2**18
 _FOUR = 4  # pixels that become one
 
 
-def averages(frame: Frame, window: Window | None) -> bool:
+def can_average(frame: Frame, window: Window | None) -> bool:
     """Whether smaller copies of the frame may be averages of its stored values.
 
     Args:
@@ -64,7 +64,7 @@ class StoredLevels:
     power of two, so that an average keeps the fractions that 16 bits have room for.
 
     Args:
-        frame: One for which `averages` holds.
+        frame: One for which `can_average` holds.
     """
 
     def __init__(self, frame: Frame) -> None:
@@ -75,7 +75,7 @@ class StoredLevels:
         room = max(_FINE, min(_TOP, _FOUR * spread))
         self.scale = 1 << ((room // spread).bit_length() - 1)
         self.levels: list[Array] = [stored]
-        while is_halved(self.levels[-1].shape):
+        while has_smaller_level(self.levels[-1].shape):
             self.levels.append(self._halved(self.levels[-1], first=len(self.levels) == 1))
         self._masks: list[NDArray[np.bool_]] = []
 
@@ -88,10 +88,10 @@ class StoredLevels:
             columns: Of the level.
             table: What `table` made for the level.
         """
-        pixels = through_table(table, self.levels[level][rows, columns])
+        pixels = look_up_table(table, self.levels[level][rows, columns])
         shutter = self.frame.shutter
         if shutter is not None:
-            cover = to_screen(np.array(shutter.level * 255.0 + 0.5, np.uint8))
+            cover = screen_words(np.array(shutter.level * 255.0 + 0.5, np.uint8))
             np.copyto(pixels, cover, where=self._hidden(level)[rows, columns])
         return pixels
 
@@ -105,7 +105,7 @@ class StoredLevels:
             greys = grey_table(self.frame, window, invert, self._low, span + 1, 1 / self.scale)
         else:
             greys = stored_table(self.frame, window, invert, (self._low, self._high))
-        return to_screen(greys)
+        return screen_words(greys)
 
     def _halved(self, values: Array, *, first: bool) -> Array:
         rows, columns = values.shape[0] // 2, values.shape[1] // 2
@@ -142,7 +142,7 @@ class StoredLevels:
         return self._masks[level]
 
 
-def to_screen(greys: Bytes) -> Screen:
+def screen_words(greys: Bytes) -> Screen:
     """Greys 0..255 as words 0xFFRRGGBB."""
     words = greys.astype(np.uint32)
     words *= 0x010101
@@ -150,7 +150,7 @@ def to_screen(greys: Bytes) -> Screen:
     return words
 
 
-def is_halved(shape: tuple[int, ...]) -> bool:
+def has_smaller_level(shape: tuple[int, ...]) -> bool:
     """Whether a level of that shape has a smaller copy."""
     return max(shape[:2]) >= 2 * SMALLEST and min(shape[:2]) >= 2
 
@@ -158,6 +158,6 @@ def is_halved(shape: tuple[int, ...]) -> bool:
 def level_shapes(rows: int, columns: int) -> list[tuple[int, int]]:
     """(rows, columns) of a frame and of its smaller copies."""
     shapes = [(rows, columns)]
-    while is_halved(shapes[-1]):
+    while has_smaller_level(shapes[-1]):
         shapes.append((shapes[-1][0] // 2, shapes[-1][1] // 2))
     return shapes

@@ -75,8 +75,8 @@ def auto_window(frame: Frame) -> Window:
     """
     step = max(1, math.ceil(math.sqrt(frame.stored.size / _AUTO_SAMPLES)))
     sample = frame.stored[::step, ::step].reshape(-1)
-    kept = _without_padding(frame, sample)
-    inner = _without_border(frame, kept)
+    kept = _drop_padding(frame, sample)
+    inner = _drop_border(frame, kept)
     low, high = _range(frame, inner)
     if low == high:
         low, high = _range(frame, kept, percentiles=(0, 100))
@@ -90,7 +90,7 @@ def auto_window(frame: Frame) -> Window:
     return _window_between(low, high)
 
 
-def _without_padding(frame: Frame, sample: Array) -> Array:
+def _drop_padding(frame: Frame, sample: Array) -> Array:
     keep = np.isfinite(sample)
     if frame.supplemental:
         keep &= ~is_coloured(frame, sample)
@@ -100,7 +100,7 @@ def _without_padding(frame: Frame, sample: Array) -> Array:
     return sample[keep] if keep.any() else sample
 
 
-def _without_border(frame: Frame, sample: Array) -> Array:
+def _drop_border(frame: Frame, sample: Array) -> Array:
     """The sample without the value that most of the image's edge has, if it is an extreme one."""
     s = frame.stored
     edge = np.concatenate((s[0], s[-1], s[:, 0], s[:, -1]))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydicom.uid import MediaStorageDirectoryStorage
 
 from app.errors import FileProblem
 from app.imaging import guards
@@ -33,9 +34,6 @@ from app.imaging.types import Content, Frame, ImageRef, Instance
 
 Array = NDArray[Any]
 
-_IS_DIRECTORY = b"\x02\0\x02\0UI\x14\x001.2.840.10008.1.3.10\0"
-"""The class of a DICOMDIR as it stands in the file meta information."""
-
 _FRAMES_BY_CONTENT = {
     Content.DOCUMENT: "app.imaging.objects.documents",
     Content.WAVEFORM: "app.imaging.objects.waveforms",
@@ -51,10 +49,11 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
         IndexFile: It is a DICOMDIR.
     """
     status = sources.status(path)
-    if _IS_DIRECTORY in sources.read_start(path, 1024):
-        raise IndexFile
     header = read_header(path)
-    if "DirectoryRecordSequence" in header.dataset:
+    if (
+        "DirectoryRecordSequence" in header.dataset
+        or header.sop_class == MediaStorageDirectoryStorage
+    ):
         raise IndexFile
     content = content_of(header)
     if content not in (Content.IMAGE, Content.SEGMENTATION):

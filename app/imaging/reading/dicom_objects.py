@@ -95,9 +95,9 @@ def object_instance(header: Header, status: FileStatus, content: Content) -> Ins
         except FileProblem as error:
             content, note = Content.OTHER, f"{error.reason}: not displayable"
     elif content is Content.KEY_OBJECTS:
-        from app.imaging.objects.report_reading import rejection
+        from app.imaging.objects.report_reading import rejection_warnings
 
-        note = "; ".join(rejection(header.dataset))
+        note = "; ".join(rejection_warnings(header.dataset))
     elif content is Content.OTHER:
         note = not_displayable(sop_class)
         if is_image_class(sop_class):

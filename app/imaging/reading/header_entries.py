@@ -13,7 +13,7 @@ from app.errors import FileProblem
 from app.imaging import guards
 from app.imaging.dicom.dicom_file import IndexFile, be_quiet
 from app.imaging.files import sources
-from app.imaging.files.marks import MODULUS, file_mark
+from app.imaging.files.file_marks import MODULUS, file_mark
 from app.imaging.files.sources import FileStatus
 from app.imaging.reading.image_entries import read_instances
 from app.imaging.reading.sniffing import rests_on_another

@@ -10,7 +10,6 @@ from typing import Any
 
 from app.imaging import guards
 from app.imaging.dicom.dicom_file import be_quiet
-from app.imaging.dicom.plain_instance import plain_instance
 from app.imaging.files import sources
 from app.imaging.pixels.pipeline import render
 from app.imaging.pixels.thumbnails import shrink
@@ -29,8 +28,7 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
         FileProblem: It is unreadable, damaged, or of a kind that is not read.
         IndexFile: It is a DICOMDIR.
     """
-    plain = plain_instance(path)
-    return reader_of(path).read_instances(path) if plain is None else (plain,)
+    return reader_of(path).read_instances(path)
 
 
 def read_instance(path: Path) -> Instance:

@@ -61,7 +61,7 @@ def report_entry(payload: Message) -> Message:
 
 def presentation_entry(payload: Message) -> Message:
     """The presentation state of `payload["instance"]`."""
-    from app.imaging.objects.presentation_reading import read_presentation
+    from app.imaging.objects.presentation_states import read_presentation
 
     return {"state": presentation_message(read_presentation(_opened(payload, "instance")))}
 

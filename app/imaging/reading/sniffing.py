@@ -15,8 +15,8 @@ from app.errors import FileProblem
 from app.imaging import guards
 from app.imaging.dicom.dicom_file import looks_like_dicom
 from app.imaging.files import sources
-from app.imaging.formats.pictures import other_format, picture_format
-from app.imaging.formats.volume_format import volume_format
+from app.imaging.formats.picture_file import other_format, picture_format
+from app.imaging.formats.volume_header import volume_format
 from app.imaging.openable import REMEDY
 from app.imaging.types import Instance
 
@@ -80,7 +80,7 @@ def rests_on_another(path: Path, found: Sequence[Instance]) -> bool:
     if found:
         return found[0].kind == "volume" and importlib.import_module(
             READERS["volume"]
-        ).rests_on_another(path)
+        ).has_separate_voxels(path)
     try:
         return sniff(path) == "volume"  # its voxels may only be missing
     except FileProblem:

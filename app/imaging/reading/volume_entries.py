@@ -1,126 +1,136 @@
-"""What volumes ask of the worker processes: where plain pixels lie, or the pixels decoded.
+"""Worker entry points for volumes: find uncompressed pixels in their files, or decode pixels.
 
-Both answer with descriptions as `SliceDescriber` gives them: `space.slice_answers` reads them.
+`space.volume_store` writes the requests and reads the answers.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from app.imaging import guards
 from app.imaging.dicom.dicom_file import Header, be_quiet
-from app.imaging.dicom.pixel_layout import Layout, complete_frames, cut_short
+from app.imaging.dicom.instance_attributes import cached_header
+from app.imaging.dicom.pixel_layout import Layout, complete_frames, cut_short, layout_of
+from app.imaging.dicom.whole_slide import slide_of
 from app.imaging.files import sources
 from app.imaging.processes.records import pack
-from app.imaging.reading.dicom_image import decode_stored
+from app.imaging.reading.dicom_image import decode_stored, frame_without_pixels
+from app.imaging.reading.dicom_objects import content_of
 from app.imaging.reading.image_entries import read_frame
-from app.imaging.reading.slice_describing import Described, SliceDescriber, check_known
 from app.imaging.space.plain_slices import PlainLayout
-from app.imaging.types import Frame
+from app.imaging.types import Content, Frame
 
 Message = dict[str, Any]
 Array = NDArray[Any]
 
 _WHOLE_BYTES = (8, 16, 32, 64)
-_describer = SliceDescriber()
-"""Requests of one volume come one after the other, and their slices are alike."""
 
 
-class _Answer:
-    """The slices of one request; descriptions that several share are sent once."""
+@dataclass(frozen=True, slots=True)
+class _Slice:
+    """The header of one slice and its checked figures."""
 
-    def __init__(self) -> None:
-        self._frames: list[Frame] = []
-        self._numbers: dict[int, int] = {}
-        self._layouts: dict[PlainLayout, int] = {}
-        self._slices: list[list[Any]] = []
-        self._pixels: list[Array] = []
-
-    def add_plain(self, described: Described, layout: PlainLayout, offset: int) -> None:
-        number = self._layouts.setdefault(layout, len(self._layouts))
-        self._slices.append([*self._described(described), number, offset])
-
-    def add_pixels(self, described: Described, stored: Array) -> None:
-        self._slices.append(self._described(described))
-        self._pixels.append(stored)
-
-    def add_unknown(self) -> None:
-        """A slice that must be decoded here."""
-        self._slices.append([])
-
-    def message(self) -> Message:
-        return {
-            "frames": [pack(frame) for frame in self._frames],
-            "layouts": [pack(layout) for layout in self._layouts],
-            "slices": self._slices,
-            "pixels": self._pixels,
-        }
-
-    def _described(self, described: Described) -> list[Any]:
-        number = self._numbers.setdefault(id(described.frame), len(self._frames))
-        if number == len(self._frames):
-            self._frames.append(described.frame)
-        return [number, described.uid, described.position]
+    header: Header
+    layout: Layout
+    in_archive: bool
 
 
 def plain_entry(payload: Message) -> Message:
-    """Where the uncompressed pixels of `payload["slices"]` lie, which are not read.
+    """Say where the uncompressed pixels of slices lie in their files, without reading them.
 
-    Each slice is [path, size, time (ns), part, frame, kind], of DICOM files.
+    Args:
+        payload: "slices": [path, size, time (ns), part, frame, kind] of each; all DICOM files.
+
+    Returns:
+        "slices": "frame" (a `Frame` without pixels), "layout" (`PlainLayout`) and "offset" (bytes)
+        of each; an empty entry for a slice that must be decoded.
     """
     be_quiet()
-    answer = _Answer()
+    answers: list[Message] = []
     for text, size, time_ns, _part, index, _kind in payload["slices"]:
-        path = Path(text)
-        opened = _describer.open(path, (size, time_ns), index)
-        layout = _plain_layout(opened.header, opened.layout) if opened is not None else None
+        one = _open(Path(text), (size, time_ns))
+        layout = _plain_layout(one.header, one.layout) if one is not None else None
         # The members of an archive lie packed in it.
-        if opened is None or layout is None or _in_archive(path, in_file=opened.plain is not None):
-            answer.add_unknown()
+        if one is None or layout is None or one.in_archive:
+            answers.append({})
             continue
-        if index >= complete_frames(opened.header, opened.layout):
-            raise cut_short(opened.header, opened.layout)
-        described = _describer.describe(opened, opened.layout.photometric, np.dtype(layout.dtype))
-        span = opened.header.pixels
+        if index >= complete_frames(one.header, one.layout):
+            raise cut_short(one.header, one.layout)
+        dtype = np.dtype(layout.dtype)
+        frame = frame_without_pixels(one.header, one.layout, index, one.layout.photometric, dtype)
+        span = one.header.pixels
         assert span is not None
-        answer.add_plain(described, layout, span.offset + index * opened.layout.frame_bits // 8)
-    return answer.message()
+        offset = span.offset + index * one.layout.frame_bits // 8
+        answers.append({"frame": pack(frame), "layout": pack(layout), "offset": offset})
+    return {"slices": answers}
 
 
 def frames_entry(payload: Message) -> Message:
-    """The pixels of `payload["slices"]`, decoded."""
+    """Decode the pixels of slices.
+
+    Args:
+        payload: As for `plain_entry`, of files of any kind.
+
+    Returns:
+        "slices": "frame" (a `Frame` without pixels) and "pixels" (its stored values) of each.
+    """
     be_quiet()
-    answer = _Answer()
+    answers: list[Message] = []
     for text, size, time_ns, part, index, kind in payload["slices"]:
         path = Path(text)
-        known = (size, time_ns)
-        opened = _describer.open(path, known, index) if kind == "dicom" else None
-        if opened is None:
-            check_known(path, known, sources.status(path))
+        one = _open(path, (size, time_ns)) if kind == "dicom" else None
+        if one is None:
+            _check_known(path, (size, time_ns), sources.status(path))
             frame = read_frame(path, index, part)
-            answer.add_pixels(Described(_bare(frame), frame.ref.sop_instance_uid), frame.stored)
+            frame, stored = _without_stored(frame), frame.stored
         else:
-            stored, photometric = decode_stored(opened.header, opened.layout, index)
-            described = _describer.describe(opened, photometric, stored.dtype)
-            answer.add_pixels(described, stored)
-    return answer.message()
+            stored, photometric = decode_stored(one.header, one.layout, index)
+            frame = frame_without_pixels(one.header, one.layout, index, photometric, stored.dtype)
+        answers.append({"frame": pack(frame), "pixels": stored})
+    return {"slices": answers}
 
 
-def _bare(frame: Frame) -> Frame:
-    """A frame without what its volume does not have."""
+def _open(path: Path, known: tuple[int, int]) -> _Slice | None:
+    """Read the header of a slice.
+
+    Args:
+        path: A DICOM file.
+        known: Its size and time (ns) when it was scanned.
+
+    Returns:
+        None where the frames are not the file's own images: a document, a stitched slide.
+
+    Raises:
+        FileProblem: The file has changed, or is unreadable or damaged.
+    """
+    status = sources.status(path)
+    _check_known(path, known, status)
+    header = cached_header(path, status)
+    if content_of(header) not in (Content.IMAGE, Content.SEGMENTATION):
+        return None
+    layout = layout_of(header)
+    if slide_of(header, layout) is not None:
+        return None
+    return _Slice(header, layout, status.archive_size != 0)
+
+
+def _check_known(path: Path, known: tuple[int, int], status: sources.FileStatus) -> None:
+    if known[0] and known != (status.size, status.mtime_ns):
+        raise guards.changed(path)
+
+
+def _without_stored(frame: Frame) -> Frame:
+    """Return a frame without pixels, overlays and shutter, which a volume does not have."""
     return replace(frame, stored=np.empty((0, 0), frame.stored.dtype), overlays=(), shutter=None)
 
 
-def _in_archive(path: Path, *, in_file: bool) -> bool:
-    return not in_file and sources.status(path).archive_size != 0
-
-
 def _plain_layout(header: Header, layout: Layout) -> PlainLayout | None:
-    """How a frame's pixels lie in the file, where they only need to be read."""
+    """Return how a frame's pixels lie in the file, or None when they must be decoded."""
     span, bits = header.pixels, layout.allocated
     if span is None or header.encapsulated or header.inflated is not None:
         return None

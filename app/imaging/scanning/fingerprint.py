@@ -15,7 +15,7 @@ from typing import Any
 from app.errors import FileProblem
 from app.imaging.files import sources
 from app.imaging.files.archives import looks_like_archive
-from app.imaging.files.marks import MODULUS, file_mark
+from app.imaging.files.file_marks import MODULUS, file_mark
 from app.imaging.scanning.listing import archive_mark, is_directory_file, is_junk, link_mark
 from app.imaging.scanning.opened_paths import is_slow
 

@@ -23,7 +23,7 @@ from app.errors import FileProblem
 from app.imaging import guards
 from app.imaging.files import sources
 from app.imaging.files.archives import OUTSIDE, UNPACK, looks_like_archive, open_archive
-from app.imaging.files.marks import MODULUS, file_mark
+from app.imaging.files.file_marks import MODULUS, file_mark
 from app.imaging.files.natural_order import natural_key
 from app.imaging.scanning import opened_paths
 from app.imaging.scanning.media_directory import files_named_by, without_files
@@ -238,7 +238,7 @@ def leads_out(link: Path, depth: int) -> bool:
 
 
 def archive_mark(path: str, status: os.stat_result) -> int:
-    """Stands for an archive as it is now; see `files.marks`."""
+    """Stands for an archive as it is now; see `files.file_marks`."""
     return file_mark(path, (status.st_size, status.st_mtime_ns, status.st_ctime_ns))
 
 

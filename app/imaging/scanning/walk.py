@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from app.errors import Cancelled, SightlineError
-from app.imaging.files.marks import MODULUS
+from app.imaging.files.file_marks import MODULUS
 from app.imaging.processes.worker_pool import Priority, WorkerPool
 from app.imaging.processes.workers import CancelLike
 from app.imaging.scanning.opened_paths import is_slow

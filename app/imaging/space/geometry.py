@@ -13,25 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.imaging.findings import XY
-from app.imaging.space.regions import UltrasoundRegion, common_region
-from app.imaging.space.spacing import SpacingAttributes, spacing_of
+from app.imaging.space.regions import common_region
 from app.imaging.types import Frame, Orientation, Region, SpacingSource
-
-__all__ = [
-    "UNLABELLED",
-    "Length",
-    "SpacingAttributes",
-    "UltrasoundRegion",
-    "angle",
-    "area",
-    "direction_letters",
-    "edge_letters",
-    "is_quadruped",
-    "length",
-    "opposite",
-    "polygon_area",
-    "spacing_of",
-]
 
 _OBLIQUE = 0.05
 """Cosine below which a direction does not earn a letter (about 3 degrees)."""
@@ -85,17 +68,17 @@ def length(frame: Frame, p0: XY, p1: XY) -> Length:
     dx, dy = p1[0] - p0[0], p1[1] - p0[1]
     if frame.regions:
         region = common_region(frame.regions, (p0, p1))
-        return _pixels(math.hypot(dx, dy)) if region is None else _in_region(region, dx, dy)
+        return _pixels(math.hypot(dx, dy)) if region is None else _length_in_region(region, dx, dy)
     if spacing.row_mm is None or spacing.column_mm is None:
         return _pixels(math.hypot(dx, dy))
     value = math.hypot(dx * spacing.column_mm, dy * spacing.row_mm)
     return Length(value, "mm", spacing.source, _with_source(_mm(value), spacing.source))
 
 
-def _in_region(region: Region, dx: float, dy: float) -> Length:
+def _length_in_region(region: Region, dx: float, dy: float) -> Length:
     across, down = abs(dx * region.dx), abs(dy * region.dy)
     source = SpacingSource.REGION
-    if _in_mm(region):
+    if _is_in_mm(region):
         value = math.hypot(across, down)
         return Length(value, "mm", source, _with_source(_mm(value), source))
     figures = [(across, region.x_units), (down, region.y_units)]
@@ -106,7 +89,7 @@ def _in_region(region: Region, dx: float, dy: float) -> Length:
     return Length(value, units, source, _with_source(", ".join(shown), source))
 
 
-def _in_mm(region: Region) -> bool:
+def _is_in_mm(region: Region) -> bool:
     return region.x_units == "mm" and region.y_units == "mm"
 
 
@@ -127,47 +110,6 @@ def _with_source(text: str, source: SpacingSource) -> str:
     return f"{text} ({source.value})"
 
 
-def area(frame: Frame, pixels: float, points: Sequence[XY] = ()) -> Length:
-    """Area of a number of pixels: mm² only with a real spacing, else pixels.
-
-    Args:
-        frame: The image.
-        pixels: How many; fractions count.
-        points: Where they lie (corners will do): without them an area in an image with regions
-            stays in pixels, since it is not known in which one it lies.
-    """
-    if frame.regions:
-        region = common_region(frame.regions, points) if points else None
-        if region is None or not _in_mm(region):
-            return _pixel_area(pixels)
-        return _square_mm(pixels * abs(region.dx * region.dy), SpacingSource.REGION)
-    spacing = frame.spacing
-    if spacing.row_mm is None or spacing.column_mm is None:
-        return _pixel_area(pixels)
-    return _square_mm(pixels * spacing.column_mm * spacing.row_mm, spacing.source)
-
-
-def _pixel_area(pixels: float) -> Length:
-    return Length(pixels, "px", SpacingSource.NONE, f"{pixels:.0f} px")
-
-
-def _square_mm(value: float, source: SpacingSource) -> Length:
-    if value >= 100:
-        shown = f"{value / 100:.1f} cm²"
-    elif value >= 0.1 or value == 0:
-        shown = f"{value:.1f} mm²"
-    else:
-        shown = f"{value * 1e6:.3g} µm²"
-    return Length(value, "mm²", source, _with_source(shown, source))
-
-
-def polygon_area(frame: Frame, points: Sequence[XY]) -> Length:
-    """Area inside a closed outline that does not cross itself (shoelace formula)."""
-    following = [*points[1:], *points[:1]]
-    doubled = sum(a[0] * b[1] - b[0] * a[1] for a, b in zip(points, following, strict=True))
-    return area(frame, abs(doubled) / 2, points)
-
-
 def angle(frame: Frame, first: XY, vertex: XY, second: XY) -> Length | None:
     """Angle at `vertex` between the rays to two other points, 0 to 180 degrees.
 
@@ -183,7 +125,7 @@ def angle(frame: Frame, first: XY, vertex: XY, second: XY) -> Length | None:
         region = common_region(frame.regions, (first, vertex, second))
         source = SpacingSource.NONE
         if region is not None and (region.x_units or region.y_units):
-            if not _in_mm(region):
+            if not _is_in_mm(region):
                 return None
             tall, source = abs(region.dy / region.dx), SpacingSource.REGION
     ax, ay = first[0] - vertex[0], (first[1] - vertex[1]) * tall
@@ -217,14 +159,14 @@ def is_quadruped(orientation: Orientation) -> bool:
     )
 
 
-def opposite(letters: str) -> str:
+def opposite_letters(letters: str) -> str:
     """Letters of the opposite direction; "" when one is not a patient direction we know."""
     found: list[str] = _LETTER.findall(letters)
     turned = [_OPPOSITE.get(letter, "") for letter in found]
     return "".join(turned) if all(turned) and "".join(found) == letters else ""
 
 
-def _shown(letters: str) -> str:
+def _display_letters(letters: str) -> str:
     """As an image shows them: a quadruped's in DICOM's own capitals."""
     found: list[str] = _LETTER.findall(letters)
     return "".join(_SHOWN.get(letter, letter.upper()) for letter in found)
@@ -248,11 +190,16 @@ def edge_letters(
     if orientation.cosines is not None and not (row or column):
         row = direction_letters(orientation.cosines[:3])
         column = direction_letters(orientation.cosines[3:])
-    left, right, top, bottom = opposite(row), row, opposite(column), column
+    left, right, top, bottom = opposite_letters(row), row, opposite_letters(column), column
     if flip_h:
         left, right = right, left
     if flip_v:
         top, bottom = bottom, top
     for _ in range(quarter_turns % 4):
         left, right, top, bottom = bottom, top, left, right
-    return _shown(left), _shown(right), _shown(top), _shown(bottom)
+    return (
+        _display_letters(left),
+        _display_letters(right),
+        _display_letters(top),
+        _display_letters(bottom),
+    )

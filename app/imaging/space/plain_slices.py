@@ -86,7 +86,7 @@ def read_plain(span: PlainSpan, out: Array) -> None:
     if layout.swapped:
         out.byteswap(inplace=True)
     if layout.down:
-        _strip(out, layout)
+        _strip_unused_bits(out, layout)
 
 
 def _read_bytes(span: PlainSpan, room: memoryview) -> None:
@@ -94,7 +94,7 @@ def _read_bytes(span: PlainSpan, room: memoryview) -> None:
     try:
         guards.check_regular(span.path, os.fstat(handle))
         with os.fdopen(handle, "rb", buffering=0, closefd=False) as file:
-            _fill(file, span, room)
+            _read_pixels(file, span, room)
         # After reading: what was written meanwhile is noticed too.
         status = os.fstat(handle)
     finally:
@@ -104,7 +104,7 @@ def _read_bytes(span: PlainSpan, room: memoryview) -> None:
         raise guards.changed(span.path)
 
 
-def _fill(file: FileIO, span: PlainSpan, room: memoryview) -> None:
+def _read_pixels(file: FileIO, span: PlainSpan, room: memoryview) -> None:
     file.seek(span.offset)
     got = 0
     while got < len(room):
@@ -118,7 +118,7 @@ def _fill(file: FileIO, span: PlainSpan, room: memoryview) -> None:
         got += count
 
 
-def _strip(out: Array, layout: PlainLayout) -> None:
+def _strip_unused_bits(out: Array, layout: PlainLayout) -> None:
     """Words in place without the bits that are not the value's."""
     words = out.view(f"u{out.dtype.itemsize}")
     if out.dtype.kind == "u" and layout.up == layout.down:

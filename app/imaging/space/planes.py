@@ -104,13 +104,13 @@ def plane_of(
         return None
     if spacing.row_mm is None or spacing.column_mm is None or not is_rotation(cosines):
         return None
-    row, column = _unit(cosines[:3]), _unit(cosines[3:])
+    row, column = _unit_vector(cosines[:3]), _unit_vector(cosines[3:])
     return FramePlane(
         position, row, column, (spacing.row_mm, spacing.column_mm), frame_of_reference
     )
 
 
-def _unit(vector: tuple[float, ...]) -> XYZ:
+def _unit_vector(vector: tuple[float, ...]) -> XYZ:
     x, y, z = vector
     size = math.sqrt(x * x + y * y + z * z)
     return x / size, y / size, z / size
@@ -141,11 +141,6 @@ def patient_point(frame: Frame, x: float, y: float) -> XYZ | None:
     return plane.point(x, y) if plane is not None else None
 
 
-def pixel_of(plane: FramePlane, point: XYZ) -> XYZ:
-    """(x, y, distance) of a patient point, see `FramePlane.pixel`."""
-    return plane.pixel(point)
-
-
 def instance_plane(instance: Instance) -> FramePlane | None:
     """The plane of an instance (of its first frame) from its header's attributes alone."""
     place = instance_place(instance)
@@ -155,7 +150,7 @@ def instance_plane(instance: Instance) -> FramePlane | None:
 def instance_place(instance: Instance) -> FramePlane | None:
     """The same with a spacing of NaN where it is unknown: enough to sort images by."""
     get = instance.get
-    return _place(
+    return _plane_from_texts(
         get("ImageOrientationPatient"),
         get("ImagePositionPatient"),
         get("PixelSpacing"),
@@ -164,12 +159,12 @@ def instance_place(instance: Instance) -> FramePlane | None:
 
 
 @lru_cache(maxsize=4096)
-def _place(
+def _plane_from_texts(
     orientation: str, position: str, spacing: str, frame_of_reference: str
 ) -> FramePlane | None:
     """A plane from its attributes' texts: to sort a series, each is asked for seven times."""
     directions = _directions(orientation)
-    origin = numbers_in(position)
+    origin = parse_numbers(position)
     if directions is None or not is_position(origin):
         return None
     x, y, z = origin
@@ -179,19 +174,19 @@ def _place(
 @lru_cache(maxsize=256)
 def _directions(text: str) -> tuple[XYZ, XYZ] | None:
     """Unit vectors of ImageOrientationPatient's text, which most slices of a stack share."""
-    cosines = numbers_in(text)
-    return (_unit(cosines[:3]), _unit(cosines[3:])) if is_rotation(cosines) else None
+    cosines = parse_numbers(text)
+    return (_unit_vector(cosines[:3]), _unit_vector(cosines[3:])) if is_rotation(cosines) else None
 
 
 @lru_cache(maxsize=256)
 def _pixel_spacing(text: str) -> tuple[float, float]:
-    spacing = spacing_of(SpacingAttributes(pixel=numbers_in(text), cross_sectional=True))
+    spacing = spacing_of(SpacingAttributes(pixel=parse_numbers(text), cross_sectional=True))
     if spacing.row_mm is None or spacing.column_mm is None:
         return math.nan, math.nan
     return spacing.row_mm, spacing.column_mm
 
 
-def numbers_in(text: str) -> tuple[float, ...]:
+def parse_numbers(text: str) -> tuple[float, ...]:
     """Numbers of a multi-valued attribute's text; () when one of them is none or not finite."""
     try:
         values = tuple(float(part) for part in text.split("\\"))

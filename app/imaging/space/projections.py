@@ -42,7 +42,7 @@ class Projection:
     course: Course
 
 
-def _table(rows: str) -> dict[str, Projection]:
+def _parse_table(rows: str) -> dict[str, Projection]:
     found: dict[str, Projection] = {}
     for row in rows.strip().splitlines():
         code, former, course, words = row.split(maxsplit=3)
@@ -50,7 +50,7 @@ def _table(rows: str) -> dict[str, Projection]:
     return found
 
 
-CODES = _table("""
+CODES = _parse_table("""
     399348003 R-10206 AP antero-posterior
     272479007 R-40888 PA postero-anterior
     399033003 R-10202 FRONTAL frontal
@@ -97,20 +97,20 @@ CODES = _table("""
 """SNOMED CT's code, and the former one -> view."""
 
 
-def coded(instance: Instance) -> Projection | None:
+def coded_projection(instance: Instance) -> Projection | None:
     """The view that an instance's code names; None where there is none, or it is not known."""
-    return meant(instance.get(KEYWORD))
+    return projection_for_code(instance.get(KEYWORD))
 
 
-def meant(code: str) -> Projection | None:
+def projection_for_code(code: str) -> Projection | None:
     """The view that scheme and value mean; None where they are not known."""
     scheme, _, value = code.partition(" ")
     return CODES.get(value) if scheme in SCHEMES else None
 
 
-def named(instance: Instance) -> str:
+def projection_name(instance: Instance) -> str:
     """The view as it can be shown: View Position as the file has it, else what the code means."""
-    said, projection = instance.get("ViewPosition"), coded(instance)
+    said, projection = instance.get("ViewPosition"), coded_projection(instance)
     if said or projection is None:
         return said
     short = projection.course in (Course.PA, Course.AP)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from app.imaging.files.identity import pixel_sha256
 from app.imaging.space.geometry import UNLABELLED, direction_letters, is_quadruped
-from app.imaging.space.stacks import STACK_KEYWORD, describe
+from app.imaging.space.stacks import STACK_KEYWORD, stack_geometry
 from app.imaging.types import (
     Content,
     Frame,
@@ -110,7 +110,7 @@ def planes_of(source: Series | Instance) -> tuple[Plane, ...]:
     instances = source.instances if isinstance(source, Series) else (source,)
     if not instances or instances[0].content is not Content.IMAGE or instances[0].kind == KIND:
         return (Plane.ACQUIRED,)
-    return tuple(Plane) if describe(source) is not None else (Plane.ACQUIRED,)
+    return tuple(Plane) if stack_geometry(source) is not None else (Plane.ACQUIRED,)
 
 
 def cut_of(volume: Volume, plane: Plane) -> Cut:
@@ -154,7 +154,7 @@ def section(volume: Volume, plane: Plane, index: int, uid: str = "") -> Frame:
     counts = volume.voxels.shape[::-1]
     if not 0 <= index < counts[cut.across]:
         raise IndexError(f"section {index} of {counts[cut.across]}")
-    stored, corner = _pixels(volume, cut, index)
+    stored, corner = _section_pixels(volume, cut, index)
     steps = volume.affine[:3, :3]
     row = steps[:, cut.right] * cut.signs[1]
     column = steps[:, cut.down] * cut.signs[2]
@@ -184,7 +184,7 @@ def section(volume: Volume, plane: Plane, index: int, uid: str = "") -> Frame:
     )
 
 
-def _pixels(volume: Volume, cut: Cut, index: int) -> tuple[NDArray[np.generic], Floats]:
+def _section_pixels(volume: Volume, cut: Cut, index: int) -> tuple[NDArray[np.generic], Floats]:
     """A section's [rows, columns], and the voxel (i, j, k) of its first pixel."""
     counts = volume.voxels.shape[::-1]
     corner = np.zeros(3)
@@ -244,16 +244,3 @@ def _uid(source: Series | Instance, plane: Plane) -> str:
     parts = sorted(f"{one.sop_instance_uid}/{one.part}" for one in instances)
     digest = hashlib.sha256("\0".join([*parts, plane.value]).encode()).digest()
     return f"2.25.{int.from_bytes(digest[:16], 'big')}"
-
-
-__all__ = [
-    "KIND",
-    "Cut",
-    "Plane",
-    "SectionCut",
-    "cut_of",
-    "planes_of",
-    "reformat",
-    "section",
-    "section_cut",
-]

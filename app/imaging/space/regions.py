@@ -71,7 +71,7 @@ def regions_of(
     factor, and none of them is used.
     """
     given = [item for item in items[:MAX_REGIONS] if len(item.box) == 4]
-    if _scaled([item.box for item in given], rows, columns):
+    if _is_rescaled([item.box for item in given], rows, columns):
         return (), "the ultrasound regions do not fit the image: it was scaled, mm are unknown"
     found: list[tuple[bool, int, Region]] = []
     for item in given:
@@ -79,8 +79,8 @@ def regions_of(
         x0, y0, x1, y1 = max(x0, 0), max(y0, 0), min(x1, columns - 1), min(y1, rows - 1)
         if x0 > x1 or y0 > y1:
             continue
-        dx, x_units = _scale(item.delta[0], item.units[0])
-        dy, y_units = _scale(item.delta[1], item.units[1])
+        dx, x_units = _axis_scale(item.delta[0], item.units[0])
+        dy, y_units = _axis_scale(item.delta[1], item.units[1])
         kind = _KINDS.get(item.spatial_format, "")
         region = Region(x0, y0, x1, y1, dx, dy, x_units, y_units, kind)
         found.append((item.low_priority, (x1 - x0 + 1) * (y1 - y0 + 1), region))
@@ -88,7 +88,7 @@ def regions_of(
     return tuple(region for _, _, region in found), ""
 
 
-def _scaled(boxes: Sequence[tuple[int, ...]], rows: int, columns: int) -> bool:
+def _is_rescaled(boxes: Sequence[tuple[int, ...]], rows: int, columns: int) -> bool:
     """Whether the image must be taken for a scaled one.
 
     It is a cropped one where regions reach out of it on one side only and, in the other direction,
@@ -103,7 +103,7 @@ def _scaled(boxes: Sequence[tuple[int, ...]], rows: int, columns: int) -> bool:
     return not (abs(right) <= _SLACK or abs(bottom) <= _SLACK)
 
 
-def _scale(delta: float, code: int) -> tuple[float, str]:
+def _axis_scale(delta: float, code: int) -> tuple[float, str]:
     """Units per pixel and their name; 1 pixel and "" where the file gives no usable scale."""
     units, factor = _UNITS.get(code, ("", 1.0))
     value = delta * factor

@@ -58,16 +58,16 @@ def spacing_of(attributes: SpacingAttributes) -> Spacing:
     """
     a = attributes
     bad: list[str] = []
-    pixel = _valid(a.pixel, "PixelSpacing", bad)
-    imager = _valid(a.imager, "ImagerPixelSpacing", bad)
-    nominal = _valid(a.nominal, "NominalScannedPixelSpacing", bad)
-    beam = _valid(a.object, "ObjectPixelSpacingInCenterOfBeam", bad)
-    portal = _valid(a.image_plane, "ImagePlanePixelSpacing", bad)
+    pixel = _valid_pair(a.pixel, "PixelSpacing", bad)
+    imager = _valid_pair(a.imager, "ImagerPixelSpacing", bad)
+    nominal = _valid_pair(a.nominal, "NominalScannedPixelSpacing", bad)
+    beam = _valid_pair(a.object, "ObjectPixelSpacingInCenterOfBeam", bad)
+    portal = _valid_pair(a.image_plane, "ImagePlanePixelSpacing", bad)
     if pixel and a.specimen:
         return _spacing(pixel, SpacingSource.SPECIMEN, "on the slide, not in a patient")
     if pixel and a.cross_sectional:
         return _spacing(pixel, SpacingSource.PATIENT)
-    if pixel and (a.calibration or (imager and not _same(pixel, imager))):
+    if pixel and (a.calibration or (imager and not _is_same_spacing(pixel, imager))):
         return _spacing(pixel, SpacingSource.CALIBRATED)
     if beam:
         return _spacing(beam, SpacingSource.CALIBRATED, "in the centre of the beam")
@@ -78,7 +78,7 @@ def spacing_of(attributes: SpacingAttributes) -> Spacing:
             return _spacing((row, column), SpacingSource.CALIBRATED, note)
         bad.append(f"magnification {a.magnification:g}")
     if imager:
-        return _spacing(imager, SpacingSource.DETECTOR, _ignored(bad))
+        return _spacing(imager, SpacingSource.DETECTOR, _ignored_note(bad))
     if portal:
         return _spacing(portal, SpacingSource.DETECTOR, "in the plane of the RT image")
     if a.regions:  # before PixelSpacing, which cannot hold for all of them
@@ -87,7 +87,7 @@ def spacing_of(attributes: SpacingAttributes) -> Spacing:
         return _spacing(pixel, SpacingSource.DETECTOR, "the file does not say where it holds")
     if nominal:
         return _spacing(nominal, SpacingSource.DETECTOR, "of the film scanner")
-    note = a.problem or _ignored(bad) or "the file gives no spacing"
+    note = a.problem or _ignored_note(bad) or "the file gives no spacing"
     return Spacing(aspect=_aspect(a.aspect), note=note)
 
 
@@ -95,7 +95,7 @@ def _spacing(pair: tuple[float, float], source: SpacingSource, note: str = "") -
     return Spacing(pair[0], pair[1], source, pair[0] / pair[1], note)
 
 
-def _valid(pair: Sequence[float], name: str, bad: list[str]) -> tuple[float, float] | None:
+def _valid_pair(pair: Sequence[float], name: str, bad: list[str]) -> tuple[float, float] | None:
     """The pair when it is a possible spacing; else None, and the reason in `bad`."""
     if not pair:
         return None
@@ -111,11 +111,11 @@ def _valid(pair: Sequence[float], name: str, bad: list[str]) -> tuple[float, flo
     return None
 
 
-def _ignored(bad: list[str]) -> str:
+def _ignored_note(bad: list[str]) -> str:
     return f"{', '.join(bad)} ignored as impossible" if bad else ""
 
 
-def _same(first: tuple[float, float], second: tuple[float, float]) -> bool:
+def _is_same_spacing(first: tuple[float, float], second: tuple[float, float]) -> bool:
     return all(math.isclose(a, b, rel_tol=_SAME) for a, b in zip(first, second, strict=True))
 
 
@@ -133,7 +133,7 @@ def _region_spacing(regions: Sequence[UltrasoundRegion], aspect: float) -> Spaci
     for region in regions:
         if region.spatial_format == _TISSUE_2D and region.units == (_CENTIMETRE, _CENTIMETRE):
             x, y = (abs(delta) * 10 for delta in region.delta)
-            pair = _valid((y, x), "", [])
+            pair = _valid_pair((y, x), "", [])
             if pair:
                 scales.add((round(pair[0], 6), round(pair[1], 6)))
     if len(scales) == 1:
@@ -142,3 +142,22 @@ def _region_spacing(regions: Sequence[UltrasoundRegion], aspect: float) -> Spaci
     if scales:
         return Spacing(aspect=aspect, note="several ultrasound regions with different scales")
     return Spacing(aspect=aspect, note="no ultrasound region is calibrated in cm")
+
+
+def stated_spacing(row_mm: float, column_mm: float, source: SpacingSource, note: str) -> Spacing:
+    """A spacing, or an unknown one where the figures are impossible.
+
+    Args:
+        row_mm: Between rows; 0 for unknown.
+        column_mm: Between columns; 0 for unknown.
+        source: What it rests on.
+        note: Who says so.
+    """
+    pair = (row_mm, column_mm)
+    if not all(math.isfinite(mm) for mm in pair) or min(pair) <= 0:
+        return Spacing(note="the file gives no spacing")
+    if min(pair) < MIN_SPACING_MM or max(pair) > MAX_SPACING_MM:
+        return Spacing(note=f"a spacing of {row_mm:g} x {column_mm:g} mm ignored as impossible")
+    if max(pair) > MAX_ANISOTROPY * min(pair):
+        return Spacing(note=f"a spacing of {row_mm:g} x {column_mm:g} mm ignored as impossible")
+    return Spacing(row_mm, column_mm, source, row_mm / column_mm, note)

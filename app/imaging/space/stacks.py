@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.imaging.space.planes import FramePlane, instance_plane, numbers_in
+from app.imaging.space.planes import FramePlane, instance_plane, parse_numbers
 from app.imaging.types import Instance, Series
 
 PARALLEL = 1e-4
@@ -66,7 +66,7 @@ class Stack:
     @property
     def even(self) -> bool:
         """Whether all slices have the same distance."""
-        return _even(self.gaps)
+        return _is_even(self.gaps)
 
     @property
     def shear(self) -> float:
@@ -89,7 +89,7 @@ class Stack:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Grid:
+class VoxelGrid:
     """The voxels of a stack's volume.
 
     Attributes:
@@ -142,7 +142,7 @@ def stack_of(planes: Sequence[FramePlane], rows: int, columns: int) -> Stack:
     if (np.abs(spacings / spacings[0] - 1) > SAME_SPACING).any():
         raise NotAStackError("its images have different pixel spacings")
     origins = np.array([plane.origin for plane in planes])
-    order = _sorted(origins, np.array(planes[0].normal))
+    order = _order_along_normal(origins, np.array(planes[0].normal))
     lowest = planes[order[0]]
     if np.abs(directions - directions[order[0]]).max() > PARALLEL:
         raise NotAStackError("its images are not parallel")
@@ -161,7 +161,7 @@ def stack_of(planes: Sequence[FramePlane], rows: int, columns: int) -> Stack:
     return Stack(tuple(int(i) for i in order), lowest, along, aside, rows, columns)
 
 
-def first_of_each(planes: Sequence[FramePlane]) -> list[int]:
+def first_at_each_position(planes: Sequence[FramePlane]) -> list[int]:
     """Indices of the first image at each position, where all positions have equally many.
 
     The frames of an object with phases or segments repeat their positions. Else all indices.
@@ -175,17 +175,17 @@ def first_of_each(planes: Sequence[FramePlane]) -> list[int]:
     return [indices[0] for indices in places.values()]
 
 
-def _sorted(origins: Array, normal: Array) -> NDArray[np.intp]:
+def _order_along_normal(origins: Array, normal: Array) -> NDArray[np.intp]:
     """Along the normal; what lies at one place in an order that does not depend on the input's."""
     return np.lexsort((origins[:, 2], origins[:, 1], origins[:, 0], origins @ normal))
 
 
-def _even(gaps: Array) -> bool:
+def _is_even(gaps: Array) -> bool:
     mean = float(gaps.mean())
     return bool(np.abs(gaps - mean).max() <= max(GAP_MM, GAP_RATIO * mean))
 
 
-def grid_of(stack: Stack) -> Grid:
+def voxel_grid(stack: Stack) -> VoxelGrid:
     """The voxels of a stack's volume: the acquired ones when it is regular.
 
     Uneven slices are resampled to the smallest distance between two of them, or to `MAX_FINER`
@@ -202,7 +202,7 @@ def grid_of(stack: Stack) -> Grid:
         last = stack.along[-1] * np.array(plane.normal)
         last += sideways[0] * np.array(plane.row) + sideways[1] * np.array(plane.column)
         affine[:3, 2] = last / (count - 1)
-        return Grid((count, stack.rows, stack.columns), affine, stack.along, (0, 0))
+        return VoxelGrid((count, stack.rows, stack.columns), affine, stack.along, (0, 0))
     low = np.floor(stack.aside.min(axis=0) + 0.01).astype(int)
     high = np.ceil(stack.aside.max(axis=0) - 0.01).astype(int)
     columns, rows = stack.columns + int(high[0] - low[0]), stack.rows + int(high[1] - low[1])
@@ -216,12 +216,12 @@ def grid_of(stack: Stack) -> Grid:
     affine[:3, 3] = plane.point(float(low[0]), float(low[1]))
     affine[:3, 2] *= step
     along = np.linspace(0.0, total, slices)
-    return Grid((slices, rows, columns), affine, along, (int(low[0]), int(low[1])))
+    return VoxelGrid((slices, rows, columns), affine, along, (int(low[0]), int(low[1])))
 
 
 def geometry_of(stack: Stack) -> StackGeometry:
-    """The grid of a stack's volume in SimpleITK's terms; raises as `grid_of` does."""
-    grid = grid_of(stack)
+    """The grid of a stack's volume in SimpleITK's terms; raises as `voxel_grid` does."""
+    grid = voxel_grid(stack)
     slices, rows, columns = grid.shape
     steps = np.linalg.norm(grid.affine[:3, :3], axis=0)
     direction = grid.affine[:3, :3] / steps
@@ -250,13 +250,13 @@ def series_stack(instances: Sequence[Instance]) -> Stack:
     return stack_of(known, instances[0].rows, instances[0].columns)
 
 
-def describe(series: Series | Instance) -> StackGeometry | None:
+def stack_geometry(series: Series | Instance) -> StackGeometry | None:
     """Where the volume of a series lies, from header attributes alone; None when it has none."""
     instances = series.instances if isinstance(series, Series) else (series,)
     if any(_in_colour(one) for one in instances):
         return None  # nor can its volume be assembled
     if len(instances) == 1:
-        return _from_text(instances[0].get(STACK_KEYWORD))
+        return _parse_geometry(instances[0].get(STACK_KEYWORD))
     try:
         return geometry_of(series_stack(instances))
     except NotAStackError:
@@ -273,7 +273,7 @@ STACK_KEYWORD = "StackGeometry"
 which only the reader of the whole header knows."""
 
 
-def as_text(geometry: StackGeometry) -> str:
+def geometry_text(geometry: StackGeometry) -> str:
     """A geometry as the value of `STACK_KEYWORD`: its numbers, joined by backslashes."""
     flat: list[float] = [*geometry.size, *geometry.spacing]
     flat += [part for line in geometry.direction for part in line]
@@ -281,8 +281,8 @@ def as_text(geometry: StackGeometry) -> str:
     return "\\".join(repr(part) for part in flat)
 
 
-def _from_text(text: str) -> StackGeometry | None:
-    numbers = numbers_in(text)
+def _parse_geometry(text: str) -> StackGeometry | None:
+    numbers = parse_numbers(text)
     if len(numbers) != 19:
         return None
     columns, rows, slices = (int(part) for part in numbers[:3])
@@ -306,7 +306,7 @@ def warnings_of(
     gaps = stack.gaps[::-1] if descending else stack.gaps
     found: list[str] = []
     if not stack.even:
-        found.append(_missing(gaps) or _changes(gaps))
+        found.append(_missing_slices_text(gaps) or _gap_changes_text(gaps))
         if thickness and gaps.min() < 0.99 * thickness - GAP_MM <= gaps.max():
             where = int(gaps.argmin())
             found.append(
@@ -315,7 +315,7 @@ def warnings_of(
             )
     if stack.shear > SHEAR:
         degrees = math.degrees(math.atan(stack.shear))
-        tilted = any(abs(angle) > 0.1 for angle in numbers_in(tilt))
+        tilted = any(abs(angle) > 0.1 for angle in parse_numbers(tilt))
         cause = "the gantry was tilted" if tilted else "the slices are sheared"
         found.append(f"{cause} by {degrees:.1f}°: each slice is shifted against the one before")
     elif not stack.straight:
@@ -323,7 +323,7 @@ def warnings_of(
     return tuple(found)
 
 
-def _missing(gaps: Array) -> str:
+def _missing_slices_text(gaps: Array) -> str:
     """The words for missing slices: some distances are multiples of the usual one."""
     usual = float(np.median(gaps))
     steps = np.rint(gaps / usual)
@@ -339,7 +339,7 @@ def _missing(gaps: Array) -> str:
     return f"{count} {noun} missing after slice {after}: {widest:.2f} instead of {usual:.2f} mm"
 
 
-def _changes(gaps: Array) -> str:
+def _gap_changes_text(gaps: Array) -> str:
     """E.g. "the slice distance changes from 1.08 to 7.00 mm after slice 12"."""
     runs: list[tuple[int, float]] = []
     for place, gap in enumerate(gaps.tolist(), start=1):

@@ -20,16 +20,16 @@ from numpy.typing import NDArray
 from app.errors import FileProblem
 from app.imaging import guards
 from app.imaging.files.identity import pixel_sha256
-from app.imaging.pixels.pipeline import modality_values
+from app.imaging.pixels.greys import modality_values
 from app.imaging.space.planes import FramePlane, frame_plane
 from app.imaging.space.stacks import (
     SHEAR,
-    Grid,
     NotAStackError,
     Stack,
-    first_of_each,
-    grid_of,
+    VoxelGrid,
+    first_at_each_position,
     stack_of,
+    voxel_grid,
 )
 from app.imaging.types import Frame, RealWorldMap, Rescale
 from app.imaging.volume import Volume
@@ -148,8 +148,8 @@ class Assembly:
         check: Callable[[], None],
     ) -> Volume:
         warnings: list[str] = []
-        keep = _without_copies(pixels, planes)
-        chosen = first_of_each([planes[i] for i in keep])
+        keep = _distinct_frames(pixels, planes)
+        chosen = first_at_each_position([planes[i] for i in keep])
         repeats = len(keep) // len(chosen)
         if repeats > 1:
             warnings.append(f"the first of {repeats} images at each position")
@@ -158,15 +158,15 @@ class Assembly:
         order = [keep[i] for i in stack.order]
         if self._labels and not stack.regular:
             raise NotAStackError("its labels lie on slices that are not evenly spaced")
-        grid = grid_of(stack)
+        grid = voxel_grid(stack)
         ordered = [frames[i] for i in order]
-        if len({_dark_is_high(frame) for frame in ordered}) > 1:
+        if len({_is_inverted(frame) for frame in ordered}) > 1:
             raise NotAStackError("some of its images show high values bright, others dark")
-        pixels, template = self._values(_arranged(pixels, order), ordered, check)
+        pixels, template = self._values(_reorder(pixels, order), ordered, check)
         if not stack.regular:
             self._check_memory(grid.shape[0], grid.shape[1:], pixels.dtype.itemsize)
-            pixels = resampled(pixels, stack, grid, _fill(pixels, template), check)
-            warnings += _resampling(stack, grid)
+            pixels = resample(pixels, stack, grid, _fill(pixels, template), check)
+            warnings += _resampling_notes(stack, grid)
         pixels.flags.writeable = False
         slices = tuple(order) if stack.regular else ()
         return Volume(pixels, grid.affine, template, tuple(warnings), slices)
@@ -175,7 +175,7 @@ class Assembly:
         self, pixels: Array, frames: Sequence[Frame], check: Callable[[], None]
     ) -> tuple[Array, Frame]:
         """Stored values where one rescale holds for all slices, else modality values."""
-        template = _for_all(frames[len(frames) // 2], frames)
+        template = _common_template(frames[len(frames) // 2], frames)
         first = frames[0]
         same = all(
             (frame.rescale.slope, frame.rescale.intercept)
@@ -209,23 +209,11 @@ class Assembly:
         return guards.problem(self._path, f"this series is no volume: {reason}", _REMEDY)
 
 
-def assemble(frames: Sequence[Frame], path: Path | None = None) -> Volume:
-    """The volume of frames that are at hand, in any order; see `Assembly`.
-
-    Raises:
-        FileProblem: They form no stack; says why.
-    """
-    assembly = Assembly(path or Path(), len(frames))
-    for place, frame in enumerate(frames):
-        assembly.put(place, frame)
-    return assembly.volume()
-
-
-def _dark_is_high(frame: Frame) -> bool:
+def _is_inverted(frame: Frame) -> bool:
     return frame.photometric == "MONOCHROME1" or frame.inverse
 
 
-def _for_all(template: Frame, frames: Sequence[Frame]) -> Frame:
+def _common_template(template: Frame, frames: Sequence[Frame]) -> Frame:
     """Without what the slices disagree in: units, padding and real-world values of one of them."""
     found = template
     if any(frame.rescale.units != found.rescale.units for frame in frames):
@@ -259,7 +247,7 @@ def _same_lut(first: Frame, second: Frame) -> bool:
     return a.first == b.first and np.array_equal(a.data, b.data)
 
 
-def _without_copies(pixels: Array, planes: Sequence[FramePlane]) -> list[int]:
+def _distinct_frames(pixels: Array, planes: Sequence[FramePlane]) -> list[int]:
     """Indices of the frames without those that show the same pixels at the same place again."""
     shared = {plane for plane, count in Counter(planes).items() if count > 1}
     if not shared:
@@ -274,7 +262,7 @@ def _without_copies(pixels: Array, planes: Sequence[FramePlane]) -> list[int]:
     return keep
 
 
-def _arranged(pixels: Array, order: Sequence[int]) -> Array:
+def _reorder(pixels: Array, order: Sequence[int]) -> Array:
     """Slices in an order; without copying them where they are there in it, or in its reverse."""
     everything = list(range(len(pixels)))
     if list(order) == everything:
@@ -289,10 +277,10 @@ def _fill(pixels: Array, template: Frame) -> float:
     return float(np.nanmin(pixels))
 
 
-def resampled(
+def resample(
     pixels: Array,
     stack: Stack,
-    grid: Grid,
+    grid: VoxelGrid,
     fill: float,
     check: Callable[[], None] = lambda: None,
 ) -> Array:
@@ -318,7 +306,7 @@ def resampled(
         part = (along - stack.along[below]) / (stack.along[below + 1] - stack.along[below])
         needed = [i for i, share in ((below, 1 - part), (below + 1, part)) if share > 1e-9]
         aligned = {
-            i: aligned[i] if i in aligned else _aligned(pixels[i], stack.aside[i], grid)
+            i: aligned[i] if i in aligned else _align_slice(pixels[i], stack.aside[i], grid)
             for i in needed
         }
         section = aligned[needed[0]]
@@ -329,14 +317,14 @@ def resampled(
     return result
 
 
-def _aligned(image: Array, aside: NDArray[np.float64], grid: Grid) -> Floats:
+def _align_slice(image: Array, aside: NDArray[np.float64], grid: VoxelGrid) -> Floats:
     """A slice moved to the grid's rows and columns; NaN where it has no pixels."""
     x, y = (float(corner - shift) for corner, shift in zip(grid.corner, aside, strict=True))
-    moved = _moved(image.astype(np.float32), y, grid.shape[1])
-    return _moved(moved.T, x, grid.shape[2]).T
+    moved = _shift_rows(image.astype(np.float32), y, grid.shape[1])
+    return _shift_rows(moved.T, x, grid.shape[2]).T
 
 
-def _moved(image: Floats, start: float, size: int) -> Floats:
+def _shift_rows(image: Floats, start: float, size: int) -> Floats:
     """`size` rows of an image from row `start` on, which may be a fraction or outside."""
     base = math.floor(start + _WHOLE)
     part = np.float32(max(start - base, 0.0))
@@ -353,7 +341,7 @@ def _moved(image: Floats, start: float, size: int) -> Floats:
     return moved
 
 
-def _resampling(stack: Stack, grid: Grid) -> list[str]:
+def _resampling_notes(stack: Stack, grid: VoxelGrid) -> list[str]:
     """What was done to the slices."""
     found: list[str] = []
     if not stack.even:

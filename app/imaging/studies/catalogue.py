@@ -14,7 +14,7 @@ from pathlib import Path
 
 from app.imaging.files.natural_order import natural_key
 from app.imaging.openable import without_images
-from app.imaging.space.planes import numbers_in
+from app.imaging.space.planes import parse_numbers
 from app.imaging.space.stacks import NotAStackError, series_stack, warnings_of
 from app.imaging.studies.ordering import POSITION, ordered
 from app.imaging.studies.patients import by_patient, conflict, identity_of, identity_of_study
@@ -330,7 +330,7 @@ def _warnings(members: Sequence[Instance], order: str) -> tuple[str, ...]:
             found.append("several images lie at the same position, and nothing tells them apart")
         return tuple(found)
     descending = order == POSITION and stack.order[0] != 0
-    widths = {numbers_in(one.get("SliceThickness"))[:1] for one in members}
+    widths = {parse_numbers(one.get("SliceThickness"))[:1] for one in members}
     thickness = next(iter(widths)) if len(widths) == 1 else ()
     found += warnings_of(
         stack,

@@ -16,7 +16,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from app.imaging.files.marks import uid_marks
+from app.imaging.files.file_marks import uid_marks
 from app.imaging.studies.tables import TableError, TableReader, from_bytes, table_of, to_bytes
 from app.imaging.types import Instance
 

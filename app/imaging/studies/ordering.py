@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from app.imaging.files.natural_order import natural_key
-from app.imaging.space.planes import instance_place, numbers_in
+from app.imaging.space.planes import instance_place, parse_numbers
 from app.imaging.space.stacks import GAP_MM
 from app.imaging.types import Instance
 
@@ -70,7 +70,7 @@ def file_key(path: Path) -> list[tuple[int, int, str]]:
 def _value(instance: Instance, keyword: str) -> float | None:
     if keyword == "InstanceNumber":
         return float(instance.number) if instance.get(keyword) or instance.number else None
-    numbers = numbers_in(instance.get(keyword))
+    numbers = parse_numbers(instance.get(keyword))
     return numbers[0] if numbers else None
 
 

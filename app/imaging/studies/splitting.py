@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.imaging.space.planes import FramePlane, instance_place, numbers_in
+from app.imaging.space.planes import FramePlane, instance_place, parse_numbers
 from app.imaging.space.stacks import GAP_MM
 from app.imaging.studies.ordering import SAME_DIRECTION, by_tie_break, tie_break
 from app.imaging.types import Content, Instance
@@ -322,7 +322,7 @@ def _text(keyword: str) -> Callable[[Instance], Hashable]:
 
 def _number(keyword: str) -> Callable[[Instance], float | None]:
     def value(instance: Instance) -> float | None:
-        numbers = numbers_in(instance.get(keyword))
+        numbers = parse_numbers(instance.get(keyword))
         return numbers[0] if numbers else None
 
     return value

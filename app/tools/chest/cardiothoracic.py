@@ -60,6 +60,8 @@ class CardiothoracicOutput(BaseModel):
 
 SPEC = ToolSpec(
     name="cardiothoracic_ratio",
+    title="Measure heart size",
+    icon="scan-search",
     description=(
         "Measures the cardiothoracic ratio on a frontal chest radiograph: greatest width of the "
         "heart's silhouette over greatest inner width of the thorax, from a model's outlines, and "

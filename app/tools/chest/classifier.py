@@ -60,6 +60,8 @@ class ClassifierOutput(RootModel[dict[str, float]]):
 
 SPEC = ToolSpec(
     name="chest_xray_classifier",
+    title="Score chest findings",
+    icon="stethoscope",
     description=(
         "Scores 18 findings on a frontal chest radiograph with torchxrayvision's DenseNet-121: "
         "Atelectasis, Consolidation, Infiltration, Pneumothorax, Edema, Emphysema, Fibrosis, "

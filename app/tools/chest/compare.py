@@ -84,6 +84,8 @@ class CompareOutput(BaseModel):
 
 SPEC = ToolSpec(
     name="chest_xray_compare",
+    title="Compare with a prior",
+    icon="history",
     description=(
         "Compares a frontal chest radiograph with an earlier one of the same patient: lays the "
         "prior on the current image and shows it, and tables what has changed: cardiothoracic "

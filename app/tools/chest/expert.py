@@ -79,6 +79,8 @@ class ExpertOutput(BaseModel):
 
 SPEC = ToolSpec(
     name="chest_xray_expert",
+    title="Ask the chest expert",
+    icon="stethoscope",
     description=(
         "Answers a question on one or two chest radiographs with CheXagent-2 (3b): descriptions, "
         "yes or no, comparison, views; with boxes where the question asks for a place on a single "

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.imaging.files import synthetic
-from app.imaging.pixels import pipeline
+from app.imaging.pixels import pipeline, windows
 from app.imaging.types import Instance
 from app.tools.api import ImageSnapshot, ToolContext, ToolFailed, ToolRetry
 from app.tools.chest import view_check
@@ -275,7 +275,7 @@ def _check_negative(snapshot: ImageSnapshot) -> None:
     if not snapshot.derived or snapshot.frame.is_color or snapshot.display.ndim != 2:
         return
     step = max(1, min(snapshot.display.shape) // _SAMPLED)
-    film = pipeline.render(snapshot.frame, pipeline.default_window(snapshot.frame))
+    film = pipeline.render(snapshot.frame, windows.default_window(snapshot.frame))
     made, meant = (part[::step, ::step].astype(np.float32) for part in (snapshot.display, film))
     if float(((made - made.mean()) * (meant - meant.mean())).sum()) < 0:
         raise ToolRetry(

@@ -79,6 +79,8 @@ class GeneratorOutput(BaseModel):
 
 SPEC = ToolSpec(
     name="chest_xray_generator",
+    title="Draw a synthetic radiograph",
+    icon="sparkles",
     description=(
         "Makes a synthetic chest radiograph from a description (RoentGen, a diffusion model) and "
         "shows it in a pane of its own. The image is of no patient and proves nothing about one: "

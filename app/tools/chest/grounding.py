@@ -88,6 +88,8 @@ class GroundingOutput(BaseModel):
 
 SPEC = ToolSpec(
     name="xray_phrase_grounding",
+    title="Find a phrase in the image",
+    icon="scan-search",
     description=(
         "Locates a finding that is named in a phrase on a frontal chest radiograph with MAIRA-2: "
         "boxes in the original image's pixels, or an explicit 'no finding'. It looks at the "

@@ -44,6 +44,8 @@ class LlavaMedOutput(BaseModel):
 
 SPEC = ToolSpec(
     name="llava_med_qa",
+    title="Ask LLaVA-Med",
+    icon="message-square",
     description=(
         "LLaVA-Med v1.5 (7B) answers a question about a biomedical image, or a general medical "
         "question without one. It learned from figures of papers, and is less reliable on details "

@@ -43,6 +43,8 @@ class MedGemmaOutput(BaseModel):
 
 SPEC = ToolSpec(
     name="medgemma_qa",
+    title="Ask MedGemma",
+    icon="message-square",
     description=(
         "MedGemma (4B, Google) answers a question about one or several medical images, or a "
         "general medical question without one. It was trained on chest radiographs, skin, eye and "

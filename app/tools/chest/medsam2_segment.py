@@ -77,6 +77,8 @@ class MedSam2Output(BaseModel):
 
 SPEC = ToolSpec(
     name="medsam2_segment",
+    title="Segment what is marked",
+    icon="shapes",
     description=(
         "Outlines a structure that is marked on an image by a box around it or points in it "
         "(MedSAM2). Without box and points it takes what the user has drawn last. Any image: "

@@ -29,6 +29,9 @@ ALL = (
 )
 """The 14 of ChestX-Det, in the order of the network's channels."""
 
+COLOURED = (*EMBEDDED, *(name for name in ALL if name not in EMBEDDED))
+"""The structures in the order of the colours that they keep, on the canvas and in pictures."""
+
 _OTHER_NAMES: dict[str, tuple[str, ...]] = {
     "lung": ("Left Lung", "Right Lung"),
     "lungs": ("Left Lung", "Right Lung"),

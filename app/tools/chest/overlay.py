@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from app.imaging.label_colors import COLORS, LabelColors, rgb
+from app.tools.chest import organs
 
 RGB = tuple[int, int, int]
 Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
@@ -38,7 +39,7 @@ def draw(grey: NDArray[np.uint8], masks: Mapping[str, Mask], footer: str) -> NDA
     """
     canvas = np.repeat(grey[..., None], 3, axis=2)
     unit = max(1, round(max(grey.shape) / 700))
-    places = LabelColors()
+    places = LabelColors(organs.COLOURED)
     colours = {name: rgb(COLORS[places.take(name)]) for name in masks}
     for name, mask in masks.items():
         _tint(canvas, mask, colours[name], unit)
@@ -77,7 +78,7 @@ def draw_boxes(
     unit = max(1, round(max(grey.shape) / 700))
     font = ImageFont.load_default(max(9, 14 * unit))
     marks: dict[str, tuple[str, RGB]] = {}
-    places = LabelColors()
+    places = LabelColors(organs.COLOURED)
     for label, (x0, y0, x1, y1) in boxes:
         place = len(marks)
         letter, colour = marks.setdefault(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from app.imaging.pixels import pipeline
+from app.imaging.pixels import pipeline, windows
 from app.imaging.types import Orientation
 from app.tools.api import ImageSnapshot
 
@@ -40,7 +40,7 @@ def model_pixels(snapshot: ImageSnapshot) -> NDArray[np.uint8]:
     """
     if snapshot.derived or snapshot.frame.is_color:
         return grey(snapshot.display)
-    window = pipeline.default_window(snapshot.frame)
+    window = windows.default_window(snapshot.frame)
     if window == snapshot.window:
         return snapshot.display  # rendered with that very window; once more takes 8 ms
     return grey(pipeline.render(snapshot.frame, window))

@@ -276,6 +276,11 @@ _TOOLS = (
 
 PLAN = PackPlan(
     "chest",
+    suggestions=(
+        "Where are the lungs, and is the heart enlarged?",
+        "What is abnormal here, and where?",
+    ),
+    marked_question="Segment what I marked with medsam2_segment",
     kinds=_KINDS,
     tools=_TOOLS,
     tellers=TELLERS,

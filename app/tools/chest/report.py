@@ -47,6 +47,8 @@ class ReportOutput(BaseModel):
 
 SPEC = ToolSpec(
     name="chest_xray_report_generator",
+    title="Draft a report",
+    icon="file-text",
     description=(
         "Drafts the findings and the impression of a report on a frontal chest radiograph, with "
         "two small models trained on CheXpert and MIMIC-CXR. A draft that nobody has checked: it "

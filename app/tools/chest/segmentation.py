@@ -65,6 +65,9 @@ class SegmentationOutput(BaseModel):
 
 SPEC = ToolSpec(
     name="chest_xray_segmentation",
+    title="Outline chest organs",
+    icon="scan",
+    labels=organs.COLOURED,
     description=(
         "Segments structures of a frontal chest radiograph (PA or AP) and draws them on the "
         "image. Always available: Right Lung, Left Lung, Heart (the cardiac silhouette). With "

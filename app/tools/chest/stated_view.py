@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from app.imaging.space.projections import Course, coded
+from app.imaging.space.projections import Course, coded_projection
 from app.imaging.types import Orientation
 from app.tools.api import ImageSnapshot
 
@@ -76,7 +76,7 @@ def stated_view(snapshot: ImageSnapshot) -> StatedView:
 
 def _said(snapshot: ImageSnapshot) -> dict[str, View]:
     """What says something -> which view it says."""
-    code = coded(snapshot.instance)
+    code = coded_projection(snapshot.instance)
     found: dict[str, View | None] = {
         "ViewPosition": _by_position(snapshot.instance.get("ViewPosition")),
         "view code": code.course if code else None,

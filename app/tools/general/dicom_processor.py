@@ -47,6 +47,8 @@ class DicomProcessorOutput(BaseModel):
 
 SPEC = ToolSpec(
     name="dicom_processor",
+    title="Convert DICOM image",
+    icon="contrast",
     description=(
         "Converts a DICOM image to a PNG of what the viewer shows (rescale, window, MONOCHROME1 "
         "and colour handled), at its own matrix size, and returns its attributes. The PNG keeps "
@@ -150,7 +152,7 @@ def _metadata(
         "PixelSpacingSource": str(spacing.source),
         "PixelSpacingNote": spacing.note or None,
         "WindowExplanation": (window.explanation or None) if window else None,
-        "ViewPosition": projections.named(instance) or None,
+        "ViewPosition": projections.projection_name(instance) or None,
         "BodyPartExamined": instance.get("BodyPartExamined") or None,
         "Rows": frame.rows,
         "Columns": frame.columns,

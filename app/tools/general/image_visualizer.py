@@ -50,6 +50,8 @@ class ImageVisualizerOutput(BaseModel):
 
 SPEC = ToolSpec(
     name="image_visualizer",
+    title="Show image",
+    icon="image",
     description=(
         "Shows an image to the user in a pane of the viewer, with an optional title, description "
         "and colour map. Use it for pictures that other tools made, e.g. segmentation_image_path."

@@ -1,8 +1,8 @@
-"""Model cards: what each model is, which files exactly, whose terms, how much memory it needs.
+"""Model cards: each model's files, origin, licence, terms, memory and limits.
 
-One TOML file a model in `resources/models`, read strictly. A figure that could not be had when the
-card was written (a digest of a file behind a login) is left out of it, never guessed: such files
-are pinned when they are first installed.
+Each is a TOML file in `resources/models`, read strictly. A value that could not be had when the
+card was written, such as the digest of a file behind a login, is left out and never guessed: such
+files are pinned when they are first installed.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
 from functools import cache
@@ -20,10 +20,9 @@ from typing import Any, cast
 from pydantic import TypeAdapter, ValidationError
 
 from app import paths
+from app.tools.models.file_names import is_revision, is_sha256
 
 DTYPES = ("float32", "bfloat16", "float16")
-_SHA256 = re.compile(r"[0-9a-f]{64}")
-_REVISION = re.compile(r"[0-9a-f]{40}")
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
 
@@ -36,11 +35,11 @@ class CardFile:
         name: Path below the model's folder, with "/"; of a model of one file, its file name. With
             "*" it stands for all files that match ("model-*.safetensors"), at least one of which
             must be there.
-        size: Bytes; 0 where it is not known.
-        sha256: Of the published file; "" where it is not known.
-        url: Where it is published; "" for the repository's own.
+        size: Bytes; 0 if not known.
+        sha256: Digest of the published file; "" if not known.
+        url: Address of the published file; "" for a file of the card's repository.
         optional: The model works without it.
-        code: It is a program, which is run with the model (`trust_remote_code`).
+        code: It is a program that is run with the model (`trust_remote_code`).
     """
 
     name: str
@@ -52,39 +51,39 @@ class CardFile:
 
     @property
     def is_pattern(self) -> bool:
-        """Whether it stands for files that it does not name."""
+        """Whether the name is a pattern for several files."""
         return "*" in self.name
 
     def covers(self, name: str) -> bool:
-        """Whether a file of that name is meant."""
+        """Return True if this entry stands for a file of that name."""
         return fnmatchcase(name, self.name)
 
 
 @dataclass(frozen=True, slots=True)
 class ModelCard:
-    """What is known of a model before it is installed.
+    """A model as it is described before it is installed.
 
     Attributes:
-        name: What `models get` and `Need` call it, also its folder's name.
-        title: For people.
+        name: Its name in commands and in `Need`, and the name of its folder.
+        title: Its name for people.
         tools: Names of the tools that use it.
-        files: Its files. Those of a model of one file lie in the models folder itself.
-        folder: Whether it is a folder of files (transformers, diffusers) rather than one file.
+        files: Its files. A model of one file lies in the models folder itself.
+        folder: Whether it is a folder of files (transformers, diffusers) or one file.
         repository: "owner/name" on the Hugging Face hub, or "".
-        revision: The commit that is meant; "" where it is not known: it is pinned at the install.
-        url: Where people read about it.
-        licence: Its licence, short.
-        terms: What the user must accept before it is installed; "" for nothing.
-        gated: The hub gives it only to those who have accepted its terms there (needs a token).
-        trust_remote_code: Its code lies with its weights, and is run after the user's yes only.
-        packages: Python packages that it needs.
+        revision: The commit to use; if "", the commit is pinned by the installation.
+        url: Address of a page about it.
+        licence: Short name of its licence.
+        terms: Text that the user must accept before it is installed, or "".
+        gated: The hub gives it only to accounts that have accepted its terms (needs a token).
+        trust_remote_code: Programs come with its weights; they run only with permission.
+        packages: Import names of the Python packages that it needs.
         memory: Bytes that it needs, by torch dtype ("float32", "bfloat16", "float16").
-        intended_use: For what it was made.
+        intended_use: The purpose that it was made for.
         limits: Its known limits, a sentence each.
-        tried: What of it was run here: with real weights, with tiny ones, on a GPU; what was not.
-        check: Entry that says in the model process whether files can be loaded.
+        tried: How it was tried: with real weights, with tiny ones, on a GPU, or not at all.
+        check: "module:function" that loads its files in the model process to check them, or "".
         embedded: It is shipped with the program, in `resources/models/<name>`; its file's digest
-            stands in the `card.json` beside it, which training writes.
+            is in the `card.json` beside it, which training writes.
     """
 
     name: str
@@ -109,27 +108,27 @@ class ModelCard:
 
     @property
     def size(self) -> int:
-        """Bytes of the published files as far as the card knows them."""
+        """Bytes of the published files, as far as the card has their sizes."""
         return sum(file.size for file in self.files)
 
     @property
     def terms_sha256(self) -> str:
-        """Which text was accepted; "" where there is none."""
+        """Digest of the terms, which tells which text was accepted; "" without terms."""
         return hashlib.sha256(self.terms.strip().encode()).hexdigest() if self.terms else ""
 
     @property
     def pinned(self) -> bool:
-        """Whether the card has the digest of every file that is needed."""
+        """Whether the card has the digest of every required file."""
         return all(file.sha256 for file in self.files if not file.optional)
 
     def file_of(self, name: str) -> CardFile | None:
-        """What the card says of a file: by its name, else by a pattern."""
+        """Return the entry for a file: the one of that name, else a pattern that covers it."""
         exact = next((file for file in self.files if file.name == name), None)
         return exact or next((f for f in self.files if f.is_pattern and f.covers(name)), None)
 
 
 def card(name: str) -> ModelCard:
-    """The shipped card of that name.
+    """Return the shipped card of that name.
 
     Raises:
         KeyError: There is none.
@@ -139,17 +138,17 @@ def card(name: str) -> ModelCard:
 
 @cache
 def cards() -> Mapping[str, ModelCard]:
-    """All shipped cards by name."""
+    """Return all shipped cards by name."""
     folder = paths.resources_dir() / "models"
     read = (read_card(path) for path in sorted(folder.glob("*.toml")))
     return {found.name: found for found in read}
 
 
 def read_card(path: Path) -> ModelCard:
-    """A card from its TOML file.
+    """Read a card from its TOML file.
 
     Raises:
-        ValueError: It has a key that cards do not have, lacks one, or says what cannot be.
+        ValueError: A key is unknown or missing, or a value is impossible.
     """
     try:
         data: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -183,10 +182,10 @@ def _only_known(data: Any, kind: type[Any], where: str) -> None:
 
 
 def _check(made: ModelCard) -> None:
-    """What the types do not say.
+    """Check what the types do not express.
 
     Raises:
-        ValueError: Something cannot be.
+        ValueError: A value is impossible.
     """
     if not _NAME.fullmatch(made.name):
         raise ValueError(f"{made.name!r} is no name: small letters, digits, '.', '_', '-'")
@@ -194,7 +193,7 @@ def _check(made: ModelCard) -> None:
         raise ValueError("files is empty")
     if not made.folder and (len(made.files) != 1 or "/" in made.files[0].name):
         raise ValueError("a model that is no folder has one file, which lies in no folder")
-    if made.revision and not _REVISION.fullmatch(made.revision):
+    if made.revision and not is_revision(made.revision):
         raise ValueError("revision is no commit: 40 hexadecimal digits, or nothing")
     if made.repository and not _REPOSITORY.fullmatch(made.repository):
         raise ValueError("repository is not owner/name")
@@ -210,7 +209,7 @@ def _check_file(file: CardFile, made: ModelCard) -> None:
     parts = PurePosixPath(file.name).parts
     if not parts or file.name.startswith("/") or ".." in parts or "\\" in file.name:
         raise ValueError(f"{file.name!r} is no path below the model's folder")
-    if file.sha256 and not _SHA256.fullmatch(file.sha256):
+    if file.sha256 and not is_sha256(file.sha256):
         raise ValueError(f"{file.name}: sha256 is not 64 hexadecimal digits")
     if file.is_pattern and (file.sha256 or file.size or file.url):
         raise ValueError(f"{file.name}: a pattern has neither size, digest nor address")
@@ -220,3 +219,48 @@ def _check_file(file: CardFile, made: ModelCard) -> None:
         raise ValueError(f"{file.name} is code, but the card has no trust_remote_code")
     if file.url and not file.url.startswith("https://"):
         raise ValueError(f"{file.name}: url is not https")
+
+
+def cards_table(known: Iterable[ModelCard] | None = None) -> str:
+    """Return the documentation's Markdown table of models, one row a model.
+
+    Args:
+        known: The cards; by default the shipped ones.
+    """
+    head = (
+        "| model | tools | from | size | licence | terms | code | tried here |",
+        "|---|---|---|---|---|---|---|---|",
+    )
+    rows = (_table_row(card) for card in (cards().values() if known is None else known))
+    return "\n".join([*head, *rows])
+
+
+def _table_row(card: ModelCard) -> str:
+    if card.embedded:
+        source = "shipped"
+    elif card.repository:
+        pinned = f" at `{card.revision[:12]}`" if card.revision else ""
+        source = f"[{card.repository}](https://huggingface.co/{card.repository}){pinned}"
+    else:
+        source = f"[{card.url.partition('://')[2]}]({card.url})" if card.url else ""
+    cells = (
+        f"`{card.name}`<br>{card.title}",
+        ", ".join(f"`{tool}`" for tool in card.tools),
+        source,
+        _table_size(card),
+        card.licence,
+        ("to accept, gated" if card.gated else "to accept") if card.terms else "none",
+        "after a yes" if card.trust_remote_code else "none",
+        card.tried,
+    )
+    return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
+
+
+def _table_size(card: ModelCard) -> str:
+    size = card.size
+    if card.embedded:
+        folder = paths.resources_dir() / "models" / card.name
+        size = sum((folder / file.name).stat().st_size for file in card.files)
+    if not size:
+        return "not known"
+    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"

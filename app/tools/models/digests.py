@@ -1,7 +1,8 @@
-"""Digests of model files, remembered until a file's size or time changes.
+"""SHA-256 digests of model files, remembered until a file's size or modification time changes.
 
-Files of gigabytes take long to read, so what was read is also kept in the cache folder. Whoever can
-set a file's time can write that cache too: it saves time, and guards against nothing.
+Reading gigabytes takes minutes on a slow disk, so digests of large files are also kept in the cache
+folder. This saves time and is no protection: a program that can set a file's time can also write
+that cache.
 """
 
 from __future__ import annotations
@@ -18,85 +19,97 @@ from typing import Any
 from app import paths
 from app.tools.api import CancelToken
 
-Told = Callable[[int], None]
-"""Told how many bytes more were read."""
+ByteCounter = Callable[[int], None]
+"""Called with the number of bytes that were just read."""
 
 CHUNK = 1 << 20
-_KEPT_FROM = 1 << 23  # smaller files are read again in each program: that takes milliseconds
-_KEPT = 500
+_STORED_FROM = 1 << 23  # smaller files are read again in each program: that takes milliseconds
+_MOST_STORED = 500
 _FILE = "model-digests.json"
 
 _Key = tuple[str, int, int]
-_known: dict[_Key, str] = {}
-_read = False
+_digests: dict[_Key, str] = {}
+_loaded = False
 _lock = threading.Lock()
 
 
-def sha256_of(path: Path, told: Told | None = None, cancel: CancelToken | None = None) -> str:
-    """Hex digest of a file.
+def sha256_of(
+    path: Path, counter: ByteCounter | None = None, cancel: CancelToken | None = None
+) -> str:
+    """Return the hex digest of a file, from memory if the file has not changed.
 
     Raises:
         Cancelled: `cancel` was set.
-        OSError: It cannot be read.
+        OSError: The file cannot be read.
     """
-    key = key_of(path)
-    known = remembered(key)
+    key = file_key(path)
+    known = _remembered(key)
     if known is None:
-        known = read_sha256(path, told, cancel)
+        known = read_sha256(path, counter, cancel)
         remember(key, known)
-    elif told is not None:
-        told(key[1])
+    elif counter is not None:
+        counter(key[1])
     return known
 
 
-def read_sha256(path: Path, told: Told | None = None, cancel: CancelToken | None = None) -> str:
-    """Hex digest of a file that is read now, whatever is remembered."""
+def read_sha256(
+    path: Path, counter: ByteCounter | None = None, cancel: CancelToken | None = None
+) -> str:
+    """Return the hex digest of a file, reading it even if its digest is remembered.
+
+    Raises:
+        Cancelled: `cancel` was set.
+        OSError: The file cannot be read.
+    """
     digest = hashlib.sha256()
     with path.open("rb") as stream:
         while block := stream.read(CHUNK):
             if cancel is not None:
                 cancel.check()
             digest.update(block)
-            if told is not None:
-                told(len(block))
+            if counter is not None:
+                counter(len(block))
     return digest.hexdigest()
 
 
-def list_sha256(files: Iterable[tuple[str, str]]) -> str:
-    """One digest for several files: of their lines "sha256  name", sorted by name."""
+def combined_sha256(files: Iterable[tuple[str, str]]) -> str:
+    """Return one digest for several (name, sha256) pairs, whatever their order."""
     lines = (f"{sha256}  {name}\n" for name, sha256 in sorted(files))
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
-def key_of(path: Path) -> _Key:
-    """What a digest is remembered by: the file, its size and its time."""
+def file_key(path: Path) -> _Key:
+    """Return a file's (path, size in bytes, modification time in ns), the key of its digest.
+
+    Raises:
+        OSError: There is no such file.
+    """
     found = path.stat()
     return (str(path), found.st_size, found.st_mtime_ns)
 
 
-def remembered(key: _Key) -> str | None:
-    """The digest, if it is known without reading the file."""
-    global _read
-    with _lock:
-        if not _read and key[1] >= _KEPT_FROM and key not in _known:
-            _read = True
-            _known.update({k: v for k, v in _load().items() if k not in _known})
-        return _known.get(key)
-
-
 def remember(key: _Key, sha256: str) -> None:
-    """Keep a digest that was read; of large files also for the next program."""
+    """Remember the digest of a file that was read; large files' also for the next program."""
     with _lock:
-        _known[key] = sha256
-    if key[1] < _KEPT_FROM:
-        return
-    with _lock, contextlib.suppress(OSError):  # it is read again then
-        kept = {**_load(), key: sha256}
-        rows = [[*place, digest] for place, digest in list(kept.items())[-_KEPT:]]
-        target = paths.cache_dir() / _FILE
-        partial = target.with_name(f"{_FILE}.{os.getpid()}")
-        partial.write_text(json.dumps(rows), encoding="utf-8")
-        partial.replace(target)
+        _digests[key] = sha256
+        if key[1] < _STORED_FROM:
+            return
+        with contextlib.suppress(OSError):  # the next program reads the file again then
+            stored = {**_load(), key: sha256}
+            rows = [[*key, digest] for key, digest in list(stored.items())[-_MOST_STORED:]]
+            target = paths.cache_dir() / _FILE
+            partial = target.with_name(f"{_FILE}.{os.getpid()}")
+            partial.write_text(json.dumps(rows), encoding="utf-8")
+            partial.replace(target)
+
+
+def _remembered(key: _Key) -> str | None:
+    global _loaded
+    with _lock:
+        if not _loaded and key[1] >= _STORED_FROM:
+            _loaded = True
+            _digests.update({**_load(), **_digests})
+        return _digests.get(key)
 
 
 def _load() -> dict[_Key, str]:

@@ -1,4 +1,4 @@
-"""Where the files of a model lie in the models folder, and which of them are there."""
+"""Where a model's files lie in the models folder, and which of them are there."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from app.tools.models.cards import ModelCard
-from app.tools.models.digests import Told, key_of, sha256_of
+from app.tools.models.digests import ByteCounter, file_key, sha256_of
 from app.tools.models.records import RECORD, Record, RecordedFile, read_record
 
 _TAKEN = (".json", ".jsonl", ".txt", ".model", ".jinja", ".md", ".yaml", ".yml", ".safetensors")
@@ -16,17 +16,17 @@ _TAKEN = (".json", ".jsonl", ".txt", ".model", ".jinja", ".md", ".yaml", ".yml",
 
 _WEIGHTS = (".safetensors",)
 _PROSE = (".md", "")
-"""Kinds of files that people read, and no model."""
+"""Kinds of files that people read and no model does."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One model's place.
+    """The place of one model on the disk.
 
     Attributes:
-        card: Its card.
+        card: The model's card.
         models: The user's models folder.
-        shipped: Where embedded models lie.
+        shipped: Folder of the embedded models.
     """
 
     card: ModelCard
@@ -35,95 +35,95 @@ class Place:
 
     @property
     def base(self) -> Path:
-        """The folder below which its files are named."""
+        """The folder to which its file names are relative."""
         if self.card.embedded:
             return self.shipped / self.card.name
         return self.models / self.card.name if self.card.folder else self.models
 
     @property
     def path(self) -> Path:
-        """What is loaded: the folder, or the one file (whether it is there or not)."""
+        """The path that is loaded: the folder, or the one file; it need not exist."""
         if self.card.folder:
             return self.base
-        there = (self.base / name for name in self.file_names)
-        return next((p for p in there if p.is_file()), self.base / self.card.files[0].name)
+        existing = (self.base / name for name in self.file_names)
+        return next((p for p in existing if p.is_file()), self.base / self.card.files[0].name)
 
     @property
-    def file_names(self) -> tuple[str, ...]:
-        """Of a model of one file: the published name, then a safetensors of the same tensors."""
+    def file_names(self) -> tuple[str, str]:
+        """The names that a model of one file may have: the published one, and a conversion's."""
         return (self.card.files[0].name, f"{self.card.name}.safetensors")
 
     @property
     def record_path(self) -> Path:
-        """Where its record lies."""
+        """The path of its record."""
         if self.card.folder:
             return self.base / RECORD
         return self.path.with_name(f"{self.path.name}.{RECORD}")
 
     def record(self) -> Record | None:
-        """What was written down when it was installed, or None."""
+        """Read the record of its installation; None if there is none of this model."""
         found = None if self.card.embedded else read_record(self.record_path)
         return found if found is not None and found.name == self.card.name else None
 
-    def names(self, record: Record | None) -> tuple[str, ...]:
-        """The model's files that are there, by name.
+    def present_files(self, record: Record | None) -> tuple[str, ...]:
+        """Return the names of the model's files that exist.
 
         Args:
-            record: Its record: what it lists belongs to the model. Without one the card says.
+            record: Its record, whose files are the model's; without one the card decides.
         """
         if not self.card.folder:
             return (self.path.name,) if self.path.is_file() else ()
-        wanted = {file.name for file in record.files} if record else set[str]()
         found = [name for name in files_below(self.base) if name != RECORD]
         if record is None:
             return tuple(wanted_files(self.card, found)[0])
-        return tuple(name for name in found if name in wanted)
+        recorded = {file.name for file in record.files}
+        return tuple(name for name in found if name in recorded)
 
-    def strange(self, record: Record | None) -> tuple[str, ...]:
-        """Files that would be read with the model, and that came after its record was written.
+    def unrecorded_files(self, record: Record | None) -> tuple[str, ...]:
+        """Return the files that would be loaded with the model but are not in its record.
 
-        An index of other weights, a chat template or a setting changes what a model says as much
-        as its weights do. Programs have an answer of their own, `programs.code`.
+        An index of other weights, a chat template or a setting changes a model's results as much
+        as its weights do. Programs are left out: see `programs.code_permission`.
         """
         if record is None or not self.card.folder:
             return ()
-        noted = {file.name for file in record.files} | {RECORD}
-        new = [name for name in files_below(self.base) if name not in noted]
+        recorded = {file.name for file in record.files} | {RECORD}
+        new = [name for name in files_below(self.base) if name not in recorded]
         read = wanted_files(self.card, new)[0]
         return tuple(n for n in read if not is_program(n) and PurePosixPath(n).suffix not in _PROSE)
 
     def missing(self) -> tuple[str, ...]:
-        """Files (or patterns) of the card that are needed and not there."""
+        """Return the files (or patterns) that the card requires and that do not exist."""
         if not self.card.folder:
             return () if self.path.is_file() else (self.card.files[0].name,)
         needed = [file for file in self.card.files if not file.optional]
         if not any(file.is_pattern for file in needed):
             return tuple(file.name for file in needed if not (self.base / file.name).is_file())
-        there = files_below(self.base)
-        return tuple(f.name for f in needed if not any(f.covers(name) for name in there))
+        existing = files_below(self.base)
+        return tuple(f.name for f in needed if not any(f.covers(name) for name in existing))
 
     def programs(self) -> tuple[str, ...]:
-        """Code that lies in its folder, whoever put it there."""
+        """Return the names of all programs in its folder, recorded or not."""
         if not self.card.folder:
             return ()
         return tuple(name for name in files_below(self.base) if is_program(name))
 
     def file(self, name: str) -> Path:
-        """The file of that name."""
+        """Return the path of one of its files."""
         return self.base / name
 
-    def digest(self, name: str, record: Record | None, told: Told | None = None) -> str:
-        """Of a file as it is now; one that has kept size and time since the install is not read."""
+    def digest(self, name: str, record: Record | None, counter: ByteCounter | None = None) -> str:
+        """Return a file's SHA-256; a file with its recorded size and time is not read again."""
         noted = record.file(name) if record else None
-        _, size, modified = key_of(self.file(name))
+        _, size, modified = file_key(self.file(name))
         if noted and modified and (noted.size, noted.modified) == (size, modified):
-            if told is not None:
-                told(size)
+            if counter is not None:
+                counter(size)
             return noted.sha256
-        return sha256_of(self.file(name), told)
+        return sha256_of(self.file(name), counter)
 
-    def expected(self, name: str) -> str:
-        """Digest of the published file; "" where it is not known."""
+    def published_sha256(self, name: str) -> str:
+        """Return the digest of the published file, or "" if it is not known."""
         if self.card.embedded:
             try:
                 card = json.loads((self.base / "card.json").read_text(encoding="utf-8"))
@@ -134,44 +134,42 @@ class Place:
         return known.sha256 if known else ""
 
     def recorded(self, name: str, sha256: str) -> RecordedFile:
-        """A file as a record has it."""
-        _, size, modified = key_of(self.file(name))
+        """Return a file's entry for the record, with its size and time as they are now."""
+        _, size, modified = file_key(self.file(name))
         return RecordedFile(name, size, sha256, modified)
 
 
 def files_below(folder: Path) -> tuple[str, ...]:
-    """Names of all files below a folder, with "/"; hidden ones are left out."""
+    """Return the names of all files below a folder, sorted, with "/"; hidden ones are left out."""
     found: list[str] = []
-    if not folder.is_dir():
-        return ()
-    for path in folder.rglob("*"):
+    for path in folder.rglob("*") if folder.is_dir() else ():
         name = path.relative_to(folder)
         if path.is_file() and not any(part.startswith(".") for part in name.parts):
-            found.append(PurePosixPath(*name.parts).as_posix())
+            found.append(name.as_posix())
     return tuple(sorted(found))
 
 
 def is_program(name: str) -> bool:
-    """Whether a file of that name is code that Python could run."""
+    """Return True if a file of that name is code that Python could run."""
     return PurePosixPath(name).suffix.casefold() in (".py", ".pyc", ".pyd", ".so", ".pyw", ".dll")
 
 
-def wanted_files(wanted: ModelCard, names: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Which files belong to a model, and which are left out.
+def wanted_files(card: ModelCard, names: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Divide file names into those that belong to a model and those that do not.
 
-    Where its card names weights, other weights (a second format, a second precision) are left out.
+    Where the card names weights, other weights (a second format or precision) do not belong to it.
     """
     names = list(names)
-    exact = any(file.name.endswith(_WEIGHTS) for file in wanted.files)
+    names_weights = any(file.name.endswith(_WEIGHTS) for file in card.files)
     taken: list[str] = []
     for name in names:
         suffix = PurePosixPath(name).suffix.casefold()
         if is_program(name):
-            take = wanted.trust_remote_code and suffix == ".py"
-        elif wanted.file_of(name) is not None:
+            take = card.trust_remote_code and suffix == ".py"
+        elif card.file_of(name) is not None:
             take = True
         elif suffix in _WEIGHTS:
-            take = not exact
+            take = not names_weights
         else:
             take = suffix in _TAKEN or "." not in PurePosixPath(name).name
         if take:

@@ -1,6 +1,6 @@
-"""Whether the programs that lie with a model's weights are those that the user has said yes to.
+"""Permission to run the programs that come with a model's weights.
 
-Asked by whoever looks for a model, and once more in the model process just before they are run.
+It is checked when a model is looked up, and again in the model process just before programs run.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from app.tools.models.records import Record
 
 _LONGEST_SETTINGS = 1 << 23
 _SETTINGS = "config.json"  # ends the names of all files in which transformers looks for programs
-_OWN = re.compile(r"[A-Za-z_]\w*\.[A-Za-z_]\w*", re.ASCII)
+_LOCAL_REFERENCE = re.compile(r"[A-Za-z_]\w*\.[A-Za-z_]\w*", re.ASCII)
 
 
-def code(place: Place, record: Record | None) -> str:
-    """See `ModelStatus.code`; each program is read anew, since what ran once is no promise."""
+def code_permission(place: Place, record: Record | None) -> str:
+    """Return `ModelStatus.code`; every program is read again for it."""
     if not place.card.trust_remote_code:
         return ""
     allowed = allowed_programs(record)
-    if not allowed or _leads_elsewhere(place.base):
+    if not allowed or _refers_elsewhere(place.base):
         return "not allowed"
-    return "allowed" if _programs(place.base) == allowed else "changed"
+    return "allowed" if _program_digests(place.base) == allowed else "changed"
 
 
 def allowed_programs(record: Record | None) -> dict[str, str]:
-    """Digests of the programs that the user has said yes to, by name; none where there was no yes.
+    """Return the digests of the programs that the user allowed to run, by name.
 
-    A yes is one to programs that were there: it covers none that is put there later.
+    A permission covers the programs that were there when it was given, and none added later.
     """
     if record is None or not record.code_allowed:
         return {}
@@ -41,20 +41,26 @@ def allowed_programs(record: Record | None) -> dict[str, str]:
 
 
 def are_allowed(folder: Path, allowed: Mapping[str, str]) -> bool:
-    """Whether a model's folder would run these programs as they were, and no others."""
-    return bool(allowed) and not _leads_elsewhere(folder) and _programs(folder) == dict(allowed)
+    """Return True if a model's folder holds exactly the allowed programs, unchanged.
+
+    Args:
+        folder: The model's folder.
+        allowed: Digests by name, from `allowed_programs`.
+    """
+    unchanged = _program_digests(folder) == dict(allowed)
+    return bool(allowed) and unchanged and not _refers_elsewhere(folder)
 
 
-def _programs(folder: Path) -> dict[str, str]:
+def _program_digests(folder: Path) -> dict[str, str]:
     names = (name for name in files_below(folder) if is_program(name))
     return {name: read_sha256(folder / name) for name in names}
 
 
-def _leads_elsewhere(folder: Path) -> bool:
-    """Whether its settings name a program that does not lie beside them, which nobody has pinned.
+def _refers_elsewhere(folder: Path) -> bool:
+    """Return True if the settings name a program outside the folder, which nothing has pinned.
 
     transformers takes "owner/name--module.Class" from another repository, and joins any other name
-    to the folder's path: one that begins with "/" then leads out of it.
+    to the folder's path, so that a name that begins with "/" leads out of it.
     """
     for name in files_below(folder):
         path = folder / name
@@ -62,28 +68,28 @@ def _leads_elsewhere(folder: Path) -> bool:
             continue
         if path.stat().st_size > _LONGEST_SETTINGS:
             if name.casefold().endswith(_SETTINGS):
-                return True  # nobody has settings of that length
+                return True  # no real settings are that long
             continue  # a vocabulary
         try:
             data: Any = json.loads(path.read_bytes())
         except (ValueError, OSError):
-            continue  # what cannot be read here cannot be read there
+            continue  # transformers cannot read it either
         except RecursionError:
             return True
-        if any(not _OWN.fullmatch(reference) for reference in _references(data)):
+        if any(not _LOCAL_REFERENCE.fullmatch(reference) for reference in _references(data)):
             return True
     return False
 
 
 def _references(data: Any) -> Iterator[str]:
-    """All that settings say of programs, however deep."""
+    """Yield every string below a key "auto_map", however deep."""
     waiting: list[tuple[Any, bool]] = [(data, False)]
     while waiting:
-        value, of_programs = waiting.pop()
+        value, in_auto_map = waiting.pop()
         if isinstance(value, dict):
             for key, inner in cast("dict[str, Any]", value).items():
-                waiting.append((inner, of_programs or key == "auto_map"))
+                waiting.append((inner, in_auto_map or key == "auto_map"))
         elif isinstance(value, list):
-            waiting += [(inner, of_programs) for inner in cast("list[Any]", value)]
-        elif of_programs and isinstance(value, str):
+            waiting += [(inner, in_auto_map) for inner in cast("list[Any]", value)]
+        elif in_auto_map and isinstance(value, str):
             yield value

@@ -1,7 +1,7 @@
-"""What is written down when a model is installed: which files exactly, and what the user agreed to.
+"""The record of an installation: which files exactly, and what the user agreed to.
 
-The record lies with the model: `<models>/<name>/installed.toml`, of a model of one file
-`<models>/<file>.installed.toml`.
+It lies with the model: `<models>/<name>/installed.toml`, or `<models>/<file>.installed.toml` for a
+model of one file.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from app.tools.models.durable import patiently, rename, settle, settle_names
+from app.tools.models.durable_files import publish, retry_while_in_use
 
 RECORD = "installed.toml"
 
@@ -30,7 +30,7 @@ class RecordedFile:
         name: Path below the model's folder, with "/".
         size: Bytes.
         sha256: Hex digest.
-        modified: Its time then, nanoseconds: one that still has it need not be read again.
+        modified: Modification time in ns; a file that still has it need not be read again.
     """
 
     name: str
@@ -44,14 +44,14 @@ class Record:
     """A model as it was installed.
 
     Attributes:
-        name: Its card's.
-        revision: Commit of its repository; "" where that could not be told.
-        source: Where it came from: a pack's or folder's name, an address, "the models folder".
-        installed: When, ISO 8601 in UTC.
-        files: What was installed.
-        terms_sha256: Of the terms' text that was accepted; "" for none.
-        terms_accepted: When.
-        code_allowed: When the user said yes to running the code among the files; "" for never.
+        name: The card's name.
+        revision: Commit of its repository, or "".
+        source: Origin: a pack's or folder's name, an address, or "the models folder".
+        installed: Time of the installation, ISO 8601 in UTC.
+        files: The installed files.
+        terms_sha256: Digest of the terms' text that was accepted, or "".
+        terms_accepted: Time at which the terms were accepted, or "".
+        code_allowed: Time at which the user allowed the code among the files to run, or "".
     """
 
     name: str
@@ -64,14 +64,14 @@ class Record:
     code_allowed: str = ""
 
     def file(self, name: str) -> RecordedFile | None:
-        """The file of that name."""
+        """Return the recorded file of that name, or None."""
         return next((file for file in self.files if file.name == name), None)
 
 
 def read_record(path: Path) -> Record | None:
-    """The record, or None where there is none that can be read."""
+    """Read a record; return None if there is none that can be read."""
     try:
-        text = patiently(lambda: path.read_text(encoding="utf-8"))
+        text = retry_while_in_use(lambda: path.read_text(encoding="utf-8"))
         data: dict[str, Any] = tomllib.loads(text)
         return _adapter().validate_python(data)
     except (OSError, ValueError, ValidationError):
@@ -84,7 +84,7 @@ def _adapter() -> TypeAdapter[Record]:
 
 
 def write_record(path: Path, record: Record) -> None:
-    """Write it, at once or not at all, also where the power fails.
+    """Write a record completely or not at all, even if the power fails.
 
     Raises:
         OSError: It cannot be written.
@@ -92,9 +92,7 @@ def write_record(path: Path, record: Record) -> None:
     partial = path.with_name(path.name + ".part")
     try:
         partial.write_text(to_toml(asdict(record)), encoding="utf-8", newline="\n")
-        settle(partial)
-        rename(partial, path)
-        settle_names(path.parent)
+        publish(partial, path)
     except OSError:
         with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)
@@ -102,23 +100,21 @@ def write_record(path: Path, record: Record) -> None:
 
 
 def to_toml(data: Mapping[str, Any]) -> str:
-    """TOML of a table that holds texts, whole numbers, truths, and lists of such tables."""
+    """Return a table of strings, ints, bools and lists of such tables as TOML."""
     return "\n".join(_lines(data, ""))
 
 
-def _lines(data: Mapping[str, Any], where: str) -> list[str]:
+def _lines(data: Mapping[str, Any], prefix: str) -> list[str]:
     tables = {k: v for k, v in data.items() if isinstance(v, list | tuple)}
     lines = [f"{key} = {_value(value)}" for key, value in data.items() if key not in tables]
     for key, rows in tables.items():
         for row in rows:
-            lines += ["", f"[[{where}{key}]]", *_lines(row, f"{where}{key}.")]
-    return lines if where else [*lines, ""]
+            lines += ["", f"[[{prefix}{key}]]", *_lines(row, f"{prefix}{key}.")]
+    return lines if prefix else [*lines, ""]
 
 
 def _value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return str(value)
-    # JSON's escapes are TOML's; it leaves DEL as it is, which TOML does not take.
+    if isinstance(value, bool | int):
+        return str(value).lower()
+    # JSON's escapes are TOML's; JSON leaves DEL as it is, which TOML does not take.
     return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")

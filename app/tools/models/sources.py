@@ -1,7 +1,7 @@
-"""What models are installed from: a file, a folder, a zip or tar archive; read, never unpacked.
+"""Read models from a file, a folder, or a zip or tar archive, which is never unpacked.
 
 An archive is listed first, and refused as a whole for one hostile entry. Its files are then read as
-streams of exactly the length that was listed; where they are written is the caller's choice alone.
+streams; the caller alone decides where they are written.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import IO, Any, Protocol, cast
 
 from app.errors import SightlineError, UsageError
-from app.tools.models.names import MOST_FILES, check_together, refused, safe_name
+from app.tools.models.file_names import MOST_FILES, check_names, hostile, safe_name
 
-_RATIO = 200  # weights shrink by a third at most; this is for those of a test, which are all zero
+_MOST_GROWTH = 200  # real weights shrink by a third at most; those of a test, all zero, by more
 _SLACK = 1 << 26
 _LONGEST_READ = 1 << 24  # tarfile takes a header of any length into memory
 _DAMAGED = (
@@ -38,13 +38,13 @@ _DAMAGED = (
 
 
 class Source(Protocol):
-    """Files that can be listed and then read once, in the order in which they lie there.
+    """Files that can be listed, and then read once in the order in which they are stored.
 
     Attributes:
         label: Its name, for messages and the record.
-        sizes: Name with "/" -> bytes.
-        revision: Commit of a repository, where it says so.
-        repository: "owner/name", where it says so.
+        sizes: Bytes of each file, by its name with "/".
+        revision: Commit of the repository that it came from, or "".
+        repository: "owner/name" of that repository, or "".
     """
 
     label: str
@@ -53,13 +53,13 @@ class Source(Protocol):
     repository: str
 
     def streams(self, names: frozenset[str]) -> Iterator[tuple[str, IO[bytes]]]:
-        """The files of these names, each open only until the next one is asked for."""
+        """Yield (name, stream) of these files; a stream closes when the next one is asked for."""
         ...
 
 
 @dataclass(slots=True)
 class FileSource:
-    """One file."""
+    """A single file."""
 
     path: Path
     label: str = field(init=False)
@@ -72,7 +72,7 @@ class FileSource:
         self.sizes = {self.path.name: self.path.stat().st_size}
 
     def streams(self, names: frozenset[str]) -> Iterator[tuple[str, IO[bytes]]]:
-        """See `Source`."""
+        """Yield (name, stream); see `Source`."""
         for name in names & self.sizes.keys():
             with self.path.open("rb") as stream:
                 yield name, stream
@@ -84,7 +84,11 @@ class FolderSource:
 
     Args:
         path: The folder.
-        root: Links may lead to files below this folder only; by default to none outside `path`.
+        root: Folder that links may not lead out of; by default `path`.
+        label: Its name, for messages; by default the folder's.
+        revision: Commit of the repository that it came from, or "".
+        repository: "owner/name" of that repository, or "".
+        sizes: Set by the source itself.
     """
 
     path: Path
@@ -103,26 +107,26 @@ class FolderSource:
             if any(part.startswith(".") or part == "__pycache__" for part in parts):
                 continue
             if path.is_symlink() and not path.resolve().is_relative_to(within):
-                raise refused(f"it holds a link that leads out of it: {'/'.join(parts)!r}")
+                raise hostile(f"it holds a link that leads out of it: {'/'.join(parts)!r}")
             if path.is_dir():
                 if path.is_symlink():
-                    raise refused(f"it holds a link to a folder: {'/'.join(parts)!r}")
+                    raise hostile(f"it holds a link to a folder: {'/'.join(parts)!r}")
                 continue
             if not path.is_file():
-                raise refused(f"it holds something that is no file: {'/'.join(parts)!r}")
+                raise hostile(f"it holds something that is no file: {'/'.join(parts)!r}")
             found[safe_name("/".join(parts))] = path.stat().st_size
-        check_together(found)
+        check_names(found)
         self.sizes = found
 
     def _paths(self) -> list[Path]:
-        """All that is below; a folder of half a disk is no model, and not walked to its end."""
+        """Return all paths below; the walk ends early in a folder that is too large for a model."""
         found = list(itertools.islice(self.path.rglob("*"), 2 * MOST_FILES))
         if len(found) == 2 * MOST_FILES:
-            raise refused(f"it holds more than {MOST_FILES:,} files")
+            raise hostile(f"it holds more than {MOST_FILES:,} files")
         return sorted(found)
 
     def streams(self, names: frozenset[str]) -> Iterator[tuple[str, IO[bytes]]]:
-        """See `Source`."""
+        """Yield (name, stream); see `Source`."""
         for name in self.sizes:
             if name in names:
                 with (self.path / name).open("rb") as stream:
@@ -142,9 +146,9 @@ class ArchiveSource:
 
     def __post_init__(self) -> None:
         self.label = self.path.name
-        with reading(self.path):
+        with archive_errors(self.path):
             listed = _zip_sizes(self.path) if _is_zip(self.path) else _tar_sizes(self.path)
-        check_together(listed)
+        check_names(listed)
         tops = {name.partition("/")[0] for name in listed}
         if len(tops) == 1 and all("/" in name for name in listed):
             self._prefix = f"{tops.pop()}/"  # a folder that was packed as such
@@ -152,20 +156,20 @@ class ArchiveSource:
         self.sizes = {name.removeprefix(self._prefix): size for name, size in listed.items()}
 
     def streams(self, names: frozenset[str]) -> Iterator[tuple[str, IO[bytes]]]:
-        """See `Source`."""
+        """Yield (name, stream); see `Source`."""
         opened = _zip_streams if _is_zip(self.path) else _tar_streams
         wanted = frozenset(self._prefix + name for name in names)
-        with reading(self.path):
+        with archive_errors(self.path):
             for name, stream in opened(self.path, wanted):
                 yield name.removeprefix(self._prefix), stream
 
 
 def open_source(path: Path) -> Source:
-    """What is at a path.
+    """Return the source of the files at a path.
 
     Raises:
-        UsageError: Nothing is.
-        Hostile: See `names`.
+        UsageError: There is nothing.
+        Hostile: It holds names or entries that are refused; see `file_names`.
         SightlineError: It cannot be read.
     """
     if path.is_dir():
@@ -178,12 +182,12 @@ def open_source(path: Path) -> Source:
 
 
 def is_archive(path: Path) -> bool:
-    """By its name: the weights of torch are zip files too, and are no archives to us."""
+    """Return True for an archive's name; the content does not tell: torch weights are zip files."""
     return path.name.casefold().endswith((".zip", ".tar", ".tar.gz", ".tgz"))
 
 
 def _downloaded_commit(folder: Path) -> str:
-    """The commit that huggingface_hub noted beside files that it downloaded into a folder."""
+    """Return the commit that huggingface_hub noted beside files that it downloaded, or ""."""
     notes = folder / ".cache" / "huggingface" / "download"
     commits: set[str] = set()
     with contextlib.suppress(OSError, ValueError):
@@ -198,11 +202,11 @@ def _is_zip(path: Path) -> bool:
 
 
 @contextlib.contextmanager
-def reading(path: Path | str) -> Generator[None]:
-    """Says what is wrong with an archive where reading it fails.
+def archive_errors(path: Path | str) -> Generator[None]:
+    """Raise errors of reading an archive as `SightlineError`s.
 
     Raises:
-        SightlineError: It is damaged.
+        SightlineError: The archive is damaged.
     """
     try:
         yield
@@ -216,8 +220,8 @@ def reading(path: Path | str) -> Generator[None]:
 
 
 def _check_growth(total: int, path: Path) -> None:
-    if total > _RATIO * path.stat().st_size + _SLACK:
-        raise refused("it would grow beyond all measure when it is unpacked")
+    if total > _MOST_GROWTH * path.stat().st_size + _SLACK:
+        raise hostile("it would grow beyond all measure when it is unpacked")
 
 
 def _zip_sizes(path: Path) -> dict[str, int]:
@@ -227,17 +231,17 @@ def _zip_sizes(path: Path) -> dict[str, int]:
     for info in entries:
         kind = stat.S_IFMT(info.external_attr >> 16)
         if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
-            raise refused(f"it holds a link or device: {info.filename[:120]!r}")
+            raise hostile(f"it holds a link or device: {info.filename[:120]!r}")
         if info.flag_bits & 1:
-            raise refused("it is encrypted")
+            raise hostile("it is encrypted")
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise refused("it is compressed in a way that is not taken")
+            raise hostile("it is compressed in a way that is not taken")
         if info.is_dir():
             safe_name(info.orig_filename.rstrip("/"))
             continue
         name = safe_name(info.orig_filename)
         if name in sizes:
-            raise refused(f"it holds one file twice: {name[:120]!r}")
+            raise hostile(f"it holds one file twice: {name[:120]!r}")
         sizes[name] = info.file_size
     _check_growth(sum(sizes.values()), path)
     return sizes
@@ -253,49 +257,49 @@ def _zip_streams(path: Path, names: frozenset[str]) -> Iterator[tuple[str, IO[by
 
 
 class _Bounded(io.RawIOBase):
-    """A tar's bytes: neither more of them than the archive may grow to, nor too many at once."""
+    """A tar's bytes: limits how far it grows when unpacked, and how much is read at once."""
 
     def __init__(self, stream: IO[bytes], most: int) -> None:
         self._stream = stream
         self._most = most
 
     def read(self, size: int = -1) -> bytes:
-        """Up to `size` bytes."""
+        """Read up to `size` bytes."""
         if not 0 <= size <= _LONGEST_READ:
-            raise refused("it holds a header of excessive length")
+            raise hostile("it holds a header of excessive length")
         data = self._stream.read(size)
         self._check(self._stream.tell())
         return data
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go to a place, which unpacks what lies before it."""
+        """Go to an offset; in a packed archive this unpacks everything before it."""
         if whence == io.SEEK_SET:
             self._check(offset)
         return self._stream.seek(offset, whence)
 
     def tell(self) -> int:
-        """Where it is."""
+        """Return the offset."""
         return self._stream.tell()
 
     def readable(self) -> bool:
-        """Always."""
+        """Return True."""
         return True
 
     def seekable(self) -> bool:
-        """Forwards at least."""
+        """Return True; tarfile only seeks forwards."""
         return True
 
-    def _check(self, place: int) -> None:
-        if place > self._most:
-            raise refused("it would grow beyond all measure when it is unpacked")
+    def _check(self, offset: int) -> None:
+        if offset > self._most:
+            raise hostile("it would grow beyond all measure when it is unpacked")
 
 
 @contextlib.contextmanager
 def _tar(path: Path) -> Generator[tarfile.TarFile]:
-    """The archive, open; gzip only where its name says so."""
+    """Open a tar archive; it is unpacked with gzip only if its name ends so."""
     size = path.stat().st_size
     packed = path.name.casefold().endswith((".gz", ".tgz"))
-    most = _RATIO * size + _SLACK if packed else size + _SLACK
+    most = _MOST_GROWTH * size + _SLACK if packed else size + _SLACK
     with contextlib.ExitStack() as stack:
         stream = stack.enter_context(path.open("rb"))
         inner: Any = stack.enter_context(gzip.GzipFile(fileobj=stream)) if packed else stream
@@ -313,12 +317,12 @@ def _tar_sizes(path: Path) -> dict[str, int]:
                 continue
             name = safe_name(member.name)
             if not member.isreg() or member.issparse():
-                raise refused(f"it holds a link or device: {name[:120]!r}")
+                raise hostile(f"it holds a link or device: {name[:120]!r}")
             if name in sizes:
-                raise refused(f"it holds one file twice: {name[:120]!r}")
+                raise hostile(f"it holds one file twice: {name[:120]!r}")
             sizes[name] = member.size
             if len(sizes) > MOST_FILES:
-                break  # what is found so far is refused for it
+                break  # `check_names` refuses it for that
     _check_growth(sum(sizes.values()), path)
     return sizes
 

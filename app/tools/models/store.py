@@ -1,44 +1,34 @@
-"""The models that are installed: looked up by their cards, checked, installed, removed.
+"""Look up, check, install and remove models.
 
-Nothing here imports torch, and nothing is fetched unless `ModelStore.get` is called for it.
+Nothing here imports torch, and nothing is downloaded except by `ModelStore.get`.
 """
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
 
 from app import paths
 from app.errors import SightlineError, UsageError
-from app.tools.api import CancelToken, ModelHost, ToolFailed
-from app.tools.models import planning, states
-from app.tools.models.accepting import accepted_record, now_text
+from app.tools.api import CancelToken, ModelHost, Progress, ToolFailed
 from app.tools.models.cards import ModelCard, cards
-from app.tools.models.getting import Getting, forget
-from app.tools.models.install import Installation
-from app.tools.models.locking import ChangeLock
-from app.tools.models.looking import BeingReplaced, steadily
-from app.tools.models.packs import Manifest, write_pack
+from app.tools.models.downloads import ModelDownload, delete_downloads
+from app.tools.models.folder_changes import ChangeLock, delete, is_aside, recover, sweep
+from app.tools.models.install_plan import Consent, InstallPlan, plan_install
+from app.tools.models.installation import Installation
+from app.tools.models.model_packs import Manifest, write_pack
 from app.tools.models.places import Place
-from app.tools.models.plans import Agreed, InstallPlan
-from app.tools.models.records import Record, write_record
-from app.tools.models.seeing import being_replaced, found, quick_status
-from app.tools.models.states import InstalledModel, ModelStatus
-from app.tools.models.swap import delete, forget_aside, is_aside, recover, sweep
-from app.tools.models.verifying import Verifying, check_loads
+from app.tools.models.records import write_record
+from app.tools.models.status import (
+    InstalledModel,
+    ModelStatus,
+    accepted_record,
+    how_to_get,
+    installed_model,
+    quick_status,
+)
+from app.tools.models.verification import Verification
 from app.tools.needs import command
-
-__all__ = ["InstallPlan", "InstalledModel", "ModelStatus", "ModelStore"]
-
-Progress = Callable[[float, str], None]
-
-_ABANDONED_S = 86_400.0
-_SWAP_S = 60.0  # longer than any swap: what was moved aside before that was left behind
-
-Seen = TypeVar("Seen")
 
 
 class ModelStore:
@@ -63,10 +53,10 @@ class ModelStore:
         self._changing = ChangeLock(self.folder)
 
     def card(self, name: str) -> ModelCard:
-        """The card of that name.
+        """Return the card of that name, or with that single file.
 
         Raises:
-            UsageError: There is none; lists those that are.
+            UsageError: There is none; the message lists the known names.
         """
         for known in self.cards.values():
             single = () if known.folder else (known.files[0].name,)
@@ -77,34 +67,27 @@ class ModelStore:
         )
 
     def place(self, wanted: ModelCard) -> Place:
-        """Where its files lie."""
+        """Return the place of a model on the disk."""
         return Place(wanted, self.folder, self._shipped)
 
     def has(self, name: str) -> bool:
-        """Whether the model of that name is there; quick, nothing is read."""
+        """Return True if a model's files exist; they are not read."""
         known = self.cards.get(name)
-        if known is None:
-            return False
-        place = self.place(known)
-        # One that is being replaced is there: missing, aside, or again in place.
-        return not place.missing() or is_aside(place) or not place.missing()
+        return known is not None and not self._recovered(known).missing()
 
     def find(self, wanted: ModelCard) -> InstalledModel | None:
-        """The installed model, or None where a file of its card that is not optional is missing.
+        """Return the installed model, or None if a required file is missing.
 
         Files that changed since they were last read are read, which takes long for large ones.
-
-        Raises:
-            BeingReplaced: Another Sightline does not end replacing it.
         """
-        return self._seen(wanted, found)
+        return installed_model(self._recovered(wanted))
 
     def require(self, name: str, feature: str) -> InstalledModel:
-        """The installed model of that name.
+        """Return the installed model of that name.
 
         Args:
-            name: Its card's.
-            feature: What needs it, for the message ("The report generator").
+            name: The card's name.
+            feature: The feature that needs it, for the message ("The report generator").
 
         Raises:
             ToolFailed: It is not installed, or its terms are not accepted; says what to do.
@@ -112,8 +95,9 @@ class ModelStore:
         wanted = self.card(name)
         found = self.find(wanted)
         if found is None:
+            called = wanted.title if wanted.folder else f"{wanted.title} ({wanted.files[0].name})"
             raise ToolFailed(
-                f"{feature} needs a model that is not installed: {_called(wanted)}",
+                f"{feature} needs a model that is not installed: {called}",
                 remedy=self.how_to_get(wanted),
             )
         if not found.accepted:
@@ -124,19 +108,16 @@ class ModelStore:
         return found
 
     def how_to_get(self, wanted: ModelCard) -> str:
-        """Which files, where they go and how to get them."""
-        return states.how_to_get(self.place(wanted))
+        """Return instructions for the user to install a model."""
+        return how_to_get(self.place(wanted))
 
     def overview(self) -> tuple[ModelStatus, ...]:
-        """Of each model, quickly: no file of weights is read."""
+        """Return the status of every model, without reading weights."""
         return tuple(self.status(known) for known in self.cards.values())
 
     def status(self, wanted: ModelCard) -> ModelStatus:
-        """Of one model, quickly: no file of weights is read."""
-        try:
-            return self._seen(wanted, quick_status)
-        except BeingReplaced as error:
-            return being_replaced(self.place(wanted), error.reason)
+        """Return the status of one model, without reading weights."""
+        return quick_status(self._recovered(wanted))
 
     def verify(
         self,
@@ -146,25 +127,24 @@ class ModelStore:
         cancel: CancelToken | None = None,
         host: ModelHost | None = None,
     ) -> tuple[ModelStatus, ...]:
-        """As `overview`, with every file read, whatever is remembered of it.
+        """Read every file and return the status of one model, or of all.
 
         Args:
-            name: One model; "" for all.
+            name: The card's name; "" for all models.
             progress: Called with a fraction 0..1 and a text.
             cancel: Stops it.
-            host: Used for files that are not the published ones: can they be loaded?
+            host: Loads files that are not the published ones, to find out whether that works.
 
         Raises:
             UsageError: There is no model of that name.
-            BeingReplaced: Another Sightline does not end replacing it.
             SightlineError: A file cannot be read.
             Cancelled: `cancel` was set.
         """
         wanted = [self.card(name)] if name else list(self.cards.values())
         total = sum(self.status(one).bytes for one in wanted if self.has(one.name))
-        verifying = Verifying(total, progress, cancel, host)
+        verification = Verification(total, progress, cancel, host)
         try:
-            return tuple(self._seen(one, verifying.verified) for one in wanted)
+            return tuple(verification.verify(self._recovered(one)) for one in wanted)
         except OSError as error:
             raise SightlineError(
                 f"a model's file cannot be read ({error.strerror or error})",
@@ -176,18 +156,18 @@ class ModelStore:
     def accept(
         self, name: str, *, code: bool = False, cancel: CancelToken | None = None
     ) -> ModelStatus:
-        """Note that the user accepts the terms of a model that is there, and its files as they are.
+        """Record that the user accepts an installed model's terms and its files as they are.
 
-        A folder that was copied into place by hand is written down by this too.
+        This also makes a record for a folder that was copied into place by hand.
 
         Args:
-            name: The model.
-            code: The user also allows the code among its files to run.
-            cancel: Stops it; files that nobody has read yet are read.
+            name: The card's name.
+            code: The user also allows the programs among its files to run.
+            cancel: Stops reading files that were not read yet.
 
         Raises:
-            UsageError: No such model, it is not there, or nothing about it is to be accepted.
-            SightlineError: It cannot be written down.
+            UsageError: There is no such model, it is not installed, or it has no programs.
+            SightlineError: The record cannot be written.
         """
         wanted = self.card(name)
         place = self.place(wanted)
@@ -197,11 +177,19 @@ class ModelStore:
         if code and not wanted.trust_remote_code:
             raise UsageError("its card does not provide for code", subject=wanted.name)
         with self._changing.held():
-            self._write(place, accepted_record(place, code=code, cancel=cancel))
+            record = accepted_record(place, code=code, cancel=cancel)
+            try:
+                write_record(place.record_path, record)
+            except OSError as error:
+                raise SightlineError(
+                    f"it cannot be written down ({error.strerror or error})",
+                    subject=str(place.record_path),
+                    remedy="Set SIGHTLINE_MODELS to a folder that you may write to.",
+                ) from error
         return self.status(wanted)
 
     def remove(self, name: str) -> ModelStatus:
-        """Delete a model's files, those of a download that broke off too.
+        """Delete a model's files and those of its unfinished downloads.
 
         Raises:
             UsageError: No such model, or it comes with Sightline.
@@ -212,10 +200,10 @@ class ModelStore:
             raise UsageError(f"{wanted.name} comes with Sightline and stays")
         place = self.place(wanted)
         try:
-            with self._changing.held() as alone:
-                self._sweep(alone)
+            with self._changing.held():
+                sweep(self.folder, self._places().values())
                 delete(place)
-                forget(place)
+                delete_downloads(place)
         except OSError as error:
             raise SightlineError(
                 f"it cannot be deleted ({error.strerror or error})",
@@ -225,19 +213,19 @@ class ModelStore:
         return self.status(wanted)
 
     def plan_install(self, path: Path, name: str | None = None) -> InstallPlan:
-        """Look at what is to be installed; nothing is written.
+        """Identify the models at a path and what the user must agree to; nothing is written.
 
         Args:
             path: A file, folder, archive or model pack.
-            name: Which model it is; None to tell by what is there.
+            name: The card's name, or None to identify the model by its files.
 
         Raises:
-            UsageError: There is nothing, or what it is cannot be told.
-            Hostile: It holds what no pack may hold.
+            UsageError: There is nothing, or it cannot be identified.
+            Hostile: It holds files that no pack may hold.
             SightlineError: It cannot be read.
         """
         called = self.card(name).name if name is not None else None
-        return planning.plan(self._places(), path, called, cards=self.cards)
+        return plan_install(self._places(), path, called, cards=self.cards)
 
     def install(
         self,
@@ -250,21 +238,21 @@ class ModelStore:
         progress: Progress | None = None,
         cancel: CancelToken | None = None,
     ) -> tuple[ModelStatus, ...]:
-        """Copy what was planned into the models folder, verified; all of it or nothing.
+        """Copy the planned models into the models folder, verified: all of them or none.
 
         Args:
-            plan: Of `plan_install`.
+            plan: From `plan_install`.
             accepted: The user accepts `plan.terms`.
-            code_allowed: The user allows `plan.code` to run; else it is left out where it can be.
-            other: Files are taken that are not the published ones, if the model can load them.
-            host: For the check that it can.
+            code_allowed: The user allows `plan.code` to run; else it is left out if possible.
+            other: Also install files that are not the published ones, if the model can load them.
+            host: Loads such files.
             progress: Called with a fraction 0..1 and a text.
             cancel: Stops it.
 
         Raises:
             Cancelled: `cancel` was set.
-            SightlineError: The plan has problems, something is not agreed to, a file is not what it
-                should be, or it cannot be copied. What was installed before is untouched.
+            SightlineError: The plan has problems, the user has not agreed to something, or a file
+                is damaged or cannot be copied. What was installed before is untouched.
         """
         if plan.problems:
             raise SightlineError("; ".join(plan.problems), subject=str(plan.path))
@@ -275,10 +263,11 @@ class ModelStore:
                 remedy="Download it again. Weights of your own that the model can load are taken "
                 "with --other; results then carry a warning.",
             )
-        agreed = Agreed(accepted, code_allowed, other)
-        with self._changing.held() as alone:
-            self._sweep(alone)
-            self._installation(progress, cancel, host).run(plan.source, plan.models, agreed)
+        with self._changing.held():
+            places = self._places()
+            sweep(self.folder, places.values())
+            installation = Installation(self.folder, places, progress, cancel, host)
+            installation.install(plan.source, plan.models, Consent(accepted, code_allowed, other))
         return tuple(self.status(model.card) for model in plan.models)
 
     def get(
@@ -290,18 +279,18 @@ class ModelStore:
         progress: Progress | None = None,
         cancel: CancelToken | None = None,
     ) -> ModelStatus:
-        """Download a model into the models folder; goes on where an earlier try broke off.
+        """Download a model and install it; resume an earlier download that was interrupted.
 
         Args:
-            name: Its card's.
+            name: The card's name.
             accepted: The user accepts its terms.
-            code_allowed: The user allows the code that lies with its weights to run.
+            code_allowed: The user allows the programs that come with its weights to run.
             progress: Called with a fraction 0..1 and a text.
             cancel: Stops it.
 
         Raises:
-            UsageError: No such name, or it is embedded.
-            Cancelled: `cancel` was set; what came stays for the next try.
+            UsageError: There is no such model, or it is embedded.
+            Cancelled: `cancel` was set; what was downloaded is kept for the next try.
             SightlineError: Terms are not accepted, no network, no space, or other files came.
         """
         wanted = self.card(name)
@@ -313,15 +302,17 @@ class ModelStore:
             (status,) = self.verify(wanted.name)
             if status.state == "intact":
                 return status
-        agreed = Agreed(accepted or status.accepted, code_allowed)
+        consent = Consent(accepted or status.accepted, code_allowed)
         place = self.place(wanted)
-        getting = Getting(place, self.how_to_get(wanted), progress, cancel)
-        with self._changing.held() as alone:
-            self._sweep(alone)
-            staging, model = getting.fetch(agreed)
+        download = ModelDownload(place, self.how_to_get(wanted), progress, cancel)
+        with self._changing.held():
+            places = self._places()
+            sweep(self.folder, places.values())
+            staging, model = download.run(consent)
             source = wanted.repository or wanted.files[0].url
-            self._installation(None, cancel, None).finish(staging, model, source, agreed)
-            forget(place)
+            installation = Installation(self.folder, places, cancel=cancel)
+            installation.finish(staging, model, source, consent)
+            delete_downloads(place)
         return self.verify(wanted.name)[0]
 
     def pack(
@@ -332,50 +323,19 @@ class ModelStore:
         progress: Progress | None = None,
         cancel: CancelToken | None = None,
     ) -> Manifest:
-        """Write installed models into a model pack; see `packs.write_pack`."""
+        """Write installed models into a model pack; see `model_packs.write_pack`."""
         places = [self.place(self.card(name)) for name in dict.fromkeys(names)]
         with self._changing.held():  # a pack is of one version of each
             return write_pack(places, out, progress=progress, cancel=cancel)
 
     def _recovered(self, wanted: ModelCard) -> Place:
+        """Return a model's place, after undoing a replacement that a kill cut off."""
         place = self.place(wanted)
         if not wanted.embedded and is_aside(place) and place.missing():
-            with self._changing.held_if_free() as free:
-                if free:  # else it may be moved aside for a moment only
-                    recover([place], math.inf if self._changing.sure else time.time() - _SWAP_S)
+            with self._changing.held_if_free() as held:
+                if held:
+                    recover(place)
         return place
 
-    def _seen(self, wanted: ModelCard, look: Callable[[Place], Seen]) -> Seen:
-        """What a look shows, also while another program replaces the model."""
-        return steadily(lambda: self._recovered(wanted), look)
-
-    def _sweep(self, alone: bool) -> None:
-        """Delete what was left by installations that were killed: gigabytes that nobody sees."""
-        sweep(self.folder, math.inf if alone else time.time() - _ABANDONED_S)
-        for place in self._places().values() if alone else ():
-            forget_aside(place)
-
     def _places(self) -> dict[str, Place]:
-        return {known.name: self._recovered(known) for known in self.cards.values()}
-
-    def _installation(
-        self, progress: Progress | None, cancel: CancelToken | None, host: ModelHost | None
-    ) -> Installation:
-        return Installation(
-            self.folder, self._places(), check_loads, now_text(), progress, cancel, host
-        )
-
-    def _write(self, place: Place, record: Record) -> None:
-        try:
-            write_record(place.record_path, record)
-        except OSError as error:
-            raise SightlineError(
-                f"it cannot be written down ({error.strerror or error})",
-                subject=str(place.record_path),
-                remedy="Set SIGHTLINE_MODELS to a folder that you may write to.",
-            ) from error
-
-
-def _called(wanted: ModelCard) -> str:
-    """Its title, and of one file the name under which it is looked for."""
-    return wanted.title if wanted.folder else f"{wanted.title} ({wanted.files[0].name})"
+        return {known.name: self.place(known) for known in self.cards.values()}

@@ -1,1 +1,1 @@
-"""The audit log in the window."""
+"""The audit window."""

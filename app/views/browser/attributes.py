@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from PySide6.QtCore import (
@@ -138,9 +138,7 @@ class AttributesPanel(QWidget):
         column.addWidget(self.search)
         column.addLayout(self._stack, 1)
         column.addWidget(self.summary)
-        self._disconnect: Callable[[], None] = workspace.viewport.image_changed.connect(
-            self.refresh
-        )
+        workspace.viewport.image_changed.connect(self.refresh)
 
     def _make_table(self) -> QTableView:
         widths = {NAME: 150, VALUE: 170, TAG: 92}
@@ -155,7 +153,6 @@ class AttributesPanel(QWidget):
     def close_models(self) -> None:
         """Stop listening to the workspace."""
         self._timer.stop()
-        self._disconnect()
 
     def showEvent(self, event: object) -> None:
         self.refresh()

@@ -83,12 +83,8 @@ class LayersPanel(QWidget):
         column.addStretch(0)
         column.addWidget(self.notes)
         column.addWidget(self._opacity_row)
-        self._disconnect = workspace.layers.changed.connect(self.refresh)
+        workspace.layers.changed.connect(self.refresh)
         self.refresh()
-
-    def close_models(self) -> None:
-        """Stop listening to the workspace."""
-        self._disconnect()
 
     @property
     def needed(self) -> bool:

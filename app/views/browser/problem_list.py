@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWi
 
 from app.imaging.types import Problem
 from app.views import wording
-from app.views.contents import counted
+from app.views.content_names import counted
 from app.views.theme import SPACE, THEME
 from app.views.widgets import ElidedLabel, IconLabel, label, plain_tip, rule, tool_button
 

@@ -7,8 +7,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPainterPath, Q
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from app.views import icons
-from app.views.browser.study_model import ROW, StudyModel
-from app.views.browser.study_rows import SeriesRow, StudyRow, WarningRow
+from app.views.browser.study_rows import ROW, SeriesRow, StudyRow, WarningRow
 from app.views.canvas import synthetic_band
 from app.views.style import color, ui_font
 from app.views.theme import SPACE, THEME, TYPE
@@ -50,9 +49,8 @@ class StudyDelegate(QStyledItemDelegate):
         elif isinstance(row, WarningRow):
             self._warning(painter, option.rect, row)
         else:
-            model = index.model()
-            picture = model.thumbnail(row) if isinstance(model, StudyModel) else None
             self._card(painter, option)
+            picture = index.data(Qt.ItemDataRole.DecorationRole)
             self._series(painter, option.rect, row, picture)
         painter.restore()
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
+from concurrent.futures import Future
+from functools import partial
+from itertools import chain
 
 from PySide6.QtCore import (
+    QAbstractListModel,
     QEvent,
     QModelIndex,
     QObject,
@@ -14,7 +19,7 @@ from PySide6.QtCore import (
     QTimer,
     Signal,
 )
-from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtGui import QKeyEvent, QPixmap, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QListView,
@@ -24,14 +29,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.imaging.types import Content
+from app.imaging.types import Content, Instance
 from app.views import icons
 from app.views.browser.problem_list import ProblemList
 from app.views.browser.study_delegate import StudyDelegate
-from app.views.browser.study_model import StudyModel
-from app.views.browser.study_rows import Row, SeriesRow
-from app.views.loader import Loader
-from app.views.widgets import EmptyState
+from app.views.browser.study_rows import ROW, Row, SeriesRow, StudyRow, WarningRow, rows_of
+from app.views.canvas.image_layer import to_qimage
+from app.views.loader import Loader, Thumbnail
+from app.views.widgets import EmptyState, plain_tip
 from app.workspace.studies import key_of
 from app.workspace.workspace import Workspace
 
@@ -53,7 +58,7 @@ class StudyList(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("surface", "panel")
         self._workspace = workspace
-        self._anchor: tuple[QPersistentModelIndex, str, int] | None = None
+        self._anchor: tuple[str, int] | None = None
         self.model = StudyModel(workspace, loader, self)
         self.view = self._make_view()
         self.empty = EmptyState("layers", "No study open", "Open files or drop them on the window.")
@@ -71,10 +76,8 @@ class StudyList(QWidget):
         column.addWidget(self.problems)
         self.model.about_to_change.connect(self._keep_place)
         self.model.changed.connect(self._restore_place)
-        self._disconnects: list[Callable[[], None]] = [
-            workspace.studies.changed.connect(self.refresh),
-            workspace.viewport.image_changed.connect(self._mark_shown),
-        ]
+        workspace.studies.changed.connect(self.refresh)
+        workspace.viewport.image_changed.connect(self._mark_shown)
         self.refresh()
 
     def _make_view(self) -> QListView:
@@ -93,9 +96,6 @@ class StudyList(QWidget):
 
     def close_models(self) -> None:
         """Stop listening to the workspace."""
-        for disconnect in self._disconnects:
-            disconnect()
-        self._disconnects.clear()
         self.model.close()
 
     def refresh(self) -> None:
@@ -121,15 +121,14 @@ class StudyList(QWidget):
         """Remember which row stands where, before others are put in above it."""
         top = self.view.indexAt(QPoint(4, 0))
         if top.isValid():
-            key, y = self.model.row(top).key, self.view.visualRect(top).top()
-            self._anchor = (QPersistentModelIndex(top), key, y)
+            self._anchor = self.model.row(top).key, self.view.visualRect(top).top()
 
     def _restore_place(self) -> None:
         anchor, self._anchor = self._anchor, None
         if anchor is None:
             return
-        kept, key, y = anchor
-        index = self.model.index(kept.row()) if kept.isValid() else self.model.place_of(key)
+        key, y = anchor
+        index = self.model.place_of(key)
         if index.isValid():
             self.view.doItemsLayout()
             bar = self.view.verticalScrollBar()
@@ -216,3 +215,158 @@ class StudyList(QWidget):
             self._workspace.close_study(key_of(self.model.row(index).study))
         else:
             super().keyPressEvent(event)
+
+
+THUMBNAIL_PX = 112  # twice what is drawn: sharp on dense screens
+KEPT = 400  # thumbnails in memory, 20 MB
+AWAITED = 40  # thumbnails asked for at once; rows that were scrolled past make way
+
+Index = QModelIndex | QPersistentModelIndex
+
+
+class StudyModel(QAbstractListModel):
+    """Rows of the study list; thumbnails are fetched when a row is first painted."""
+
+    about_to_change = Signal()  # rows will come, go or move
+    changed = Signal()  # they have
+
+    def __init__(self, workspace: Workspace, loader: Loader, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._workspace = workspace
+        self._loader = loader
+        self._rows: list[Row] = []
+        self._places: dict[str, int] = {}
+        self._blocks: dict[str, list[Row]] = {}
+        self._thumbnails: OrderedDict[str, QPixmap | None] = OrderedDict()  # None: there is none
+        self._pictured: dict[str, Instance] = {}  # of what a thumbnail is, or will be
+        self._awaited: OrderedDict[str, Future[Thumbnail]] = OrderedDict()
+        workspace.studies.changed.connect(self.refresh)
+        self.refresh()
+
+    def close(self) -> None:
+        """Stop listening to the workspace."""
+        for future in self._awaited.values():
+            future.cancel()
+
+    # Rows
+
+    def refresh(self) -> None:
+        """Follow the workspace."""
+        blocks: dict[str, list[Row]] = {}
+        for study in self._workspace.studies.all:
+            known = self._blocks.get(key_of(study))
+            same = known is not None and known[0].study is study
+            blocks[key_of(study)] = known if known is not None and same else rows_of(study)
+        if self._blocks.keys() - blocks.keys():
+            self._forget_pictures({row.key for rows in blocks.values() for row in rows})
+        self._blocks = blocks
+        rows = list(chain.from_iterable(blocks.values()))
+        if [row.key for row in rows] == [row.key for row in self._rows]:
+            self._replace(rows)
+            return
+        self.about_to_change.emit()
+        self.beginResetModel()
+        self._take_rows(rows)
+        self.endResetModel()
+        self.changed.emit()
+
+    def _take_rows(self, rows: list[Row]) -> None:
+        self._rows = rows
+        self._places = {row.key: number for number, row in enumerate(rows)}
+
+    def _replace(self, rows: list[Row]) -> None:
+        """Take rows with the same keys as before, and announce those that differ."""
+        old = self._rows
+        self._take_rows(rows)
+        differing = [n for n, (a, b) in enumerate(zip(old, rows, strict=True)) if a is not b]
+        if differing:
+            self.dataChanged.emit(self.index(differing[0]), self.index(differing[-1]))
+
+    def row(self, index: Index) -> Row:
+        """The row at an index."""
+        return self._rows[index.row()]
+
+    def place_of(self, key: str) -> QModelIndex:
+        """The index of a row by its key; invalid when it is gone."""
+        number = self._places.get(key)
+        return QModelIndex() if number is None else self.index(number)
+
+    def index_of(self, instance: Instance | None) -> QModelIndex:
+        """The row of the series that holds an instance."""
+        studies = self._workspace.studies
+        series = studies.series_of(instance) if instance else None
+        study = studies.study_of(instance) if instance and series else None
+        if study is None or series is None:
+            return QModelIndex()
+        return self.place_of(f"{key_of(study)}\0{series.key}")
+
+    def rowCount(self, parent: Index | None = None) -> int:
+        return 0 if parent is not None and parent.isValid() else len(self._rows)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not index.isValid():
+            return None
+        row = self.row(index)
+        if role == ROW:
+            return row
+        if role == Qt.ItemDataRole.DisplayRole:
+            if isinstance(row, WarningRow):
+                return row.text
+            return row.patient if isinstance(row, StudyRow) else row.title
+        if role == Qt.ItemDataRole.DecorationRole and isinstance(row, SeriesRow):
+            return self.thumbnail(row)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return plain_tip(row.tip)
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return row.tip.replace("\n", ", ")
+        return None
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        if not index.isValid():
+            return Qt.ItemFlag.NoItemFlags
+        if isinstance(self.row(index), SeriesRow):
+            return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+        return Qt.ItemFlag.ItemIsEnabled
+
+    # Thumbnails
+
+    def thumbnail(self, row: SeriesRow) -> QPixmap | None:
+        """The series' picture; asked for on the first call, None until it is there."""
+        key, source = row.key, row.middle
+        if key in self._thumbnails:
+            self._thumbnails.move_to_end(key)
+        if self._is_wanted(key, source) and source is not None and row.look.thumbnail:
+            while len(self._awaited) >= AWAITED:
+                self._awaited.popitem(last=False)[1].cancel()
+            self._pictured[key] = source
+            self._awaited[key] = self._loader.thumbnail(
+                source, THUMBNAIL_PX, partial(self._take, key), lambda _error: self._put(key, None)
+            )
+        return self._thumbnails.get(key)
+
+    def _is_wanted(self, key: str, source: Instance | None) -> bool:
+        """Whether there is no picture yet, or one from when less of the series was known."""
+        if key in self._awaited or source is None:
+            return False
+        known = self._pictured.get(key)
+        same = known is not None and (known.path, known.part) == (source.path, source.part)
+        return key not in self._thumbnails or not same
+
+    def _take(self, key: str, pixels: Thumbnail) -> None:
+        self._put(key, QPixmap.fromImage(to_qimage(pixels)))
+        index = self.place_of(key)
+        self.dataChanged.emit(index, index)
+
+    def _forget_pictures(self, listed: set[str]) -> None:
+        """Studies were closed: drop the pictures of their rows, and stop waiting for any."""
+        for key in self._awaited.keys() - listed:
+            self._awaited.pop(key).cancel()
+        for known in (self._thumbnails, self._pictured):
+            for key in known.keys() - listed:
+                del known[key]
+
+    def _put(self, key: str, picture: QPixmap | None) -> None:
+        self._awaited.pop(key, None)
+        self._thumbnails[key] = picture
+        while len(self._thumbnails) > KEPT:
+            self._pictured.pop(self._thumbnails.popitem(last=False)[0], None)

@@ -5,12 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from PySide6.QtCore import Qt
+
 from app.imaging.space import projections
 from app.imaging.types import Content, Instance, Series, Study
 from app.views import wording
 from app.views.canvas import synthetic_band
-from app.views.contents import LOOKS, Look, amount
+from app.views.content_names import LOOKS, Look, amount
 from app.workspace.studies import key_of
+
+ROW = Qt.ItemDataRole.UserRole
+"""Role under which the model gives a row's `StudyRow`, `WarningRow` or `SeriesRow`."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +113,7 @@ class SeriesRow:
         series, first = self.series, self.first
         if series.description:
             return wording.one_line(series.description)
-        told = (first.get("BodyPartExamined"), projections.named(first)) if first else ()
+        told = (first.get("BodyPartExamined"), projections.projection_name(first)) if first else ()
         known = [wording.one_line(text) for text in told]
         number = f"Series {series.number}" if series.number else "Series"
         return " ".join(part for part in known if part) or number

@@ -13,10 +13,10 @@ from app.imaging.findings import Finding, Heatmap
 from app.imaging.types import ImageRef
 from app.views import wording
 from app.views.background import Background
-from app.views.canvas import heat_legend, shapes
+from app.views.canvas import finding_shapes, heatmap_legend
+from app.views.canvas.finding_items import AnnotationItem, Look, make_item
 from app.views.canvas.image_view import ImageView
-from app.views.canvas.items import AnnotationItem, Look, make_item
-from app.views.canvas.labels import Chip
+from app.views.canvas.label_chips import Chip
 from app.views.theme import THEME
 from app.workspace import drawing
 from app.workspace.annotations import Annotation, Annotations
@@ -44,27 +44,22 @@ class AnnotationLayer(QObject):
         self._background = background
         self._ref: ImageRef | None = None
         self._items: dict[str, AnnotationItem] = {}
-        self._shapes: dict[str, shapes.Shape] = {}
+        self._shapes: dict[str, finding_shapes.Shape] = {}
         self._hovered = ""
         self._draft: Finding | None = None
-        self._strength = self._seen = heat_legend.USUAL
+        self._strength = self._seen = heatmap_legend.USUAL
         # One mask at a time, and not at once: a tool's result makes a chat card and list rows too,
         # and whatever runs beside them holds Python's lock by turns and so the window.
         self._queue: deque[Finding] = deque()
         self._building = False
         self._pause = QTimer(self, singleShot=True, interval=PAUSE_MS)
         self._pause.timeout.connect(self._build_next)
-        self._disconnects = [
-            annotations.changed.connect(self.sync),
-            annotations.selection_changed.connect(lambda _id: self._restyle()),
-        ]
+        annotations.changed.connect(self.sync)
+        annotations.selection_changed.connect(lambda _id: self._restyle())
 
     def close(self) -> None:
         """Stop listening to the workspace."""
         self._pause.stop()
-        for disconnect in self._disconnects:
-            disconnect()
-        self._disconnects.clear()
 
     @property
     def items(self) -> tuple[AnnotationItem, ...]:
@@ -97,11 +92,11 @@ class AnnotationLayer(QObject):
         self.set_heat_strength(0.0 if self._strength else self._seen)
 
     @property
-    def legend(self) -> heat_legend.Legend | None:
+    def legend(self) -> heatmap_legend.Legend | None:
         """The legend of the heatmap that is seen, or None."""
         if not self._strength:
             return None
-        return heat_legend.legend_of(self.findings, self._annotations.selected)
+        return heatmap_legend.legend_of(self.findings, self._annotations.selected)
 
     def set_draft(self, finding: Finding | None) -> None:
         """Draw what is not finished, instead of the finding that has its id; None for nothing."""
@@ -134,8 +129,8 @@ class AnnotationLayer(QObject):
             item, finding = self._items.get(finding_id), annotation.finding
             if item is None:
                 self._add(annotation)
-            elif item.finding is not finding and shapes.is_light(finding):
-                item.take(finding, shapes.build(finding))
+            elif item.finding is not finding and finding_shapes.is_light(finding):
+                item.take(finding, finding_shapes.build(finding))
         self._restyle()
 
     def _add(self, annotation: Annotation) -> None:
@@ -147,8 +142,8 @@ class AnnotationLayer(QObject):
         if known is not None:
             item.set_shape(known)
             return
-        if shapes.is_light(finding):
-            item.set_shape(shapes.build(finding))
+        if finding_shapes.is_light(finding):
+            item.set_shape(finding_shapes.build(finding))
         else:
             self._queue.append(finding)
             if not self._building:
@@ -162,15 +157,15 @@ class AnnotationLayer(QObject):
         finding = self._queue.popleft()
         self._building = True
         self._background.submit(
-            partial(shapes.build, finding),
+            partial(finding_shapes.build, finding),
             partial(self._take_shape, finding.id),
             partial(self._give_up, finding.id),
         )
 
     def _give_up(self, finding_id: str, _error: SightlineError) -> None:
-        self._take_shape(finding_id, shapes.NOTHING)
+        self._take_shape(finding_id, finding_shapes.NOTHING)
 
-    def _take_shape(self, finding_id: str, shape: shapes.Shape) -> None:
+    def _take_shape(self, finding_id: str, shape: finding_shapes.Shape) -> None:
         self._building = False
         self._pause.start()
         # Kept by id so that hiding, scrolling away and undo do not build it again.
@@ -221,7 +216,7 @@ class AnnotationLayer(QObject):
         """0 for a heatmap that is not seen: one at a time is."""
         if not isinstance(finding.geometry, Heatmap):
             return 1.0
-        seen = heat_legend.drawn_of(self.findings, self._annotations.selected)
+        seen = heatmap_legend.drawn_of(self.findings, self._annotations.selected)
         return self._strength if seen is not None and seen.id == finding.id else 0.0
 
     def chips(self) -> list[Chip]:

@@ -1,30 +1,380 @@
-"""The canvas: one image with its findings, corner text and mouse tools.
+"""What the canvas shows: the viewport's picture with its text, findings and layers.
 
-Mouse: left drag = window, or what the drawing tool that is on draws; middle or space + left =
-pan, right = zoom, right click = menu, double click = fit; the wheel scrolls through frames or the
-series where there is something to scroll, else it zooms; Ctrl + wheel always zooms. Keys: see
-`keys`.
+Pictures come from the renderer's thread; here they are only put on the screen, each together with
+the text that belongs to it.
 """
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, Signal
-from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QKeyEvent, QMouseEvent, QWheelEvent
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QFocusEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QResizeEvent,
+    QWheelEvent,
+)
 from PySide6.QtWidgets import QWidget
 
-from app.imaging.types import Window
+from app.errors import SightlineError
+from app.imaging.pixels import pipeline
+from app.imaging.types import Frame, Instance, Window
 from app.views.background import Background
-from app.views.canvas.image_view import DRAG_ZOOM, WHEEL_STEP
-from app.views.canvas.interaction import (
+from app.views.canvas import corner_text, synthetic_band
+from app.views.canvas.annotation_layer import AnnotationLayer
+from app.views.canvas.corner_text import Corners, Place, Shown, Sides
+from app.views.canvas.drawing_tool import Measuring
+from app.views.canvas.finding_items import AnnotationItem
+from app.views.canvas.image_view import DRAG_ZOOM, WHEEL_STEP, ImageView
+from app.views.canvas.layer_graphics import LayerDrawing
+from app.views.canvas.mouse_gestures import (
     DRAG_THRESHOLD,
     Drag,
     FrameScroll,
     drag_of,
     dragged_window,
 )
-from app.views.canvas.keys import key_actions
-from app.views.canvas.picture_view import PictureView
-from app.workspace.workspace import Workspace
+from app.views.canvas.rendering import Job, Picture, Renderer
+from app.views.canvas.scrolling import Scroller, Scrubber
+from app.views.canvas.text_overlay import Overlay
+from app.workspace import measurements, user_marks
+from app.workspace.annotations import Annotations
+from app.workspace.workspace import REFORMAT, Workspace
+
+
+class PictureView(ImageView):
+    """Shows what the workspace's viewport holds, with its text, findings and layers.
+
+    Args:
+        workspace: The models.
+        background: Threads for outlines and layers; closed by its owner.
+        parent: Qt parent.
+    """
+
+    picture_changed = Signal()  # another image, or one shown by other means, is on the screen
+    status_changed = Signal()  # empty, loading, an error, or an image
+
+    def __init__(
+        self, workspace: Workspace, background: Background, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._workspace = workspace
+        self._viewport_model = workspace.viewport
+        self._picture: Picture | None = None
+        self._source: Instance | None = None  # the acquired image that the picture is of
+        self._error = ""
+        self._refit = True
+        self._place: Place | None = None
+        # A thread of its own: a window change does not wait for outlines or a report's pictures.
+        self._rendering = Background(1, self)
+        self._renderer = Renderer(self._rendering, self._take_picture, self._take_error)
+        self.overlay = Overlay(self)
+        self.layer_drawing = LayerDrawing(self, workspace.layers, background)
+        self.findings_layer = AnnotationLayer(self, workspace.annotations, background)
+        self.measuring = Measuring(
+            self, self.findings_layer, workspace.annotations, lambda: self.frame
+        )
+        model = self._viewport_model
+        # Before the scroller, which asks for the next frame as soon as one is there.
+        model.frame_changed.connect(self._frame_changed)
+        self.scroller = Scroller(workspace, self)
+        self.scrubber = Scrubber(self, workspace, self.scroller)
+        self.scroller.playing_changed.connect(self._update_overlay)
+        self.scroller.speed_changed.connect(self._update_overlay)
+        model.image_changed.connect(self._image_changed)
+        model.display_changed.connect(self._display_changed)
+        # A scan that goes on adds to the shown series: "Image 1 / 8" becomes "1 / 96".
+        workspace.studies.changed.connect(self._update_overlay)
+        self.findings_layer.changed.connect(self._update_overlay)
+        self.view_changed.connect(self._update_overlay)
+        self.view_changed.connect(self._render_view)
+        if model.frame is not None:
+            self._frame_changed()
+
+    def close_models(self) -> None:
+        """Stop listening to the workspace; call before the canvas goes away."""
+        self._renderer.drop()
+        self._rendering.close()
+        self.findings_layer.close()
+        self.scroller.stop()
+
+    # What is shown
+
+    @property
+    def picture(self) -> Picture | None:
+        """What is on the screen, or None."""
+        return self._picture
+
+    @property
+    def frame(self) -> Frame | None:
+        """The frame on the screen. The viewport may be a step ahead while one is rendered."""
+        return self._picture.job.frame if self._picture else None
+
+    @property
+    def shown_window(self) -> Window | None:
+        """The window that is wanted now: a drag runs ahead of the pixels. None for colour."""
+        if self._picture is None or self._picture.window is None:
+            return None
+        wanted = self._viewport_model.display.window or self._picture.window
+        if wanted.lut >= len(self._picture.job.frame.voi.luts):
+            return replace(wanted, lut=-1)  # chosen on another image: its range counts here
+        return wanted
+
+    @property
+    def error(self) -> str:
+        """Why there is no image, or ""."""
+        return self._error
+
+    @property
+    def busy(self) -> bool:
+        """Whether a frame, its rendering, a layer's or a finding's shape is still to come."""
+        drawn = self.layer_drawing.ready and self.findings_layer.ready
+        return self.scroller.waiting or self._renderer.busy or not drawn
+
+    def annotation_items(self) -> list[AnnotationItem]:
+        """The live items of the findings that are drawn."""
+        return list(self.findings_layer.items)
+
+    def _image_changed(self) -> None:
+        instance = self._viewport_model.instance
+        shown = self._picture.job.instance if self._picture else None
+        same = self._same_series(shown, instance)
+        self._error = ""
+        self._renderer.drop()
+        other_plane = shown is not instance and REFORMAT in (_kind(shown), _kind(instance))
+        self._refit = not same or other_plane or _size(shown) != _size(instance)
+        # Within a series the old image stays, with its own corner text, until the next is there;
+        # another series or patient must never be seen under what was chosen.
+        if not same:
+            self._clear()
+        self.status_changed.emit()
+
+    def _same_series(self, shown: Instance | None, following: Instance | None) -> bool:
+        """Whether two images, acquired or reformatted, are of one series."""
+        # What sections were made from is no longer known to the workspace when these are left.
+        before = self._source if _kind(shown) == REFORMAT else shown
+        after = self._workspace.acquired if _kind(following) == REFORMAT else following
+        series = self._workspace.studies.series_of
+        return bool(before and after and (s := series(before)) is not None and s is series(after))
+
+    def _clear(self) -> None:
+        self._picture = self._source = None
+        self._place = None
+        self.measuring.cancel()
+        self.show_levels((), 1.0, refit=False)
+        self.findings_layer.set_image(None)
+        self.overlay.set_synthetic("")
+        self.overlay.set_sides(Sides())
+        self._update_overlay()
+        self.picture_changed.emit()
+
+    def _frame_changed(self) -> None:
+        model = self._viewport_model
+        if model.error:
+            self._error = model.error
+            self._clear()
+            self.status_changed.emit()
+        elif model.frame is not None and model.instance is not None:
+            self._error = ""
+            state = model.presentation
+            self._render(
+                Job(
+                    model.instance,
+                    model.frame_index,
+                    model.frame,
+                    model.display,
+                    state,
+                    model.presented(model.frame_index),
+                )
+            )
+
+    def _display_changed(self) -> None:
+        shown = self._picture
+        model = self._viewport_model
+        if shown is None:
+            return
+        job = replace(shown.job, display=model.display, before=shown)
+        # What stays until the next image has come is shown as the corner text says, too.
+        stays = model.frame is None and self._is_on_the_way(job)
+        if model.frame is job.frame or stays:
+            self._render(job)
+            self._lay_out(job.frame)
+            self._update_overlay(soon=True)
+
+    def _render(self, job: Job) -> None:
+        """Ask for what of an image is in view; where that is not known yet, for its overview."""
+        same_place = not self._refit and self.image_size == (job.frame.columns, job.frame.rows)
+        view = self.view_of() if same_place else None
+        self._renderer.request(replace(job, view=view, rest=False))
+
+    def _render_view(self) -> None:
+        """The view moved: ask for what of it is not there."""
+        shown, view = self._picture, self.view_of()
+        if shown is None or view is None or shown.job.frame is not self._viewport_model.frame:
+            return
+        if not shown.covers(view):
+            display = self._viewport_model.display
+            self._render(replace(shown.job, display=display, before=shown))
+
+    def _lay_out(self, frame: Frame) -> None:
+        """Flip and turn image and letters together, so that neither is ever seen without."""
+        display = self._viewport_model.display
+        self.set_turn(display)
+        self.overlay.set_sides(corner_text.side_letters(frame, display))
+
+    def _take_picture(self, picture: Picture) -> None:
+        job, model = picture.job, self._viewport_model
+        if job.frame is not model.frame and not self._is_on_the_way(job):
+            return  # late: the viewport shows something else by now
+        last = self._picture.job if self._picture is not None else None
+        before = last.frame if last is not None else None
+        other = before is not job.frame
+        if before is not None and before.stored.shape[:2] != job.frame.stored.shape[:2]:
+            self._refit = True  # pages of one document may differ in size
+        told = self.shown_window
+        self._picture = picture
+        self._source = self._workspace.acquired if _kind(job.instance) == REFORMAT else job.instance
+        area = job.presented.displayed_area if job.presented is not None else None
+        if self.set_area(area):
+            self._refit = True
+        if retold := other or last is None or last.presentation is not job.presentation:
+            self._lay_out(job.frame)
+        size, aspect = (job.frame.columns, job.frame.rows), job.frame.spacing.aspect
+        self.show_patches(picture.patches, size, aspect, refit=other and self._refit)
+        if other:
+            self.overlay.set_synthetic(synthetic_band.maker(self._source))
+            self._refit = False
+            self.measuring.cancel()
+            self.findings_layer.set_image(job.frame.ref)
+            self.status_changed.emit()
+        if job.frame is model.frame and job.display != model.display:
+            # It was changed before this picture could be told of: in a drag, or as an image came.
+            self._render(replace(job, display=model.display, before=picture))
+        self._render_view()
+        if retold or self.shown_window != told:
+            self._update_overlay()
+            self.picture_changed.emit()
+        else:  # a step of a drag: all but the greys was told when the window was set
+            self.overlay.catch_up()
+
+    def _is_on_the_way(self, job: Job) -> bool:
+        """Whether a late picture is one that the user is scrolling past.
+
+        The next frame is asked for before this one is drawn. Were it dropped, a wheel that turns
+        faster than frames are decoded would show nothing until it stops.
+        """
+        model = self._viewport_model
+        if model.error or (job.display, job.presentation) != (model.display, model.presentation):
+            return False
+        if job.instance.kind == REFORMAT or _kind(model.instance) == REFORMAT:
+            return job.instance is model.instance
+        return self._same_series(job.instance, model.instance)
+
+    def _take_error(self, job: Job, error: SightlineError) -> None:
+        if job.frame is self._viewport_model.frame:
+            self._error = error.text
+            self._clear()
+            self.status_changed.emit()
+
+    # Display
+
+    def set_window(self, window: Window | None) -> None:
+        """Show with another window; None for the image's own."""
+        self._set_display(window=window)
+
+    def toggle_invert(self) -> None:
+        """Exchange black and white."""
+        self._set_display(invert=not self._viewport_model.display.invert)
+
+    def flip(self, *, across: bool) -> None:
+        """Mirror what is seen: left and right (`across`), or top and bottom."""
+        self._viewport_model.set_display(self._viewport_model.display.flipped(across=across))
+
+    def rotate(self, quarters: int) -> None:
+        """Turn what is seen by quarter turns, clockwise."""
+        self._viewport_model.set_display(self._viewport_model.display.turned(quarters))
+
+    def reset(self) -> None:
+        """The image's own window, not inverted, as it lies in the file, all of it in view.
+
+        With a presentation state: as that shows it.
+        """
+        self._viewport_model.reset_display()
+        self.fit()
+
+    def _set_display(self, **changes: object) -> None:
+        model = self._viewport_model
+        model.set_display(replace(model.display, **changes))
+
+    # Overlay
+
+    def _update_overlay(self, *, soon: bool = False) -> None:
+        self.overlay.set_corners(self._corners(), soon=soon)
+        self.overlay.set_legend(self.findings_layer.legend)
+        self.overlay.set_chips(self.findings_layer.chips())
+
+    def _corners(self) -> Corners:
+        picture = self._picture
+        if picture is None:
+            return Corners()
+        job, scroller = picture.job, self.scroller
+        return corner_text.corners_of(
+            Shown(
+                job.instance,
+                job.frame,
+                job.frame_index,
+                scroller.position_of(job.instance),
+                scroller.series_of(job.instance),
+                self.shown_window,
+                self._viewport_model.display.invert,
+                self.turn,
+                self.findings_layer.findings,
+                self.zoom,
+                self._place,
+                self._presentation_text(job),
+                scroller.rate if scroller.playing else 0.0,
+                self._workspace.rejection_of(job.instance),
+            )
+        )
+
+    def _presentation_text(self, job: Job) -> str:
+        """Which presentation state the picture is shown in, and whether that was changed."""
+        model = self._viewport_model
+        own = model.own_display(model.frame_index)
+        return corner_text.presentation_text(
+            job.presentation, applies=job.presented is not None, changed=model.display != own
+        )
+
+    def _place_at(self, position: QPointF) -> Place | None:
+        if self.frame is None:
+            return None
+        at = self.to_image(position)
+        grey = pipeline.grey_at(self.frame, at.x(), at.y())
+        if grey is None:
+            return None
+        column, row = math.floor(at.x() + 0.5), math.floor(at.y() + 0.5)
+        point = corner_text.point_text(self.frame, column, row)
+        return Place(column, row, grey.text, point)
+
+    def resizeEvent(self, ev: QResizeEvent) -> None:
+        super().resizeEvent(ev)
+        if hasattr(self, "overlay"):  # pyqtgraph resizes itself inside its constructor
+            self.overlay.setGeometry(self.viewport().geometry())
+            self.scrubber.lay_out(QRectF(self.viewport().geometry()))
+            self._update_overlay()
+
+
+def _kind(instance: Instance | None) -> str:
+    return instance.kind if instance else ""
+
+
+def _size(instance: Instance | None) -> tuple[int, int]:
+    return (instance.columns, instance.rows) if instance else (0, 0)
 
 
 class Canvas(PictureView):
@@ -176,3 +526,43 @@ class Canvas(PictureView):
             self.unsetCursor()
         else:
             self.setCursor(shape)
+
+
+def key_actions(canvas: Canvas, annotations: Annotations) -> dict[Qt.Key, Callable[[], object]]:
+    """Key -> what it does."""
+    key, scroll, measuring = Qt.Key, canvas.scroller, canvas.measuring
+
+    def escape() -> None:
+        if measuring.cancel():
+            return
+        if measuring.tool:
+            measuring.set_tool("")
+        else:
+            annotations.select("")
+
+    return {
+        key.Key_Up: lambda: scroll.step(-1),
+        key.Key_Left: lambda: scroll.step(-1),
+        key.Key_Down: lambda: scroll.step(1),
+        key.Key_Right: lambda: scroll.step(1),
+        key.Key_PageUp: lambda: scroll.step(-10),
+        key.Key_PageDown: lambda: scroll.step(10),
+        key.Key_Home: lambda: scroll.to_end(-1),
+        key.Key_End: lambda: scroll.to_end(1),
+        key.Key_I: canvas.toggle_invert,
+        key.Key_R: canvas.reset,
+        key.Key_F: canvas.fit,
+        key.Key_1: canvas.one_to_one,
+        key.Key_Plus: lambda: canvas.zoom_by(WHEEL_STEP),
+        key.Key_Equal: lambda: canvas.zoom_by(WHEEL_STEP),
+        key.Key_Minus: lambda: canvas.zoom_by(1 / WHEEL_STEP),
+        key.Key_H: lambda: canvas.flip(across=True),
+        key.Key_V: lambda: canvas.flip(across=False),
+        key.Key_BracketLeft: lambda: canvas.rotate(-1),
+        key.Key_BracketRight: lambda: canvas.rotate(1),
+        key.Key_L: lambda: measuring.toggle(measurements.RULER),
+        key.Key_B: lambda: measuring.toggle(user_marks.BOX),
+        key.Key_M: lambda: measuring.toggle(user_marks.POINT),
+        key.Key_Escape: escape,
+        key.Key_Delete: lambda: annotations.remove([annotations.selected]),
+    }

@@ -14,7 +14,7 @@ from app.imaging.presentation import PresentationState
 from app.imaging.space import geometry, planes, projections
 from app.imaging.types import Content, Frame, Instance, Orientation, Series, Window
 from app.views import wording
-from app.views.canvas.turning import UPRIGHT
+from app.views.canvas.orientation import UPRIGHT
 from app.workspace import drawing
 from app.workspace.viewport import Display
 from app.workspace.workspace import REFORMAT
@@ -141,7 +141,7 @@ def series_lines(shown: Shown) -> Lines:
     name = wording.one_line(instance.path.name)
     view = [
         wording.one_line(get("BodyPartExamined")),
-        wording.one_line(projections.named(instance)),
+        wording.one_line(projections.projection_name(instance)),
     ]
     place, count = shown.position
     time = wording.time_text(_time_of(instance, frame_index, frame))

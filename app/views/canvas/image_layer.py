@@ -18,7 +18,7 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QImage, QPainter
 from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
-from app.imaging.pixels.stored_levels import is_halved, level_shapes
+from app.imaging.pixels.stored_levels import has_smaller_level, level_shapes
 
 PIXEL_ZOOM = 6.0
 """From this zoom on pixels are drawn as they are: interpolation would suggest detail."""
@@ -114,7 +114,7 @@ def pyramid(pixels: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], ...]:
         Contiguous arrays, the full one first. An odd last row or column is left out of the copies.
     """
     levels = [np.ascontiguousarray(pixels)]
-    while is_halved(levels[-1].shape):
+    while has_smaller_level(levels[-1].shape):
         levels.append(_halved(levels[-1]))
     return tuple(levels)
 

@@ -18,7 +18,7 @@ from PySide6.QtGui import QMouseEvent, QPainter, QPolygonF, QResizeEvent, QWheel
 from PySide6.QtWidgets import QFrame, QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
 from app.imaging.pixels.stored_levels import level_shapes
-from app.views.canvas import turning
+from app.views.canvas import orientation
 from app.views.canvas.image_layer import (
     ImageLayer,
     Patch,
@@ -68,7 +68,7 @@ class ImageView(pg.GraphicsView):
         self.layer.setParentItem(self._content)
         self._aspect = 1.0
         self._density: float | None = None
-        self._turn = turning.UPRIGHT
+        self._turn = orientation.UPRIGHT
         self._area: Area | None = None
         self._view: tuple[Any, list[list[float]], View] | None = None  # and what it was made for
         self._fitted = True
@@ -90,7 +90,7 @@ class ImageView(pg.GraphicsView):
 
     def set_turn(self, display: Display) -> None:
         """Flip and turn the image and all that lies on it; the middle of the view stays there."""
-        if turning.same_turn(display, self._turn):
+        if orientation.same_turn(display, self._turn):
             return
         middle = self.to_image(QPointF(self.viewport().rect().center()))
         self._turn = display
@@ -103,7 +103,7 @@ class ImageView(pg.GraphicsView):
         self.view_changed.emit()
 
     def _place_content(self) -> None:
-        self._content.setTransform(turning.transform(self.image_size, self._turn))
+        self._content.setTransform(orientation.transform(self.image_size, self._turn))
 
     def show_levels(
         self, levels: tuple[NDArray[np.uint8], ...], aspect: float, *, refit: bool
@@ -235,7 +235,7 @@ class ImageView(pg.GraphicsView):
             seen = part.intersected(whole)
             if min(seen.width(), seen.height()) < 1 or part.width() > MAX_SHRINK * columns:
                 part = whole
-            turned = turning.transform(self.image_size, self._turn)
+            turned = orientation.transform(self.image_size, self._turn)
             self.box.setRange(turned.mapRect(part), padding=0)
 
     def set_area(self, area: Area | None) -> bool:
@@ -261,7 +261,7 @@ class ImageView(pg.GraphicsView):
 
     def zoom_by(self, factor: float, at: QPointF | None = None) -> None:
         """Zoom in (above 1) or out, keeping the image point `at` (default: centre) in place."""
-        columns, rows = turning.shown_size(self.image_size, self._turn)
+        columns, rows = orientation.shown_size(self.image_size, self._turn)
         if not columns or factor <= 0:
             return
         view = self.box.viewRect()

@@ -52,7 +52,7 @@ def read_picture(path: Path, cmap: str) -> Levels:
 
 def _read(path: Path, cmap: str) -> tuple[Levels, str]:
     """The picture, and which model made it as its file says."""
-    return read_picture(path, cmap), synthetic.file_made_by(path)
+    return read_picture(path, cmap), synthetic.file_model_title(path)
 
 
 def _unreadable(path: Path) -> FileProblem:
@@ -134,12 +134,8 @@ class PaneArea(QTabWidget):
         self.setTabBarAutoHide(True)
         self.setElideMode(Qt.TextElideMode.ElideRight)
         self.setMinimumWidth(200)
-        self._disconnect: Callable[[], None] = panes.changed.connect(self.refresh)
+        panes.changed.connect(self.refresh)
         self.refresh()
-
-    def close_models(self) -> None:
-        """Stop listening to the workspace."""
-        self._disconnect()
 
     @property
     def views(self) -> list[PaneView]:

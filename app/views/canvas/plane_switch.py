@@ -9,7 +9,7 @@ from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar
 
 from app.errors import SightlineError
-from app.imaging.pixels.pipeline import AUTO
+from app.imaging.pixels.windows import AUTO
 from app.imaging.types import Instance, Series
 from app.imaging.volume import Plane
 from app.tools.api import CancelToken
@@ -50,20 +50,15 @@ class PlaneSwitch(QObject):
         self._cancel: CancelToken | None = None
         self.banner = Banner(canvas, self.cancel)
         viewport = workspace.viewport
-        self._disconnects: list[Callable[[], None]] = [
-            viewport.image_changed.connect(self._follow),
-            viewport.frame_changed.connect(self._frame_changed),
-            workspace.studies.changed.connect(self._follow),
-        ]
+        viewport.image_changed.connect(self._follow)
+        viewport.frame_changed.connect(self._frame_changed)
+        workspace.studies.changed.connect(self._follow)
         canvas.picture_changed.connect(self._lend)
         self._follow()
 
     def close(self) -> None:
         """Stop listening to the workspace, and what is under way."""
         self.cancel()
-        for disconnect in self._disconnects:
-            disconnect()
-        self._disconnects.clear()
 
     @property
     def plane(self) -> Plane:

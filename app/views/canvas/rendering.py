@@ -15,8 +15,8 @@ import numpy as np
 from PySide6.QtCore import QTimer
 
 from app.errors import SightlineError
-from app.imaging.pixels import pipeline
-from app.imaging.pixels.stored_levels import Screen, StoredLevels, averages, level_shapes
+from app.imaging.pixels import greys, pipeline, windows
+from app.imaging.pixels.stored_levels import Screen, StoredLevels, can_average, level_shapes
 from app.imaging.pixels.windows import lut_window
 from app.imaging.presentation import ImagePresentation, PresentationState
 from app.imaging.types import Frame, Instance, Window
@@ -172,7 +172,7 @@ class Renderer:
             known = self._known = _learn(job)
         shown_with = wanted or known.default
         window = None if frame.is_color else wanted or known.start
-        if averages(frame, shown_with):
+        if can_average(frame, shown_with):
             levels = self._levels
             if levels is None or levels.frame is not frame:
                 levels = self._levels = StoredLevels(frame)
@@ -284,9 +284,9 @@ def _learn(job: Job) -> _Known:
     frame = job.frame
     if frame.is_color:
         return _Known(frame, None, None, (0.0, 255.0), ())
-    default = pipeline.default_window(frame)
+    default = windows.default_window(frame)
     start = default or lut_window(frame.voi.luts[0], 0)
-    presets = pipeline.frame_presets(frame, job.instance.get("Modality"))
+    presets = windows.frame_presets(frame, job.instance.get("Modality"))
     return _Known(frame, default, start, _value_range(frame), presets)
 
 
@@ -296,5 +296,5 @@ def _value_range(frame: Frame) -> tuple[float, float]:
     values = stored[np.isfinite(stored)]
     if values.size == 0:
         return 0.0, 1.0
-    ends = pipeline.modality_values(frame, np.array([values.min(), values.max()]))
+    ends = greys.modality_values(frame, np.array([values.min(), values.max()]))
     return float(ends.min()), float(ends.max())

@@ -1,57 +1,262 @@
-"""A run's question to the user: may it do this? Yes and no are buttons, never text."""
+"""Questions of a run to the user, as cards: may a tool run, may it use an unsuitable image?
+
+Yes and no are buttons, never text. Each card shows its head, what is asked and the answers, and
+after the answer one line with the outcome.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from typing import Literal
 
-from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QFrame, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import QFrame, QLineEdit, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from app.agent.events import ApprovalRequested
 from app.agent.request import Decision
-from app.views.chat import names
-from app.views.chat.arguments import visible
-from app.views.chat.arguments_view import ArgumentsView
-from app.views.chat.request_card import Answer, RequestCard, plain
-from app.views.chat.text import one_line
-from app.views.chat.widgets import Elided, Flow, Wrapped, label
-from app.views.theme import SPACE
+from app.views.chat import run_wording
+from app.views.chat.arguments import ArgumentsView, visible
+from app.views.chat.plain_text import one_line
+from app.views.chat.textview import TextView
+from app.views.chat.widgets import Elided, Flow, Wrapped, icon_label, link_button, row
+from app.views.icons import icon, pixmap
+from app.views.pack_texts import PackTexts
+from app.views.style import restyle
+from app.views.theme import SPACE, THEME
+from app.views.widgets import label, push_button
 
 REASON_CHARS = 500
-ARM_MS = 300  # a click that was meant for what was here before must not allow anything
+ARM_MS = 300  # a click that was meant for what stood here before must not allow anything
 _MAX_HEIGHT = 240
 _WAITS = "The assistant waits for your answer."
 _SCROLL = "Scroll up to see what is asked; then it can be allowed."
+_UNSUITABLE = (
+    "What a tool says of an image that it was not made for may mean nothing. Your yes holds for "
+    "this image in this conversation, and every result on it says so."
+)
+
+Answer = Callable[[str, Decision], object]
+"""`answer(approval_id, decision)` hands an answer to the run."""
 
 
-class ApprovalCard(RequestCard):
-    """What would be done, with its exact arguments, and the answers.
-
-    The keyboard reaches the reason and "Don't allow" before the buttons that allow. These work once
-    every argument is shown.
+class RequestCard(QFrame):
+    """A question of a run, answered once. It never takes the focus by itself.
 
     Args:
-        event: What is asked.
-        answer: `answer(approval_id, decision)`.
-        live: Whether it can be answered; False for one read from the history.
+        event: The question.
+        answer: Called with the user's answer.
+        texts: Titles of the tools.
+        live: Whether it can be answered; False for a question of an earlier run.
     """
 
-    def __init__(self, event: ApprovalRequested, answer: Answer, *, live: bool = True) -> None:
-        self.arguments: ArgumentsView | None = None
-        super().__init__(event, answer, live=live)
-        self._unseen: list[QWidget] = [self.title, *self.touched]
+    def __init__(
+        self,
+        event: ApprovalRequested,
+        answer: Answer,
+        texts: PackTexts | None = None,
+        *,
+        live: bool = True,
+    ) -> None:
+        super().__init__()
+        self.approval_id = event.approval_id
+        self.call_id = event.call_id
+        self.answered = False
+        self._answer = answer
+        self._texts = texts or PackTexts()
+        self._live = live
+        self.setObjectName("chatCard")
+        self.setProperty("state", "approval")
+        self.setAccessibleName(f"Approval needed: {one_line(event.title)}")
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        self._body = QVBoxLayout(self)
+        self._body.setContentsMargins(SPACE.m, 10, SPACE.m, 10)
+        self._body.setSpacing(SPACE.s)
+        self._add_head(event)
+        self.what, inside = _box(6)
+        self._fill_what(inside, event)
+        self._choices, inside = _box(SPACE.s)
+        self._fill_choices(inside, event)
+        self._body.addWidget(self.what)
+        self._body.addWidget(self._choices)
+        self._choices.setVisible(live)
+        self._add_outcome()
+
+    def appear(self) -> None:
+        """React to being placed in the conversation; nothing by default."""
+
+    def resolve(self, granted: bool, reason: str = "", scope: str = "once") -> None:
+        """Show the answer."""
+        text = self._outcome(granted, scope)
+        mark = ("circle-check", THEME.ok) if granted else ("ban", THEME.text_faint)
+        self._close(f"{text}: {reason}" if reason else text, *mark)
+
+    def expire(self) -> None:
+        """Close the question, since the run ended without an answer."""
+        if not self.state.full:
+            self._close("Not answered; nothing was done.", "ban", THEME.text_faint)
+
+    # -- for each kind of question
+
+    def _fill_what(self, layout: QVBoxLayout, event: ApprovalRequested) -> None:
+        """Add the widgets that show what is asked."""
+        raise NotImplementedError
+
+    def _fill_choices(self, layout: QVBoxLayout, event: ApprovalRequested) -> None:
+        """Add the widgets that answer."""
+        raise NotImplementedError
+
+    def _outcome(self, granted: bool, scope: str) -> str:
+        """Return the answer in words."""
+        raise NotImplementedError
+
+    def _lock(self) -> None:
+        """Disable all answers, since one was given."""
+        raise NotImplementedError
+
+    # -- building
+
+    def _add_head(self, event: ApprovalRequested) -> None:
+        self.title = plain(event.title)
+        self.title.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        mark = icon_label("shield-check", THEME.warning, 18)
+        texts = QVBoxLayout()
+        texts.setSpacing(2)
+        texts.addWidget(self.title)
+        self.effect = label(run_wording.effect(event.effect), "caption", wrap=True)
+        self.effect.setVisible(bool(event.effect))
+        texts.addWidget(self.effect)
+        head = row(mark, spacing=10)
+        head.addLayout(texts, 1)
+        head.setAlignment(mark, Qt.AlignmentFlag.AlignTop)
+        self._body.addLayout(head)
+
+    def _add_outcome(self) -> None:
+        self._show = link_button("What was asked", "chevron-right", self._toggle)
+        self._show.hide()
+        self._mark = icon_label("ban", THEME.text_faint, 14)
+        self.state = Wrapped("caption")
+        self._resolved, lines = _box(2)
+        line = row(self._mark, spacing=6)
+        line.addWidget(self.state, 1)
+        line.setAlignment(self._mark, Qt.AlignmentFlag.AlignTop)
+        # The button stands below: beside the text it would take half of a narrow dock.
+        lines.addLayout(line)
+        lines.addWidget(self._show, 0, Qt.AlignmentFlag.AlignLeft)
+        self._resolved.hide()
+        self._body.addWidget(self._resolved)
+
+    # -- answering
+
+    def _say(self, decision: Decision) -> None:
+        if self.answered:
+            return
+        self.answered = True
+        if self._has_focus():
+            self.title.setFocus()  # until the button that shows the question is there
+        self._lock()
+        self._answer(self.approval_id, decision)
+
+    def _close(self, text: str, name: str, tint: str) -> None:
+        self.answered = True
+        self._show.show()
+        if self._has_focus():
+            self._show.setFocus()  # else Qt gives it to some button of the toolbar
+        self._choices.hide()
+        self.what.hide()
+        self.setProperty("state", "")
+        restyle(self)
+        self._mark.setPixmap(pixmap(name, 14, tint, 2.0))
+        self.state.set_full(text)
+        self.setAccessibleName(f"{self.title.plain()} {self.state.full}")
+        self._resolved.show()
+
+    def _has_focus(self) -> bool:
+        focused = self.window().focusWidget()
+        return focused is self or (focused is not None and self.isAncestorOf(focused))
+
+    def _toggle(self) -> None:
+        opened = self.what.isHidden()
+        self.what.setVisible(opened)
+        self._show.setIcon(icon("chevron-down" if opened else "chevron-right"))
+        self._show.setAccessibleDescription("open" if opened else "closed")
+
+
+class SeenCard(RequestCard):
+    """A question whose yes works only once the question was on the screen.
+
+    Subclasses add `allow` and the hint in `_fill_choices`, and may extend `_parts_to_see`.
+    """
+
+    def __init__(
+        self,
+        event: ApprovalRequested,
+        answer: Answer,
+        texts: PackTexts | None = None,
+        *,
+        live: bool = True,
+    ) -> None:
+        super().__init__(event, answer, texts, live=live)
+        self._unseen = self._parts_to_see()
         self._arming = QTimer(self, singleShot=True, interval=ARM_MS)
         self._arming.timeout.connect(self._arm)
         if live:
             self._arming.start()
 
-    # -- building
+    def _parts_to_see(self) -> list[QWidget]:
+        return [self.title, self.detail]
+
+    def _is_complete(self) -> bool:
+        """Whether everything that is asked is filled in."""
+        return True
+
+    def _add_detail(self, layout: QVBoxLayout, text: str, name: str) -> None:
+        self.detail = plain(text, max_height=_MAX_HEIGHT)
+        self.detail.setAccessibleName(name)
+        layout.addWidget(self.detail)
+
+    def _add_hint(self, layout: QVBoxLayout) -> None:
+        self._waits = label(_WAITS, "faint", wrap=True)
+        layout.addWidget(self._waits)
+
+    def _arm(self) -> None:
+        """Enable yes as soon as every part was on the screen."""
+        if self.answered:
+            return
+        if not self._is_complete():
+            self._arming.start()
+            return
+        self._unseen = [part for part in self._unseen if part.visibleRegion().isEmpty()]
+        self._waits.setText(_SCROLL if self._unseen else _WAITS)
+        if self._unseen:
+            self._arming.start()
+        else:
+            self._enable_allow(True)
+
+    def _enable_allow(self, enabled: bool) -> None:
+        self.allow.setEnabled(enabled)
+
+    def _add_buttons(self, layout: QVBoxLayout, *buttons: QPushButton) -> None:
+        flow = Flow(SPACE.s)
+        for button in buttons:
+            button.setAutoDefault(False)
+            flow.addWidget(button)
+        layout.addLayout(flow)
+
+    allow: QPushButton
+
+
+class ApprovalCard(SeenCard):
+    """Asks whether a tool may run, with its exact arguments and all that it would reach.
+
+    The keyboard reaches the reason and "Don't allow" before the buttons that allow.
+    """
 
     def _fill_what(self, layout: QVBoxLayout, event: ApprovalRequested) -> None:
+        self.arguments: ArgumentsView | None = None
         self.touched: list[_Touched] = []
         if event.tool:
-            self.tool = Elided(f"{names.title(event.tool)}  ·  {event.tool}", "label")
+            title = self._texts.title(event.tool)
+            self.tool = Elided(f"{title}  ·  {event.tool}", "label")
             self.tool.setAccessibleName(f"Tool: {one_line(event.tool)}")
             layout.addWidget(self.tool)
             self.touched = [_Touched(item) for item in event.touches]
@@ -67,12 +272,10 @@ class ApprovalCard(RequestCard):
             self.arguments.filled.connect(self._on_filled)
             self.arguments.show_arguments(event.arguments)
             self._on_filled()
-        self.detail = plain(event.detail, max_height=_MAX_HEIGHT)
+        self._add_detail(layout, event.detail, "What would be done")
         self.detail.setProperty("tone", "muted")
-        self.detail.setAccessibleName("What would be done")
-        # The detail of a tool's request says its effect and arguments over again.
+        # The detail of a tool's request repeats its effect and arguments.
         self.detail.setVisible(bool(event.detail.strip()) and not (event.tool and event.effect))
-        layout.addWidget(self.detail)
 
     def _fill_choices(self, layout: QVBoxLayout, event: ApprovalRequested) -> None:
         self.reason = QLineEdit()
@@ -82,38 +285,32 @@ class ApprovalCard(RequestCard):
         self.reason.setAccessibleDescription("Enter refuses; the assistant is told the reason")
         self.reason.setToolTip("The assistant is told the reason. Enter refuses.")
         self.reason.returnPressed.connect(lambda: self._refuse("once"))
-        self.deny = self._button("Don't allow", Decision(granted=False))
-        self.deny_session = self._button("Not in this conversation", Decision(False, "session"))
+        self.deny = push_button("Don't allow", lambda: self._refuse("once"))
+        self.deny_session = push_button("Not in this conversation", lambda: self._refuse("session"))
         self.deny_session.setToolTip(
             "The tool is refused, whatever its arguments, until Sightline is closed"
         )
-        # A consent says itself how long it holds.
-        self.allow = self._button("Allow once" if event.tool else "Allow", Decision(granted=True))
-        self.allow_session = self._button("Allow in this conversation", Decision(True, "session"))
+        self.allow = push_button(
+            "Allow once" if event.tool else "Allow", lambda: self._say(Decision(granted=True))
+        )
+        self.allow_session = push_button(
+            "Allow in this conversation", lambda: self._say(Decision(True, "session"))
+        )
         self.allow_session.setToolTip("The same tool with the same arguments is not asked again")
-        self._waits = label(_WAITS, "faint", wrap=True)
-        layout.addWidget(self._waits)
+        self._add_hint(layout)
         layout.addWidget(self.reason)
-        for pair in ((self.deny, self.allow), (self.deny_session, self.allow_session)):
-            buttons = Flow(SPACE.s)
-            for button in pair:
-                buttons.addWidget(button)
-            layout.addLayout(buttons)
+        self._add_buttons(layout, self.deny, self.allow)
+        self._add_buttons(layout, self.deny_session, self.allow_session)
         for button in (self.deny_session, self.allow_session):
             button.setVisible("session" in event.scopes)
         self._enable_allow(False)
         self.setFocusProxy(self.reason)
 
-    def _button(self, text: str, decision: Decision) -> QPushButton:
-        button = QPushButton(text)
-        button.setAutoDefault(False)
-        if decision.granted:
-            button.clicked.connect(lambda _checked=False: self._say(decision))
-        else:
-            button.clicked.connect(lambda _checked=False: self._refuse(decision.scope))
-        return button
+    def _parts_to_see(self) -> list[QWidget]:
+        return [self.title, *self.touched]
 
-    # -- answering
+    def _is_complete(self) -> bool:
+        return self.arguments is None or self.arguments.complete
 
     def _outcome(self, granted: bool, scope: str) -> str:
         text = "Allowed" if granted else "Not allowed"
@@ -121,29 +318,9 @@ class ApprovalCard(RequestCard):
             return f"{text} in this conversation"
         return "Allowed once" if granted and self.arguments is not None else text
 
-    def _refuse(self, scope: str) -> None:
+    def _refuse(self, scope: Literal["once", "session"]) -> None:
         reason = " ".join(self.reason.text().split())
-        decision = Decision(granted=False, reason=reason)
-        self._say(replace(decision, scope="session") if scope == "session" else decision)
-
-    def _arm(self) -> None:
-        """Let yes be said: it has been on screen, and all of it can be read."""
-        if self.answered:
-            return
-        if self.arguments is not None and not self.arguments.complete:
-            self._arming.start()
-            return
-        if not self._seen():
-            self._waits.setText(_SCROLL)
-            self._arming.start()
-            return
-        self._waits.setText(_WAITS)
-        self._enable_allow(True)
-
-    def _seen(self) -> bool:
-        """Whether the question, and each file and host that it reaches, was on the screen."""
-        self._unseen = [part for part in self._unseen if part.visibleRegion().isEmpty()]
-        return not self._unseen
+        self._say(Decision(granted=False, scope=scope, reason=reason))
 
     def _enable_allow(self, enabled: bool) -> None:
         self.allow.setEnabled(enabled)
@@ -159,11 +336,41 @@ class ApprovalCard(RequestCard):
             self._hidden.setVisible(self.arguments.hidden)
 
 
+class OverrideCard(SeenCard):
+    """Asks whether a tool may use an image that it was not made for.
+
+    The first answer that the keyboard reaches is no.
+    """
+
+    def _fill_what(self, layout: QVBoxLayout, event: ApprovalRequested) -> None:
+        self._add_detail(layout, event.detail, "What speaks against it")
+        about = [self._texts.title(event.tool) if event.tool else "", one_line(event.image)]
+        self.about = Elided("  ·  ".join(part for part in about if part), "caption")
+        self.about.setVisible(bool(self.about.full))
+        layout.addWidget(self.about)
+        layout.addWidget(label(_UNSUITABLE, "caption", wrap=True))
+
+    def _fill_choices(self, layout: QVBoxLayout, event: ApprovalRequested) -> None:
+        self._add_hint(layout)
+        self.deny = push_button("Don't use it", lambda: self._say(Decision(False)), primary=True)
+        self.allow = push_button("Use it anyway", lambda: self._say(Decision(True)))
+        self._add_buttons(layout, self.deny, self.allow)
+        self._enable_allow(False)
+        self.setFocusProxy(self.deny)
+
+    def _outcome(self, granted: bool, scope: str) -> str:
+        return "Used although it is not suitable" if granted else "Not used"
+
+    def _lock(self) -> None:
+        self.deny.setEnabled(False)
+        self.allow.setEnabled(False)
+
+
 class _Touched(QFrame):
-    """A file that would be written, or a host that would be sent to: as it will really be reached.
+    """A file that would be written or a host that would be sent to, with its resolved name.
 
     Args:
-        touched: As in `ApprovalRequested.touches`.
+        touched: An entry of `ApprovalRequested.touches`.
     """
 
     def __init__(self, touched: Mapping[str, str]) -> None:
@@ -175,15 +382,31 @@ class _Touched(QFrame):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(SPACE.s, 6, SPACE.s, 6)
         layout.setSpacing(2)
-        named = touched.get("argument", "")
+        argument = touched.get("argument", "")
         head = Wrapped("caption")
-        head.set_full(f"{what[:1].upper()}{what[1:]}" + (f" ({named})" if named else ""))
+        head.set_full(f"{what[:1].upper()}{what[1:]}" + (f" ({argument})" if argument else ""))
         layout.addWidget(head)
         self.place = plain(shown)
         self.place.setProperty("tone", "place")
         self.place.setAccessibleName(self.accessibleName())
         layout.addWidget(self.place)
         if note:
-            odd = Wrapped("warning")
-            odd.set_full(note)
-            layout.addWidget(odd)
+            warning = Wrapped("warning")
+            warning.set_full(note)
+            layout.addWidget(warning)
+
+
+def plain(text: str, max_height: int = 0) -> TextView:
+    """Return a view of text from elsewhere, shown literally."""
+    view = TextView(max_height=max_height)
+    view.set_plain(text)
+    return view
+
+
+def _box(spacing: int) -> tuple[QWidget, QVBoxLayout]:
+    """Return a widget without margins, and its layout."""
+    box = QWidget()
+    layout = QVBoxLayout(box)
+    layout.setContentsMargins(0, 0, 0, 0)
+    layout.setSpacing(spacing)
+    return box, layout

@@ -1,8 +1,7 @@
-"""The exact arguments of a call as lines that a person can read, and that cannot lie.
+"""The exact arguments of a call, as a list of keys and values that cannot mislead.
 
-A line is a key and its value. What could make a line say something else than it is (control
-characters, characters that change the direction or show nothing) is written as its code, so that a
-name cannot read "report.txt" and be something else. Knows no toolkit.
+Control characters, characters without a glyph and those that change the direction of the text are
+written as their codes, so that a name cannot read "report.txt" and be something else.
 """
 
 from __future__ import annotations
@@ -14,11 +13,19 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
-from app.agent.approvals import hides
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QColor, QTextBlockFormat, QTextCharFormat, QTextCursor
 
-_DEEP = 8  # levels that get lines of their own; what lies deeper is JSON on one line
-_INLINE = 60  # characters of a list of numbers or words that stays on one line
-_SLICE = 1_000  # characters looked at in one go
+from app.agent.approvals import hides
+from app.views.chat.markdown import split
+from app.views.chat.textview import BLOCK, PIECE, TextView
+from app.views.theme import THEME
+
+_DEEPEST = 8  # levels with lines of their own; deeper values are JSON on one line
+_INLINE = 60  # characters of a flat list that stays on one line
+_SLICE = 1_000  # characters of a value that are split into parts at a time
+_INDENT = 16  # px a level
+_HANGING = 14  # px by which wrapped text is indented, so that it cannot pass for a key
 _PLACE = re.compile(
     r"""\b[A-Za-z][A-Za-z0-9+.-]{0,20}://[^\s"'<>]+   # an address
     |(?<![\w.])[A-Za-z]:[\\/][^\s"'<>|]*            # a path with a drive's letter
@@ -30,13 +37,13 @@ _PLACE = re.compile(
     """,
     re.VERBOSE,
 )
-"""Where something would be read, written or sent to, as it stands in a text."""
+"""A path, host or address inside a text."""
 _WHOLE = re.compile(
     r"(?:/|~|\.{1,2}/|[A-Za-z]:[\\/]|\\\\|[A-Za-z][A-Za-z0-9+.-]{0,20}://"
     r"|(?:[\w-]{1,63}\.){1,8}[A-Za-z]{2,24}$|(?:[\w .-]{1,63}/){1,20}[\w .-]{0,63}\.\w{1,8}$)"
 )
-"""The beginning of a value that is a path, a host or a file's name as a whole, spaces and all."""
-_SIMPLE_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,79}")  # homoglyphs are not simple
+"""The start of a value that is a path, host or file name as a whole, spaces included."""
+_SIMPLE_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,79}")  # ASCII: no homoglyphs
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +51,9 @@ class Part:
     """A piece of a line.
 
     Attributes:
-        text: What is written.
-        marked: It is a character that is shown as its code.
-        place: It is a path, a host or an address, or a piece of one: where data would go.
+        text: The text to show.
+        marked: Whether it is the code of a character that cannot be seen.
+        place: Whether it belongs to a path, host or address, where data would go.
     """
 
     text: str
@@ -60,9 +67,9 @@ class ArgumentLine:
 
     Attributes:
         level: Nesting, from 0.
-        key: What comes before the value: a name with its colon, a dash in a list, a bar in a text.
+        key: The name with its colon; a dash for an item of a list, a bar for a line of a text.
         value: The value as it came.
-        quoted: Whether it is a text, shown in quotation marks.
+        quoted: Whether it is a text and shown in quotation marks.
     """
 
     level: int
@@ -71,32 +78,33 @@ class ArgumentLine:
     quoted: bool = False
 
     def parts(self) -> Iterator[Part]:
-        """What is written after the key, a bounded piece at a time."""
+        """Yield what stands after the key, in pieces of bounded length."""
         if self.quoted:
             yield Part('"')
         whole = self.quoted and _WHOLE.match(self.value) is not None
         for at in range(0, len(self.value), _SLICE):
             piece = self.value[at : at + _SLICE]
-            for text, place in [(piece, True)] if whole else _places(piece):
+            for text, found in split(piece, () if whole else _PLACE.finditer(piece)):
+                place = whole or found is not None
                 yield from (replace(part, place=place) for part in visible(text))
         if self.quoted:
             yield Part('"')
 
     @property
     def text(self) -> str:
-        """The line as it is read."""
+        """The whole line as it is shown."""
         value = "".join(part.text for part in self.parts())
         return f"{self.key} {value}" if value else self.key
 
 
 def argument_lines(arguments: Mapping[str, Any]) -> Iterator[ArgumentLine]:
-    """A line a value, nested ones below their key; nothing is left out."""
+    """Yield a line for each value, nested ones below their key; nothing is left out."""
     for key, value in arguments.items():
         yield from _lines(0, f"{_key(str(key))}:", value)
 
 
 def visible(text: str) -> list[Part]:
-    """`text` in parts, what could not be seen or reorders the line written as its code."""
+    """Split `text` into parts; write characters that hide or reorder text as their codes."""
     if text.isascii() and text.isprintable():
         return [Part(text)]
     return [
@@ -105,24 +113,12 @@ def visible(text: str) -> list[Part]:
     ]
 
 
-def _places(text: str) -> Iterator[tuple[str, bool]]:
-    """`text` in pieces, and for each whether it is a path, a host or an address."""
-    end = 0
-    for match in _PLACE.finditer(text):
-        if match.start() > end:
-            yield text[end : match.start()], False
-        yield match[0], True
-        end = match.end()
-    if end < len(text):
-        yield text[end:], False
-
-
 def _lines(level: int, key: str, value: Any) -> Iterator[ArgumentLine]:
-    if isinstance(value, Mapping) and value and level < _DEEP:
+    if isinstance(value, Mapping) and value and level < _DEEPEST:
         yield ArgumentLine(level, key)
         for name, item in value.items():
             yield from _lines(level + 1, f"{_key(str(name))}:", item)
-    elif isinstance(value, (list, tuple)) and value and level < _DEEP and not _short(value):
+    elif isinstance(value, (list, tuple)) and value and level < _DEEPEST and not _short(value):
         yield ArgumentLine(level, key)
         for item in value:
             yield from _lines(level + 1, "\u2013", item)
@@ -148,7 +144,7 @@ def _short(value: list[Any] | tuple[Any, ...]) -> bool:
 
 
 def _key(name: str) -> str:
-    """A name as it is, anything else in quotation marks with every odd character as its code."""
+    """Return an ordinary name as it is, any other key as JSON in ASCII."""
     if _SIMPLE_KEY.fullmatch(name):
         return name
     return json.dumps(name)
@@ -158,3 +154,108 @@ def _code(character: str) -> str:
     short = {"\t": "\\t", "\r": "\\r"}.get(character)
     point = ord(character)
     return short or (f"\\u{point:04x}" if point <= 0xFFFF else f"\\U{point:08x}")
+
+
+_Step = tuple[int, str, Part | None]
+"""(level, key, None) begins a line; (level, "", part) continues it."""
+
+
+class ArgumentsView(TextView):
+    """Shows the arguments as a scrolling list, inserted piece by piece so that nothing stalls.
+
+    Args:
+        max_height: Height in px from which it scrolls.
+
+    Attributes:
+        filled: Everything is shown.
+        hidden: Whether some characters are shown as their codes.
+    """
+
+    filled = Signal()
+
+    def __init__(self, max_height: int) -> None:
+        super().__init__(max_height=max_height)
+        self.setProperty("tone", "mono")
+        self.setAccessibleName("Arguments")
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.hidden = False
+        self._steps: Iterator[_Step] | None = None
+        self._fresh = True
+        self._key = _format(THEME.text_muted)
+        self._value = _format(THEME.text)
+        self._place = _format(THEME.accent)
+        self._code = _format(THEME.warning)
+        self._code.setBackground(QColor(THEME.hover))
+        self._timer = QTimer(self, singleShot=True, interval=0)
+        self._timer.timeout.connect(self._fill)
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything is shown."""
+        return self._steps is None
+
+    def show_arguments(self, arguments: Mapping[str, Any]) -> None:
+        """Show all arguments; short ones at once."""
+        if not arguments:
+            self.set_plain("No arguments.")
+            return
+        self._steps = _steps(arguments)
+        self._fill()
+
+    def _fill(self) -> None:
+        cursor = QTextCursor(self.document())
+        cursor.movePosition(QTextCursor.MoveOperation.End)
+        cursor.beginEditBlock()
+        room = PIECE
+        for level, key, part in self._steps or ():
+            if part is None:
+                self._begin(cursor, level, key)
+                room -= len(key) + 20  # a line costs time, however short it is
+            else:
+                self._continue(cursor, level, part)
+                room -= len(part.text)
+            if room <= 0:
+                break
+        else:
+            self._steps = None
+        cursor.endEditBlock()
+        self.caret_to_start()
+        if self._steps is not None:
+            self._timer.start()
+        else:
+            self.filled.emit()
+
+    def _begin(self, cursor: QTextCursor, level: int, key: str) -> None:
+        block = QTextBlockFormat()
+        block.setLeftMargin(level * _INDENT + _HANGING)
+        block.setTextIndent(-_HANGING)
+        if self._fresh:
+            cursor.setBlockFormat(block)
+            self._fresh = False
+        else:
+            cursor.insertBlock(block)
+        cursor.insertText(key, self._key)
+
+    def _continue(self, cursor: QTextCursor, level: int, part: Part) -> None:
+        if cursor.positionInBlock() + len(part.text) > BLOCK:
+            block = QTextBlockFormat()
+            block.setLeftMargin(level * _INDENT + _HANGING)
+            cursor.insertBlock(block)
+        self.hidden = self.hidden or part.marked
+        form = self._code if part.marked else self._place if part.place else self._value
+        cursor.insertText(part.text, form)
+
+
+def _steps(arguments: Mapping[str, Any]) -> Iterator[_Step]:
+    for line in argument_lines(arguments):
+        yield line.level, line.key, None
+        for index, part in enumerate(line.parts()):
+            if not index:
+                yield line.level, "", Part(" ")
+            yield line.level, "", part
+
+
+def _format(tint: str) -> QTextCharFormat:
+    result = QTextCharFormat()
+    result.setForeground(QColor(tint))
+    return result

@@ -1,11 +1,14 @@
-"""Where the question is written."""
+"""The field in which a question is written, and the list of queued questions."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from PySide6.QtCore import QMimeData, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QIcon, QKeyEvent, QResizeEvent, QTextOption
 from PySide6.QtWidgets import (
     QFrame,
+    QHBoxLayout,
     QMenu,
     QPlainTextEdit,
     QPushButton,
@@ -14,21 +17,31 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.views.chat.widgets import Elided, icon_label, row, tool_button
+from app.views.agent_thread import Question
+from app.views.chat.widgets import Elided, icon_label, row
 from app.views.icons import pixmap
 from app.views.style import restyle
 from app.views.theme import SPACE, THEME
+from app.views.widgets import label, tool_button
 
-_LINES = 8  # grows to this many, then scrolls
+_LINES = 8  # to which the field grows before it scrolls
+_QUEUED = 3  # queued questions that are shown
 QUESTION_CHARS = 20_000
 
 
 class QuestionEdit(QPlainTextEdit):
-    """Plain text that grows with its lines. Enter sends, Shift+Enter breaks the line."""
+    """A field of plain text that grows with its lines; Enter sends, Shift+Enter breaks the line.
+
+    Attributes:
+        sent: Enter was pressed.
+        recalled: Up was pressed in the empty field.
+        escaped: Escape was pressed; emitted with whether Shift was held.
+        focused: The focus came (True) or went (False).
+    """
 
     sent = Signal()
     recalled = Signal()
-    escaped = Signal(bool)  # whether Shift was held
+    escaped = Signal(bool)
     focused = Signal(bool)
 
     def __init__(self) -> None:
@@ -61,13 +74,13 @@ class QuestionEdit(QPlainTextEdit):
             super().keyPressEvent(event)
 
     def insertFromMimeData(self, source: QMimeData) -> None:
-        """Paste text only, and no more than a question may hold."""
+        """Paste plain text, up to the length that a question may have."""
         if source.hasText():
             room = max(0, QUESTION_CHARS - len(self.toPlainText()))
             self.insertPlainText(source.text()[:room])
 
     def canInsertFromMimeData(self, source: QMimeData) -> bool:
-        # Files dropped here are for the window, which opens them.
+        # Dropped files are left to the window, which opens them.
         return source.hasText() and not source.hasUrls()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
@@ -83,7 +96,7 @@ class QuestionEdit(QPlainTextEdit):
         self._fit()
 
     def _fit(self) -> None:
-        # A QPlainTextEdit's document measures its height in lines.
+        # The document of a QPlainTextEdit gives its height in lines.
         lines = max(1, min(_LINES, round(self.document().size().height())))
         height = lines * self.fontMetrics().lineSpacing() + 4
         if height != self.height() or self.minimumHeight() != height:
@@ -91,12 +104,12 @@ class QuestionEdit(QPlainTextEdit):
 
 
 class Composer(QFrame):
-    """The field, what it is about, and the buttons.
+    """The field with its buttons, and the image that a question is about.
 
     Attributes:
-        submitted: The question's text.
-        stop_wanted: Stop the run at once.
-        stop_after_wanted: Stop the run when the calls that run now have ended.
+        submitted: Emitted with the text of a question.
+        stop_wanted: The user wants to stop the run at once.
+        stop_after_wanted: The user wants to stop the run after its current calls.
     """
 
     submitted = Signal(str)
@@ -133,17 +146,17 @@ class Composer(QFrame):
         self.edit.textChanged.connect(self._on_text)
         self.send.clicked.connect(lambda _checked=False: self.submit())
         self.stop.clicked.connect(lambda _checked=False: self.stop_wanted.emit())
-        # Last: a menu that comes before the other parts takes them out of the order of focus.
+        # Made last: a menu made before the other parts breaks the order of focus.
         self.stop_menu = self._make_stop_menu()
         self._on_text()
 
     @property
     def text(self) -> str:
-        """What is written."""
+        """The text of the field."""
         return self.edit.toPlainText()
 
     def submit(self) -> None:
-        """Send what is written; nothing happens while there is nothing but spaces."""
+        """Send the text of the field, unless it is empty."""
         text = self.text.strip()
         if text:
             self._last = text
@@ -152,23 +165,22 @@ class Composer(QFrame):
             self.submitted.emit(text[:QUESTION_CHARS])
 
     def remember(self, text: str) -> None:
-        """A question that was asked in another way; Up brings it back too."""
+        """Let Up bring back a question that was asked in another way."""
         self._last = text
 
     def set_text(self, text: str) -> None:
-        """Write `text` into the field, the cursor at its end."""
+        """Put `text` into the field, with the cursor at its end."""
         self.edit.setPlainText(text)
         cursor = self.edit.textCursor()
         cursor.movePosition(cursor.MoveOperation.End)
         self.edit.setTextCursor(cursor)
 
     def set_busy(self, busy: bool, stopping: str) -> None:
-        """While a run goes on, questions are queued and it can be stopped.
+        """Show the buttons for a run: questions are queued, and the run can be stopped.
 
         Args:
-            busy: Whether one goes on.
-            stopping: How it was told to stop: "", "after_tool" (it may still be stopped at once)
-                or "now".
+            busy: Whether a run goes on.
+            stopping: How it is being stopped: "", "after_tool" or "now".
         """
         if not busy or stopping == "now":
             self._keep_focus(self.stop, self.stop_more)
@@ -190,13 +202,13 @@ class Composer(QFrame):
         self.send.setAccessibleName(tip)
 
     def set_about(self, text: str, placeholder: str) -> None:
-        """What the question will be about."""
+        """Show the image that a question would be about, and the field's placeholder."""
         self.about.set_full(text)
         self.edit.setPlaceholderText(placeholder)
-        self.edit.viewport().update()  # Qt leaves an older placeholder on the screen
+        self.edit.viewport().update()  # else Qt leaves the old placeholder on the screen
 
     def _keep_focus(self, *buttons: QWidget) -> None:
-        """Buttons that go out give the focus back to the field, not to whatever comes next."""
+        """Move the focus from buttons that will be disabled to the field."""
         if self.window().focusWidget() in buttons:
             self.edit.setFocus()
 
@@ -228,7 +240,7 @@ class Composer(QFrame):
         return button
 
     def _open_stop_menu(self) -> None:
-        """Above the button: below it the window ends."""
+        """Open the menu above the button, since the window ends below it."""
         at = self.stop_more.mapToGlobal(self.stop_more.rect().topRight())
         size = self.stop_menu.sizeHint()
         self.stop_menu.setActiveAction(self._stop_after)
@@ -248,3 +260,60 @@ class Composer(QFrame):
     def _show_focus(self, focused: bool) -> None:
         self.setProperty("focused", focused)
         restyle(self)
+
+
+class PendingList(QWidget):
+    """The queued questions, one line each; hidden while there are none.
+
+    Attributes:
+        removed: Emitted with the number of a question that the user removed.
+    """
+
+    removed = Signal(int)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setAccessibleName("Queued questions")
+        self._layout = QVBoxLayout(self)
+        self._layout.setContentsMargins(0, 0, 0, 0)
+        self._layout.setSpacing(SPACE.xs)
+        self._numbers: list[int] = []
+        self._rows: list[QWidget] = []
+        self.hide()
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Numbers of the queued questions, the next one first."""
+        return tuple(self._numbers)
+
+    def show_questions(self, questions: Sequence[Question]) -> None:
+        """Show these questions."""
+        numbers = [item.number for item in questions]
+        if numbers == self._numbers:
+            return
+        self._numbers = numbers
+        for part in self._rows:
+            self._layout.removeWidget(part)
+            part.hide()
+            part.deleteLater()
+        self._rows = [self._row(item) for item in questions[:_QUEUED]]
+        if len(questions) > _QUEUED:
+            self._rows.append(label(f"and {len(questions) - _QUEUED} more queued", "faint"))
+        for part in self._rows:
+            self._layout.addWidget(part)
+        self.setVisible(bool(questions))
+
+    def _row(self, question: Question) -> QWidget:
+        frame = QFrame()
+        frame.setObjectName("chatPending")
+        layout = QHBoxLayout(frame)
+        layout.setContentsMargins(SPACE.s, 2, 2, 2)
+        layout.setSpacing(SPACE.s)
+        layout.addWidget(icon_label("clock", THEME.text_faint, 14))
+        layout.addWidget(label("Queued", "caption"))
+        layout.addWidget(Elided(question.text, "label"), 1)
+        remove = tool_button("x", "Remove this question from the queue")
+        number = question.number
+        remove.clicked.connect(lambda _checked=False: self.removed.emit(number))
+        layout.addWidget(remove)
+        return frame

@@ -1,21 +1,28 @@
-"""The question whether something may leave the machine: host, model, what kinds of data, pictures.
+"""Consent to send data to another machine: host, model, kinds of data, and the very pictures.
 
-It opens as a dialogue of its own, so that nobody answers it in passing: No is the default, Escape
-and closing the window mean No, and Yes works only once every picture is on the screen. The card in
-the conversation says that it waits, and afterwards what was asked and answered.
+The question opens as a dialog, so that it is not answered in passing: No is the default, Escape and
+closing mean No, and Yes works only once every picture was on the screen. The card in the
+conversation says that the question waits, and afterwards shows it with the answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+import io
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QCloseEvent, QHideEvent, QKeyEvent
+from PIL import Image, UnidentifiedImageError
+from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QCloseEvent, QHideEvent, QImage, QKeyEvent, QPixmap
 from PySide6.QtWidgets import (
     QDialog,
     QFrame,
     QGridLayout,
     QHBoxLayout,
+    QLabel,
     QScrollArea,
     QVBoxLayout,
     QWidget,
@@ -23,23 +30,27 @@ from PySide6.QtWidgets import (
 from shiboken6 import isValid
 
 from app.agent.events import ApprovalRequested
+from app.agent.llm.png import MAX_BYTES
 from app.agent.request import Decision
+from app.errors import FileProblem, SightlineError
 from app.views.background import Background
-from app.views.chat.consent_pictures import SIDE, SentPicture
-from app.views.chat.request_card import Answer, RequestCard
-from app.views.chat.style import sheet
-from app.views.chat.text import one_line
+from app.views.chat.approval import Answer, RequestCard
+from app.views.chat.plain_text import one_line
+from app.views.chat.style_sheet import sheet
 from app.views.chat.textview import BULLET, TextView
-from app.views.chat.widgets import Flow, icon_label, label, row
+from app.views.chat.thumbnails import PictureButton, to_qimage
+from app.views.chat.widgets import Flow, Wrapped, icon_label, row
 from app.views.theme import SPACE, THEME
-from app.views.widgets import push_button
+from app.views.widgets import label, push_button
 
-QUIET_MS = 600  # keys typed for what had the focus before answer nothing
+QUIET_MS = 600  # keys within it were typed for another field, and answer nothing
+SIDE = 200  # px, the longer side of a picture in the dialog
 _WIDTH = 620  # px
-_PLAIN = 310  # px of height, without pictures
-_WARNING = 56  # px of height
-_PICTURE = 200  # px of height for one
+_PLAIN = 310  # px, height of the dialog without pictures
+_WARNING = 56  # px, height of a warning
+_PICTURE = 200  # px, height of one picture with its caption
 _SMALL = 88  # px of a picture in the conversation
+_DIGEST = re.compile(r"[0-9a-f]{24}")
 _YES = {
     "conversation": "Send",
     "pictures": "Send pictures",
@@ -47,16 +58,183 @@ _YES = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class SentImage:
+    """A picture that would be sent.
+
+    Attributes:
+        image: All its pixels.
+        size_bytes: Size of its file.
+    """
+
+    image: QImage
+    size_bytes: int
+
+
+def read_sent(path: Path) -> SentImage:
+    """Read a picture that would be sent; for a background thread.
+
+    The digest of its bytes must be its name, as `app.agent.llm.png` checks when it is sent: so the
+    picture that is shown is the picture that leaves.
+
+    Raises:
+        FileProblem: It is missing or has changed.
+    """
+    wrong = FileProblem("this picture cannot be shown, so it cannot be sent", subject=path.name)
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+        name = hashlib.sha256(data).hexdigest()[:24]
+        if len(data) > MAX_BYTES or not _DIGEST.fullmatch(path.stem) or name != path.stem:
+            raise wrong
+        with Image.open(io.BytesIO(data), formats=("PNG",)) as image:
+            return SentImage(to_qimage(image), len(data))
+    except UnidentifiedImageError as error:
+        raise wrong from error
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise wrong from error
+
+
+class SentPicture(QWidget):
+    """A picture with its caption and the reason, if any, why it may identify the patient.
+
+    Args:
+        picture: As in `ApprovalRequested.pictures`.
+        background: Reads the file.
+        side: The longer side on screen, px.
+
+    Attributes:
+        settled: It is on screen or cannot be shown.
+    """
+
+    settled = Signal()
+
+    def __init__(
+        self, picture: Mapping[str, str], background: Background, side: int = SIDE
+    ) -> None:
+        super().__init__()
+        self.sent: SentImage | None = None
+        self._ends_seen = [False, False]
+        path = Path(picture.get("path", ""))
+        name = picture.get("image_id", "") or "picture"
+        self.name = name
+        self.button = PictureButton(side)
+        self.button.setAccessibleName(f"{name} as it would be sent: enlarge")
+        self.button.setToolTip("See it in full size")
+        self.button.setEnabled(False)
+        self.button.clicked.connect(lambda _checked=False: self.enlarge())
+        self._risk = label("", "warning", wrap=True)
+        self._risk.setText(picture.get("risk", ""))
+        self._risk.setVisible(bool(self._risk.text()))
+        self._caption = Wrapped("caption")
+        self._caption.set_full(picture.get("caption", ""))
+        self._size = label("Reading…", "caption", wrap=True)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACE.xs)
+        line = QHBoxLayout()
+        line.setSpacing(SPACE.m)
+        words = QVBoxLayout()
+        words.setSpacing(SPACE.xs)
+        words.addWidget(label(name, "strong"))
+        for part in (self._risk, self._caption, self._size):
+            words.addWidget(part)
+        words.addStretch(1)
+        line.addWidget(self.button, 0, Qt.AlignmentFlag.AlignTop)
+        line.addLayout(words, 1)
+        column.addLayout(line)
+        background.submit(lambda: read_sent(path), self._show, self._fail)
+
+    @property
+    def risk(self) -> str:
+        """Return why it may identify the patient; "" if nothing says so."""
+        return self._risk.text()
+
+    @property
+    def seen(self) -> bool:
+        """Whether all of it was in view, at once or by scrolling."""
+        return all(self._ends_seen)
+
+    def look(self, viewport: QWidget) -> None:
+        """Record which of its ends is in view now."""
+        if self.sent is None:
+            return
+        top = self.button.mapTo(viewport, QPoint(0, 0)).y()
+        ends = (top, top + self.button.height() - 1)
+        for number, end in enumerate(ends):
+            self._ends_seen[number] |= 0 <= end < viewport.height()
+
+    def enlarge(self) -> PictureWindow | None:
+        """Open it pixel by pixel; return the window, or None while the picture is not read."""
+        if self.sent is None:
+            return None
+        large = PictureWindow(self.sent.image, self.name, self.window())
+        large.open()
+        return large
+
+    def _show(self, sent: SentImage) -> None:
+        if not isValid(self):  # its card was deleted while the file was read
+            return
+        self.sent = sent
+        self.button.set_image(sent.image)
+        self.button.setEnabled(True)
+        size = sent.image.size()
+        kilobytes = max(1, round(sent.size_bytes / 1024))
+        text = f"{size.width()} x {size.height()} pixels, {kilobytes} KB. Click for full size."
+        self._size.setText(text)
+        self.settled.emit()
+
+    def _fail(self, error: SightlineError) -> None:
+        if not isValid(self):  # its card was deleted while the file was read
+            return
+        self.button.fail()
+        reason = error.reason
+        self._size.setText(f"{reason[:1].upper()}{reason[1:]}.")
+        self.settled.emit()
+
+
+class PictureWindow(QDialog):
+    """One picture as it would be sent, pixel by pixel."""
+
+    def __init__(self, image: QImage, name: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle("As it would be sent")
+        self.picture = QLabel()
+        self.picture.setPixmap(QPixmap.fromImage(image))
+        self.picture.setAccessibleName(f"{name} as it would be sent")
+        self.area = QScrollArea()
+        self.area.setWidget(self.picture)
+        self.area.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.area.setStyleSheet(f"QScrollArea, QLabel {{ background: {THEME.canvas}; }}")
+        self.area.setAccessibleName("The picture; scroll with the arrow keys")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE.m, SPACE.m, SPACE.m, SPACE.m)
+        column.setSpacing(SPACE.s)
+        column.addWidget(self.area, 1)
+        foot = QHBoxLayout()
+        size = f"{image.width()} x {image.height()} pixels, in full size"
+        foot.addWidget(label(f"{name}: {size}", "muted"), 1)
+        close = push_button("Close", self.accept)
+        close.setDefault(True)
+        foot.addWidget(close)
+        column.addLayout(foot)
+        room = self.screen().availableGeometry().size() * 0.9
+        frame = QSize(2 * SPACE.m + 6, 2 * SPACE.m + 60)
+        self.resize((image.size() + frame).boundedTo(room).expandedTo(QSize(320, 240)))
+        self.area.setFocus()
+
+
 class ConsentView(QWidget):
-    """What would be sent where.
+    """Shows the data that would be sent, and the host.
 
     Args:
         event: The request.
         background: Reads the pictures.
-        side: Of a small picture, px.
+        side: Longer side of a picture, px.
 
     Attributes:
-        settled: Another picture is on screen, or cannot be shown.
+        settled: One more picture is on screen or cannot be shown.
     """
 
     settled = Signal()
@@ -110,7 +288,7 @@ class ConsentView(QWidget):
         return all(picture.seen for picture in self.pictures)
 
     def look(self, viewport: QWidget) -> None:
-        """Note which pictures are in view; only once all have their size and hence their place."""
+        """Record which pictures are in view, once all have their final size and place."""
         layout = self.layout()
         if self.complete and layout is not None:
             layout.activate()
@@ -119,18 +297,18 @@ class ConsentView(QWidget):
 
     @property
     def failed(self) -> bool:
-        """Whether one cannot be shown."""
-        return any(picture.failed for picture in self.pictures)
+        """Whether a picture cannot be shown."""
+        return any(picture.button.failed for picture in self.pictures)
 
 
 class ConsentDialog(QDialog):
-    """Asks, and is answered once.
+    """The dialog that asks; it is answered once.
 
     Args:
         event: The request.
         background: Reads the pictures.
-        say: Takes the answer.
-        parent: The window that waits.
+        say: Called with the answer.
+        parent: The window above which it opens.
     """
 
     def __init__(
@@ -156,7 +334,7 @@ class ConsentDialog(QDialog):
         self.area.setAccessibleName("What would be sent; scroll with the arrow keys")
         self.view.setContentsMargins(0, 0, SPACE.m, 0)
         self.area.setWidget(self.view)
-        # A moment later, when what has changed has moved the rest to its place.
+        # One turn of the event loop later, when the layout has settled.
         self._looking = QTimer(self, singleShot=True, interval=0)
         self._looking.timeout.connect(self._look)
         self.view.settled.connect(self._looking.start)
@@ -202,12 +380,12 @@ class ConsentDialog(QDialog):
         self.resize(QSize(_WIDTH, height).boundedTo(room))
 
     def dismiss(self) -> None:
-        """Close without an answer: the run does not wait for one any more."""
+        """Close without an answer, since the run no longer waits for one."""
         self._answered = True
         self.close()
 
     def reject(self) -> None:
-        """Escape, No, or the window is closed."""
+        """Answer no: Escape was pressed, No was clicked, or the window was closed."""
         self._answer(granted=False)
         super().reject()
 
@@ -216,7 +394,7 @@ class ConsentDialog(QDialog):
         super().closeEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Keys that were meant for the question field decide nothing, not even for No."""
+        """Ignore keys that were typed for another field, also those that would mean No."""
         if not self._armed:
             self._quiet.start()
             return
@@ -236,7 +414,7 @@ class ConsentDialog(QDialog):
         self._look()
 
     def _look(self, _value: int = 0) -> None:
-        """What was not in view cannot be allowed."""
+        """Record the pictures in view: only seen pictures can be allowed."""
         if self.isVisible():
             self.view.look(self.area.viewport())
         self._update()
@@ -254,7 +432,7 @@ class ConsentDialog(QDialog):
 
 
 class ConsentCard(RequestCard):
-    """The question's place in the conversation.
+    """The question in the conversation: it opens the dialog, and shows the answer afterwards.
 
     Args:
         event: What is asked.
@@ -272,35 +450,35 @@ class ConsentCard(RequestCard):
         super().__init__(event, answer, live=live)
 
     def appear(self) -> None:
-        """Ask, in a dialogue above the window."""
+        """Open the dialog above the window."""
         if self.answered or not self._live:
             return
         if self.dialog is None or not isValid(self.dialog):
             self.dialog = ConsentDialog(self._event, self._background, self._say, self.window())
             dialog = self.dialog
-            # A conversation that is left takes its questions with it.
+            # Leaving the conversation closes its questions.
             self.destroyed.connect(dialog.deleteLater)
         self.dialog.open()
         self.dialog.raise_()
 
     def resolve(self, granted: bool, reason: str = "", scope: str = "once") -> None:
-        """Show the answer that holds."""
+        """Show the answer."""
         self._dismiss()
         super().resolve(granted, reason, scope)
 
     def expire(self) -> None:
-        """The run ended before there was an answer."""
+        """Close the question, since the run ended without an answer."""
         self._dismiss()
         super().expire()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Its window is closed, or the conversation is left: no question stays behind."""
+        """Close the dialog with its conversation or window."""
         super().hideEvent(event)
         if not event.spontaneous():
             self._dismiss()
 
     def _dismiss(self) -> None:
-        """Close the dialogue, whoever answered."""
+        """Close the dialog without an answer."""
         if self.dialog is not None and isValid(self.dialog):
             self.dialog.dismiss()
         self.dialog = None
@@ -338,7 +516,7 @@ class ConsentCard(RequestCard):
     def _toggle(self) -> None:
         layout = self.what.layout()
         if self.view is None and layout is not None:
-            # Its pictures are read only when somebody wants to see them.
+            # Read only now: most answered questions are never opened again.
             self.view = ConsentView(self._event, self._background, _SMALL)
             layout.addWidget(self.view)
         super()._toggle()

@@ -1,35 +1,46 @@
-"""The scrolled column of runs: follows what is new while the reader is at its end."""
+"""The scrolled column of runs, which follows new content while the reader is at its end."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from enum import Enum, auto
 
-from PySide6.QtCore import QPoint, Qt, QTimer, Signal
+from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.views.chat.run_view import RunView
-from app.views.chat.widgets import link_button
+from app.views.chat.widgets import icon_label, link_button
 from app.views.icons import icon
 from app.views.theme import SPACE, THEME
+from app.views.widgets import label
 
 _NEAR_END = 32  # px from the end that still count as being there
 _TICK_MS = 100
-_JUMP = 30  # px, the round button that leads to the end
+_JUMP = 30  # px, the round button that scrolls to the end
 _SETTLE_S = 0.5  # after the last event, for layouts and pictures to find their sizes
-_LEAD = 0.3  # share of the view above an answer's beginning: the cards that it rests on
-_FIRST = 2  # place of the first run, below "Show earlier messages" and the empty state
-KEPT = 40  # runs that stay widgets; older ones are shown again from the thread's file
+_LEAD = 0.3  # share of the view left above an answer, for the cards that it rests on
+_FIRST = 2  # index of the first run, below "Show earlier messages" and the invitation
+KEPT = 40  # runs that stay widgets; older ones come back from the thread's file
+GENERAL_SUGGESTION = "What can you do?"
 
 
 class Follow(Enum):
-    """What is done about new content.
+    """How the view reacts to new content.
 
     Attributes:
-        OFF: Nothing: the reader is somewhere above.
-        READING: It scrolls into view until an answer's beginning would leave the view.
-        END: The end stays in view.
+        OFF: It stays: the reader is somewhere above.
+        READING: It scrolls until the beginning of an answer would leave the view.
+        END: It stays at the end.
     """
 
     OFF = auto()
@@ -38,12 +49,15 @@ class Follow(Enum):
 
 
 class Conversation(QScrollArea):
-    """Runs from top to bottom.
+    """The runs from top to bottom.
+
+    Args:
+        empty: Shown while there are no runs.
 
     Attributes:
-        older_wanted: The reader asks for what was left out above.
-        trimmed: A RunView that was taken out at the top.
-        keep_all: Whether none is taken out, since no file could show it again.
+        older_wanted: The reader asks for earlier runs.
+        trimmed: Emitted with a RunView that was removed at the top.
+        keep_all: Whether no run is removed, since no file could bring it back.
     """
 
     older_wanted = Signal()
@@ -73,17 +87,17 @@ class Conversation(QScrollArea):
         self._notes: list[QWidget] = []
         self.keep_all = False
         self._follow = Follow.READING
-        self._active_until = 0.0  # what grows later was opened by the reader: nothing moves then
-        self._steering = False  # the value changes because of us, not of the reader
-        self._anchor: int | None = None  # distance from the end to keep while text comes above
+        self._active_until = 0.0  # later, only what the reader opens grows, and nothing moves
+        self._steering = False  # the value is changed here, not by the reader
+        self._anchor: int | None = None  # px from the end, kept while runs come in above
         self._ticker = QTimer(self, interval=_TICK_MS)
         self._ticker.timeout.connect(self._tick)
-        # Timers of their own: a pending QTimer.singleShot keeps its receiver alive for good.
+        # Not QTimer.singleShot: a pending one keeps its receiver alive for good.
         self._steer_soon = QTimer(self, singleShot=True, interval=0)
         self._steer_soon.timeout.connect(self._steer)
         self._letting_go = QTimer(self, singleShot=True, interval=0)
         self._letting_go.timeout.connect(self._let_go)
-        self._leaving: list[QWidget] = []  # taken out, and not deleted yet
+        self._leaving: list[QWidget] = []  # removed from the layout, not yet deleted
         self._delete_soon = QTimer(self, singleShot=True, interval=0)
         self._delete_soon.timeout.connect(self._delete_one)
         self._jump = self._make_jump()
@@ -99,7 +113,7 @@ class Conversation(QScrollArea):
 
     @property
     def following(self) -> bool:
-        """Whether what is new scrolls into view."""
+        """Whether new content scrolls into view."""
         return self._follow is not Follow.OFF
 
     def add(self, run: RunView) -> None:
@@ -113,7 +127,7 @@ class Conversation(QScrollArea):
         self._trim()
 
     def add_past(self, run: RunView) -> None:
-        """Add an earlier run below other earlier ones, above those of now."""
+        """Add an earlier run below other earlier ones and above the current ones."""
         self._empty.hide()
         self._stay_active()
         now = next((item for item in self._runs if item.past is None), None)
@@ -124,7 +138,7 @@ class Conversation(QScrollArea):
         self._layout.insertWidget(self._layout.indexOf(now), run)
 
     def prepend(self, run: RunView) -> None:
-        """Add an earlier run at the top; what is being read stays where it is."""
+        """Add an earlier run at the top without moving what is read."""
         bar = self.verticalScrollBar()
         self._anchor = bar.maximum() - bar.value()
         self._follow = Follow.OFF
@@ -133,13 +147,13 @@ class Conversation(QScrollArea):
         self._letting_go.start()
 
     def add_note(self, note: QWidget) -> None:
-        """Add something that belongs to no run."""
+        """Add a notice that belongs to no run."""
         self._empty.hide()
         self._notes.append(note)
         self._layout.insertWidget(self._layout.count() - 1, note)
 
     def clear(self) -> None:
-        """Take everything out; the empty state shows."""
+        """Remove everything and show the empty state."""
         for part in (*self._runs, *self._notes):
             self._remove(part)
         self._runs.clear()
@@ -151,7 +165,7 @@ class Conversation(QScrollArea):
         self._jump.hide()
 
     def set_older(self, older: bool) -> None:
-        """Whether there is more above."""
+        """Set whether there are earlier runs to ask for."""
         self._older.setVisible(older)
 
     def to_end(self) -> None:
@@ -161,14 +175,14 @@ class Conversation(QScrollArea):
         self._steer()
 
     def follow(self) -> None:
-        """Scroll to what comes next."""
+        """Scroll to the content that comes next."""
         self._follow = Follow.READING
         bar = self.verticalScrollBar()
         self._move_to(bar.maximum())
         self._jump.hide()
 
     def reveal(self, part: QWidget) -> None:
-        """Scroll so that a part of a run is seen from its beginning; nothing follows any more."""
+        """Scroll to the top of a part of a run, and stop following."""
         bar = self.verticalScrollBar()
         top = part.mapTo(self._column, QPoint(0, 0)).y()
         low, high = bar.value(), bar.value() + self.viewport().height()
@@ -183,7 +197,7 @@ class Conversation(QScrollArea):
         self._place_jump()
 
     def _trim(self) -> None:
-        """Widgets cost time with every change of the width: very old ones are taken out."""
+        """Remove very old runs, whose widgets would slow down every change of the width."""
         if self.keep_all:
             return
         while len(self._runs) > KEPT and not self._runs[0].running and self.following:
@@ -198,7 +212,7 @@ class Conversation(QScrollArea):
         self._delete_soon.start()
 
     def _delete_one(self) -> None:
-        """One a turn: a hundred cards at once held the window up for 50 ms."""
+        """Delete one widget a turn: a hundred cards at once stall the window for 50 ms."""
         self._leaving.pop().deleteLater()
         if self._leaving:
             self._delete_soon.start()
@@ -231,14 +245,14 @@ class Conversation(QScrollArea):
         self._jump.move(left, self.height() - _JUMP - SPACE.s)
 
     def _on_range(self, _low: int, high: int) -> None:
-        # The scroll bar takes its width from the margin, so that no line of text breaks anew.
+        # The scroll bar takes its width from the margin, so that no text wraps anew.
         right = SPACE.m - self.verticalScrollBar().sizeHint().width() if high else SPACE.m
         self._layout.setContentsMargins(SPACE.m, SPACE.l, max(2, right), SPACE.m)
         if self._anchor is not None:
             self._move_to(high - self._anchor)
             return
         self._steer()
-        # The range is known before the parts have moved to their places.
+        # Again later: the range changes before the parts have moved to their places.
         self._steer_soon.start()
 
     def _on_value(self, value: int) -> None:
@@ -249,7 +263,7 @@ class Conversation(QScrollArea):
         self._update_jump()
 
     def _steer(self) -> None:
-        """Go where following leads."""
+        """Scroll to where following leads."""
         if self._anchor is not None:
             return
         target = high = self.verticalScrollBar().maximum()
@@ -281,3 +295,87 @@ class Conversation(QScrollArea):
             self._place_jump()
             self._jump.show()
             self._jump.raise_()
+
+
+class Invitation(QWidget):
+    """Shown before the first question: an invitation, and questions to ask with one click.
+
+    Args:
+        suggestions: Questions of the installed packs.
+
+    Attributes:
+        chosen: Emitted with the text of a clicked suggestion.
+    """
+
+    chosen = Signal(str)
+
+    def __init__(self, suggestions: Sequence[str] = ()) -> None:
+        super().__init__()
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(SPACE.s, SPACE.xl, SPACE.s, SPACE.l)
+        layout.setSpacing(SPACE.s)
+        layout.addStretch(2)
+        layout.addWidget(icon_label("sparkles", THEME.accent, 30), 0, Qt.AlignmentFlag.AlignHCenter)
+        layout.addSpacing(SPACE.xs)
+        head = label("Ask about this image", "title")
+        head.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self._text = label("", "muted", wrap=True)
+        self._text.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        layout.addWidget(head)
+        layout.addWidget(self._text)
+        layout.addSpacing(SPACE.m)
+        self.buttons: list[QPushButton] = []
+        for suggestion in (*suggestions, GENERAL_SUGGESTION):
+            button = _Suggestion(suggestion)
+            button.clicked.connect(lambda _checked=False, text=suggestion: self.chosen.emit(text))
+            layout.addWidget(button)
+            self.buttons.append(button)
+        layout.addStretch(3)
+        self._head = head
+        self.set_open(False)
+
+    def set_open(self, is_open: bool) -> None:
+        """Set whether an image is open."""
+        if is_open:
+            self._head.setText("Ask about this image")
+            self._text.setText(
+                "The assistant runs imaging tools on it. What they find is drawn on the image."
+            )
+        else:
+            self._head.setText("Open an image, then ask")
+            self._text.setText(
+                "With an image open, the assistant runs imaging tools on it and draws what they "
+                "find. General questions work without one."
+            )
+
+
+class _Suggestion(QPushButton):
+    """A button whose text wraps in a narrow dock; Qt's own would cut it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.setObjectName("chatSuggestion")
+        self.setAccessibleName(f"Ask: {text}")
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self._text = label(text, wrap=True)
+        self._text.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._row = layout = QHBoxLayout(self)
+        layout.setContentsMargins(SPACE.m, 10, SPACE.m, 10)
+        layout.setSpacing(SPACE.s)
+        layout.addWidget(self._text, 1)
+        layout.addWidget(icon_label("arrow-up", THEME.text_faint, 14))
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+
+    def hasHeightForWidth(self) -> bool:
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        return self._row.heightForWidth(width)
+
+    def sizeHint(self) -> QSize:
+        return self._row.sizeHint()
+
+    def minimumSizeHint(self) -> QSize:
+        return self._row.minimumSize()

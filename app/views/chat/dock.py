@@ -1,12 +1,23 @@
-"""The chat dock: puts the parts together and keeps them in step with the agent."""
+"""The chat dock: puts the parts of the assistant together and connects them to the agent."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
 
-from PySide6.QtCore import QCoreApplication, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QDockWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import QCoreApplication, QSize, Qt, Signal
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QDockWidget,
+    QHBoxLayout,
+    QLayout,
+    QMenu,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.agent.events import RunEvent
 from app.agent.sessions import PastRun, SessionStore, Thread, ThreadInfo, ThreadInUse
@@ -16,24 +27,25 @@ from app.tools.api import Artifact
 from app.views import wording
 from app.views.agent_thread import AgentThread, Question
 from app.views.background import Background
-from app.views.chat.card import CardTools, ToolCard
-from app.views.chat.composer import Composer
-from app.views.chat.conversation import Conversation
-from app.views.chat.earlier import Earlier
-from app.views.chat.empty import EmptyState
-from app.views.chat.exporting import Exporter
-from app.views.chat.header import Header
-from app.views.chat.links import FindingLinks
+from app.views.chat.composer import Composer, PendingList
+from app.views.chat.conversation import Conversation, Invitation
+from app.views.chat.finding_links import FindingLinks
 from app.views.chat.message import Notice
-from app.views.chat.pending import PendingList
-from app.views.chat.replay import Replayer
+from app.views.chat.plain_text import menu_text, one_line, tooltip
 from app.views.chat.run_view import RunActions, RunView
-from app.views.chat.style import sheet
-from app.views.chat.tab_order import step
-from app.views.chat.threads import Opened, Threads
-from app.views.chat.widgets import label
-from app.views.theme import SPACE
+from app.views.chat.run_wording import model_title
+from app.views.chat.style_sheet import sheet
+from app.views.chat.threads import EarlierRuns, Exporter, Opened, Threads
+from app.views.chat.tool_card import CardTools, ToolCard
+from app.views.icons import icon
+from app.views.pack_texts import PackTexts
+from app.views.theme import SPACE, THEME
+from app.views.widgets import label, tool_button
 from app.workspace.workspace import Workspace
+
+_LISTED = 20  # threads in the menu
+_TITLE_CHARS = 46
+_ROOM_FOR_TITLE = 360  # px
 
 
 class ChatDock(QWidget):
@@ -41,17 +53,18 @@ class ChatDock(QWidget):
 
     Args:
         agent: Runs the questions.
-        workspace: What is open; findings are selected there.
+        workspace: Holds the open images and the findings.
         store: The threads on disk.
-        model: Name of the language model, as `LanguageModel.name` says it.
-        remote_host: Where it runs, or "" for this machine.
+        model: `LanguageModel.name` of the model that answers.
+        remote_host: Host of the model; "" for this machine.
+        texts: Titles and icons of the tools, and questions to suggest.
         parent: Qt parent.
 
     Attributes:
-        run_ended: run_id and the kind of the terminal event, once it is shown.
-        model_settings_wanted: The user clicked the model's badge.
-        limits_wanted: The user wants to change the limits.
-        models_wanted: The user wants to see the models, first of them the one of this name.
+        run_ended: Emitted with the run's id and the kind of its terminal event, once it is shown.
+        model_settings_wanted: The user wants the settings of the language model.
+        limits_wanted: The user wants the settings of the limits.
+        models_wanted: The user wants the models window; emitted with the name of one to choose.
     """
 
     run_ended = Signal(str, str)
@@ -67,50 +80,57 @@ class ChatDock(QWidget):
         *,
         model: str = "offline",
         remote_host: str = "",
+        texts: PackTexts | None = None,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self.setObjectName("chatDock")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setMinimumWidth(300)
+        self.texts = texts or PackTexts()
         self._agent = agent
         self._workspace = workspace
-        self._waiting: list[str] = []  # asked before their thread was there
+        self._waiting: list[str] = []  # questions asked before their thread was made
         self._live: RunView | None = None
         self._background = Background(1, self)  # files and thumbnails, one at a time
         self._threads = Threads(store, self._background, self)
         self._store = store
         self._links = FindingLinks(workspace)
-        self._replayer = Replayer(self._links.of_call, self)
         self._actions = RunActions(
             agent.resolve,
             self.submit,
             self._branch,
             self.limits_wanted.emit,
-            CardTools(self._links, self._background, self._open_artifact, self.models_wanted.emit),
+            CardTools(
+                self._links,
+                self._background,
+                self._open_artifact,
+                self.models_wanted.emit,
+                self.texts,
+            ),
             self._result,
             self._show_result,
         )
         self._build()
-        self.exporter = Exporter(self, self._background, self._told)
-        self._earlier = Earlier(
+        self.exporter = Exporter(self, self._background, self._show_notice)
+        self._earlier = EarlierRuns(
             self.conversation,
-            self._replayer,
             self._background,
             self._actions,
+            self._links.of_call,
             lambda: self.thread,
-            self._told,
+            self._show_notice,
         )
         self.set_model(model, remote_host)
         self._connect()
         self._show_state()
         self._show_image()
         application = QCoreApplication.instance()
-        if application is not None:  # a window that forgets `close_models` must not hang the exit
+        if application is not None:  # so that a thread left running cannot hang the exit
             application.aboutToQuit.connect(self.close_models)
 
     def submit(self, text: str) -> None:
-        """Ask a question, as if it were typed; queued while another one runs."""
+        """Ask a question as if it were typed; it is queued while another one runs."""
         if not text.strip():
             return
         self.composer.remember(text)
@@ -126,54 +146,54 @@ class ChatDock(QWidget):
         self.composer.edit.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def is_idle(self) -> bool:
-        """Whether nothing runs, waits, is being read or is still to be shown."""
-        busy = self._threads.busy or self._waiting or self._replayer.busy
+        """Return whether nothing runs, waits, is read or is still to be shown."""
+        busy = self._threads.busy or self._waiting or self._earlier.busy
         return not busy and not self._background.pending and self._agent.is_idle()
 
     @property
     def thread(self) -> Thread | None:
-        """The conversation that is shown; None before its first question."""
+        """The thread that is shown; None before its first question."""
         return self._threads.current
 
     def set_model(self, name: str, remote_host: str = "") -> None:
-        """Say which language model answers."""
+        """Show which language model answers; arguments as of the constructor."""
         self.header.set_model(name, remote_host)
 
     def new_thread(self) -> None:
-        """Start afresh: the run that goes on is stopped, the old thread stays in the history."""
+        """Start a new thread; stop the current run and keep its thread in the history."""
         self._leave()
         self._threads.leave()
         self._show_state()
         self.focus_composer()
 
     def open_thread(self, thread_id: str) -> None:
-        """Show an earlier thread; the next question goes on with it."""
+        """Show an earlier thread, which the next question continues."""
         if self.thread is not None and self.thread.thread_id == thread_id:
             return
         self._leave()
         self._threads.open(thread_id)
 
     def close_models(self) -> None:
-        """Let go of threads and of the workspace; before the window is destroyed. Idempotent."""
+        """Stop all threads and disconnect from the workspace; call before the window goes."""
         self._links.close()
         for disconnect in self._disconnect:
             disconnect()
         self._disconnect.clear()
-        self._replayer.clear()
+        self._earlier.clear()
         self._agent.close()
         self._background.close()
         if self.thread is not None:
-            self.thread.close()  # the runner has ended: nothing more is written
+            self.thread.close()  # the runner has ended, so nothing more is written
 
     def showEvent(self, event: QShowEvent) -> None:
-        # A dock that already says "Assistant" above needs no second title.
+        # A dock widget with a title bar already says "Assistant".
         above = self.parentWidget()
         titled = isinstance(above, QDockWidget) and above.titleBarWidget() is not None
         self.header.set_titled(not titled)
         super().showEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Esc stops the run from wherever the focus is in the dock, Shift+Esc after its tool."""
+        """Stop the run on Esc from anywhere in the dock; on Shift+Esc after its current tool."""
         if event.key() == Qt.Key.Key_Escape and self._agent.busy:
             gently = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
             self._agent.stop(after_tool=gently)
@@ -181,8 +201,8 @@ class ChatDock(QWidget):
             super().keyPressEvent(event)
 
     def focusNextPrevChild(self, forward: bool) -> bool:
-        """Tab goes down the conversation to the question field, and only then out of the dock."""
-        field = step(self, forward=forward)
+        """Move the focus down the conversation to the question field, then out of the dock."""
+        field = _next_field(self, forward=forward)
         if field is None:
             return super().focusNextPrevChild(forward)
         reason = Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason
@@ -194,7 +214,7 @@ class ChatDock(QWidget):
     def _build(self) -> None:
         self.setStyleSheet(sheet())
         self.header = Header()
-        self.empty = EmptyState()
+        self.empty = Invitation(self.texts.suggestions)
         self.conversation = Conversation(self.empty)
         self.pending = PendingList()
         self.composer = Composer()
@@ -270,15 +290,14 @@ class ChatDock(QWidget):
         self._agent.stop()
         self._live = None
         self._waiting.clear()
-        self._replayer.clear()
-        self._earlier.forget()
+        self._earlier.clear()
         self.conversation.clear()
 
     def _open_artifact(self, artifact: Artifact, tool: str) -> None:
         self._workspace.open_artifact(tool, artifact)
 
     def _show_image(self) -> None:
-        instance = self._workspace.acquired  # what a question is about
+        instance = self._workspace.acquired  # the image that a question is about
         self.empty.set_open(instance is not None)
         if instance is None:
             self.composer.set_about("No image open", "Ask a question…")
@@ -286,7 +305,7 @@ class ChatDock(QWidget):
         parts = (
             instance.get("Modality"),
             instance.get("BodyPartExamined").title(),
-            projections.named(instance),
+            projections.projection_name(instance),
             instance.path.name,
         )
         about = " · ".join(text for text in map(wording.one_line, parts) if text)
@@ -314,7 +333,7 @@ class ChatDock(QWidget):
 
     def _on_not_opened(self, error: SightlineError, thread_id: str) -> None:
         if not thread_id:
-            # The question is answered all the same; only its thread cannot be kept.
+            # The question is answered nevertheless; only its thread cannot be saved.
             self._threads.current = Thread.in_memory()
             self._on_opened(Opened(self._threads.current))
             self.conversation.add_note(Notice(error.reason, error.remedy, tone="error"))
@@ -330,10 +349,12 @@ class ChatDock(QWidget):
         self._threads.branch(thread_id, len, "")
 
     def _branch(self, view: RunView) -> None:
-        """Go on in a new thread from before a question; the question is there to be changed."""
+        """Continue in a new thread from before a question, with the question as a draft."""
         thread = self.thread
         if thread is None or thread.folder is None:
-            self._told(Notice("This conversation is kept in memory only and cannot be branched."))
+            self._show_notice(
+                Notice("This conversation is kept in memory only and cannot be branched.")
+            )
             return
         run_id, text = view.run_id, view.question
 
@@ -358,20 +379,194 @@ class ChatDock(QWidget):
         if self.thread is not None:
             self.exporter.export(self.thread)
 
-    def _told(self, notice: Notice) -> None:
+    def _show_notice(self, notice: Notice) -> None:
         self.conversation.follow()
         self.conversation.add_note(notice)
 
     def _result(self, number: int) -> ToolCard | None:
-        """The card of a cited result, among the questions that are shown."""
+        """Return the card of a cited result among the runs that are shown."""
         cards = (card for run in self.conversation.runs for card in run.cards.values())
         return next((card for card in cards if card.evidence == number), None)
 
     def _show_result(self, number: int) -> None:
         card = self._result(number)
-        if card is None:  # of a question further up than what is shown
-            self._earlier.more()
+        if card is None:  # it belongs to an earlier run that is not shown
+            self._earlier.show_more()
             return
         self._links.select_of(card.findings)
         self.conversation.reveal(card)
         card.point_out()
+
+
+class Header(QWidget):
+    """The head of the dock: title, model badge, new thread, history and more.
+
+    Attributes:
+        new_wanted: The user wants a new thread.
+        history_wanted: The user wants the list of threads; answer with `show_threads`.
+        thread_chosen: Emitted with the id of the thread to open.
+        model_wanted: The user wants the settings of the language model.
+        export_wanted: The user wants to export the thread.
+    """
+
+    new_wanted = Signal()
+    history_wanted = Signal()
+    thread_chosen = Signal(str)
+    model_wanted = Signal()
+    export_wanted = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("chatHeader")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._model = ""
+        self._titled = True
+        self.badge = QPushButton()
+        self.badge.setObjectName("chatBadge")
+        self.badge.setIconSize(QSize(13, 13))
+        self.badge.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.badge.setMinimumWidth(56)
+        self.badge.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.badge.clicked.connect(lambda _checked=False: self.model_wanted.emit())
+        self.new = tool_button("message-square-plus", "New thread", self.new_wanted.emit)
+        self.history = tool_button("history", "Earlier conversations", self.history_wanted.emit)
+        self.more = tool_button(
+            "ellipsis", "What can be done with this conversation", self._open_more
+        )
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(SPACE.m, 7, SPACE.s, 7)
+        layout.setSpacing(SPACE.xs)
+        self.title = label("Assistant", "title")
+        self.title.setContentsMargins(0, 0, SPACE.xs, 0)
+        layout.addWidget(self.title)
+        layout.addWidget(self.badge)
+        layout.addStretch(1)
+        layout.addWidget(self.new)
+        layout.addWidget(self.history)
+        layout.addWidget(self.more)
+        self.menu = QMenu(self)
+        self.menu.setToolTipsVisible(True)
+        self.more_menu = QMenu(self)
+        self.export = self.more_menu.addAction(icon("download"), "Export…", self.export_wanted.emit)
+
+    def set_model(self, name: str, remote_host: str) -> None:
+        """Show which model answers, and in the tooltip what that means for the data."""
+        self._model = one_line(model_title(name), 80)
+        if remote_host:
+            text = (
+                f"{self._model}\nA language model at {one_line(remote_host, 80)}. Before anything "
+                "is sent there, you are asked. Click to change."
+            )
+        elif name == "offline":
+            text = (
+                "Offline planner: fixed rules choose the tools and put their results into words. "
+                "It is not a language model. Nothing leaves this computer. Click to change."
+            )
+        else:
+            text = f"{self._model}\nRuns on this computer; nothing leaves it. Click to change."
+        self.badge.setIcon(icon("cloud" if remote_host else "cpu", THEME.text_muted))
+        self.badge.setToolTip(tooltip(text))
+        self.badge.setAccessibleName(f"Language model: {self._model}")
+        self.badge.setAccessibleDescription(text)
+        self._fit_badge()
+
+    def set_titled(self, titled: bool) -> None:
+        """Set whether the title may be shown."""
+        self._titled = titled
+        self._fit_badge()
+
+    def show_threads(self, threads: Sequence[ThreadInfo], current: str) -> None:
+        """Open the menu of threads; `current` is the id of the one that is shown."""
+        self.menu.clear()
+        for info in threads[:_LISTED]:
+            title = menu_text(one_line(info.title, _TITLE_CHARS))
+            action = self.menu.addAction(f"{title}\t{_time_text(info.updated)}")
+            action.setCheckable(True)
+            action.setChecked(info.thread_id == current)
+            action.setToolTip(tooltip(info.title))
+            action.triggered.connect(
+                lambda _checked=False, key=info.thread_id: self.thread_chosen.emit(key)
+            )
+        if not threads:
+            self.menu.addAction("No earlier conversations yet").setEnabled(False)
+        _popup(self.menu, self.history)
+
+    def set_has_thread(self, has: bool) -> None:
+        """Enable the actions for a thread."""
+        self.more.setEnabled(has)
+        self.export.setEnabled(has)
+
+    def _open_more(self) -> None:
+        _popup(self.more_menu, self.more)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_badge()
+
+    def _fit_badge(self) -> None:
+        """In a narrow dock, hide the title first, then elide the middle of the model's name."""
+        self.title.setVisible(self._titled and self.width() >= _ROOM_FOR_TITLE)
+        room = max(40, self.width() - (192 if self.title.isHidden() else 282))
+        metrics = QFontMetrics(self.badge.font())
+        text = metrics.elidedText(self._model, Qt.TextElideMode.ElideMiddle, room)
+        self.badge.setText(" " + text.replace("&", "&&"))
+
+
+def _popup(menu: QMenu, button: QWidget) -> None:
+    """Open a menu below a button, with their right edges aligned."""
+    below = button.mapToGlobal(button.rect().bottomRight())
+    below.setX(below.x() - menu.sizeHint().width())
+    menu.popup(below)
+
+
+def _time_text(stamp: str) -> str:
+    """Return a time for a list: "14:03" today, else the date."""
+    try:
+        then = datetime.fromisoformat(stamp).astimezone()
+    except ValueError:
+        return ""
+    today = datetime.now(UTC).astimezone().date()
+    return f"{then:%H:%M}" if then.date() == today else f"{then:%Y-%m-%d}"
+
+
+def _tab_order(box: QWidget) -> Iterator[QWidget]:
+    """Yield the widgets in `box` that Tab can reach now, from top to bottom.
+
+    Qt's own order is that of creation: the cards of a running run would come after everything else
+    in the window.
+    """
+    if not box.isVisible() or not box.isEnabled():
+        return
+    if box.focusPolicy() & Qt.FocusPolicy.TabFocus and box.focusProxy() is None:
+        yield box
+    layout = box.layout()
+    if layout is not None:
+        yield from _in_layout(layout)
+    elif isinstance(box, QScrollArea) and (inside := box.widget()) is not None:
+        yield from _tab_order(inside)
+        for button in box.findChildren(
+            QPushButton, options=Qt.FindChildOption.FindDirectChildrenOnly
+        ):
+            yield from _tab_order(button)
+
+
+def _in_layout(layout: QLayout) -> Iterator[QWidget]:
+    for place in range(layout.count()):
+        item = layout.itemAt(place)
+        if item is None:
+            continue
+        widget, inner = item.widget(), item.layout()
+        if widget is not None:
+            yield from _tab_order(widget)
+        elif inner is not None:
+            yield from _in_layout(inner)
+
+
+def _next_field(box: QWidget, *, forward: bool) -> QWidget | None:
+    """Return the field after the focused one, or before it; None at the end of `box`."""
+    fields = list(_tab_order(box))
+    focused = box.window().focusWidget()
+    if focused not in fields:
+        return None
+    at = fields.index(focused) + (1 if forward else -1)
+    return fields[at] if 0 <= at < len(fields) else None

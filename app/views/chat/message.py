@@ -1,4 +1,4 @@
-"""The texts of a conversation: the user's bubble, the answer, and how a run ended."""
+"""The user's question as a bubble, and notices about a run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
-    QGridLayout,
     QHBoxLayout,
     QMenu,
     QSizePolicy,
@@ -18,31 +17,29 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.views import wording
-from app.views.chat.text import clean
+from app.views.chat.plain_text import clean
 from app.views.chat.textview import TextView
-from app.views.chat.widgets import Elided, Flow, HoverButton, icon_label, link_button, row
-from app.views.chat.writer import MarkdownWriter
+from app.views.chat.widgets import Flow, HoverButton, icon_label, link_button, row
 from app.views.icons import icon
 from app.views.theme import SPACE, THEME
 
-_SHARE = 0.86  # of the width, that a bubble takes at most
+_SHARE = 0.86  # of the width that a bubble takes at most
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionMenu:
-    """What can be done with a question that was asked.
+    """Actions for a question that was asked.
 
     Attributes:
-        ask_again: Ask it once more.
-        branch: Go on from before it in a new thread.
+        ask_again: Asks it once more.
+        branch: Continues in a new thread from before it.
     """
 
     ask_again: Callable[[], object]
     branch: Callable[[], object]
 
     def fill(self, menu: QMenu, text: str) -> None:
-        """Add the actions to a menu."""
+        """Add the actions to a menu; `text` is the question."""
         menu.addAction(icon("rotate-ccw"), "Ask again", self.ask_again)
         menu.addAction(icon("git-branch"), "Branch from here…", self.branch)
         menu.addAction(icon("copy"), "Copy", lambda: copy_text(text))
@@ -54,7 +51,7 @@ def copy_text(text: str) -> None:
 
 
 class UserBubble(QWidget):
-    """The user's question, literally, at the right; a button beside it opens its menu."""
+    """The user's question as it was written, at the right; a button beside it opens its menu."""
 
     def __init__(self, text: str, menu: QuestionMenu) -> None:
         super().__init__()
@@ -88,7 +85,7 @@ class UserBubble(QWidget):
         super().resizeEvent(event)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """The same menu, where the pointer is."""
+        """Open the menu at the pointer."""
         self._open(event.globalPos())
 
     def _open(self, at: QPoint) -> None:
@@ -104,61 +101,12 @@ class UserBubble(QWidget):
         return self.more.mapToGlobal(self.more.rect().bottomLeft())
 
     def _natural_width(self) -> int:
-        """The width at which no line of the text breaks."""
+        """Return the width in px at which no line of the text wraps."""
         self.view.ensurePolished()
         metrics = self.view.fontMetrics()
         lines = clean(self.text).split("\n")[:200]
         widest = max(metrics.horizontalAdvance(line[:400]) for line in lines)
         return math.ceil(widest) + 2 * SPACE.m + 6
-
-
-class AnswerView(QWidget):
-    """Streamed text of the assistant, and under it who said so.
-
-    Args:
-        selected: Is told the id of a finding whose name was clicked.
-        cited: Is told the number of a result whose citation was.
-    """
-
-    def __init__(self, selected: Callable[[str], object], cited: Callable[[int], object]) -> None:
-        super().__init__()
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        self._layout = QVBoxLayout(self)
-        self._layout.setContentsMargins(2, 0, 2, 0)
-        self._layout.setSpacing(SPACE.s)
-        self.view = TextView()
-        self.view.setAccessibleName("Assistant's answer")
-        self.view.finding_clicked.connect(selected)
-        self.view.result_clicked.connect(cited)
-        self.writer = MarkdownWriter(self.view.document())
-        self._layout.addWidget(self.view)
-        self.note: Elided | None = None
-        self.usage: Elided | None = None
-
-    @property
-    def text(self) -> str:
-        """The text as the model wrote it."""
-        return self.writer.text
-
-    def finish(self, model: str, usage: str = "") -> None:
-        """The run ended: say who wrote this and what it took, and offer to copy it."""
-        if self.note is not None:
-            return
-        # What must be read stands first: a narrow dock cuts the model's name.
-        self.note = Elided(f"{wording.NOT_FOR_DIAGNOSIS} · {model}", "faint")
-        copy = link_button("Copy", "copy", lambda: copy_text(self.text))
-        copy.setAccessibleName("Copy the answer")
-        foot = QGridLayout()
-        foot.setContentsMargins(0, 0, 0, 0)
-        foot.setHorizontalSpacing(SPACE.s)
-        foot.setVerticalSpacing(0)
-        foot.setColumnStretch(0, 1)
-        foot.addWidget(self.note, 0, 0)
-        foot.addWidget(copy, 0, 1)
-        if usage:
-            self.usage = Elided(usage, "faint")
-            foot.addWidget(self.usage, 1, 0, 1, 2)
-        self._layout.addLayout(foot)
 
 
 _TONES = {
@@ -170,11 +118,11 @@ _TONES = {
 
 
 class Notice(QFrame):
-    """How a run ended, when it did not end with an answer, or what else must be known.
+    """A notice: how a run ended without an answer, or what else the user must know.
 
     Args:
         text: What happened.
-        remedy: What can be done.
+        remedy: What the user can do.
         tone: "muted", "done", "warning" or "error".
     """
 
@@ -201,7 +149,7 @@ class Notice(QFrame):
         self.setAccessibleName(self.view.plain())
 
     def add_action(self, text: str, name: str, action: Callable[[], object]) -> None:
-        """Offer a way on."""
+        """Add a button below the text."""
         button = link_button(text, name, action)
         button.setIconSize(QSize(12, 12))
         if self._actions is None:

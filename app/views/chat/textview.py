@@ -1,12 +1,13 @@
-"""A read-only text that is as high as its content and loads nothing."""
+"""Read-only text views that are as high as their content and load nothing."""
 
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from PySide6.QtCore import QMimeData, QPoint, QRect, QSizeF, Qt, QUrl, Signal
+from PySide6.QtCore import QMimeData, QPoint, QRect, QSizeF, Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
@@ -20,23 +21,30 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFrame, QMenu, QSizePolicy, QTextBrowser, QWidget
 
-from app.views.chat.text import clean
-from app.views.chat.writer import LINK_SCHEME, RESULT_SCHEME
+from app.views.chat.markdown import LINK_SCHEME, RESULT_SCHEME
+from app.views.chat.plain_text import clean
 from app.views.theme import THEME
 
 BULLET = "•  "
+PIECE = 4_000  # characters inserted per turn of the event loop: a few ms of layout
+BLOCK = 8_000  # characters after which a paragraph is split, since Qt lays it out as a whole
+NEAR_END = 24  # px from the end within which the view follows new text
 
 
 class TextView(QTextBrowser):
-    """Selectable text without scroll bars of its own.
+    """Selectable text that grows to its full height instead of scrolling.
 
-    `QTextBrowser` brings links and selection; everything by which it would reach beyond its text
-    (resources, navigation, rich clipboard content) is taken away.
+    `QTextBrowser` brings links and selection. Whatever would let it reach beyond its text is
+    switched off: loading of resources, navigation, rich clipboard content.
+
+    Args:
+        parent: Qt parent.
+        max_height: Height in px from which the text scrolls by itself; 0 for no limit.
 
     Attributes:
         finding_clicked: Id of the finding whose link was activated.
         result_clicked: Number of the result whose citation was activated.
-        more_actions: Adds what else the context menu offers.
+        more_actions: Called with the context menu to add further actions.
     """
 
     finding_clicked = Signal(str)
@@ -71,17 +79,17 @@ class TextView(QTextBrowser):
         self._fit(self.document().size())
 
     def set_plain(self, text: str) -> None:
-        """Show `text` literally; lines that begin with `BULLET` are items whose rest hangs."""
+        """Show `text` literally; lines that begin with `BULLET` get a hanging indent."""
         self.setPlainText(clean(text))
         if BULLET in text:
             self._hang()
 
     def plain(self) -> str:
-        """All text, as it is shown."""
+        """Return all text as it is shown."""
         return self.toPlainText()
 
     def caret_to_start(self) -> None:
-        """The caret goes along with text that is put in where it stands, and the view with it."""
+        """Move the caret to the start, where inserted text cannot move it along."""
         cursor = self.textCursor()
         if not cursor.hasSelection() and not self.hasFocus():
             cursor.movePosition(cursor.MoveOperation.Start)
@@ -90,7 +98,7 @@ class TextView(QTextBrowser):
             self.verticalScrollBar().setValue(value)
 
     def focused_link(self) -> QRect:
-        """Where the link stands that the keys have reached; empty where they have reached none."""
+        """Return the rectangle of the link that has the keyboard focus; empty without one."""
         cursor = self.textCursor()
         if not (self.hasFocus() and cursor.hasSelection() and cursor.charFormat().isAnchor()):
             return QRect()
@@ -98,12 +106,12 @@ class TextView(QTextBrowser):
         first.setPosition(cursor.selectionStart())
         last.setPosition(cursor.selectionEnd())
         begin, end = self.cursorRect(first), self.cursorRect(last)
-        if begin.top() != end.top():  # broken over lines: its beginning is shown
+        if begin.top() != end.top():  # broken over lines: only its first line is framed
             end = QRect(self.viewport().width(), begin.top(), 1, begin.height())
         return QRect(begin.topLeft(), QPoint(end.left(), begin.bottom())).adjusted(-1, 0, 1, 0)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """With a frame around the link that Enter would follow: the style sheet takes Qt's away."""
+        """Paint a frame around the focused link, since the style sheet removes Qt's own."""
         super().paintEvent(event)
         link = self.focused_link()
         if link.isEmpty():
@@ -115,31 +123,31 @@ class TextView(QTextBrowser):
         painter.end()
 
     def loadResource(self, kind: int, name: QUrl) -> Any:
-        """Nothing is loaded, whatever asks."""
+        """Load nothing, whatever the document asks for."""
         return None
 
     def doSetSource(self, name: QUrl, kind: Any = None) -> None:
-        """There is nowhere to go."""
+        """Ignore navigation."""
 
     def createMimeDataFromSelection(self) -> QMimeData:
-        """What is copied is plain text."""
-        # Qt's own object, emptied: the clipboard may keep it until after Python has ended, and
-        # there one made in Python crashes the process.
+        """Return the selection as plain text only."""
+        # Qt's own object, emptied: the clipboard may outlive the Python interpreter, and an object
+        # made in Python would then crash the process.
         data = super().createMimeDataFromSelection()
-        data.data("text/plain")  # has Qt put in what it would copy, so that nothing comes later
+        data.data("text/plain")  # makes Qt fill the object now instead of later
         data.clear()
         data.setText(self.textCursor().selection().toPlainText())
         return data
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Scroll the conversation, unless this text scrolls by itself."""
+        """Let the conversation scroll, unless this text scrolls by itself."""
         if self.verticalScrollBar().maximum() > 0 and self._max_height:
             super().wheelEvent(event)
         else:
             event.ignore()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Copy and select; no links to follow, nothing to open."""
+        """Offer copying and selecting, and nothing that opens a link."""
         menu = QMenu(self)
         copy = menu.addAction("Copy", self.copy)
         copy.setEnabled(self.textCursor().hasSelection())
@@ -177,3 +185,66 @@ class TextView(QTextBrowser):
             height = min(height, self._max_height)
         if height != self.height() or self.minimumHeight() != height:
             self.setFixedHeight(height)
+
+
+class LongText(TextView):
+    """Plain text of any length, inserted piece by piece so that the window never stalls.
+
+    The view follows the end of the text while the end is in view.
+
+    Args:
+        max_height: Height in px from which it scrolls.
+        tone: Property for the style sheet.
+
+    Attributes:
+        filled: Everything that was appended is shown.
+    """
+
+    filled = Signal()
+
+    def __init__(self, max_height: int, tone: str = "mono") -> None:
+        super().__init__(max_height=max_height)
+        self.setProperty("tone", tone)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self._waiting: deque[str] = deque()
+        self._timer = QTimer(self, singleShot=True, interval=0)
+        self._timer.timeout.connect(self._fill)
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything that was appended is shown."""
+        return not self._waiting
+
+    def append_plain(self, text: str) -> None:
+        """Append `text`."""
+        text = clean(text)
+        self._waiting.extend(text[at : at + PIECE] for at in range(0, len(text), PIECE))
+        if not self._timer.isActive():
+            self._fill()
+
+    def restart(self, text: str = "") -> None:
+        """Replace all text by `text`."""
+        self._waiting.clear()
+        self._timer.stop()
+        self.clear()
+        self.append_plain(text)
+
+    def _fill(self) -> None:
+        if self._waiting:
+            bar = self.verticalScrollBar()
+            follow = bar.value() >= bar.maximum() - NEAR_END and bar.maximum() > 0
+            self._insert(self._waiting.popleft())
+            if follow:
+                bar.setValue(bar.maximum())
+        if self._waiting:
+            self._timer.start()
+        else:
+            self.filled.emit()
+
+    def _insert(self, piece: str) -> None:
+        cursor = QTextCursor(self.document())
+        cursor.movePosition(QTextCursor.MoveOperation.End)
+        if cursor.positionInBlock() + len(piece.split("\n", 1)[0]) > BLOCK:
+            cursor.insertBlock()
+        cursor.insertText(piece)
+        self.caret_to_start()

@@ -1,27 +1,57 @@
-"""Which thread is shown: made, opened or branched off the GUI thread, the last wish winning."""
+"""The thread that is shown: opening it, showing its earlier runs, and exporting it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
+from app.agent.events import ApprovalRequested, RunCancelled, RunEvent, ToolFinished, ToolStarted
 from app.agent.sessions import PastRun, SessionStore, Thread
+from app.agent.sessions.export import Form, export
+from app.audit import AuditLog
+from app.audit.exports import record_export
 from app.errors import SightlineError
+from app.imaging.findings import Finding
+from app.tools.api import Artifact
 from app.views.background import Background
+from app.views.chat.conversation import Conversation
+from app.views.chat.message import Notice
+from app.views.chat.run_view import RunActions, RunView
+
+BATCH = 20  # earlier runs shown at once
+CARDS = 60  # and cards of their calls: each costs time with every change of the layout
+SLICE_S = 0.008  # GUI time a turn of the event loop; a card takes a few ms
+
+_FILTERS: dict[str, Form] = {
+    "Markdown (*.md)": "md",
+    "Web page (*.html)": "html",
+    "JSON (*.json)": "json",
+}
+_SUFFIXES: dict[str, Form] = {".md": "md", ".html": "html", ".htm": "html", ".json": "json"}
+_WARNING = (
+    "The document holds this conversation as it is: your questions, the answers, what the tools "
+    "were given and what they found. It may name the patient. Save it only where patient data "
+    "may be kept."
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A thread with what was asked in it.
+    """A thread that was opened.
 
     Attributes:
-        thread: For the questions that come.
-        runs: Its questions, the oldest first.
-        draft: A question that is to be asked again there, changed perhaps.
-        branched: Whether it is a new one that takes the place of the one that is shown.
+        thread: The thread.
+        runs: Its recorded runs, the oldest first.
+        draft: Text for the question field: a question to be asked again, perhaps changed.
+        branched: Whether it is a new branch that replaces the thread that is shown.
     """
 
     thread: Thread
@@ -31,7 +61,7 @@ class Opened:
 
 
 class Threads(QObject):
-    """The thread that is shown, and the way to another one.
+    """Makes, opens and branches threads in the background; the last request wins.
 
     Args:
         store: The threads on disk.
@@ -39,9 +69,11 @@ class Threads(QObject):
         parent: Qt parent.
 
     Attributes:
-        opened: An `Opened`; its thread is `current` now.
-        failed: The SightlineError for which no thread was opened, and the thread's id; "" where a
-            new one was to be made.
+        current: The thread that is shown, or None.
+        busy: A thread is being made or read.
+        opened: Emitted with an `Opened`; its thread is `current` now.
+        failed: Emitted with the SightlineError and the id of the thread that was not opened; "" if
+            a new one was to be made.
     """
 
     opened = Signal(object)
@@ -52,29 +84,24 @@ class Threads(QObject):
     ) -> None:
         super().__init__(parent)
         self.current: Thread | None = None
+        self.busy = False
         self._store = store
         self._background = background
-        self._turn = 0  # answers to earlier wishes are dropped
-        self._busy = False
-
-    @property
-    def busy(self) -> bool:
-        """Whether a thread is being made or read."""
-        return self._busy
+        self._turn = 0  # answers to earlier requests are dropped
 
     def leave(self) -> None:
-        """Show none; what is under way is dropped."""
+        """Show no thread; drop a request that is under way."""
         self._turn += 1
-        self._busy = False
+        self.busy = False
         self.current = None
 
     def make(self) -> None:
-        """Start a new thread, unless one is on its way."""
-        if not self._busy:
+        """Start a new thread, unless a request is under way."""
+        if not self.busy:
             self._submit(lambda: Opened(self._store.new_thread()), "")
 
     def open(self, thread_id: str) -> None:
-        """Open an earlier one."""
+        """Open an earlier thread."""
 
         def work() -> Opened:
             thread = self._store.open(thread_id)
@@ -84,12 +111,12 @@ class Threads(QObject):
         self._submit(work, thread_id)
 
     def branch(self, thread_id: str, find: Callable[[list[PastRun]], int], draft: str) -> None:
-        """Open a new thread with all that one held before a question; until then nothing changes.
+        """Open a new thread with the runs that came before one run of another thread.
 
         Args:
             thread_id: The thread to branch from.
-            find: Given its questions, says before which of them to branch.
-            draft: What is to be asked in the new one.
+            find: Given its runs, returns the index of the first that is left out.
+            draft: Text for the question field.
         """
 
         def work() -> Opened:
@@ -102,18 +129,267 @@ class Threads(QObject):
     def _submit(self, work: Callable[[], Opened], thread_id: str) -> None:
         self._turn += 1
         turn = self._turn
-        self._busy = True
+        self.busy = True
 
-        def answer(take: Callable[[Any], object], result: Any) -> None:
-            if turn == self._turn:
-                self._busy = False
-                take(result)
+        def take(result: Any) -> None:
+            if turn != self._turn:
+                return
+            self.busy = False
+            if isinstance(result, Opened):
+                self.current = result.thread
+                self.opened.emit(result)
+            else:
+                self.failed.emit(result, thread_id)
+
+        self._background.submit(work, take, take)
+
+
+class EarlierRuns(QObject):
+    """Shows the earlier runs of a thread as they were, a little in each turn of the event loop.
+
+    Args:
+        conversation: Where they are shown.
+        background: Reads the file.
+        actions: Actions of the buttons.
+        findings_of: Returns the findings of a call that are still open, by call id.
+        current: Returns the thread that is shown.
+        tell: Shows a notice.
+    """
+
+    def __init__(
+        self,
+        conversation: Conversation,
+        background: Background,
+        actions: RunActions,
+        findings_of: Callable[[str], list[Finding]],
+        current: Callable[[], Thread | None],
+        tell: Callable[[Notice], object],
+    ) -> None:
+        super().__init__(conversation)
+        self._conversation = conversation
+        self._background = background
+        self._actions = actions
+        self._findings_of = findings_of
+        self._current = current
+        self._tell = tell
+        self._hidden = 0  # earlier runs of the thread that are not shown
+        self._reading = False
+        self._jobs: deque[Generator[None]] = deque()
+        self._timer = QTimer(self, singleShot=True, interval=0)
+        self._timer.timeout.connect(self._work)
+        conversation.older_wanted.connect(self.show_more)
+        conversation.trimmed.connect(self._on_trimmed)
+
+    @property
+    def busy(self) -> bool:
+        """Whether some runs are still to be shown."""
+        return bool(self._jobs)
+
+    def clear(self) -> None:
+        """Show no more runs: another thread comes."""
+        self._hidden = 0
+        self._timer.stop()
+        while self._jobs:
+            self._jobs.popleft().close()
+
+    def show(self, runs: Sequence[PastRun], thread: Thread) -> None:
+        """Show the last runs of a thread that was opened."""
+        self._hidden = _first_shown(runs)
+        for place, run in list(enumerate(runs))[self._hidden :]:
+            self._add(run, place, thread, at_end=True)
+        self._conversation.set_older(self._hidden > 0)
+
+    def show_more(self) -> None:
+        """Show a few runs that came before those that are shown."""
+        thread = self._current()
+        if thread is None or not self._hidden or self._reading:
+            return
+        self._reading = True
+
+        def show(runs: list[PastRun]) -> None:
+            self._reading = False
+            if thread is not self._current():
+                return
+            chosen = list(enumerate(runs[: self._hidden]))[-BATCH // 4 :]
+            self._hidden = chosen[0][0] if chosen else 0
+            for place, run in reversed(chosen):
+                self._add(run, place, thread, at_end=False)
+            self._conversation.set_older(self._hidden > 0)
 
         def failed(error: SightlineError) -> None:
-            answer(lambda error: self.failed.emit(error, thread_id), error)
+            self._reading = False
+            self._tell(Notice(error.reason, error.remedy, tone="error"))
 
-        self._background.submit(work, lambda result: answer(self._take, result), failed)
+        self._background.submit(thread.runs, show, failed)
 
-    def _take(self, opened: Opened) -> None:
-        self.current = opened.thread
-        self.opened.emit(opened)
+    def _on_trimmed(self, run: RunView) -> None:
+        if run.run_id or run.past is not None:  # a run that never started is in no file
+            self._hidden += 1
+        self._conversation.set_older(self._hidden > 0)
+
+    def _add(self, run: PastRun, place: int, thread: Thread, *, at_end: bool) -> None:
+        self._jobs.append(self._show_run(run, place, thread, at_end=at_end))
+        self._timer.start()
+
+    def _work(self) -> None:
+        until = time.perf_counter() + SLICE_S
+        while self._jobs and time.perf_counter() < until:
+            try:
+                next(self._jobs[0])
+            except StopIteration:
+                self._jobs.popleft()
+        if self._jobs:
+            self._timer.start()
+
+    def _show_run(
+        self, run: PastRun, place: int, thread: Thread, *, at_end: bool
+    ) -> Generator[None]:
+        """Show a run, one event in each step.
+
+        A run above those that are read is put on the screen whole, so that they move only once.
+        """
+        view = RunView(run.question, self._actions, run, place)
+        shown = False
+        try:
+            if at_end:
+                self._conversation.add_past(view)
+                shown = True
+            yield
+            for event in self._events(run, thread.folder):
+                view.handle(event)
+                yield
+            if not shown:
+                self._conversation.prepend(view)
+                shown = True
+        finally:
+            if not shown:  # it has no parent that would delete it
+                view.deleteLater()
+
+    def _events(self, run: PastRun, folder: Path | None) -> Iterator[RunEvent]:
+        for event in run.events:
+            if isinstance(event, ToolFinished):
+                found = self._findings_of(event.call_id) if event.status == "ok" else []
+                pictures = [item for item in _pictures(event) if _is_inside(item.path, folder)]
+                yield event.model_copy(update={"findings": found, "artifacts": pictures})
+            elif isinstance(event, ApprovalRequested):
+                sent = [
+                    item
+                    for item in event.pictures
+                    if _is_inside(Path(item.get("path", "")), folder)
+                ]
+                yield event.model_copy(update={"pictures": sent})
+            else:
+                yield event
+        if run.state == "running":  # its end is not recorded yet
+            yield RunCancelled(run_id=run.run_id, seq=run.next_seq, time="")
+
+
+def _first_shown(runs: Sequence[PastRun]) -> int:
+    """Return the index of the first run that is shown when a thread opens."""
+    room, place = CARDS, len(runs)
+    for run in reversed(runs[-BATCH:]):
+        room -= sum(isinstance(event, ToolStarted) for event in run.events)
+        if room < 0 and place < len(runs):
+            break
+        place -= 1
+    return place
+
+
+def _pictures(event: ToolFinished) -> list[Artifact]:
+    """Return the pictures of a call; files of the first version name them in the output only."""
+    if event.artifacts or event.run_id or event.status != "ok":
+        return event.artifacts
+    named = [value for key, value in event.output.items() if str(key).endswith("image_path")]
+    return [Artifact(Path(value)) for value in named if isinstance(value, str)]
+
+
+def _is_inside(path: Path, folder: Path | None) -> bool:
+    """Whether a picture lies in the thread's folder: a session file may name any path."""
+    return (
+        folder is not None
+        and path.is_absolute()
+        and ".." not in path.parts
+        and path.is_relative_to(folder)
+    )
+
+
+class Exporter(QObject):
+    """Saves a thread as a document, after a warning that it may hold patient data.
+
+    Args:
+        window: Above which the dialogs open.
+        background: Writes the file.
+        tell: Shows a notice.
+
+    Attributes:
+        audit: Records each export; without it nothing is saved.
+    """
+
+    def __init__(
+        self, window: QWidget, background: Background, tell: Callable[[Notice], object]
+    ) -> None:
+        super().__init__(window)
+        self.audit: AuditLog | None = None
+        self._window = window
+        self._background = background
+        self._tell = tell
+        self._warned = False
+
+    def export(self, thread: Thread) -> None:
+        """Ask for a file and save `thread` there; the warning comes once a session."""
+        if thread.folder is None:
+            text = "This conversation is kept in memory only and cannot be exported."
+            self._tell(Notice(text, "Copy what you need.", tone="warning"))
+            return
+        if self._warned:
+            self._choose(thread)
+            return
+        box = QMessageBox(self._window)
+        box.setWindowTitle("Export the conversation")
+        box.setIcon(QMessageBox.Icon.Warning)
+        box.setTextFormat(Qt.TextFormat.PlainText)
+        box.setText("The document may hold patient data.")
+        box.setInformativeText(_WARNING)
+        choose = box.addButton("Choose a file…", QMessageBox.ButtonRole.AcceptRole)
+        box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+
+        def finished() -> None:
+            if box.clickedButton() is choose:
+                self._warned = True
+                self._choose(thread)
+
+        box.finished.connect(lambda _result: finished())
+        box.open()
+
+    def _choose(self, thread: Thread) -> None:
+        dialog = QFileDialog(self._window, "Export the conversation")
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setNameFilters(list(_FILTERS))
+        # The question may name the patient, so the file's name does not repeat it.
+        day = datetime.now(UTC).astimezone()
+        dialog.selectFile(f"Sightline conversation {day:%Y-%m-%d %H%M}")
+        dialog.setDefaultSuffix("md")
+        dialog.filterSelected.connect(lambda name: dialog.setDefaultSuffix(_FILTERS[name]))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+
+        def accepted() -> None:
+            path = Path(dialog.selectedFiles()[0])
+            form = _SUFFIXES.get(path.suffix.lower(), _FILTERS[dialog.selectedNameFilter()])
+            self._save(thread, path, form)
+
+        dialog.accepted.connect(accepted)
+        dialog.open()
+
+    def _save(self, thread: Thread, path: Path, form: Form) -> None:
+        def done(_none: None) -> None:
+            self._tell(Notice(f"Exported to {path}", tone="done"))
+
+        def failed(error: SightlineError) -> None:
+            self._tell(Notice(error.reason, error.remedy, tone="error"))
+
+        def work() -> None:
+            with record_export(self.audit, "conversation", path, thread=thread.thread_id):
+                export(thread.content, form, path)
+
+        self._background.submit(work, done, failed)

@@ -17,20 +17,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.views.chat.text import breakable, menu_text, one_line, tooltip
+from app.views.chat.plain_text import breakable, menu_text, one_line, tooltip
 from app.views.icons import icon, pixmap
 from app.views.theme import SPACE, THEME
-
-
-def label(text: str = "", role: str = "", *, wrap: bool = False) -> QLabel:
-    """A plain-text label in a role of the style sheet; its text is the program's own."""
-    result = QLabel()
-    result.setTextFormat(Qt.TextFormat.PlainText)
-    result.setWordWrap(wrap)
-    if role:
-        result.setProperty("role", role)
-    result.setText(text)
-    return result
 
 
 def icon_label(name: str, tint: str = THEME.text_muted, size: int = 16) -> QLabel:
@@ -39,19 +28,6 @@ def icon_label(name: str, tint: str = THEME.text_muted, size: int = 16) -> QLabe
     result.setPixmap(pixmap(name, size, tint, 2.0))
     result.setFixedSize(size, size)
     return result
-
-
-def tool_button(name: str, tip: str, action: Callable[[], object] | None = None) -> QToolButton:
-    """An icon button with its meaning as tooltip and accessible name."""
-    button = QToolButton()
-    button.setIcon(icon(name))
-    button.setIconSize(QSize(SPACE.icon, SPACE.icon))
-    button.setToolTip(tip)
-    button.setAccessibleName(tip)
-    button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-    if action is not None:
-        button.clicked.connect(lambda _checked=False: action())
-    return button
 
 
 class HoverButton(QToolButton):

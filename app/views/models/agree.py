@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.views.settings.parts import Check, wrapped
+from app.views.settings.fields import Check, wrapped
 from app.views.theme import SPACE, THEME
 from app.views.widgets import push_button
 

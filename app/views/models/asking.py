@@ -6,11 +6,11 @@ import os
 
 from app.tools.hosting.states import ModelState, State
 from app.tools.models.cards import ModelCard
-from app.tools.models.getting import host_of
+from app.tools.models.downloads import host_of
+from app.tools.models.install_plan import InstallPlan
 from app.tools.models.places import is_program
-from app.tools.models.plans import InstallPlan
-from app.tools.models.states import ModelStatus
-from app.views.contents import counted
+from app.tools.models.status import ModelStatus
+from app.views.content_names import counted
 from app.views.models import words
 from app.views.models.agree import Asked
 

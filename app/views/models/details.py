@@ -5,14 +5,14 @@ from __future__ import annotations
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
-from app.tools.models.states import ModelStatus
+from app.tools.models.status import ModelStatus
 from app.views import icons, wording
-from app.views.chat import names
 from app.views.chat.textview import BULLET, TextView
 from app.views.chat.widgets import row
 from app.views.models import words
 from app.views.models.table import TONES
-from app.views.settings.parts import wrapped
+from app.views.pack_texts import PackTexts
+from app.views.settings.fields import wrapped
 from app.views.theme import SPACE
 from app.views.widgets import label
 
@@ -22,8 +22,9 @@ _TERMS_HEIGHT = 120
 class Details(QScrollArea):
     """What a model is for, its limits, licence, files, memory, and what of it was tried."""
 
-    def __init__(self) -> None:
+    def __init__(self, texts: PackTexts | None = None) -> None:
         super().__init__()
+        self._texts = texts or PackTexts()
         self.setObjectName("modelDetails")
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -69,7 +70,7 @@ class Details(QScrollArea):
         """Tell all of a model but what it does now."""
         card = status.card
         self.title.setText(wording.one_line(card.title))
-        used = ", ".join(f"{names.title(tool)} ({tool})" for tool in card.tools)
+        used = ", ".join(f"{self._texts.title(tool)} ({tool})" for tool in card.tools)
         self.tools.setText(used)
         texts = {
             "Made for": card.intended_use,

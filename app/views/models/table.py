@@ -14,10 +14,10 @@ from PySide6.QtWidgets import (
 )
 
 from app.tools.hosting.states import ModelState
-from app.tools.models.states import ModelStatus
+from app.tools.models.status import ModelStatus
 from app.views import icons, wording
-from app.views.chat import names
 from app.views.models import words
+from app.views.pack_texts import PackTexts
 from app.views.theme import THEME
 from app.views.widgets import RowTable, plain_tip
 
@@ -47,8 +47,9 @@ class TitleDelegate(QStyledItemDelegate):
 class ModelsModel(QAbstractTableModel):
     """One row a model, in the order of the cards: those that are there first."""
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(self, texts: PackTexts, parent: QObject | None = None) -> None:
         super().__init__(parent)
+        self._texts = texts
         self._rows: list[ModelStatus] = []
         self._live: dict[str, ModelState] = {}
 
@@ -137,7 +138,7 @@ class ModelsModel(QAbstractTableModel):
             return words.size(status.bytes) if status.bytes else "–"
         if column == LICENCE:
             return wording.one_line(status.card.licence)
-        return ", ".join(names.title(tool) for tool in status.card.tools)
+        return ", ".join(self._texts.title(tool) for tool in status.card.tools)
 
     def _changed(self, numbers: Sequence[int]) -> None:
         for number in numbers:

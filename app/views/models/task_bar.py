@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QProgressBar, QVBoxLayout, QWidget
 from app.views import icons
 from app.views.chat.widgets import row
 from app.views.models.table import TONES
-from app.views.settings.parts import wrapped
+from app.views.settings.fields import wrapped
 from app.views.theme import SPACE
 from app.views.widgets import label, push_button
 

@@ -13,15 +13,15 @@ from PySide6.QtWidgets import QWidget
 from app.errors import Cancelled, SightlineError, UsageError
 from app.tools.api import CancelToken, ModelHost
 from app.tools.hosting.states import ModelState
-from app.tools.models.getting import host_of
-from app.tools.models.plans import InstallPlan
-from app.tools.models.states import ModelStatus
+from app.tools.models.downloads import host_of
+from app.tools.models.install_plan import InstallPlan
+from app.tools.models.status import ModelStatus
 from app.tools.models.store import ModelStore
-from app.views.contents import counted
+from app.views.content_names import counted
+from app.views.daemon_tasks import DaemonTasks
 from app.views.models import asking, words
 from app.views.models.agree import Asked, Yes
 from app.views.models.task_bar import TaskBar
-from app.views.settings.aside import Aside
 
 _LOOK_MS = 100  # how often progress is shown
 
@@ -100,7 +100,7 @@ class Tasks(QObject):
         self._store = store
         self._host = host
         self._note = note
-        self._aside = Aside(self)
+        self._tasks = DaemonTasks(self)
         self._cancel: CancelToken | None = None
         self._latest = _Latest()
         self._verb = ""
@@ -125,7 +125,7 @@ class Tasks(QObject):
         """Stop what is under way; nothing is told any more."""
         self.cancel()
         self._timer.stop()
-        self._aside.close()
+        self._tasks.close()
 
     # What can be done
 
@@ -316,7 +316,7 @@ class Tasks(QObject):
 
         self.bar.work(f"{verb}…")
         self._timer.start()
-        self._aside.run(body, lambda result: self._end(result, then), self._failed)
+        self._tasks.run(body, lambda result: self._end(result, then), self._failed)
         self.busy_changed.emit()
 
     def _look(self) -> None:

@@ -22,18 +22,19 @@ from PySide6.QtWidgets import (
 from shiboken6 import isValid
 
 from app.tools.hosting.states import ModelState
-from app.tools.models.plans import InstallPlan
-from app.tools.models.states import ModelStatus
+from app.tools.models.install_plan import InstallPlan
+from app.tools.models.status import ModelStatus
 from app.tools.models.store import ModelStore
 from app.views.chat.widgets import Flow
+from app.views.daemon_tasks import DaemonTasks
 from app.views.models import asking
 from app.views.models.agree import AgreeDialog, Asked, Yes
 from app.views.models.details import Details
 from app.views.models.table import ModelsModel, ModelsTable
 from app.views.models.tasks import Host, Note, Outcome, Tasks
+from app.views.pack_texts import PackTexts
 from app.views.posting import post
-from app.views.settings.aside import Aside
-from app.views.settings.style import sheet
+from app.views.settings.settings_style import style_sheet
 from app.views.theme import SPACE, THEME
 from app.views.widgets import EmptyState, label, push_button
 
@@ -55,24 +56,31 @@ class ModelsWindow(QDialog):
         host: What runs them.
         note: Tells the audit log what was done.
         parent: Qt parent.
+        texts: Titles of the tools that the models serve.
     """
 
     def __init__(
-        self, store: ModelStore, host: Host, note: Note, parent: QWidget | None = None
+        self,
+        store: ModelStore,
+        host: Host,
+        note: Note,
+        parent: QWidget | None = None,
+        texts: PackTexts | None = None,
     ) -> None:
         super().__init__(parent)
         self.setObjectName("modelsWindow")
         self.setWindowTitle("Models")
-        self.setStyleSheet(sheet().replace("#settingsDialog", "#modelsWindow") + _SHEET)
+        self.setStyleSheet(style_sheet().replace("#settingsDialog", "#modelsWindow") + _SHEET)
         self.setMinimumSize(_LEAST)
         self._store = store
         self._host = host
         self._wanted = ""  # which one to choose as soon as they are listed
-        self._aside = Aside(self)
-        self.model = ModelsModel(self)
+        self._tasks = DaemonTasks(self)
+        texts = texts or PackTexts()
+        self.model = ModelsModel(texts, self)
         self.table = ModelsTable(self.model)
         self.table.selectionModel().currentRowChanged.connect(lambda _now, _old: self._show())
-        self.details = Details()
+        self.details = Details(texts)
         self.tasks = Tasks(store, host, note, self)
         self.tasks.ended.connect(self._ended)
         self.tasks.busy_changed.connect(self._update)
@@ -179,7 +187,7 @@ class ModelsWindow(QDialog):
 
     def refresh(self) -> None:
         """Look into the models folder again."""
-        self._aside.run(lambda _cancel: self._store.overview(), self._listed, self._not_listed)
+        self._tasks.run(lambda _cancel: self._store.overview(), self._listed, self._not_listed)
 
     def _listed(self, statuses: tuple[ModelStatus, ...]) -> None:
         chosen = self._wanted or self.chosen
@@ -327,12 +335,17 @@ class ModelsWindow(QDialog):
         """Stop what is under way and let go of the host; with the main window."""
         self._unsubscribe()
         self.tasks.close()
-        self._aside.close()
+        self._tasks.close()
         self.close()
 
 
 def show_models(
-    store: ModelStore, host: Host, note: Note, parent: QWidget, name: str = ""
+    store: ModelStore,
+    host: Host,
+    note: Note,
+    parent: QWidget,
+    name: str = "",
+    texts: PackTexts | None = None,
 ) -> ModelsWindow:
     """Open the window, or bring the one that is there to the front.
 
@@ -342,10 +355,11 @@ def show_models(
         note: Tells the audit log what was done.
         parent: The main window.
         name: The card to choose; "" for none in particular.
+        texts: Titles of the tools that the models serve.
     """
     found = parent.findChild(ModelsWindow)
     if found is None:
-        found = ModelsWindow(store, host, note, parent)
+        found = ModelsWindow(store, host, note, parent, texts)
     else:
         found.refresh()
     if name:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from app.tools.hosting.estimates import in_words
 from app.tools.hosting.states import ModelState, State
 from app.tools.models.cards import ModelCard
-from app.tools.models.states import ModelStatus
+from app.tools.models.status import ModelStatus
 from app.views import wording
 from app.views.chat.textview import BULLET
 

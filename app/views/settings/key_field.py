@@ -1,75 +1,47 @@
-"""The key of an endpoint: where it lies, typing a new one, forgetting it.
+"""The field for the key of an endpoint.
 
-A typed key belongs to the host that stood in the address when it was typed: with another host it
-is taken out of the field, so that it cannot be sent there.
+A typed key belongs to the host that was in the address when it was typed: when the host changes,
+the field is emptied, so that the key cannot be sent there.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QLineEdit, QPushButton, QVBoxLayout, QWidget
 
+from app.secrets import Secrets
 from app.tools.api import CancelToken
 from app.views.chat.widgets import row
-from app.views.settings.aside import Aside
-from app.views.settings.parts import wrapped
+from app.views.daemon_tasks import DaemonTasks
+from app.views.settings.fields import wrapped
 from app.views.theme import SPACE
 
-LOOK_AFTER_MS = 250  # a keyring is not asked for each letter of an address
-
-
-class KeyStore(Protocol):
-    """Keeps keys: `app.secrets.Secrets`. May take seconds, so it is asked on another thread."""
-
-    def get(self, name: str, *, chosen: bool = False) -> str:
-        """The key, or ""; `chosen` as if the settings named this endpoint already."""
-        ...
-
-    def set(self, name: str, value: str) -> None:
-        """Keep a key."""
-        ...
-
-    def forget(self, name: str) -> bool:
-        """Forget a key; whether it is gone."""
-        ...
-
-    def where(self, name: str) -> str:
-        """Where the key is now, in the user's words; "" when there is none."""
-        ...
-
-    def would_keep_in(self) -> str:
-        """Where `set` would put it, in the user's words."""
-        ...
-
-    def variable_of(self, name: str) -> str:
-        """The environment variable that serves once this endpoint is the chosen one, or ""."""
-        ...
+LOOK_AFTER_MS = 250
+"""Delay before the keyring is asked, so that it is not asked for each letter of an address."""
 
 
 class KeyField(QWidget):
-    """A password field, a button to forget the kept key, and a line that says where it lies.
+    """A password field, a button to forget the stored key, and a note that says where it is.
 
     Args:
-        keys: Where keys are kept.
-        aside: Runs what is slow.
-        hint: What stands in the empty field.
+        keys: The store of the endpoints' keys.
+        tasks: Runs slow work on threads.
+        hint: Placeholder of the empty field.
 
     Attributes:
-        edited: What is typed changed.
+        edited: Emitted when the typed text changes.
     """
 
     edited = Signal()
 
-    def __init__(self, keys: KeyStore, aside: Aside, hint: str = "") -> None:
+    def __init__(self, keys: Secrets, tasks: DaemonTasks, hint: str = "") -> None:
         super().__init__()
         self._keys = keys
         self._hint = hint
-        self._aside = aside
+        self._tasks = tasks
         self._name = ""
         self._host = ""
-        self._taken = ""  # why the field is empty
+        self._cleared_note = ""  # why the field was emptied
         self._looking: CancelToken | None = None
         self.edit = QLineEdit()
         self.edit.setEchoMode(QLineEdit.EchoMode.Password)
@@ -96,20 +68,20 @@ class KeyField(QWidget):
 
     @property
     def typed(self) -> str:
-        """The key that was typed, "" when none was."""
+        """The typed key, or ""."""
         return self.edit.text().strip()
 
     def problem(self) -> str:
-        """Why what is typed can be no key, or ""."""
+        """Return why the typed text cannot be a key, or ""."""
         typed = self.typed
         fine = typed.isascii() and typed.isprintable() and " " not in typed
         return "" if fine else "The key holds signs that no key has: copy it again."
 
     def set_endpoint(self, name: str, host: str) -> None:
-        """Show the key of another endpoint.
+        """Switch to the key of another endpoint.
 
         Args:
-            name: The key's name, as `app.secrets.key_name` makes it; "" while there is no host.
+            name: The key's name, from `app.secrets.key_name`; "" while there is no host.
             host: The endpoint's host.
         """
         if name == self._name:
@@ -118,15 +90,17 @@ class KeyField(QWidget):
         self.forget_button.hide()
         if self.typed:
             self.edit.clear()
-            whose = f"typed for {typed_for}" if typed_for else "typed before there was a host"
-            self._taken = f"The key was {whose} and is taken out: type it again for this address. "
+            origin = f"typed for {typed_for}" if typed_for else "typed before there was a host"
+            self._cleared_note = (
+                f"The key was {origin} and is taken out: type it again for this address. "
+            )
         self._say("Looking for a stored key…" if name else "")
         self._stop_looking()
         if name:
             self._timer.start()
 
     def _on_typed(self, _text: str) -> None:
-        self._taken = ""
+        self._cleared_note = ""
         self.edited.emit()
 
     def _stop_looking(self) -> None:
@@ -136,17 +110,17 @@ class KeyField(QWidget):
 
     def _look(self) -> None:
         name, keys = self._name, self._keys
-        self._looking = self._aside.run(
+        self._looking = self._tasks.run(
             lambda _cancel: (keys.where(name), keys.variable_of(name), keys.would_keep_in()),
-            self._tell,
+            self._show_place,
             lambda _reason: self._say(""),
         )
 
-    def _tell(self, answer: tuple[str, str, str]) -> None:
-        where, variable, would = answer
-        kept = bool(where) and not where.startswith("the environment")
-        self.forget_button.setVisible(kept)
-        self.edit.setPlaceholderText("kept; type another to replace it" if kept else self._hint)
+    def _show_place(self, answer: tuple[str, str, str]) -> None:
+        where, variable, new_place = answer
+        stored = bool(where) and not where.startswith("the environment")
+        self.forget_button.setVisible(stored)
+        self.edit.setPlaceholderText("kept; type another to replace it" if stored else self._hint)
         if where:
             text = (
                 f"The key for {self._host} is found in {where}, and sent to no other host. "
@@ -159,7 +133,7 @@ class KeyField(QWidget):
             )
         else:
             text = (
-                f"A key will be kept in {would}, for {self._host} only; Sightline never writes "
+                f"A key will be kept in {new_place}, for {self._host} only; Sightline never writes "
                 "it to a file."
             )
         self._say(text)
@@ -167,7 +141,7 @@ class KeyField(QWidget):
     def _forget(self) -> None:
         name, keys = self._name, self._keys
         self.forget_button.setEnabled(False)
-        self._aside.run(lambda _cancel: keys.forget(name), self._forgotten, self._not_forgotten)
+        self._tasks.run(lambda _cancel: keys.forget(name), self._forgotten, self._not_forgotten)
 
     def _forgotten(self, gone: bool) -> None:
         self.forget_button.setEnabled(True)
@@ -182,7 +156,7 @@ class KeyField(QWidget):
         self._say("The system keyring did not let go of the key: delete it there.")
 
     def _say(self, text: str) -> None:
-        text = self._taken + text
+        text = self._cleared_note + text
         self.note.setText(text)
         self.note.setVisible(bool(text))
         self.edit.setAccessibleDescription(text)

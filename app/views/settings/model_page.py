@@ -1,97 +1,99 @@
-"""The page of the language model: which one answers, how it is reached, and whether it does."""
+"""The settings page of the language model: its provider, address and key, and a test of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from PySide6.QtCore import QTimer, Signal
-from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
-from app.agent.llm.probe import Report
+from app.agent.llm.probe import Probe, Report
 from app.agent.llm.providers import Wanted, check, url_of
 from app.errors import SightlineError
-from app.secrets import key_name
-from app.settings import Kind, ModelSettings
+from app.secrets import Secrets, key_name
+from app.settings import AZURE_API_VERSION, Kind, ModelSettings, ProviderSettings, bounds
 from app.tools.api import CancelToken
 from app.views.chat.textview import TextView
 from app.views.chat.widgets import row
-from app.views.settings.aside import Aside
-from app.views.settings.key_field import LOOK_AFTER_MS, KeyField, KeyStore
-from app.views.settings.parts import Choice, Column, Form, tab_fields
-from app.views.settings.provider_form import ProviderForm
-from app.views.settings.words import ABOUT, PROVIDERS, host_of, where_it_runs
+from app.views.daemon_tasks import DaemonTasks
+from app.views.settings.fields import (
+    Check,
+    Choice,
+    Count,
+    Form,
+    NameField,
+    PriceField,
+    SettingsPage,
+    tab_fields,
+)
+from app.views.settings.key_field import LOOK_AFTER_MS, KeyField
+from app.views.settings.provider_text import (
+    ABOUT,
+    PROVIDERS,
+    TOOL_FORMS,
+    host_of,
+    where_it_runs,
+)
 from app.views.style import restyle
 from app.views.theme import SPACE
+from app.views.widgets import label
 
-
-class Probe(Protocol):
-    """Asks endpoints and files: `app.agent.llm.probe`. Blocks, so it is called on another thread.
-
-    A cancelled question ends soon; its answer is not looked at.
-    """
-
-    def diagnose(self, wanted: Wanted, cancel: CancelToken) -> Report:
-        """Ask for one word, and say step by step how it went."""
-        ...
-
-    def models(self, wanted: Wanted, cancel: CancelToken) -> tuple[str, ...]:
-        """The names of an endpoint's models."""
-        ...
-
-    def about_file(self, path: str) -> Report:
-        """What there is to say about a model file before it is started."""
-        ...
+_URL_EXAMPLES: dict[str, str] = {
+    "openai": "http://127.0.0.1:11434/v1",
+    "azure": "https://RESOURCE.openai.azure.com",
+    "anthropic": "https://api.anthropic.com",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class TypedKey:
-    """A key to be kept: `name` as `app.secrets.key_name` makes it."""
+    """A key that was typed and is to be stored; `name` is from `app.secrets.key_name`."""
 
     name: str
     value: str
 
 
-class ModelPage(Column):
+class ModelPage(SettingsPage):
     """Choose, describe and test the language model.
 
     Args:
-        settings: What is in use.
-        keys: Where keys are kept.
-        probe: Tests it.
-        aside: Runs what is slow.
+        settings: The settings in use.
+        keys: The store of the endpoints' keys.
+        probe: Tests language models.
+        tasks: Runs slow work on threads.
 
     Attributes:
-        edited: Something changed; `problem` may have.
-        provider_shown: Another provider's fields are shown.
+        edited: Emitted when a field changes, and with it perhaps `problem`.
+        provider_shown: Emitted when another provider's fields are shown.
     """
 
     edited = Signal()
     provider_shown = Signal()
 
-    def __init__(self, settings: ModelSettings, keys: KeyStore, probe: Probe, aside: Aside) -> None:
+    def __init__(
+        self, settings: ModelSettings, keys: Secrets, probe: Probe, tasks: DaemonTasks
+    ) -> None:
         super().__init__()
         self._settings = settings
         self._keys = keys
         self._probe = probe
-        self._aside = aside
-        self._asked: CancelToken | None = None  # the test or list that goes on
-        self._tested = ("", "")  # what was tested last: kind and address
+        self._tasks = tasks
+        self._question: CancelToken | None = None  # the test or list that is running
         self.forms: dict[str, ProviderForm] = {}
         self._build()
         self.provider.choose(settings.kind)
         self._facts = QTimer(self, singleShot=True, interval=LOOK_AFTER_MS)
         self._facts.timeout.connect(self._look_at_file)
-        # Its own: a pending QTimer.singleShot keeps the page alive for good.
-        self._placed = QTimer(self, singleShot=True, interval=0)
-        self._placed.timeout.connect(lambda: self.ensureWidgetVisible(self.outcome))
+        # No QTimer.singleShot: a pending one would keep the page alive for good.
+        self._scroll_timer = QTimer(self, singleShot=True, interval=0)
+        self._scroll_timer.timeout.connect(lambda: self.ensureWidgetVisible(self.outcome))
         self._connect()
         self._show_provider()
 
     @property
     def kind(self) -> Kind:
-        """Who is chosen."""
+        """The chosen provider."""
         return next(kind for kind, _title in PROVIDERS if kind == self.provider.value)
 
     @property
@@ -100,21 +102,21 @@ class ModelPage(Column):
         return self.forms.get(self.kind)
 
     def tab_fields(self) -> list[QWidget]:
-        """What the Tab key goes through: in the order on the screen, not that of making."""
+        """Return the fields in the order of the Tab key, which is the order on the screen."""
         form = self.form
         upper, lower = (tab_fields(form), tab_fields(form.more)) if form else ([], [])
         tested = (self.privacy, self.test_button, self.steps, self.outcome)
         return [self.provider, *upper, *tested, *lower]
 
     def wanted(self) -> Wanted:
-        """What is chosen now, with the key that was typed, if any."""
+        """Return the model that is entered, with the typed key if there is one."""
         form = self.form
         fields = form.fields() if form is not None else self._settings.of(self.kind)
         typed = form.key.typed if form is not None and form.key is not None else ""
         return Wanted(self.kind, fields, typed)
 
     def settings(self) -> ModelSettings:
-        """All that is entered, the other providers' fields too."""
+        """Return the entered settings of all providers."""
         result = self._settings
         for kind, _title in PROVIDERS:
             if kind in self.forms:
@@ -122,12 +124,12 @@ class ModelPage(Column):
         return result.with_provider(self.kind)
 
     def typed_key(self) -> TypedKey | None:
-        """The key that was typed for the chosen provider, None when none was."""
+        """Return the key that was typed for the chosen provider, or None."""
         wanted = self.wanted()
         return TypedKey(_key_name(wanted), wanted.key) if wanted.key else None
 
     def problem(self) -> str:
-        """Why this cannot be used, or ""."""
+        """Return why the entered model cannot be used, or ""."""
         wanted, form = self.wanted(), self.form
         if form is None:
             return ""
@@ -140,7 +142,7 @@ class ModelPage(Column):
         return form.problem()
 
     def test(self) -> None:
-        """Try the model with what is entered."""
+        """Test the entered model and show the result."""
         if self.problem() or self.kind == "offline":
             return
         wanted = self.wanted()
@@ -149,13 +151,13 @@ class ModelPage(Column):
         self._ask(lambda cancel: self._probe.diagnose(self._with_key(wanted), cancel), self._report)
 
     def list_models(self) -> None:
-        """Ask the endpoint for its models, and offer their names."""
+        """Ask the endpoint for its models and offer their names in the field."""
         wanted = self.wanted()
         self._say("Asking the endpoint for its models…", "")
         self._ask(lambda cancel: self._probe.models(self._with_key(wanted), cancel), self._offer)
 
     def _with_key(self, wanted: Wanted) -> Wanted:
-        """The same with its kept key; asks the keyring, so not on the GUI thread."""
+        """Return the model with its stored key; slow, so it is called on a thread."""
         key = wanted.key or self._keys.get(_key_name(wanted), chosen=True)
         return Wanted(wanted.kind, wanted.fields, key)
 
@@ -192,9 +194,9 @@ class ModelPage(Column):
         self.test_button.clicked.connect(lambda _checked=False: self.test())
 
     def _make_form(self, kind: Kind) -> None:
-        """The fields of a provider, made when it is first looked at: each takes a few ms."""
+        """Create the fields of a provider, on their first use: they take a few ms."""
         hint = "not needed by most local servers" if kind == "openai" else ""
-        key = KeyField(self._keys, self._aside, hint) if kind != "local" else None
+        key = KeyField(self._keys, self._tasks, hint) if kind != "local" else None
         form = self.forms[kind] = ProviderForm(kind, self._settings.of(kind), key)
         self._upper.addWidget(form)
         self._lower.addWidget(form.more)
@@ -216,10 +218,10 @@ class ModelPage(Column):
         self.provider_shown.emit()
 
     def _update(self) -> None:
-        """Something is entered: what was tested is no longer what is entered."""
-        if self._asked is not None:
-            self._asked.cancel()
-            self._asked = None
+        """Adapt the page to changed fields, and drop the result of an earlier test."""
+        if self._question is not None:
+            self._question.cancel()
+            self._question = None
         wanted, problem = self.wanted(), self.problem()
         form = self.form
         if form is not None and form.key is not None:
@@ -233,24 +235,24 @@ class ModelPage(Column):
         self.edited.emit()
 
     def _ask(self, work: Callable[[CancelToken], object], done: Callable[[object], None]) -> None:
-        if self._asked is not None:
-            self._asked.cancel()
+        if self._question is not None:
+            self._question.cancel()
         pressed = self.test_button.hasFocus()
         if pressed:
             self.setFocus()  # else Qt gives it to some other field for good
         self.test_button.setEnabled(False)
 
-        def ended(then: Callable[[], None]) -> None:
-            self._asked = None
+        def finish(then: Callable[[], None]) -> None:
+            self._question = None
             self.test_button.setEnabled(not self.problem())
             if pressed and self.hasFocus():
                 self.test_button.setFocus()
             then()
 
-        self._asked = self._aside.run(
+        self._question = self._tasks.run(
             work,
-            lambda result: ended(lambda: done(result)),
-            lambda reason: ended(lambda: self._say(reason, "error")),
+            lambda result: finish(lambda: done(result)),
+            lambda reason: finish(lambda: self._say(reason, "error")),
         )
 
     def _report(self, report: object) -> None:
@@ -279,7 +281,7 @@ class ModelPage(Column):
 
     def _look_at_file(self) -> None:
         path = self.wanted().fields.path
-        self._aside.run(
+        self._tasks.run(
             lambda _cancel: self._probe.about_file(path),
             lambda report: self._tell_file(path, report),
             lambda _reason: None,
@@ -299,9 +301,206 @@ class ModelPage(Column):
         self.outcome.set_plain(text)
         self.outcome.setVisible(bool(text))
         if text:
-            # Once the layout has given it its place: the answer must not come below the edge.
-            self._placed.start()
+            # The layout must have placed the answer before the page can scroll to it.
+            self._scroll_timer.start()
 
 
 def _key_name(wanted: Wanted) -> str:
     return key_name(wanted.kind, url_of(wanted.kind, wanted.fields))
+
+
+class ProviderForm(QWidget):
+    """The fields of one provider.
+
+    Args:
+        kind: The provider; any but the offline planner.
+        fields: Its settings in use.
+        key: The field of its key; None for a model on this computer.
+
+    Attributes:
+        edited: Emitted when a field changes.
+        more: The fields that are rarely changed, to be shown further down.
+    """
+
+    edited = Signal()
+
+    def __init__(self, kind: Kind, fields: ProviderSettings, key: KeyField | None) -> None:
+        super().__init__()
+        self._kind = kind
+        self._kept = fields
+        self.key = key
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACE.s)
+        self._form = Form()
+        column.addLayout(self._form)
+        if kind == "local":
+            self._add_file()
+        else:
+            self._add_endpoint()
+        self.more = QWidget()
+        below = QVBoxLayout(self.more)
+        below.setContentsMargins(0, 0, 0, 0)
+        below.setSpacing(SPACE.s)
+        below.addWidget(label("About this model", "section"))
+        self._form = Form()
+        below.addLayout(self._form)
+        self._add_about()
+        self._fill(fields)
+
+    def fields(self) -> ProviderSettings:
+        """Return the entered settings; a price that is no number counts as unknown."""
+        entered: dict[str, object] = {"context_tokens": self.context.value()}
+        if self._kind != "anthropic":
+            entered["tool_form"] = self.tool_form.value
+        if self._kind == "local":
+            entered["path"] = self.path.text().strip()
+        else:
+            entered |= {"base_url": self.url.text().strip(), "model": self.model.text}
+            entered["images"] = self.images.isChecked()
+            price_fields = (("input_price", self.input_price), ("output_price", self.output_price))
+            entered |= {name: _price(field) for name, field in price_fields}
+        if self._kind == "azure":
+            entered["api_version"] = self.api_version.text().strip()
+        return self._kept.model_copy(update=entered)
+
+    def missing(self) -> str:
+        """Return what is still to be entered, as a sentence, or ""."""
+        if self._kind == "local":
+            return "" if self.path.text().strip() else "Choose the model's file or folder."
+        if self._kind == "azure" and not self.url.text().strip():
+            return "Enter the address of your resource in Azure."
+        if not self.model.text:
+            what = "deployment" if self._kind == "azure" else "model"
+            return f"Enter the name of the {what}, or list what the endpoint has."
+        return ""
+
+    def problem(self) -> str:
+        """Return what is wrong with a field's text, as a sentence, or ""."""
+        if self._kind == "local":
+            return ""
+        for field in (self.input_price, self.output_price):
+            try:
+                _ = field.price
+            except ValueError:
+                return "A price is a number of US dollars, e.g. 2.50; leave it empty if unknown."
+        return self.key.problem() if self.key is not None else ""
+
+    def choose_file(self, path: str) -> None:
+        """Enter the path of a model file or folder."""
+        if path:
+            self.path.setText(path)
+            self.edited.emit()
+
+    def _add_endpoint(self) -> None:
+        self.url = QLineEdit()
+        self.url.setMaxLength(2_000)
+        self.url.setPlaceholderText(_URL_EXAMPLES.get(self._kind, ""))
+        self.url.textEdited.connect(lambda _text: self.edited.emit())
+        self._form.put("Address", self.url)
+        if self._kind == "azure":
+            self.api_version = QLineEdit()
+            self.api_version.setMaxLength(100)
+            self.api_version.setPlaceholderText(AZURE_API_VERSION)
+            self.api_version.textEdited.connect(lambda _text: self.edited.emit())
+            self._form.put("API version", self.api_version)
+        named = "Deployment" if self._kind == "azure" else "Model"
+        self.model = NameField("name as the endpoint knows it")
+        self.model.edited.connect(self.edited)
+        self.list_button = QPushButton("List models")
+        self.list_button.setToolTip("Ask the endpoint which models it has")
+        self._form.put(named, self.model, _side_by_side(self.model, self.list_button))
+        if self.key is not None:
+            self.key.edited.connect(self.edited)
+            self._form.put("Key", self.key.edit, self.key)
+
+    def _add_file(self) -> None:
+        self.path = QLineEdit()
+        self.path.setMaxLength(2_000)
+        self.path.setPlaceholderText("a GGUF file, or a folder of transformers files")
+        self.path.textEdited.connect(lambda _text: self.edited.emit())
+        self.file_button = QPushButton("File…")
+        self.folder_button = QPushButton("Folder…")
+        self.file_button.setToolTip("Choose a GGUF file")
+        self.folder_button.setToolTip("Choose a folder of transformers files")
+        self.file_button.clicked.connect(lambda _checked=False: self._ask_file())
+        self.folder_button.clicked.connect(lambda _checked=False: self._ask_folder())
+        buttons = _side_by_side(self.path, self.file_button, self.folder_button)
+        self._form.put("Model file", self.path, buttons)
+        self.file_note = self._form.note("")
+
+    def _add_about(self) -> None:
+        self.context = Count(*bounds(ProviderSettings, "context_tokens"), "tokens", step=1_024)
+        self.context.valueChanged.connect(lambda _value: self.edited.emit())
+        self._form.put("Context", self.context)
+        self._form.note("The most it takes of a conversation at once.", self.context)
+        if self._kind != "anthropic":  # whose models have one way to call tools
+            self.tool_form = Choice(TOOL_FORMS)
+            self.tool_form.currentIndexChanged.connect(lambda _index: self.edited.emit())
+            self._form.put("Tool calls", self.tool_form)
+        if self._kind == "local":
+            return
+        self.images = Check("Show it pictures of what the viewer shows")
+        self.images.toggled.connect(lambda _on: self.edited.emit())
+        self._form.put("Pictures", self.images)
+        self._form.note("Only for models that can look at pictures.", self.images)
+        _least, greatest = bounds(ProviderSettings, "input_price")
+        self.input_price, self.output_price = PriceField(greatest), PriceField(greatest)
+        for field in (self.input_price, self.output_price):
+            field.textEdited.connect(lambda _text: self.edited.emit())
+        self.output_price.setAccessibleName("Price of answers")
+        prices = _side_by_side(
+            self.input_price,
+            label("in, and", "caption"),
+            self.output_price,
+            label("out", "caption"),
+        )
+        self._form.put("Price", self.input_price, prices)
+        self.input_price.setAccessibleName("Price of questions")
+        self._form.note("US dollars for a million tokens; for the estimate of what a run costs.")
+
+    def _fill(self, fields: ProviderSettings) -> None:
+        self.context.setValue(fields.context_tokens)
+        if self._kind != "anthropic":
+            self.tool_form.choose(fields.tool_form)
+        if self._kind == "local":
+            self.path.setText(fields.path)
+            return
+        self.images.setChecked(fields.images)
+        self.url.setText(fields.base_url)
+        self.model.set_text(fields.model)
+        self.input_price.show_price(fields.input_price)
+        self.output_price.show_price(fields.output_price)
+        if self._kind == "azure":
+            self.api_version.setText(fields.api_version)
+
+    def _ask_file(self) -> None:
+        dialog = QFileDialog(self, "Choose a model file", self.path.text())
+        dialog.setNameFilters(["GGUF models (*.gguf)", "All files (*)"])
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        self._open(dialog)
+
+    def _ask_folder(self) -> None:
+        dialog = QFileDialog(self, "Choose a folder of transformers files", self.path.text())
+        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        self._open(dialog)
+
+    def _open(self, dialog: QFileDialog) -> None:
+        dialog.fileSelected.connect(self.choose_file)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+
+def _price(field: PriceField) -> float | None:
+    try:
+        return field.price
+    except ValueError:
+        return None
+
+
+def _side_by_side(*parts: QWidget) -> QWidget:
+    """Return a widget with fields side by side, of which the first takes the free room."""
+    box = QWidget()
+    box.setLayout(row(*parts))
+    box.setFocusProxy(parts[0])
+    return box

@@ -1,21 +1,20 @@
-"""The page of what may leave the machine: hosts allowed now, what is sent, where the key lies."""
+"""The settings page of privacy: hosts that are allowed, data that is sent, place of the key."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, Protocol
 
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from app.agent.llm.providers import url_of
-from app.secrets import key_name
+from app.agent.privacy.consents import Consents
+from app.secrets import Secrets, key_name
 from app.settings import ModelSettings
 from app.views.chat.textview import TextView
 from app.views.chat.widgets import row
-from app.views.settings.aside import Aside
-from app.views.settings.key_field import KeyStore
-from app.views.settings.parts import Column, wrapped
-from app.views.settings.words import PROVIDERS, host_of, where_it_runs
+from app.views.daemon_tasks import DaemonTasks
+from app.views.settings.fields import SettingsPage, wrapped
+from app.views.settings.provider_text import PROVIDERS, host_of, where_it_runs
 from app.views.theme import SPACE
 from app.views.widgets import ElidedLabel, label
 
@@ -34,39 +33,27 @@ _NEVER = (
 )
 
 
-class Allowed(Protocol):
-    """What may be sent where: `app.agent.approvals.Consents`."""
-
-    def hosts(self, what: Literal["text", "pictures"] = "text") -> tuple[str, ...]:
-        """The hosts that "text" or "pictures" may be sent to now."""
-        ...
-
-    def withdraw(self, host: str) -> None:
-        """Forget every yes to `host`."""
-        ...
-
-
-class PrivacyPage(Column):
-    """What is allowed now, and what is sent.
+class PrivacyPage(SettingsPage):
+    """Shows what may leave the computer, and withdraws consents.
 
     Args:
-        settings: The model in use.
-        allowed: The hosts that were allowed since the program was started.
-        keys: Where the key lies.
-        aside: Runs what is slow.
-        show_audit: Opens the audit log; None leaves its button out.
+        settings: The language model in use.
+        consents: The hosts that were allowed since the program was started.
+        keys: The store of the endpoints' keys.
+        tasks: Runs slow work on threads.
+        show_audit: Opens the audit window; None leaves its button out.
     """
 
     def __init__(
         self,
         settings: ModelSettings,
-        allowed: Allowed,
-        keys: KeyStore,
-        aside: Aside,
+        consents: Consents,
+        keys: Secrets,
+        tasks: DaemonTasks,
         show_audit: Callable[[], object] | None = None,
     ) -> None:
         super().__init__()
-        self._allowed = allowed
+        self._consents = consents
         self.withdraw_buttons: dict[str, QPushButton] = {}
         self.heading("What leaves this computer?")
         fields = settings.of(settings.kind)
@@ -87,30 +74,30 @@ class PrivacyPage(Column):
             self._add_audit(show_audit)
         self.column.addStretch(1)
         self.show_hosts()
-        self._find_key(key_name(settings.kind, url_of(settings.kind, fields)), keys, aside)
+        self._find_key(key_name(settings.kind, url_of(settings.kind, fields)), keys, tasks)
         self._host = host_of(settings.kind, fields)
 
     def _add_audit(self, show_audit: Callable[[], object]) -> None:
         self.section("On record")
-        said = "Tool calls, what was allowed, sent and exported. It holds no patient data."
+        about = "Tool calls, what was allowed, sent and exported. It holds no patient data."
         self.audit_button = QPushButton("Audit log…")
         self.audit_button.setAutoDefault(False)
         self.audit_button.clicked.connect(lambda _checked=False: show_audit())
         line = QWidget()
-        parts = row(wrapped(said, "muted"), self.audit_button)
+        parts = row(wrapped(about, "muted"), self.audit_button)
         parts.setStretch(0, 1)
         line.setLayout(parts)
         self.column.addWidget(line)
 
     def show_hosts(self) -> None:
-        """Show what is allowed now."""
+        """Show the hosts that are allowed now."""
         while (item := self._hosts.takeAt(0)) is not None:
             shown = item.widget()
             if shown is not None:
                 shown.hide()
                 shown.deleteLater()
         self.withdraw_buttons.clear()
-        texts, pictures = self._allowed.hosts("text"), self._allowed.hosts("pictures")
+        texts, pictures = self._consents.hosts("text"), self._consents.hosts("pictures")
         for host in sorted({*texts, *pictures}):
             self._hosts.addWidget(self._host_row(host, host in texts, host in pictures))
         if not (texts or pictures):
@@ -133,7 +120,7 @@ class PrivacyPage(Column):
         return line
 
     def _withdraw(self, host: str) -> None:
-        self._allowed.withdraw(host)
+        self._consents.withdraw(host)
         self.show_hosts()
 
     def _text(self, text: str) -> TextView:
@@ -143,13 +130,13 @@ class PrivacyPage(Column):
         self.column.addWidget(view)
         return view
 
-    def _find_key(self, name: str, keys: KeyStore, aside: Aside) -> None:
+    def _find_key(self, name: str, keys: Secrets, tasks: DaemonTasks) -> None:
         if not name:
             self.key_note.setText("The chosen model needs none.")
             return
         self.key_note.setText("Looking for a stored key…")
         say: Callable[[str], None] = self.key_note.setText
-        aside.run(
+        tasks.run(
             lambda _cancel: keys.where(name),
             lambda where: say(
                 f"The key for {self._host} is in {where}. It is sent to no other host."

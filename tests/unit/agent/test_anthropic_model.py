@@ -14,9 +14,9 @@ import pytest
 from app.agent.llm.anthropic_model import AnthropicModel, wire_messages
 from app.agent.llm.base import Call, ModelFailed, ModelInfo, Reasoning, Text, Tokens, ToolSchema
 from app.agent.llm.endpoint import Bounds, load
-from app.agent.loop import AgentLoop
+from app.agent.loop.agent_loop import AgentLoop
+from app.agent.loop.retry import Retry
 from app.agent.messages import Message, Picture, ToolCall
-from app.agent.retry import Retry
 from app.errors import UsageError
 from tests.support import fake_tools
 from tests.support.anthropic_server import AnthropicServer, start, stop, text, thinking, tool_use

@@ -10,15 +10,17 @@ from typing import Any
 import pytest
 
 from app.agent.approvals import Gate
-from app.agent.audited import UNKNOWN, Audited
-from app.agent.consents import Consents
 from app.agent.events import ApprovalRequested, ApprovalResolved, DataSent, RunEvent
 from app.agent.llm.base import ModelInfo
-from app.agent.loop import AgentLoop
+from app.agent.loop.agent_loop import AgentLoop
+from app.agent.loop.audit_trail import UNKNOWN, Audited
 from app.agent.messages import Message, Picture
 from app.agent.policy import Grants, Policy
+from app.agent.privacy.consents import Consents
 from app.agent.request import Decision
-from app.audit import AuditLog, Entry, files, verify
+from app.audit import AuditLog, Entry
+from app.audit.entries import read_entries
+from app.audit.verification import verify
 from app.tools.api import Approval, ToolContext, ToolResult
 from tests.support.fake_tools import FakeRegistry, FakeTool, ImageInput, collect, ok, request
 from tests.support.scripted_model import ScriptedModel, Turn, call, says
@@ -36,7 +38,7 @@ class Log(AuditLog):
         self.folder = folder
 
     def entries(self) -> list[Entry]:
-        return list(files.entries(self.folder))
+        return list(read_entries(self.folder))
 
     def actions(self) -> list[str]:
         return [entry.action for entry in self.entries()]

@@ -9,10 +9,10 @@ import pytest
 from pydicom._dicom_dict import DicomDictionary
 from pydicom.datadict import dictionary_description, tag_for_keyword
 
-from app.agent.basic_profile import PROFILE
-from app.agent.context import result_message
-from app.agent.identifiers import is_identifying
-from app.agent.redact import REMOVED, Redactor
+from app.agent.context.model_messages import result_message
+from app.agent.privacy.confidentiality_profile import PROFILE
+from app.agent.privacy.identifiers import is_identifying
+from app.agent.privacy.redaction import REMOVED, Redactor
 
 REPEATING = {"CurveData": 0x50003000, "OverlayData": 0x60003000, "OverlayComments": 0x60004000}
 TAGS = {keyword: REPEATING.get(keyword) or tag_for_keyword(keyword) for keyword in PROFILE}

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.agent.context import build_messages
+from app.agent.context.model_messages import build_messages
 from app.agent.events import RunEvent
 from app.agent.llm.base import ModelFailed, Text
-from app.agent.loop import AgentLoop, RunRequest
+from app.agent.loop.agent_loop import AgentLoop, RunRequest
+from app.agent.loop.transcript import INTERRUPTED_ANSWER
 from app.agent.sessions import Thread
-from app.agent.transcript import INTERRUPTED_ANSWER
 from app.errors import FileProblem
 from app.tools.api import Approval, CancelToken, ToolContext, ToolFailed, ToolResult, ToolRetry
 from tests.support.fake_tools import (

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from app.agent.enforcement.update_plan_tool import CHECK
 from app.agent.llm.base import LanguageModel
-from app.agent.llm.offline import OfflineModel
-from app.agent.loop import AgentLoop
-from app.agent.plan_tool import CHECK
+from app.agent.loop.agent_loop import AgentLoop
+from app.agent.loop.offline_model import OfflineModel
 from tests.support.cells_pack import (
     ANALYZER,
     CAPTIONER,

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from app.agent.llm.offline import OfflineModel
-from app.agent.loop import AgentLoop
+from app.agent.loop.agent_loop import AgentLoop
+from app.agent.loop.offline_model import OfflineModel
 from app.agent.sessions import SessionStore, Thread
 from app.tools.api import ToolResult
 from app.tools.planning import NO_PLANS, Plans

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.agent.planning import spelling
-from app.agent.planning.classify import Asked, classify
+from app.agent.planning import Intent, spelling
 from app.agent.planning.text import masked, normalised
 from app.agent.planning.words import tokens_of
 from app.tools.planning import (
@@ -17,6 +16,7 @@ from app.tools.planning import (
     ValueWords,
 )
 from app.tools.registry import load_packs
+from tests.support.intents import intent_of
 
 SEED, LEAF = AnyOf(("seed_counter", "leaf_counter")), AnyOf(("leaf_counter", "seed_counter"))
 GARDEN = PackPlan(
@@ -62,8 +62,8 @@ TOOLS = ("seed_counter", "leaf_counter", "growth_meter", "weed_finder", "plain_d
 TOOLS = (*TOOLS, "fine_drawer", "burner")
 
 
-def asked(question: str, tools: tuple[str, ...] = TOOLS) -> Asked:
-    return classify(question, PLANS, tools)
+def asked(question: str, tools: tuple[str, ...] = TOOLS) -> Intent:
+    return intent_of(question, PLANS, tools)
 
 
 def wanted(question: str) -> tuple[str, ...]:
@@ -119,7 +119,7 @@ def test_a_kind_is_recognised_by_words_stems_and_phrases_in_any_spelling_of_umla
     ],
 )
 def test_a_misspelt_word_is_read_and_told(question: str, said: str, read: str):
-    found = dict(asked(question).read_as)
+    found = dict(asked(question).corrections)
     assert found.get(said, "") == read
 
 
@@ -136,8 +136,8 @@ def test_a_misspelt_word_is_read_and_told(question: str, said: str, read: str):
 )
 def test_an_english_or_common_german_word_is_never_corrected(question: str):
     plans = load_packs([]).plans
-    found = classify(question, plans, ["chest_xray_segmentation", "chest_xray_classifier"])
-    assert found.read_as == ()
+    found = intent_of(question, plans, ["chest_xray_segmentation", "chest_xray_classifier"])
+    assert found.corrections == ()
     assert found.wanted == ()
 
 
@@ -187,8 +187,8 @@ def test_tools_stand_in_the_order_in_which_they_are_asked_for(
 
 
 def test_a_misspelt_word_on_which_nothing_rests_is_not_told():
-    assert asked("my pwoer, how many seeds?").read_as == ()
-    assert asked("how mnay sedes?").read_as != ()
+    assert asked("my pwoer, how many seeds?").corrections == ()
+    assert asked("how mnay sedes?").corrections != ()
 
 
 def test_comparison_wins_over_counting():
@@ -322,8 +322,8 @@ def test_another_packs_words_are_not_borrowed():
         tools=(ToolRule("star_counter", words=("star*",)),),
     )
     both, tools = Plans((GARDEN, other)), (*TOOLS, "star_counter")
-    assert classify("count the stars", both, tools).wanted == ("star_counter",)
-    assert classify("count the seeds", both, tools).wanted == ("seed_counter",)
+    assert intent_of("count the stars", both, tools).wanted == ("star_counter",)
+    assert intent_of("count the seeds", both, tools).wanted == ("seed_counter",)
 
 
 def test_tokens_know_their_place_in_the_question():
@@ -338,24 +338,24 @@ def test_tokens_know_their_place_in_the_question():
 def test_a_kind_whose_tools_are_all_left_out_takes_no_other_kinds_place():
     plans = load_packs([]).plans
     tools = tuple(rule.tool for rule in plans.rules())
-    heart = classify("Analyse the heart and show it, but do not classify", plans, tools)
+    heart = intent_of("Analyse the heart and show it, but do not classify", plans, tools)
     assert heart.wanted == ("chest_xray_segmentation", "image_visualizer")
-    assert classify("Analyse the heart", plans, tools).wanted == ("chest_xray_classifier",)
+    assert intent_of("Analyse the heart", plans, tools).wanted == ("chest_xray_classifier",)
 
 
 def test_what_eyes_suffice_for_is_not_wanted_of_a_model_that_sees():
     plans = load_packs([]).plans
     tools = tuple(rule.tool for rule in plans.rules())
-    assert classify("What do you see?", plans, tools).seen().wanted == ()
-    both = classify("What do you see? Measure the cardiothoracic ratio.", plans, tools)
-    assert both.seen().wanted == ("cardiothoracic_ratio",)
-    every = classify("Run a complete analysis of the film.", plans, tools)
-    assert every.seen().wanted == every.wanted != ()
+    assert intent_of("What do you see?", plans, tools).with_eyes().wanted == ()
+    both = intent_of("What do you see? Measure the cardiothoracic ratio.", plans, tools)
+    assert both.with_eyes().wanted == ("cardiothoracic_ratio",)
+    every = intent_of("Run a complete analysis of the film.", plans, tools)
+    assert every.with_eyes().wanted == every.wanted != ()
 
 
-def on_chest(question: str) -> Asked:
+def on_chest(question: str) -> Intent:
     registry = load_packs([])
-    return classify(question, registry.plans, [tool.spec.name for tool in registry.all()])
+    return intent_of(question, registry.plans, [tool.spec.name for tool in registry.all()])
 
 
 @pytest.mark.parametrize(

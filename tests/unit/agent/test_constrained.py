@@ -23,7 +23,7 @@ from app.agent.llm.constrained import (
     response_format,
 )
 from app.agent.messages import Message, Picture, ToolCall
-from app.agent.planner import schema_of
+from app.agent.planning import schema_of
 from app.tools.registry import load_packs
 
 TOOLS = [schema_of(tool) for tool in load_packs([]).all()]

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from app.agent.context import (
+from app.agent.context.model_messages import (
     as_data,
     build_messages,
     image_notes_text,
     result_message,
     system_prompt,
 )
+from app.agent.context.prompts import load_prompt, load_prompts
 from app.agent.messages import Message, ToolCall
-from app.agent.prompts import load_prompt, load_prompts
 from app.errors import FileProblem
 from tests.support.fake_tools import DICOM_NOTE, PNG_NOTE
 
@@ -109,9 +109,10 @@ def test_every_call_gets_its_result_right_behind_it():
 
 def test_importing_the_loop_loads_neither_qt_nor_torch_nor_openai(repo: Path):
     code = (
-        "import sys, app.agent.loop, app.agent.runner, app.agent.llm.offline, "
+        "import sys, app.agent.loop.agent_loop, app.agent.loop.runner, "
+        "app.agent.loop.offline_model, "
         "app.agent.llm.openai_model\n"
-        "heavy = {'PySide6', 'qasync', 'pyqtgraph', 'torch', 'torchvision', 'transformers', "
+        "heavy = {'PySide6', 'pyqtgraph', 'torch', 'torchvision', 'transformers', "
         "'openai', 'httpx', 'httpx2'}\n"
         "print(sorted(heavy & {name.partition('.')[0] for name in sys.modules}))"
     )

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from app.agent.consents import Consents
-from app.agent.context import result_message
+from app.agent.context.model_messages import result_message
 from app.agent.events import ApprovalRequested
 from app.agent.llm.base import Call, ModelInfo, Tokens
-from app.agent.loop import AgentLoop
+from app.agent.loop.agent_loop import AgentLoop
 from app.agent.messages import Message, ToolCall
+from app.agent.privacy.consents import Consents
 from app.agent.request import Decision
 from app.agent.sessions import SessionStore, Thread
 from app.tools.api import Approval, CancelToken

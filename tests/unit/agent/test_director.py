@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from app.agent.loop import Limits
+from app.agent.loop.agent_loop import Limits
 from app.agent.sessions import Thread
 from app.tools.api import CancelToken, ToolContext, ToolResult
 from app.tools.planning import Accepts, AnyOf, PackPlan, QuestionKind, ToolRule

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from app.agent.llm.base import LanguageModel
-from app.agent.llm.offline import OfflineModel
-from app.agent.loop import AgentLoop
+from app.agent.loop.agent_loop import AgentLoop
+from app.agent.loop.offline_model import OfflineModel
 from app.agent.sessions import Thread
 from app.tools.planning import PackPlan, Plans
 from app.tools.registry import load_packs

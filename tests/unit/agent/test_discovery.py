@@ -7,20 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.agent.context import error_message, result_message
+from app.agent.context.model_messages import error_message, result_message
+from app.agent.enforcement.discovery import adapted, look, nearest
+from app.agent.enforcement.verdicts import judge_task
 from app.agent.llm.base import ToolSchema
 from app.agent.messages import Message, ToolCall
-from app.agent.planner import schema_of
-from app.agent.planning.classify import Asked
-from app.agent.planning.discovery import adapted, look, nearest
-from app.agent.planning.validating import judge_task
+from app.agent.planning import Intent, schema_of
 from app.tools.planning import Discovery, Plans, ToolRule
 from tests.support.cells_pack import INFO, NUCLEI, PLAN, cells_registry, micrograph
 from tests.unit.tools.support import Bench
 
 RULE = Plans([PLAN]).rule(NUCLEI)
 TOOLS = {tool.spec.name: schema_of(tool) for tool in cells_registry().all()}
-ASKED = Asked(expects_data=True, left_out={})
+ASKED = Intent(expects_data=True, left_out={})
 STAINS = ["Tubulin", "Actin", "Hoechst"]
 
 
@@ -55,14 +54,14 @@ def test_the_image_is_passed_on_under_the_name_that_the_listing_tool_gives_it():
     [
         (result(count=3), ASKED, TOOLS),
         (error_message("c1", NUCLEI, "the file is damaged"), ASKED, TOOLS),
-        (result(count=0), Asked(expects_data=False, left_out={}), TOOLS),
-        (result(count=0), Asked(expects_data=True, left_out={INFO: "no look"}), TOOLS),
+        (result(count=0), Intent(expects_data=False, left_out={}), TOOLS),
+        (result(count=0), Intent(expects_data=True, left_out={INFO: "no look"}), TOOLS),
         (result(count=0), ASKED, {NUCLEI: TOOLS[NUCLEI]}),
     ],
     ids=["found", "failed", "none expected", "left out", "not installed"],
 )
 def test_there_is_no_look_without_a_reason(
-    message: Message, asked: Asked, tools: dict[str, ToolSchema]
+    message: Message, asked: Intent, tools: dict[str, ToolSchema]
 ):
     assert look(RULE, call(channel="Hochst"), message, asked, tools) is None
 

@@ -15,7 +15,7 @@ import pytest
 
 from app.agent.llm.anthropic_model import wire_messages
 from app.agent.llm.base import ModelInfo
-from app.agent.loop import AgentLoop, Limits
+from app.agent.loop.agent_loop import AgentLoop, Limits
 from app.agent.messages import Message, ToolCall
 from app.agent.sessions import Thread
 from app.tools.api import Approval
@@ -476,7 +476,7 @@ def test_a_model_that_repeats_a_refused_call_is_stopped_by_the_limits(tmp_path: 
 def test_each_override_is_logged_without_anything_of_the_patient(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ):
-    caplog.set_level(logging.INFO, logger="app.agent.director")
+    caplog.set_level(logging.INFO, logger="app.agent.enforcement.director")
     play(tmp_path, "Crop DOE^JANE", crop("/home/doe/jane.png"), says("done"))
     lines = [record.getMessage() for record in caplog.records if "Override" in record.message]
     assert lines == [f"Override (dependency): {cells.CROPPER} -> {cells.CELLS}"]
@@ -523,14 +523,14 @@ def play_fakes(
     """The same with made-up tools."""
     thread = Thread.in_memory()
     if errors:
-        logging.getLogger("app.agent.execute").disabled = True
+        logging.getLogger("app.agent.loop.tool_execution").disabled = True
     try:
         with ScriptedModel(*turns, remote_host=remote_host) as model:
             loop = AgentLoop(model, FakeRegistry(*tools), plans=Plans((plan,)), **(loops or {}))
             asked = request(tmp_path, question, thread=thread, **changes)
             events = asyncio.run(collect(loop, asked))
     finally:
-        logging.getLogger("app.agent.execute").disabled = False
+        logging.getLogger("app.agent.loop.tool_execution").disabled = False
     assert events[-1].kind == ends, events[-1]
     check_transcript(thread.history)
     return Played(events, thread, model)

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.agent.llm.base import Call, ModelEvent, ModelInfo, Text, ToolSchema
-from app.agent.loop import AgentLoop, Limits
+from app.agent.loop.agent_loop import AgentLoop, Limits
 from app.agent.messages import Message, ToolCall
 from app.agent.sessions import Thread
 from app.tools.api import ToolFailed

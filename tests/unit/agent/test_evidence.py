@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from app.agent.context import error_message, marked_result, result_message
+from app.agent.answers.evidence import Evidence, cite, told, unmarked
+from app.agent.context.context_window import ContextWindow
+from app.agent.context.model_messages import error_message, marked_result, result_message
 from app.agent.events import RunFinished, TextDelta, ToolFinished
-from app.agent.evidence import Evidence, cite, told, unmarked
 from app.agent.llm.base import ModelInfo, Text
-from app.agent.llm.offline import OfflineModel
-from app.agent.loop import AgentLoop
+from app.agent.loop.agent_loop import AgentLoop
+from app.agent.loop.offline_model import OfflineModel
 from app.agent.messages import Message
-from app.agent.redact import Redactor
+from app.agent.privacy.redaction import Redactor
 from app.agent.sessions import Thread
-from app.agent.window import ContextWindow
 from app.tools.api import ToolFailed, ToolResult
 from app.tools.registry import load_packs
 from tests.support.fake_tools import FakeRegistry, FakeTool, ImageInput, collect, ok, pack, request

@@ -16,9 +16,9 @@ from app.agent.llm import transport
 from app.agent.llm.base import ModelFailed, Note, Text
 from app.agent.llm.endpoint import Bounds, load
 from app.agent.llm.openai_model import OpenAIModel
-from app.agent.loop import AgentLoop
+from app.agent.loop.agent_loop import AgentLoop
+from app.agent.loop.retry import Retry
 from app.agent.messages import Message
-from app.agent.retry import Retry
 from tests.support import fake_tools
 from tests.support.fake_tools import check_promises, collect, request
 from tests.support.fault_server import CERTIFICATE, FAULTS, FaultServer

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from app.agent.image_names import name_of, named_with_id
+from app.agent.image_reference import name_of, named_with_id
 from app.agent.messages import Message
-from app.agent.redact import Redactor
+from app.agent.privacy.redaction import Redactor
 
 FILM = {"id": "image-1", "path": "/studies/doe/film.dcm"}
 OTHER = {"id": "image-2", "path": r"C:\studies\roe\film.dcm"}

@@ -18,8 +18,8 @@ import pytest
 
 from app.agent.approvals import Verdict
 from app.agent.events import ApprovalRequested, ApprovalResolved, RunEvent, ToolFinished
-from app.agent.limits import Meter
-from app.agent.loop import Limits
+from app.agent.loop.agent_loop import Limits
+from app.agent.loop.limits import Meter
 from app.agent.policy import Grants, fingerprint
 from app.agent.request import Decision
 from app.agent.sessions import Thread

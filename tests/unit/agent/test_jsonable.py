@@ -19,9 +19,9 @@ from app.agent.events import (
     ToolFinished,
     ToolProgress,
 )
-from app.agent.jsonable import describe, event_json, finding_json, geometry_json, plain
-from app.agent.llm.offline import OfflineModel
-from app.agent.loop import AgentLoop
+from app.agent.json_forms import describe, event_json, finding_json, geometry_json, plain
+from app.agent.loop.agent_loop import AgentLoop
+from app.agent.loop.offline_model import OfflineModel
 from app.errors import FileProblem
 from app.imaging.findings import Box, Finding, Heatmap, Mask, Point, Polygon, Polyline, Provenance
 from app.tools.api import Artifact

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from app.agent import known
-from app.agent.known import Known, known_of, known_to
 from app.agent.llm.base import ModelFailed
 from app.agent.messages import Message
+from app.agent.privacy import header_identifiers as known
+from app.agent.privacy.header_identifiers import Known, known_of, known_to
 from app.agent.sessions import Thread
 from app.errors import FileProblem
 from app.imaging.attributes import AttributeRow
@@ -106,7 +106,7 @@ def test_where_no_header_can_be_read_nothing_goes_to_another_machine(
         raise OSError("Zyx^Vera")
 
     monkeypatch.setattr(Headers, "headers", broken)
-    logging.getLogger("app.agent.execute").disabled = True
+    logging.getLogger("app.agent.loop.tool_execution").disabled = True
     try:
         asked = request(tmp_path, images=Headers())
         with pytest.raises(ModelFailed, match="Nothing was sent") as caught:
@@ -114,7 +114,7 @@ def test_where_no_header_can_be_read_nothing_goes_to_another_machine(
         assert "Zyx" not in str(caught.value)
         assert asyncio.run(known_to(asked, "")) == Known(), "here nothing leaves"
     finally:
-        logging.getLogger("app.agent.execute").disabled = False
+        logging.getLogger("app.agent.loop.tool_execution").disabled = False
 
 
 def test_a_run_without_files_knows_nothing(tmp_path: Path):

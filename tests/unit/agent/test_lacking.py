@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from app.agent.lacking import Ready, lacking_in
 from app.agent.llm.base import ModelInfo
-from app.agent.loop import AgentLoop
+from app.agent.loop.agent_loop import AgentLoop
+from app.agent.loop.available_tools import Ready, lacking_in
 from app.tools.api import Need
 from app.tools.models.cards import card
 from app.tools.registry import load_packs

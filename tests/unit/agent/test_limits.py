@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.agent.limits import Meter, WallClock, action_key
 from app.agent.llm.base import ModelInfo, Plan, Text, Tokens
-from app.agent.loop import AgentLoop, Limits
+from app.agent.loop.agent_loop import AgentLoop, Limits
+from app.agent.loop.limits import Meter, WallClock, action_key
 from app.agent.messages import ToolCall
 from app.agent.sessions import Thread
 from app.tools.api import Approval, ToolContext, ToolResult

@@ -29,9 +29,9 @@ from app.agent.events import (
 from app.agent.llm.base import ModelEvent, ModelFailed, Note, Text
 from app.agent.llm.local.chat_template import BROKEN, MISSING
 from app.agent.llm.local.model import LocalModel
-from app.agent.loop import AgentLoop
+from app.agent.loop.agent_loop import AgentLoop
+from app.agent.loop.retry import Retry
 from app.agent.messages import Message
-from app.agent.retry import Retry
 from app.settings import ToolForm
 from tests.support.fake_tools import FakeRegistry, FakeTool, ImageInput, ok, request
 from tests.support.small_model import Form, gguf, template

@@ -13,11 +13,11 @@ from app.agent.approvals import Gate, Verdict
 from app.agent.events import RunEvent
 from app.agent.llm.base import Call as CallEvent
 from app.agent.llm.base import ModelFailed, ModelInfo, Note, Plan, Reasoning, Text, Tokens
-from app.agent.loop import AgentLoop, Limits
+from app.agent.loop.agent_loop import AgentLoop, Limits
+from app.agent.loop.transcript import INTERRUPTED_ANSWER
 from app.agent.messages import Message, ToolCall
 from app.agent.policy import Grants, Policy
 from app.agent.request import Decision
-from app.agent.transcript import INTERRUPTED_ANSWER
 from app.errors import Cancelled, FileProblem
 from app.tools.api import Approval, ToolContext, ToolFailed, ToolResult, ToolRetry
 from tests.support import fake_tools

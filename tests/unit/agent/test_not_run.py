@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from app.agent.events import ApprovalRequested, ToolFinished
-from app.agent.jsonable import describe
-from app.agent.loop import AgentLoop
+from app.agent.json_forms import describe
+from app.agent.loop.agent_loop import AgentLoop
 from app.agent.messages import Message
 from app.agent.request import Decision
 from app.agent.sessions import SessionStore, Thread

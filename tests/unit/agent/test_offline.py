@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from app.agent.llm.base import info_of
-from app.agent.llm.offline import OfflineModel
-from app.agent.loop import AgentLoop
+from app.agent.loop.agent_loop import AgentLoop
+from app.agent.loop.offline_model import OfflineModel
 from app.agent.sessions import SessionStore, Thread
 from app.tools.api import ToolFailed
 from app.tools.registry import load_packs

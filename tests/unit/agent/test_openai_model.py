@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from app.agent.context import result_message
+from app.agent.context.model_messages import result_message
 from app.agent.llm.base import ModelFailed, ModelInfo
 from app.agent.llm.openai_model import OpenAIModel, is_loopback, wire_message
-from app.agent.loop import AgentLoop
+from app.agent.loop.agent_loop import AgentLoop
+from app.agent.loop.retry import Retry
 from app.agent.messages import Message, ToolCall
-from app.agent.retry import Retry
 from app.agent.sessions import Thread
 from app.errors import UsageError
 from tests.support import fake_tools

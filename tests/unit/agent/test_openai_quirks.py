@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from app.agent.consents import Consents
 from app.agent.llm.base import Call, ModelFailed, ModelInfo, Reasoning, Text, Tokens, ToolSchema
 from app.agent.llm.failures import Endpoint, retry_after
 from app.agent.llm.openai_model import OpenAIModel, wire_message
-from app.agent.loop import AgentLoop
+from app.agent.loop.agent_loop import AgentLoop
 from app.agent.messages import Message, Picture, ToolCall
+from app.agent.privacy.consents import Consents
 from tests.support.fake_tools import FakeRegistry, collect, request
 from tests.support.openai_server import OpenAIServer, call_reply, delta_reply, text_reply
 

@@ -12,15 +12,16 @@ from typing import Any
 import pytest
 
 from app.agent.approvals import Gate
-from app.agent.audited import Audited
 from app.agent.events import ApprovalRequested
-from app.agent.limits import WallClock
-from app.agent.loop import AgentLoop
+from app.agent.loop.agent_loop import AgentLoop
+from app.agent.loop.audit_trail import Audited
+from app.agent.loop.limits import WallClock
+from app.agent.loop.wait_clock import Waited
 from app.agent.policy import Grants, Policy
 from app.agent.request import Decision
 from app.agent.sessions import Thread
-from app.agent.waited import Waited
-from app.audit import AuditLog, files
+from app.audit import AuditLog
+from app.audit.entries import read_entries
 from app.imaging.types import ImageRef
 from app.tools.api import CancelToken, ToolContext, ToolFailed, ToolResult
 from tests.support.fake_tools import FakeRegistry, FakeTool, ImageInput, collect, request
@@ -209,7 +210,7 @@ def test_question_and_answer_stand_in_the_audit_log_without_words_of_the_file(tm
     log = AuditLog(tmp_path / "audit", b"s" * 32)
     tools = FakeRegistry(guarded(detail="The file says: Doe^Jane"))
     play(tmp_path / "out", Asked(), tools, [one()], audit=Audited(log, tools))
-    entries = list(files.entries(tmp_path / "audit"))
+    entries = list(read_entries(tmp_path / "audit"))
     (asked,) = [dict(item.facts) for item in entries if item.action == "approval_asked"]
     (answered,) = [dict(item.facts) for item in entries if item.action == "approval_answered"]
     assert asked["about"] == answered["about"] == "override"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from app.agent.events import RunEvent
-from app.agent.loop import AgentLoop
+from app.agent.loop.agent_loop import AgentLoop
 from app.agent.messages import Message
 from app.agent.sessions import Thread
 from app.tools.api import Approval, ToolContext, ToolFailed, ToolResult

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.agent.planner import plan_only
+from app.agent.planning import Planner
 from app.agent.planning.parts import parts_of
 from app.agent.planning.words import tokens_of
 from app.tools.foreign_plans import bounded
@@ -21,7 +21,7 @@ GROUND, COMPARE = "xray_phrase_grounding", "chest_xray_compare"
 
 
 def planned(question: str, *notes: Any) -> list[str]:
-    calls = plan_only(question, notes or (DICOM_NOTE,), PACKS.all(), PACKS.plans)
+    calls = Planner(PACKS.plans).planned_calls(question, notes or (DICOM_NOTE,), PACKS.all())
     return [call.tool for call in calls]
 
 
@@ -63,7 +63,7 @@ def test_a_comparison_takes_both_films_and_runs_on_no_one_alone(question: str):
 
 def test_a_box_is_drawn_around_what_was_spoken_of():
     asked = "RLL consolidation, box"
-    (call,) = plan_only(asked, (DICOM_NOTE,), PACKS.all(), PACKS.plans)
+    (call,) = Planner(PACKS.plans).planned_calls(asked, (DICOM_NOTE,), PACKS.all())
     assert call.arguments["phrase"] == "RLL consolidation"
 
 

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from app.agent.events import ApprovalRequested
-from app.agent.pictures import (
+from app.agent.context.model_pictures import (
     LONG_SIDE,
     Look,
     encode,
@@ -21,6 +20,7 @@ from app.agent.pictures import (
     reduced_size,
     wanted_images,
 )
+from app.agent.events import ApprovalRequested
 from app.agent.request import RunRequest
 from app.agent.sessions import Thread
 from app.errors import FileProblem

@@ -6,10 +6,10 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+from app.agent.enforcement.plan_checklist import PlanState
 from app.agent.llm.base import ModelFailed, ModelInfo, Plan, Text
-from app.agent.loop import AgentLoop, Limits
-from app.agent.plan_state import PlanState
-from app.agent.retry import Retry
+from app.agent.loop.agent_loop import AgentLoop, Limits
+from app.agent.loop.retry import Retry
 from app.agent.sessions import Thread
 from tests.support import fake_tools
 from tests.support.fake_tools import FakeRegistry, collect, request

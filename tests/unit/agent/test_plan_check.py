@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from app.agent.chains import planning_text
-from app.agent.plan_check import check_plan
-from app.agent.plan_state import NOTHING_RAN, Made, PlanState, Written
-from app.agent.planning.classify import classify
+from app.agent.context.planning_prompt import planning_text
+from app.agent.enforcement.plan_check import check_plan
+from app.agent.enforcement.plan_checklist import NOTHING_RAN, Made, PlanState, Written
 from app.tools.api import ToolRetry
 from app.tools.planning import Plans
 from tests.support import cells_pack as cells
 from tests.support.cells_plan import PLAN
+from tests.support.intents import intent_of
 from tests.support.scripted_model import Turn, call, says
 from tests.unit.agent.test_enforcing import ANALYSE, crop, play, segment
 
@@ -23,7 +23,7 @@ TOOLS = [tool.spec.name for tool in cells.cells_registry().all()]
 
 
 def check(question: str, *steps: Written) -> tuple[list[Written], list[str], list[str]]:
-    found = check_plan(steps, PLANS, classify(question, PLANS, TOOLS), TOOLS)
+    found = check_plan(steps, PLANS, intent_of(question, PLANS, TOOLS), TOOLS)
     return found.steps, found.notes, [item.rule for item in found.overrides]
 
 

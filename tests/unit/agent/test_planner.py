@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.agent.image_reference import image_arguments
 from app.agent.llm.base import ToolSchema
-from app.agent.planner import decide, plan_only, schema_of
-from app.agent.planning.steps import NoRule, Reply, Scene, Steps, image_arguments
+from app.agent.planning import NoRule, Planner, Reply, Scene, ToolPlan, schema_of
 from app.tools.registry import load_packs
 from tests.support.fake_tools import DICOM_NOTE, PNG_NOTE, FakeRegistry, pack
 
@@ -56,7 +56,10 @@ FIRST = pack()
 def plan(
     question: str, notes: Any = (DICOM_NOTE,), tools: FakeRegistry = ALL
 ) -> list[tuple[str, dict[str, Any]]]:
-    return [(call.tool, call.arguments) for call in plan_only(question, notes, tools.all(), PLANS)]
+    return [
+        (call.tool, call.arguments)
+        for call in Planner(PLANS).planned_calls(question, notes, tools.all())
+    ]
 
 
 def names(question: str, notes: Any = (DICOM_NOTE,), tools: FakeRegistry = ALL) -> list[str]:
@@ -65,7 +68,7 @@ def names(question: str, notes: Any = (DICOM_NOTE,), tools: FakeRegistry = ALL) 
 
 def decision(question: str, notes: Any = (DICOM_NOTE,), tools: FakeRegistry = ALL) -> Any:
     schemas = {tool.spec.name: schema_of(tool) for tool in tools.all()}
-    return decide(question, Scene(tuple(notes), schemas, plans=PLANS))
+    return Planner().interpret(question, Scene(tuple(notes), schemas, plans=PLANS)).plan
 
 
 def pipeline(*, report: bool = True) -> list[tuple[str, dict[str, Any]]]:
@@ -408,7 +411,7 @@ def test_arguments_in_words_and_as_assignments():
 
 def test_an_argument_that_the_tool_does_not_have_is_left_out_and_said():
     steps = decision("Run chest_xray_classifier with threshold=0.3")
-    assert isinstance(steps, Steps)
+    assert isinstance(steps, ToolPlan)
     assert "threshold" not in steps.steps[0].arguments
     assert "chest_xray_classifier has no argument threshold" in steps.notes[0]
 

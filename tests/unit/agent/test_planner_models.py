@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.agent.planner import decide, plan_only, schema_of
-from app.agent.planning.steps import Scene, Steps
+from app.agent.planning import Planner, Scene, ToolPlan, schema_of
 from app.tools.registry import load_packs
 from tests.support.fake_tools import DICOM_NOTE
 
@@ -18,7 +17,10 @@ OPEN, OTHER = str(DICOM_NOTE["path"]), str(OTHER_NOTE["path"])
 
 
 def plan(question: str, notes: Any = (DICOM_NOTE,)) -> list[tuple[str, dict[str, Any]]]:
-    return [(call.tool, call.arguments) for call in plan_only(question, notes, TOOLS, PACKS.plans)]
+    return [
+        (call.tool, call.arguments)
+        for call in Planner(PACKS.plans).planned_calls(question, notes, TOOLS)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -116,8 +118,8 @@ def test_the_earlier_film_is_the_other_one_that_is_open(notes: Any, planned: Any
     assert [arguments for tool, arguments in found if tool == "chest_xray_compare"] == planned
     if not planned:
         scene = Scene(notes, {tool.spec.name: schema_of(tool) for tool in TOOLS}, (), PACKS.plans)
-        steps = decide("Compare this with the previous film.", scene)
-        assert isinstance(steps, Steps)
+        steps = Planner().interpret("Compare this with the previous film.", scene).plan
+        assert isinstance(steps, ToolPlan)
         assert any("prior_path" in step.skip for step in steps.steps)
 
 

@@ -18,8 +18,8 @@ from app.agent.approvals import (
     shown_arguments,
     tool_request,
 )
-from app.agent.emitter import Emitter
 from app.agent.events import ApprovalRequested, ApprovalResolved, RunEvent
+from app.agent.loop.emitter import Emitter
 from app.agent.messages import ToolCall
 from app.agent.policy import Grants, Policy, Rule, exact, fingerprint
 from app.agent.request import Decision
@@ -134,10 +134,10 @@ def test_a_changed_settings_file_frees_nothing():
     ("data", "said"),
     [
         ({"effect": {}}, "'effect' is not a part"),
-        ({"effects": {"wirte": "ask"}}, "'wirte' is no effect"),
-        ({"effects": {"write": "maybe"}}, "'maybe' is no rule"),
-        ({"tools": {"x": 1}}, "1 is no rule"),
-        ({"tools": ["x"]}, "tools is not a table"),
+        ({"effects": {"wirte": "ask"}}, "effects.wirte is"),
+        ({"effects": {"write": "maybe"}}, "effects.write is 'maybe'"),
+        ({"tools": {"x": 1}}, "tools.x is 1"),
+        ({"tools": ["x"]}, r"tools is \['x'\]"),
     ],
 )
 def test_rules_that_are_not_understood_are_refused(data: dict[str, Any], said: str):

@@ -12,9 +12,9 @@ import pytest
 from pydantic import BaseModel
 
 from app.agent.approvals import Gate, Verdict, tool_request
-from app.agent.emitter import Emitter
 from app.agent.events import ApprovalRequested
-from app.agent.loop import AgentLoop
+from app.agent.loop.agent_loop import AgentLoop
+from app.agent.loop.emitter import Emitter
 from app.agent.messages import ToolCall
 from app.agent.policy import Grants, Policy, Rule, Scope
 from app.agent.request import Decision

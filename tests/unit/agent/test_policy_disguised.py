@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field, Secret
 
 from app.agent.approvals import tool_request
 from app.agent.messages import ToolCall
-from app.agent.policing import paths
 from app.agent.policy import Rule, Scope, fingerprint
 from app.tools.api import Approval
-from tests.support.policy_scope import SENDER, denied, judge, open_scope, spec
+from tests.support.policy_scope import denied, judge, open_scope, spec
 
 
 @pytest.fixture
@@ -98,23 +98,7 @@ def test_a_number_is_an_address_where_one_is_asked_for(scope: Scope):
 
 @pytest.mark.parametrize(
     "arguments",
-    [
-        {"text": "evil.example.org"},
-        {"anything": ["Evil.Example.COM:8080"]},
-        {"text": "evil.example.org/path"},
-        {"text": "evil.example.org:22/x"},
-        {"text": "me@evil.example.org:/data"},
-        {"text": "git@evil.example.org:x.git"},
-        {"text": "evil\u3002example\u3002org"},
-        {"text": "\u24d4vil.example.org"},
-        {"text": "192.0.2.7:80"},
-        {"text": "[2001:db8::1]:80"},
-        {"text": "localhost:8080"},
-        {"text": "localhost"},
-        {"peer": "evil"},
-        {"server_address": "evil"},
-        {"host_name": "evil"},
-    ],
+    [{"peer": "evil"}, {"server_address": "evil"}, {"host_name": "evil"}, {"anything": ["::1"]}],
 )
 def test_a_bare_host_is_given_to_no_tool_that_does_not_send(
     arguments: dict[str, Any], scope: Scope
@@ -129,12 +113,17 @@ def test_what_only_looks_a_little_like_a_host_is_none(text: str, scope: Scope):
     assert judge({"text": text}, scope).rule is Rule.ALLOW
 
 
+class Addressed(BaseModel):
+    to: str = Field("", json_schema_extra={"format": "email"})
+
+
 def test_the_host_of_a_mail_address_is_held_against_the_list(scope: Scope):
+    sender = spec(Approval.SEND, Addressed)
     hosts = {"allow": ["*.hospital.example"]}
-    good = judge({"to": "ward@mail.hospital.example"}, scope, SENDER, hosts=hosts)
+    good = judge({"to": "ward@mail.hospital.example"}, scope, sender, hosts=hosts)
     assert [touch.shown for touch in good.touches] == ["mail.hospital.example"]
     for bad in ("me@evil.example.org", "me@evil.example.org:/data", "evil.museum:22/x"):
-        assert judge({"to": bad}, scope, SENDER, hosts=hosts).rule is Rule.DENY
+        assert judge({"to": bad}, scope, sender, hosts=hosts).rule is Rule.DENY
 
 
 class Usual(BaseModel):
@@ -164,12 +153,38 @@ def test_a_link_in_the_runs_folder_that_leads_out_is_no_plain_name(scope: Scope)
     assert judge({"file": "nothing"}, scope).rule is Rule.ALLOW
 
 
-@pytest.mark.parametrize(
-    "text", ["/Patient Data/x.dcm", "read /Patient Data/x.dcm now", "see '/Patient Data'"]
-)
+@pytest.mark.parametrize("text", ["/Patient Data/x.dcm", " /Patient Data"])
 def test_a_first_folder_with_a_blank_in_its_name_is_seen(
     text: str, scope: Scope, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(paths, "spaced_at_root", lambda: ["Patient Data"])
+    there = os.path.lexists
+    monkeypatch.setattr(
+        os.path, "lexists", lambda path: str(path) == "/Patient Data" or there(path)
+    )
     assert denied({"text": text}, scope)
     assert judge({"text": "normal/Patient Data sheet"}, scope).rule is Rule.ALLOW
+
+
+class Undeclared(BaseModel):
+    """Texts that no declaration, format or key calls a path or an address."""
+
+    text: str = ""
+    parts: list[str] = []
+
+
+@pytest.mark.parametrize(
+    "text", ["/etc/passwd", "https://evil.example.org/x", "file:///etc/passwd"]
+)
+def test_an_undeclared_text_may_be_neither_a_path_elsewhere_nor_a_url(text: str, scope: Scope):
+    wanted = spec(given=Undeclared)
+    assert denied({"text": text}, scope, wanted)
+    assert denied({"parts": ["left", text]}, scope, wanted)
+    assert judge({"text": "left", "parts": ["a / b"]}, scope, wanted).rule is Rule.ALLOW
+
+
+def test_a_url_in_an_undeclared_text_of_a_tool_that_sends_is_shown_and_asked_about(scope: Scope):
+    judged = judge({"text": "to https://a.example:8443/x"}, scope, spec(Approval.SEND, Undeclared))
+    assert (judged.rule, [touch.shown for touch in judged.touches]) == (
+        Rule.ASK,
+        ["a.example:8443"],
+    )

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.agent.policing import hosts as host_rules
 from app.agent.policy import Rule, Scope
+from app.agent.policy import hosts as host_rules
 from app.tools.api import Approval
 from tests.support.policy_scope import SENDER, Typed, denied, judge, open_scope, spec
 
@@ -128,12 +128,12 @@ def test_a_host_that_programs_read_differently_is_refused(raw: str, scope: Scope
 @given(st.text(st.sampled_from("http:/\\@.[]%?#0123456789abcx \u200b\u0430"), max_size=30))
 def test_no_spelling_of_a_host_breaks_the_reader(raw: str):
     try:
-        host = host_rules.parse(raw)
+        host = host_rules.parse_host(raw)
     except host_rules.Unclear:
         return
     assert host.shown.isascii()
     assert "@" not in host.shown
-    assert host_rules.parse(f"https://{host.shown}/").shown == host.shown
+    assert host_rules.parse_host(f"https://{host.shown}/").shown == host.shown
 
 
 def test_a_site_lists_hosts(scope: Scope):

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from app.agent.approvals import LONGEST_SHOWN
-from app.agent.pictures import LONG_SIDE, MOST
-from app.agent.policing.data import PARTS, Sizes
-from app.agent.policing.walk import DEEPEST
+from app.agent.context.model_pictures import LONG_SIDE, MOST
 from app.agent.policy import Policy
+from app.agent.policy.arguments import DEEPEST
+from app.agent.policy.site_rules import Sizes
 from app.headless import runs
+from app.settings import PolicySettings
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def test_the_example_of_rules_is_understood_and_shows_every_part(page: str):
     assert found
     data = json.loads(found[1])
     Policy.from_data(data)
-    assert set(data) == {"effects", "tools", *PARTS}
+    assert set(data) == set(PolicySettings.model_fields)
 
 
 def test_the_numbers_are_those_of_the_code(page: str):

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from app.agent.context import result_message
+from app.agent.context.context_window import ContextWindow
+from app.agent.context.model_messages import result_message
+from app.agent.context.read_result_tool import SPEC, ReadInput, ReadResult
 from app.agent.llm.base import ModelInfo
 from app.agent.messages import Message, ToolCall
-from app.agent.read_result import SPEC, ReadInput, ReadResult
-from app.agent.redact import REMOVED, Redactor
+from app.agent.privacy.redaction import REMOVED, Redactor
 from app.agent.sessions import Thread
-from app.agent.window import ContextWindow
 from app.tools.api import Approval, CancelToken, ToolContext, ToolRetry
 from tests.support.fake_tools import NoHost, NoImages
 

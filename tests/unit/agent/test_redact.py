@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from app.agent.context import build_messages, result_message
-from app.agent.known import known_of
+from app.agent.context.model_messages import build_messages, result_message
 from app.agent.messages import Message, Picture, ToolCall
-from app.agent.redact import REMOVED, Redactor, is_identifying
+from app.agent.privacy.header_identifiers import known_of
+from app.agent.privacy.redaction import REMOVED, Redactor, is_identifying
 
 IDENTIFYING = [
     "PatientID", "PatientName", "patient_name", "Patient's Name", "PatientBirthDate", "PatientAge",

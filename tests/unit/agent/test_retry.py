@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.agent.llm.base import ModelFailed, ModelInfo, Reasoning, Text, Tokens
-from app.agent.loop import AgentLoop
-from app.agent.retry import Retry
+from app.agent.loop.agent_loop import AgentLoop
+from app.agent.loop.retry import Retry
 from app.agent.sessions import Thread
 from app.tools.api import ToolContext, ToolFailed, ToolResult
 from tests.support.fake_tools import (

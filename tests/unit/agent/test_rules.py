@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 
 from app.agent.llm.base import ToolSchema
+from app.agent.loop.rule_answers import Act, Finished, Undecided, next_action
 from app.agent.messages import Message
-from app.agent.planner import decide, plan_only
-from app.agent.planning.rules import Act, Finished, NoRule, rule_decision
-from app.agent.planning.steps import Scene, Steps
+from app.agent.planning import Planner, Scene, ToolPlan
 from app.tools.planning import (
     Accepts,
     AnyOf,
@@ -86,21 +85,28 @@ def scene(*earlier: Message, note: Any = NOTE) -> Scene:
     return Scene((note,) if note else (), SCHEMAS, earlier, PLANS)
 
 
+def decided(question: str, scene: Scene, results: list[Message]) -> Act | Finished | Undecided:
+    return next_action(Planner().interpret(question, scene), results)
+
+
 def result(tool: str, *, ok: bool = True, **output: Any) -> Message:
     return Message(role="tool", tool=tool, ok=ok, call_id=tool, data={"output": output})
 
 
 def planned(question: str) -> list[tuple[str, dict[str, Any]]]:
     schemas: Sequence[ToolSchema] = tuple(SCHEMAS.values())
-    return [(call.tool, call.arguments) for call in plan_only(question, [NOTE], schemas, PLANS)]
+    return [
+        (call.tool, call.arguments)
+        for call in Planner(PLANS).planned_calls(question, [NOTE], schemas)
+    ]
 
 
 def test_a_counting_question_finds_and_then_is_finished():
-    first = rule_decision("How many beans are there?", scene(), [])
+    first = decided("How many beans are there?", scene(), [])
     assert isinstance(first, Act)
     assert (first.step.tool, first.step.arguments) == ("finder", {"image_path": "/slides/a.png"})
     assert first.step.why == "outlines each bean"
-    then = rule_decision("How many beans are there?", scene(), [result("finder", count=7)])
+    then = decided("How many beans are there?", scene(), [result("finder", count=7)])
     assert isinstance(then, Finished)
     assert "finder" in then.why
     assert then.topics == {"counting"}
@@ -117,27 +123,27 @@ def test_a_counting_question_finds_and_then_is_finished():
     ],
 )
 def test_finished_and_no_rule_are_different_values(question: str):
-    assert isinstance(rule_decision(question, scene(), []), NoRule)
+    assert isinstance(decided(question, scene(), []), Undecided)
     done = [result("finder", count=7)]
-    assert isinstance(rule_decision(question, scene(), done), NoRule)
+    assert isinstance(decided(question, scene(), done), Undecided)
 
 
 def test_rules_leave_a_failure_to_the_model():
     question = "Count the beans"
-    assert isinstance(rule_decision(question, scene(), [result("finder", ok=False)]), NoRule)
-    assert isinstance(rule_decision(question, scene(), [result("finder", count=0)]), NoRule)
+    assert isinstance(decided(question, scene(), [result("finder", ok=False)]), Undecided)
+    assert isinstance(decided(question, scene(), [result("finder", count=0)]), Undecided)
     again = [result("finder", count=0), result("finder", count=3)]
-    assert isinstance(rule_decision(question, scene(), again), Finished)
+    assert isinstance(decided(question, scene(), again), Finished)
 
 
 def test_rules_do_not_go_on_with_what_another_began():
-    assert isinstance(rule_decision("Count the beans", scene(), [result("teller")]), NoRule)
+    assert isinstance(decided("Count the beans", scene(), [result("teller")]), Undecided)
 
 
 def test_rules_decide_nothing_without_a_suitable_image():
-    assert isinstance(rule_decision("Count the beans", scene(note=None), []), NoRule)
+    assert isinstance(decided("Count the beans", scene(note=None), []), Undecided)
     film = {**NOTE, "modality": "CR"}
-    assert isinstance(rule_decision("Count the beans", scene(note=film), []), NoRule)
+    assert isinstance(decided("Count the beans", scene(note=film), []), Undecided)
 
 
 def test_segmenting_alone_forces_no_further_step():
@@ -165,8 +171,8 @@ def test_what_a_tool_requires_runs_first_also_where_it_is_named():
     assert [tool for tool, _ in planned("Cut out the beans")] == ["finder", "cutter"]
     assert [tool for tool, _ in planned("Run cutter on it")] == ["finder", "cutter"]
     done = scene(result("finder", mask_path="/out/m.png"))
-    plan = decide("Cut out the beans", done)
-    assert isinstance(plan, Steps)
+    plan = Planner().interpret("Cut out the beans", done).plan
+    assert isinstance(plan, ToolPlan)
     assert [step.tool for step in plan.steps] == ["cutter"]
 
 
@@ -177,8 +183,8 @@ def test_values_and_numbers_come_from_the_packs_words():
 
 
 def test_an_image_that_the_tool_is_not_for_is_told():
-    plan = decide("Count the beans", scene(note={**NOTE, "modality": "CR"}))
-    assert isinstance(plan, Steps)
+    plan = Planner().interpret("Count the beans", scene(note={**NOTE, "modality": "CR"})).plan
+    assert isinstance(plan, ToolPlan)
     assert plan.steps[0].skip == "a.png is CR, not a picture of beans"
 
 
@@ -188,6 +194,6 @@ def test_an_excluded_tool_is_not_planned_even_by_its_name():
 
 
 def test_what_was_misspelt_is_told():
-    plan = decide("Coutn the beens", scene())
-    assert isinstance(plan, Steps)
+    plan = Planner().interpret("Coutn the beens", scene()).plan
+    assert isinstance(plan, ToolPlan)
     assert 'I read "Coutn" as "count".' in plan.notes

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from app.agent.llm.base import ModelInfo
-from app.agent.loop import AgentLoop
+from app.agent.loop.agent_loop import AgentLoop
 from app.agent.sessions import Thread
 from app.imaging.types import Orientation
 from app.tools.planning import PackPlan, Plans, QuestionKind, ToolRule

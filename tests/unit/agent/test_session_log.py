@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from app.agent.llm.offline import OfflineModel
-from app.agent.loop import AgentLoop
+from app.agent.loop.agent_loop import AgentLoop
+from app.agent.loop.offline_model import OfflineModel
 from app.agent.sessions import SessionStore, Thread
 from app.tools.api import ToolContext, ToolResult
 from app.tools.registry import load_packs
@@ -96,7 +96,7 @@ def test_a_session_that_cannot_be_written_does_not_break_the_run(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("app.agent.sessions.writer.os.write", full)
-    monkeypatch.setattr("app.agent.jsonable.os.replace", full)
+    monkeypatch.setattr("app.agent.json_forms.os.replace", full)
     model = ScriptedModel([call("chest_xray_segmentation", image_path="a")], says("done"))
     asked = request(tmp_path / "out", "secret question", thread=thread)
     events = asyncio.run(collect(AgentLoop(model, pack()), asked))

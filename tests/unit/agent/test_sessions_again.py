@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from app.agent.events import RunFailed, RunStarted, TextDelta, ToolFinished, ToolStarted
-from app.agent.loop import AgentLoop
+from app.agent.loop.agent_loop import AgentLoop
 from app.agent.messages import Message, ToolCall
 from app.agent.sessions import SessionStore, Thread, ThreadInUse
 from app.errors import FileProblem
@@ -425,7 +425,7 @@ def test_a_list_of_threads_reads_only_the_head_of_each(
         read.append(line)
         return json.loads(line)
 
-    monkeypatch.setattr(module, "parsed", parsed)
+    monkeypatch.setattr(module, "parse_line", parsed)
     listed = SessionStore(tmp_path).threads()
     assert {info.title for info in listed} == {f"title {index} 0" for index in range(20)}
     assert len(read) <= 5 * 20

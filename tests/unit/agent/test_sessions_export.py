@@ -16,7 +16,7 @@ import pytest
 from PIL import Image
 
 from app.agent.events import Override, PlanUpdated, RunFinished, RunStarted
-from app.agent.loop import AgentLoop
+from app.agent.loop.agent_loop import AgentLoop
 from app.agent.sessions import SessionStore, Thread
 from app.agent.sessions.export import DISCLAIMER, FORMS, WARNING, Form, export
 from app.errors import FileProblem

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from app.agent.loop import AgentLoop
+from app.agent.loop.agent_loop import AgentLoop
 from app.agent.policy import Policy
 from app.agent.sessions import SessionStore, Thread
 from app.agent.sessions.replay import Recorded, Replay, Replayed

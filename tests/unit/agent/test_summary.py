@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from app.agent.context import error_message, result_message
+from app.agent.answers.summary import DISCLAIMER, summarise, write_summary
+from app.agent.context.model_messages import error_message, result_message
 from app.agent.llm.base import Plan
-from app.agent.llm.offline import OfflineModel
-from app.agent.loop import AgentLoop, Limits
+from app.agent.loop.agent_loop import AgentLoop, Limits
+from app.agent.loop.offline_model import OfflineModel
 from app.agent.messages import MEND, Message
-from app.agent.summary import DISCLAIMER, summarise, write_summary
 from app.tools.planning import PackPlan, Plans
 from app.tools.registry import load_packs
 from app.tools.telling import Said, Teller, Told

@@ -7,11 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from app.agent.context.model_pictures import encode
+from app.agent.context.prompts import load_prompts
+from app.agent.context.token_estimates import (
+    message_tokens,
+    picture_tokens,
+    schema_tokens,
+    text_tokens,
+)
 from app.agent.llm.base import ToolSchema
 from app.agent.messages import Message, Picture, ToolCall
-from app.agent.pictures import encode
-from app.agent.prompts import load_prompts
-from app.agent.tokens import message_tokens, picture_tokens, schema_tokens, text_tokens
 from app.tools.registry import load_packs
 
 # Counted with the vocabularies that litellm 1.109.1 ships: OpenAI's cl100k and o200k (by tiktoken),

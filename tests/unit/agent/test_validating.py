@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from app.agent.context import error_message, result_message
+from app.agent.context.model_messages import error_message, result_message
+from app.agent.enforcement.verdicts import judge_goal, judge_task
 from app.agent.messages import Message
-from app.agent.planning.classify import Asked
-from app.agent.planning.validating import judge_goal, judge_task
+from app.agent.planning import Intent
 from app.tools.planning import NO_PLANS, PackPlan, Plans, Successor, ToolRule
 from tests.support.cells_pack import (
     ANALYZER,
@@ -23,8 +23,8 @@ from tests.support.cells_pack import (
 from tests.support.cells_plan import COUNTING, FULL
 
 PLANS = Plans([PLAN])
-COUNT = Asked(kinds=(COUNTING,), wanted=(CELLS,), expects_data=True, left_out={})
-ANALYSE = Asked(kinds=(FULL,), wanted=CHAIN[:4], expects_data=True, left_out={})
+COUNT = Intent(kinds=(COUNTING,), wanted=(CELLS,), expects_data=True, left_out={})
+ANALYSE = Intent(kinds=(FULL,), wanted=CHAIN[:4], expects_data=True, left_out={})
 RULE = ToolRule("finder", empty=("count", "boxes"), missing=("not_found",))
 
 
@@ -87,7 +87,7 @@ def test_something_under_any_key_is_done(output: dict[str, Any]):
 
 
 def test_nothing_is_an_answer_where_none_was_expected():
-    asked = Asked(expects_data=False, left_out={})
+    asked = Intent(expects_data=False, left_out={})
     verdict = judge_task(RULE, result("finder", count=0), asked)
     assert verdict.state == "done"
     assert "none may be the answer" in verdict.why
@@ -123,21 +123,21 @@ def test_what_has_not_run_is_missing_in_the_order_to_run_it():
 
 
 def test_a_mandatory_successor_is_missing_though_the_question_did_not_ask_for_it():
-    asked = Asked(kinds=(FULL,), wanted=(CELLS, CROPPER), expects_data=True, left_out={})
+    asked = Intent(kinds=(FULL,), wanted=(CELLS, CROPPER), expects_data=True, left_out={})
     verdict = judge_goal(asked, PLANS, [FOUND[CELLS], FOUND[CROPPER]], [])
     assert verdict.missing == (ANALYZER, VISUALIZER)
     assert "say nothing of their states" in verdict.why
 
 
 def test_cropping_alone_needs_no_analysis():
-    asked = Asked(kinds=("cropping",), wanted=(CELLS, CROPPER), expects_data=True, left_out={})
+    asked = Intent(kinds=("cropping",), wanted=(CELLS, CROPPER), expects_data=True, left_out={})
     assert judge_goal(asked, PLANS, [FOUND[CELLS], FOUND[CROPPER]], []).complete
 
 
 def test_a_successor_that_is_left_out_or_not_installed_is_not_missed():
-    asked = Asked(kinds=(FULL,), wanted=(ANALYZER,), left_out={VISUALIZER: "don't draw"})
+    asked = Intent(kinds=(FULL,), wanted=(ANALYZER,), left_out={VISUALIZER: "don't draw"})
     assert judge_goal(asked, PLANS, [FOUND[ANALYZER]], []).complete
-    asked = Asked(kinds=(FULL,), wanted=(ANALYZER,), left_out={})
+    asked = Intent(kinds=(FULL,), wanted=(ANALYZER,), left_out={})
     assert judge_goal(asked, PLANS, [FOUND[ANALYZER]], [], tools={ANALYZER}).complete
     assert not judge_goal(asked, PLANS, [FOUND[ANALYZER]], [], tools=set(CHAIN)).complete
 
@@ -156,19 +156,19 @@ def test_a_retry_that_found_something_makes_up_for_the_empty_call():
 
 def test_an_earlier_questions_result_serves_this_one_and_brings_nothing_behind_it():
     assert judge_goal(COUNT, PLANS, [], [], earlier=[FOUND[CELLS]]).complete
-    asked = Asked(left_out={})
+    asked = Intent(left_out={})
     assert judge_goal(asked, PLANS, [], [], earlier=[FOUND[ANALYZER]]).complete
     assert judge_goal(asked, PLANS, [FOUND[ANALYZER]], []).missing == (VISUALIZER,)
 
 
 def test_another_tool_that_does_the_same_work_answers_unless_the_user_names_one():
     assert judge_goal(COUNT, PLANS, [result(THRESHOLD, count=3)], []).complete
-    named = Asked(wanted=(NUCLEI,), named=frozenset((NUCLEI,)), left_out={})
+    named = Intent(wanted=(NUCLEI,), named=frozenset((NUCLEI,)), left_out={})
     assert judge_goal(named, PLANS, [result(THRESHOLD, count=3)], []).missing == (NUCLEI,)
 
 
 def test_what_is_not_installed_is_told():
-    asked = Asked(kinds=(COUNTING,), absent=(CELLS,), left_out={})
+    asked = Intent(kinds=(COUNTING,), absent=(CELLS,), left_out={})
     verdict = judge_goal(asked, PLANS, [], [])
     assert verdict.why == f"{CELLS} is needed and is not installed."
 
@@ -186,16 +186,16 @@ def test_an_open_step_of_the_models_own_is_told():
 
 
 def test_a_question_that_needs_no_tool_is_complete():
-    assert judge_goal(Asked(left_out={}), NO_PLANS, [], []).complete
+    assert judge_goal(Intent(left_out={}), NO_PLANS, [], []).complete
 
 
 def test_a_run_of_which_every_call_failed_reached_nothing():
     failed = [error_message("c1", "other", "no"), error_message("c2", "other", "no")]
-    verdict = judge_goal(Asked(left_out={}), NO_PLANS, failed, [])
+    verdict = judge_goal(Intent(left_out={}), NO_PLANS, failed, [])
     assert (verdict.complete, verdict.why) == (False, "None of the calls gave a result.")
 
 
 def test_successors_in_a_circle_end():
     around = PackPlan("around", successors=(Successor(("a",), "b"), Successor(("b",), "a")))
-    verdict = judge_goal(Asked(left_out={}), Plans([around]), [result("a")], [])
+    verdict = judge_goal(Intent(left_out={}), Plans([around]), [result("a")], [])
     assert verdict.missing == ("b",)

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
+from app.agent.loop.rule_answers import Act, Undecided, next_action
 from app.agent.messages import Message, ToolCall
-from app.agent.planner import decide, schema_of
-from app.agent.planning.rules import Act, NoRule, rule_decision
-from app.agent.planning.steps import OpenImage, Reply, Scene, Steps
+from app.agent.planning import OpenImage, Planner, Reply, Scene, ToolPlan, schema_of
 from app.agent.planning.which import which_image
 from app.agent.sessions import Thread
 from app.tools.planning import Feed, PackPlan, Plans, QuestionKind, ToolRule
@@ -47,8 +46,8 @@ def scene(images: int = 2) -> Scene:
     ],
 )
 def test_the_image_that_is_named_is_meant(question: str):
-    plan = decide(question, scene())
-    assert isinstance(plan, Steps)
+    plan = Planner().interpret(question, scene()).plan
+    assert isinstance(plan, ToolPlan)
     assert [step.target for step in plan.steps] == [OpenImage("image-2")]
 
 
@@ -67,12 +66,12 @@ def test_the_image_that_is_named_is_meant(question: str):
     ],
 )
 def test_where_several_or_another_is_meant_rules_run_nothing_and_ask(question: str):
-    found = decide(question, scene())
+    found = Planner().interpret(question, scene()).plan
     assert isinstance(found, Reply)
     assert (
         "Name the image: open are 1.dcm (image-1), 2.dcm (image-2); 1.dcm is the one" in found.text
     )
-    assert isinstance(rule_decision(question, scene(), ()), NoRule)
+    assert isinstance(next_action(Planner().interpret(question, scene()), ()), Undecided)
 
 
 @pytest.mark.parametrize(
@@ -80,20 +79,20 @@ def test_where_several_or_another_is_meant_rules_run_nothing_and_ask(question: s
     ["outline both lungs", "Is there fluid on the other side?", "CTR", "Fluid in all lobes?"],
 )
 def test_sides_and_parts_are_no_other_images(question: str):
-    plan = decide(question, scene())
-    assert isinstance(plan, Steps)
+    plan = Planner().interpret(question, scene()).plan
+    assert isinstance(plan, ToolPlan)
     assert {step.target for step in plan.steps} == {OpenImage()}
 
 
 def test_another_image_where_one_is_open_is_not_that_one():
-    found = decide("CTR in the previous image", scene(1))
+    found = Planner().interpret("CTR in the previous image", scene(1)).plan
     assert isinstance(found, Reply)
     assert "only 1.dcm is open" in found.text
-    assert isinstance(decide("CTR in all images", scene(1)), Steps)
+    assert isinstance(Planner().interpret("CTR in all images", scene(1)).plan, ToolPlan)
 
 
 def test_rules_measure_the_image_whose_file_is_named():
-    found = rule_decision("heart size of 2.dcm", scene(), ())
+    found = next_action(Planner().interpret("heart size of 2.dcm", scene()), ())
     assert isinstance(found, Act)
     assert found.step.arguments == {"image_path": "/open/2.dcm"}
 
@@ -106,8 +105,8 @@ def test_two_files_of_one_name_are_not_one_image():
 def test_the_number_of_the_next_item_of_a_list_is_no_image():
     asked = "In this order: 1) chest_xray_classifier on the image 2) image_visualizer on it"
     assert which_image(asked, [note(1)]).ids == ()
-    plan = decide(asked, scene(1))
-    assert isinstance(plan, Steps)
+    plan = Planner().interpret(asked, scene(1)).plan
+    assert isinstance(plan, ToolPlan)
     assert [step.tool for step in plan.steps] == ["chest_xray_classifier", "image_visualizer"]
     assert which_image("CTR (see image 2).", [note(1)]).ids == ("image-2",)
 
@@ -141,8 +140,8 @@ def test_what_was_made_of_another_image_is_not_shown_for_this_one():
 
     def planned(*images: int) -> list[str]:
         notes = tuple(note(number) for number in images)
-        found = decide("overlay", Scene(notes, tools, earlier, Plans((SHOWS,))))
-        assert isinstance(found, Steps)
+        found = Planner().interpret("overlay", Scene(notes, tools, earlier, Plans((SHOWS,)))).plan
+        assert isinstance(found, ToolPlan)
         return [step.tool for step in found.steps]
 
     assert planned(1, 2) == ["show"]
@@ -204,7 +203,7 @@ def test_the_number_of_a_step_is_no_image(question: str, ids: tuple[str, ...]):
 
 def test_tools_in_a_numbered_list_run_on_the_open_image():
     asked = "Run in this order: 1) chest_xray_classifier on the image 2) image_visualizer on it"
-    plan = decide(asked, scene(1))
-    assert isinstance(plan, Steps)
+    plan = Planner().interpret(asked, scene(1)).plan
+    assert isinstance(plan, ToolPlan)
     assert [step.tool for step in plan.steps] == ["chest_xray_classifier", "image_visualizer"]
     assert all(step.target in (OpenImage(), OpenImage("image-1")) for step in plan.steps[:1])

@@ -11,28 +11,32 @@ import signal
 import subprocess
 import sys
 import threading
-from contextlib import AbstractContextManager
+from io import FileIO
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.audit import AuditFailed, AuditLog, files, verify
+from app.audit import AuditFailed, AuditLog
 from app.audit import log as audit_log
-from app.audit.lines import (
-    FILE_BYTES,
+from app.audit.entries import (
     GENESIS,
     HEAD_BYTES,
+    HEAD_NAME,
+    MAX_LINE_BYTES,
     Head,
     Keys,
     decode_head,
     encode,
     encode_head,
-    encode_journal,
     mac_of,
+    read_entries,
+    segment_path,
+    segments,
     signed,
 )
+from app.audit.verification import verify
 from app.errors import SightlineError
 
 SECRET = b"a secret of thirty-two bytes....."
@@ -48,20 +52,20 @@ def written(folder: Path, count: int = 6, *, segment_bytes: int = 8_000_000) -> 
 
 
 def lines_of(folder: Path, segment: int = 1) -> list[bytes]:
-    return files.segment_path(folder, segment).read_bytes().splitlines(keepends=True)
+    return segment_path(folder, segment).read_bytes().splitlines(keepends=True)
 
 
 def put_lines(folder: Path, lines: list[bytes], segment: int = 1) -> None:
-    files.segment_path(folder, segment).write_bytes(b"".join(lines))
+    segment_path(folder, segment).write_bytes(b"".join(lines))
 
 
 def actions(folder: Path) -> list[str]:
-    return [entry.action for entry in files.entries(folder)]
+    return [entry.action for entry in read_entries(folder)]
 
 
 def test_what_was_recorded_is_there_in_order_and_verifies(tmp_path: Path):
     folder = written(tmp_path / "audit", 3)
-    found = list(files.entries(folder))
+    found = list(read_entries(folder))
     assert [entry.number for entry in found] == [1, 2, 3, 4]
     assert [entry.action for entry in found] == ["segment", *["tool_started"] * 3]
     assert found[2].facts == {"tool": "x_ray", "number": 1}
@@ -77,7 +81,7 @@ def test_no_log_at_all_is_in_order(tmp_path: Path):
 
 def test_a_flip_of_any_single_byte_of_any_file_is_found(tmp_path: Path):
     folder = written(tmp_path / "audit", 4, segment_bytes=700)
-    assert len(files.segments(folder)) >= 2
+    assert len(segments(folder)) >= 2
     unseen: list[tuple[str, int]] = []
     for path in sorted(folder.iterdir()):
         if path.name == "lock":
@@ -143,14 +147,14 @@ def test_a_number_that_is_left_out_is_found_also_behind_a_genuine_line(tmp_path:
     folder = written(tmp_path / "audit")
     lines, keys = lines_of(folder), Keys(SECRET)
     text = encode(8, "", "tool_started", {})
-    lines[-1] = signed(text, keys.line(mac_of(lines[-2][:-1]), text))
+    lines[-1] = signed(text, keys.line_mac(mac_of(lines[-2][:-1]), text))
     put_lines(folder, lines)
     assert "line 7 is missing before it" in str(verify(folder, SECRET).problems)
 
 
 def test_a_cut_in_the_middle_of_the_last_line_is_found(tmp_path: Path):
     folder = written(tmp_path / "audit")
-    path = files.segment_path(folder, 1)
+    path = segment_path(folder, 1)
     whole = path.read_bytes()
     last = whole.rfind(b"\n", 0, -1) + 1
     for size in range(last, len(whole)):
@@ -161,7 +165,7 @@ def test_a_cut_in_the_middle_of_the_last_line_is_found(tmp_path: Path):
 def test_a_missing_head_is_found_and_stays_found_when_the_log_goes_on(tmp_path: Path):
     folder = written(tmp_path / "audit")
     put_lines(folder, lines_of(folder)[:4])
-    (folder / files.HEAD).unlink()
+    (folder / HEAD_NAME).unlink()
     assert "head is missing" in verify(folder, SECRET).problems[0].text
     AuditLog(folder, SECRET).record("later")
     report = verify(folder, SECRET)
@@ -178,20 +182,20 @@ def test_a_log_that_was_cut_is_not_mended_over_but_told_of_for_good(tmp_path: Pa
     report = verify(folder, SECRET)
     assert any("did not end as it was left" in problem.why for problem in report.problems)
     assert actions(folder)[-2:] == ["later", "later still"]
-    assert list(files.entries(folder))[-1].number == 10
+    assert list(read_entries(folder))[-1].number == 10
 
 
 @pytest.mark.parametrize("gone", [1, 2, 3])
 def test_a_missing_file_in_the_middle_is_found(tmp_path: Path, gone: int):
     folder = written(tmp_path / "audit", 12, segment_bytes=700)
-    assert len(files.segments(folder)) > 3
-    files.segment_path(folder, gone).unlink()
+    assert len(segments(folder)) > 3
+    segment_path(folder, gone).unlink()
     assert any(problem.segment == gone for problem in verify(folder, SECRET).problems)
 
 
 def test_a_file_put_behind_the_last_is_found(tmp_path: Path):
     folder = written(tmp_path / "audit")
-    shutil.copy(files.segment_path(folder, 1), files.segment_path(folder, 2))
+    shutil.copy(segment_path(folder, 1), segment_path(folder, 2))
     assert "not part of the log" in verify(folder, SECRET).problems[0].why
 
 
@@ -200,12 +204,12 @@ def test_a_chain_made_anew_without_the_key_is_found(tmp_path: Path):
     keys, last, lines = Keys(OTHER), GENESIS, list[bytes]()
     for line in lines_of(folder):
         text = line[: line.rindex(b',"mac":')].replace(b"x_ray", b"other")
-        lines.append(signed(text, keys.line(last, text)))
+        lines.append(signed(text, keys.line_mac(last, text)))
         last = mac_of(lines[-1][:-1])
     put_lines(folder, lines)
-    size = files.segment_path(folder, 1).stat().st_size
-    head = encode_head(keys, Head(len(lines), 1, size, last)) + encode_journal(lines[-1])
-    (folder / files.HEAD).write_bytes(head)
+    size = segment_path(folder, 1).stat().st_size
+    head = encode_head(keys, Head(len(lines), 1, size, last))
+    (folder / HEAD_NAME).write_bytes(head)
     assert verify(folder, OTHER).ok  # it is a log in order, by the forger's key
     report = verify(folder, SECRET)
     assert "another key" in report.problems[0].text
@@ -316,9 +320,9 @@ def test_an_edit_stays_found_when_programs_go_on_writing(
     for number in range(3):
         AuditLog(folder, SECRET, segment_bytes=1_200).record("later", {"number": number})
     assert verify(folder, SECRET).ok == (after == before)
-    later = [entry.facts["number"] for entry in files.entries(folder) if entry.action == "later"]
+    later = [entry.facts["number"] for entry in read_entries(folder) if entry.action == "later"]
     assert later == [0, 1, 2]
-    begun = [entry.facts.get("why") for entry in files.entries(folder)]
+    begun = [entry.facts.get("why") for entry in read_entries(folder)]
     assert sum(why in ("changed", "head lost") for why in begun) <= 1, "told once, not each time"
 
 
@@ -334,7 +338,7 @@ def test_a_line_that_a_kill_cut_off_is_finished_and_that_is_recorded(tmp_path: P
         assert bool(report.notes) == (count > 0)
         AuditLog(folder, SECRET).record("after")
         assert actions(folder) == ["segment", "tool_started", "tool_started", "mended", "after"]
-        mended = list(files.entries(folder))[3]
+        mended = list(read_entries(folder))[3]
         assert mended.facts == {"line": 3, "missing": len(line) - count}
         assert verify(folder, SECRET).ok
         shutil.rmtree(folder)
@@ -348,20 +352,19 @@ def before_last(whole: Path, folder: Path, count: int) -> None:
     put_lines(folder, [*before, line[:count]])
     keys = Keys(SECRET)
     size = len(b"".join(before))
-    head = Head(len(before), 1, size, mac_of(before[-1][:-1]))
-    (folder / files.HEAD).write_bytes(encode_head(keys, head) + encode_journal(line))
+    head = Head(len(before), 1, size, mac_of(before[-1][:-1]), line)
+    (folder / HEAD_NAME).write_bytes(encode_head(keys, head))
 
 
 def test_a_kill_while_a_new_file_is_begun_is_mended(tmp_path: Path):
     folder = written(tmp_path / "audit", 1, segment_bytes=10)
-    assert files.segments(folder) == [1, 2]
+    assert segments(folder) == [1, 2]
     header, _ = lines_of(folder, 2)
     first = lines_of(folder)
     put_lines(folder, [header[:30]], 2)
     size = len(b"".join(first))
-    head = Head(len(first), 1, size, mac_of(first[-1][:-1]))
-    whole = encode_head(Keys(SECRET), head) + encode_journal(header)
-    (folder / files.HEAD).write_bytes(whole)
+    head = Head(len(first), 1, size, mac_of(first[-1][:-1]), header)
+    (folder / HEAD_NAME).write_bytes(encode_head(Keys(SECRET), head))
     assert verify(folder, SECRET).ok
     AuditLog(folder, SECRET).record("after")
     assert verify(folder, SECRET).ok
@@ -380,28 +383,27 @@ def test_a_kill_at_any_write_leaves_a_log_in_order_and_no_action_twice(
 ):
     """The first line of a log, a line of its first file, and one that begins the next file."""
     folder = tmp_path / "audit"
-    left, whole = [call], files.write
+    left, whole = [call], audit_log._write_all
 
-    def write(handle: int, data: bytes) -> None:
+    def write(file: FileIO, data: bytes) -> None:
         left[0] -= 1
         if left[0] < 0:
             # A kill tears no write of a page, which is what the head's file is.
-            within = len(data) in (HEAD_BYTES, FILE_BYTES - HEAD_BYTES, FILE_BYTES)
-            torn = round(share) if within else share
-            os.write(handle, data[: int(len(data) * torn)])
+            torn = round(share) if len(data) == HEAD_BYTES else share
+            file.write(data[: int(len(data) * torn)])
             raise Killed
-        whole(handle, data)
+        whole(file, data)
 
-    monkeypatch.setattr(files, "write", write)
+    monkeypatch.setattr(audit_log, "_write_all", write)
     with contextlib.suppress(Killed):
         log = AuditLog(folder, SECRET, segment_bytes=segment_bytes)
         for number in range(3):
             log.record("tool_started", {"number": number})
-    monkeypatch.setattr(files, "write", whole)
+    monkeypatch.setattr(audit_log, "_write_all", whole)
     assert verify(folder, SECRET).ok, verify(folder, SECRET).problems
     AuditLog(folder, SECRET, segment_bytes=segment_bytes).record("after")
     assert verify(folder, SECRET).ok, verify(folder, SECRET).problems
-    numbers = [entry.facts["number"] for entry in files.entries(folder) if "number" in entry.facts]
+    numbers = [entry.facts["number"] for entry in read_entries(folder) if "number" in entry.facts]
     assert numbers == list(range(len(numbers)))
     assert actions(folder)[-1] == "after"
 
@@ -409,7 +411,7 @@ def test_a_kill_at_any_write_leaves_a_log_in_order_and_no_action_twice(
 def test_other_remains_than_those_of_a_kill_are_an_edit(tmp_path: Path):
     whole = written(tmp_path / "whole", 2)
     before_last(whole, tmp_path / "cut", 40)
-    path = files.segment_path(tmp_path / "cut", 1)
+    path = segment_path(tmp_path / "cut", 1)
     path.write_bytes(path.read_bytes()[:-1] + b"~")
     assert not verify(tmp_path / "cut", SECRET).ok
     AuditLog(tmp_path / "cut", SECRET).record("after")
@@ -463,13 +465,13 @@ def test_several_programs_and_threads_write_one_chain_and_a_kill_breaks_none(tmp
     report = verify(folder, SECRET)
     assert report.ok, report.problems[:3]
     by_writer: dict[str, list[int]] = {}
-    for entry in files.entries(folder):
+    for entry in read_entries(folder):
         if entry.action == "tool_started":
             by_writer.setdefault(entry.facts["writer"], []).append(entry.facts["number"])
     assert len(by_writer.pop("killed")) >= 20
     expected = {"a": 200, "b": 200, "thread 0": 50, "thread 1": 50, "thread 2": 50}
     assert by_writer == {name: list(range(count)) for name, count in expected.items()}
-    assert len(files.segments(folder)) > 3
+    assert len(segments(folder)) > 3
 
 
 def test_a_log_that_cannot_be_written_says_so_and_loses_nothing(tmp_path: Path):
@@ -496,23 +498,23 @@ def test_a_full_disk_leaves_no_half_line_and_no_line_twice(
     log = AuditLog(folder, SECRET, segment_bytes=segment_bytes)
     log.record("before")
     calls: list[int] = []
-    whole = files.write
+    whole = audit_log._write_all
 
-    def full(handle: int, data: bytes) -> None:
+    def full(file: FileIO, data: bytes) -> None:
         calls.append(1)
         if len(calls) == call + 1:
-            os.write(handle, data[: len(data) // 2])
+            file.write(data[: len(data) // 2])
             raise OSError(errno.ENOSPC, "No space left on device")
-        whole(handle, data)
+        whole(file, data)
 
-    monkeypatch.setattr(files, "write", full)
+    monkeypatch.setattr(audit_log, "_write_all", full)
     failed = False
     try:
         log.record("data_sent")
     except AuditFailed:
         failed = True
     assert failed == (len(calls) > call)
-    monkeypatch.setattr(files, "write", whole)
+    monkeypatch.setattr(audit_log, "_write_all", whole)
     assert verify(folder, SECRET).ok
     log.record("after")
     assert verify(folder, SECRET).ok
@@ -564,16 +566,33 @@ def test_facts_of_any_size_and_kind_are_one_line_of_at_most_a_page(
     log = AuditLog(tmp_path / "audit", SECRET)
     log.record("odd", facts)
     (_, line) = lines_of(tmp_path / "audit")
-    assert len(line) <= FILE_BYTES - HEAD_BYTES
+    assert len(line) <= MAX_LINE_BYTES
     assert json.loads(line)["a"] == "odd"
     assert verify(tmp_path / "audit", SECRET).ok
 
 
 def test_the_head_holds_no_more_than_its_room():
-    head = encode_head(Keys(SECRET), Head(10**14, 10**8, 10**14, "f" * 64))
-    assert len(head) == HEAD_BYTES
-    assert decode_head(Keys(SECRET), head) is not None
-    assert decode_head(Keys(OTHER), head) is None
+    head = Head(10**14, 10**8, 10**14, "f" * 64, b"x" * (MAX_LINE_BYTES - 1) + b"\n")
+    data = encode_head(Keys(SECRET), head)
+    assert len(data) == HEAD_BYTES
+    assert decode_head(Keys(SECRET), data) == (head, Keys(SECRET).id)
+    assert decode_head(Keys(OTHER), data) == (None, Keys(SECRET).id)
+
+
+def test_a_log_of_the_first_format_is_verified_and_goes_on(tmp_path: Path):
+    """Its head was 512 signed bytes, and behind them the last line, unsigned."""
+    folder = written(tmp_path / "audit")
+    lines, keys = lines_of(folder), Keys(SECRET)
+    size = segment_path(folder, 1).stat().st_size
+    signed_head = encode_head(keys, Head(7, 1, size, mac_of(lines[-1][:-1])))[:511].rstrip()
+    first_format = signed_head.ljust(511) + b"\n" + lines[-1].ljust(HEAD_BYTES - 512)
+    (folder / HEAD_NAME).write_bytes(first_format)
+    assert verify(folder, SECRET).ok
+    AuditLog(folder, SECRET).record("later")
+    assert verify(folder, SECRET).ok, verify(folder, SECRET).problems
+    assert actions(folder)[-2:] == ["tool_started", "later"]
+    put_lines(folder, lines_of(folder)[:4])
+    assert not verify(folder, SECRET).ok
 
 
 def test_files_are_the_users_own(tmp_path: Path):
@@ -593,25 +612,23 @@ def test_names_of_images_need_the_key():
     assert len(name) == 24
 
 
-def test_a_lock_that_is_not_let_go_of_is_an_error_and_waited_for_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(audit_log, "_PATIENT_S", 0.01)
-    waited: list[float] = []
-    whole = files.locked
-
-    def locked(folder: Path, wait_s: float = 5.0) -> AbstractContextManager[None]:
-        waited.append(wait_s)
-        return whole(folder, wait_s if wait_s < 1 else 0.01)
-
+def test_a_lock_that_is_not_let_go_of_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(audit_log, "_LOCK_WAIT_S", 0.01)
     folder = written(tmp_path / "audit", 1)
     log = AuditLog(folder, SECRET)
-    with whole(folder):
-        monkeypatch.setattr(files, "locked", locked)
+    problems: list[str] = []
+
+    def record() -> None:
         for _ in range(2):
-            with pytest.raises(AuditFailed, match="another program"):
+            with pytest.raises(AuditFailed, match="another program") as caught:
                 log.record("two")
-    assert waited == [0.01, audit_log._IMPATIENT_S]
+            problems.append(caught.value.text)
+
+    with audit_log.folder_lock(folder):
+        thread = threading.Thread(target=record)
+        thread.start()
+        thread.join()
+    assert len(problems) == 2
     log.record("three")
     assert actions(folder)[-3:] == ["two", "two", "three"]
     assert verify(folder, SECRET).ok

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from PIL import Image
 from pydicom.uid import generate_uid
 
-from app.imaging.objects.presentation_reading import read_presentation
-from app.imaging.pixels import presenting
+from app.imaging.objects.presentation_states import read_presentation
+from app.imaging.pixels import presentation_pipeline
 from app.imaging.pixels.pipeline import render
 from app.imaging.presentation import ImagePresentation, PresentationState
 from app.imaging.reading.image_entries import read_frame, read_instance
@@ -150,7 +150,7 @@ def presented(image: Path, state: Path, index: int = 0) -> tuple[Frame, ImagePre
     frame = read_frame(image, index)
     found = read(state).of(frame.ref.sop_instance_uid, index)
     assert found is not None
-    return presenting.apply(frame, found), found
+    return presentation_pipeline.apply_presentation(frame, found), found
 
 
 def turned(pixels: Bytes, flip: bool, quarters: int) -> Bytes:
@@ -160,7 +160,7 @@ def turned(pixels: Bytes, flip: bool, quarters: int) -> Bytes:
 
 def shown(image: Path, state: Path, index: int = 0) -> Bytes:
     frame, presentation = presented(image, state, index)
-    return turned(render(frame), *presenting.rotation(presentation))
+    return turned(render(frame), *presentation_pipeline.rotation(presentation))
 
 
 def assert_as_dcmtk(image: Path, state: Path, frame: int = 1) -> None:

@@ -11,7 +11,9 @@ import pydicom
 from numpy.typing import NDArray
 
 from app.imaging.files.identity import pixel_sha256
+from app.imaging.space.volumes import Assembly
 from app.imaging.types import Frame, ImageRef, Orientation, Spacing, SpacingSource
+from app.imaging.volume import Volume
 from tests.unit.imaging.files import item, make_dicom
 
 Array = NDArray[Any]
@@ -100,3 +102,11 @@ def enhanced_mr(
     dataset.file_meta.MediaStorageSOPClassUID = dataset.SOPClassUID
     dataset.save_as(path)
     return path
+
+
+def assemble(frames: Sequence[Frame], path: Path | None = None) -> Volume:
+    """The volume of frames that are at hand, in any order."""
+    assembly = Assembly(path or Path(), len(frames))
+    for place, frame in enumerate(frames):
+        assembly.put(place, frame)
+    return assembly.volume()

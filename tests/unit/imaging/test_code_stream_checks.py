@@ -6,7 +6,7 @@ import imagecodecs
 import numpy as np
 import pytest
 
-from app.imaging.files.code_stream_checks import declared_by
+from app.imaging.files.code_stream_checks import declared_figures
 from app.imaging.guards import holds_too_little
 
 ENCODERS = {
@@ -39,7 +39,7 @@ def test_the_declared_figures(name: str, colour: bool):
     for rows, columns in SIZES:
         pixels = np.zeros((rows, columns, 3) if colour else (rows, columns), np.uint8)
         pixels[: rows // 2] = 70
-        found = declared_by(bytes(ENCODERS[name](pixels)))
+        found = declared_figures(bytes(ENCODERS[name](pixels)))
         assert found is not None
         assert (found.rows, found.columns) == (rows, columns)
         if "XL" not in name:
@@ -47,22 +47,22 @@ def test_the_declared_figures(name: str, colour: bool):
 
 
 def test_what_is_no_code_stream_says_nothing():
-    assert declared_by(b"") is None
-    assert declared_by(b"\x01\0\0\0\x40\0\0\0") is None
+    assert declared_figures(b"") is None
+    assert declared_figures(b"\x01\0\0\0\x40\0\0\0") is None
 
 
 @pytest.mark.parametrize("start", [b"\xff\xd8\xff\xe0", b"\xff\x4f\xff\x51\0", b"\0\0\0\x0cJXL "])
 def test_one_whose_figures_are_missing_is_refused(start: bytes):
     with pytest.raises(ValueError, match=r"segment|frame|stream"):
-        declared_by(start)
+        declared_figures(start)
 
 
 def test_a_box_without_length_is_refused():
     """pydicom looks for the box behind it for ever."""
     code = bytes(imagecodecs.jpeg2k_encode(np.zeros((8, 8), np.uint8), level=0, codecformat="jp2"))
-    assert declared_by(code) is not None
+    assert declared_figures(code) is not None
     with pytest.raises(ValueError, match="stream"):
-        declared_by(code[:12] + bytes(4) + code[16:])
+        declared_figures(code[:12] + bytes(4) + code[16:])
 
 
 def test_a_second_start_of_frame_is_refused():
@@ -70,7 +70,7 @@ def test_a_second_start_of_frame_is_refused():
     at = code.find(b"\xff\xc0")
     segment = code[at : at + 2 + int.from_bytes(code[at + 2 : at + 4], "big")]
     with pytest.raises(ValueError, match="two starts"):
-        declared_by(code[:at] + segment + code[at:])
+        declared_figures(code[:at] + segment + code[at:])
 
 
 def test_very_large_images_in_very_few_bytes_are_refused():

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.imaging.files.code_stream_checks import declared_by
+from app.imaging.files.code_stream_checks import declared_figures
 from app.imaging.reading.image_entries import read_frame
 from tests.unit.imaging.files import jpeg_bytes
 
@@ -78,10 +78,10 @@ def test_12_bit_lossy_jpeg_is_near_its_reference(shared_data: Path):
 
 
 def test_the_size_in_a_code_stream_is_read_without_decoding_it():
-    coded = declared_by(jpeg_bytes(np.zeros((11, 13), np.uint8)))
+    coded = declared_figures(jpeg_bytes(np.zeros((11, 13), np.uint8)))
     assert coded is not None
     assert (coded.rows, coded.columns, coded.components, coded.precision) == (11, 13, 1, 8)
     with pytest.raises(ValueError, match="start of frame"):
-        declared_by(b"\xff\xd8\xff\xe0\x00\x02")
-    assert declared_by(b"") is None
-    assert declared_by(b"RLE data") is None
+        declared_figures(b"\xff\xd8\xff\xe0\x00\x02")
+    assert declared_figures(b"") is None
+    assert declared_figures(b"RLE data") is None

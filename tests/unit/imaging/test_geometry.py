@@ -12,16 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.imaging.space.geometry import (
-    SpacingAttributes,
-    UltrasoundRegion,
     angle,
-    area,
     direction_letters,
     edge_letters,
     length,
-    polygon_area,
-    spacing_of,
 )
+from app.imaging.space.regions import UltrasoundRegion
+from app.imaging.space.spacing import SpacingAttributes, spacing_of
 from app.imaging.types import Frame, ImageRef, Orientation, Spacing, SpacingSource
 
 
@@ -135,19 +132,9 @@ def test_a_length_says_what_it_rests_on():
         assert measured.source is source
 
 
-def test_without_a_spacing_lengths_and_areas_are_in_pixels():
+def test_without_a_spacing_lengths_are_in_pixels():
     frame = frame_with(Spacing())
     assert length(frame, (0, 0), (3, 4)).text == "5.0 px"
-    assert area(frame, 120).text == "120 px"
-
-
-def test_an_area_is_pixels_times_their_size():
-    frame = frame_with(Spacing(0.5, 0.4, SpacingSource.DETECTOR))
-    measured = area(frame, 1000)
-    assert measured.value == pytest.approx(200)
-    assert measured.text == "2.0 cm² (detector plane)"
-    square = polygon_area(frame, [(0, 0), (10, 0), (10, 10), (0, 10)])
-    assert square.value == pytest.approx(20)
 
 
 def test_letters_name_the_strongest_direction_first_and_leave_out_the_weak():

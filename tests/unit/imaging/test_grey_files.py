@@ -12,7 +12,8 @@ import pydicom
 import pytest
 from PIL import Image
 
-from app.imaging.pixels.pipeline import auto_window, default_window, frame_presets, grey_at, render
+from app.imaging.pixels.pipeline import grey_at, render
+from app.imaging.pixels.windows import auto_window, default_window, frame_presets
 from app.imaging.reading.image_entries import read_frame
 from app.imaging.types import VoiFunction, Window
 from tests.unit.imaging import oracle

@@ -17,7 +17,8 @@ from PIL import Image
 
 from app.errors import FileProblem
 from app.imaging.decode import Decoder
-from app.imaging.pixels.pipeline import default_window, render
+from app.imaging.pixels.pipeline import render
+from app.imaging.pixels.windows import default_window
 from app.imaging.reading.image_entries import read_frame, read_instance
 from app.imaging.types import VoiFunction, Window
 from tests.conformance.disagreements import (

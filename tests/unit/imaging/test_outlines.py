@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from app.imaging.objects.outlines import filled
+from app.imaging.objects.section_layers import fill_outlines
 
 Array = NDArray[Any]
 
@@ -41,7 +41,7 @@ corners = st.lists(st.tuples(st.floats(-5, 25), st.floats(-5, 20)), min_size=3, 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(corners.map(lambda some: np.round(np.array(some), 2)), min_size=1, max_size=3))
 def test_filling_is_even_odd_over_all_outlines_even_where_they_cross(outlines: list[Array]):
-    found = filled(outlines, 15, 20)
+    found = fill_outlines(outlines, 15, 20)
     for y in range(15):
         for x in range(20):
             if min(distance(x, y, one) for one in outlines) > 1e-6:
@@ -51,5 +51,5 @@ def test_filling_is_even_odd_over_all_outlines_even_where_they_cross(outlines: l
 
 def test_an_outline_far_outside_fills_nothing():
     square = np.array([(0.0, 0.0), (1e5, 0.0), (1e5, 1e5), (0.0, 1e5)])
-    assert not filled([square - 1e6], 30, 30).any()
-    assert filled([square - 100], 30, 30).all()
+    assert not fill_outlines([square - 1e6], 30, 30).any()
+    assert fill_outlines([square - 100], 30, 30).all()

@@ -13,7 +13,8 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from app.imaging.pixels.pipeline import default_window, draw_overlays, render
+from app.imaging.pixels.pipeline import draw_overlays, render
+from app.imaging.pixels.windows import default_window
 from app.imaging.reading.image_entries import read_frame
 from tests.unit.imaging.files import make_dicom
 from tests.unit.imaging.image_files import PYDICOM_FILES

@@ -11,16 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from app.imaging.pixels.pipeline import (
+from app.imaging.pixels.pipeline import grey_at, render
+from app.imaging.pixels.windows import (
     auto_window,
     default_window,
     frame_presets,
-    grey_at,
+    lut_window,
     presets,
-    render,
     valid_window,
 )
-from app.imaging.pixels.windows import lut_window
 from app.imaging.types import Frame, ImageRef, Lut, Rescale, Voi, VoiFunction, Window
 from tests.unit.imaging import oracle
 

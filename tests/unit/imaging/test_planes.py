@@ -14,7 +14,7 @@ import SimpleITK
 
 from app.imaging.decode import Decoder
 from app.imaging.space.geometry import edge_letters
-from app.imaging.space.planes import frame_plane, patient_point, pixel_of
+from app.imaging.space.planes import frame_plane, patient_point
 from app.imaging.types import Frame, ImageRef, Orientation, Spacing, SpacingSource
 from tests.unit.imaging.files import make_dicom
 
@@ -71,7 +71,7 @@ def test_patient_coordinates_of_24_orientations_and_obliques_equal_the_standards
             assert patient_point(frame, x, y) == pytest.approx(tuple(expected[:3]), abs=1e-9)
             normal = np.cross(cosines[:3], cosines[3:])
             away = expected[:3] + 7.5 * normal
-            assert pixel_of(plane, tuple(away)) == pytest.approx((x, y, 7.5), abs=1e-6)
+            assert plane.pixel(tuple(away)) == pytest.approx((x, y, 7.5), abs=1e-6)
 
 
 @pytest.mark.parametrize("flip_h", [False, True])

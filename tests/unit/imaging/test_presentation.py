@@ -13,7 +13,7 @@ import numpy as np
 import pydicom
 import pytest
 
-from app.imaging.pixels import presenting
+from app.imaging.pixels import presentation_pipeline
 from app.imaging.pixels.pipeline import render
 from app.imaging.reading.image_entries import read_frame
 from tests.unit.imaging.files import item, lut_item, make_dicom
@@ -160,7 +160,7 @@ def test_turned_as_dcmtk_turns(image: Path, degrees: int, flip: str):
 def test_turned_as_the_standards_matrices(image: Path, degrees: int, flip: str):
     """C.10.6: clockwise rotation, then flip; as matrices on (x right, y down)."""
     found = read(state_of(image, ImageRotation=degrees, ImageHorizontalFlip=flip))
-    mirrored, quarters = presenting.rotation(next(iter(found.images.values())))
+    mirrored, quarters = presentation_pipeline.rotation(next(iter(found.images.values())))
     clockwise = np.array([[0, -1], [1, 0]])
     mirror = np.diag([-1, 1])
     standard = np.linalg.matrix_power(clockwise, degrees // 90)
@@ -277,7 +277,7 @@ def test_nothing_is_written_into_the_frame(image: Path):
     frame.stored.flags.writeable = False
     before = render(frame)
     state = read(state_of(image, PresentationLUTShape="INVERSE", SoftcopyVOILUTSequence=voi()))
-    presenting.apply(frame, next(iter(state.images.values())))
+    presentation_pipeline.apply_presentation(frame, next(iter(state.images.values())))
     assert (render(frame) == before).all()
 
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from app.imaging.decode import Decoder
 from app.imaging.findings import Point
-from app.imaging.objects.presentation_reading import read_presentation
-from app.imaging.pixels import presenting
+from app.imaging.objects.presentation_states import read_presentation
+from app.imaging.pixels import presentation_pipeline
 from app.imaging.pixels.pipeline import render
 from app.imaging.presentation import (
     presentation_from,
@@ -69,7 +69,7 @@ DAMAGED: tuple[dict[str, Any], ...] = (
 def test_damaged_states_warn_and_never_fail(image: Path, number: int):
     state = read(state_of(image, **DAMAGED[number]))
     for presentation in state.images.values():
-        render(presenting.apply(read_frame(image, 0), presentation))
+        render(presentation_pipeline.apply_presentation(read_frame(image, 0), presentation))
         assert not presentation.shapes
         assert presentation.shutter is None
     assert state.warnings
@@ -102,7 +102,7 @@ def test_mutated_files_never_raise_what_is_no_file_problem(
     except FileProblem:
         return
     for presentation in state.images.values():
-        presenting.apply(read_frame(image, 0), presentation)
+        presentation_pipeline.apply_presentation(read_frame(image, 0), presentation)
     presentation_from(presentation_message(state))
 
 
@@ -165,7 +165,9 @@ def test_through_the_worker_processes(decoder: Decoder, image: Path):
     presentation = state.of(picture.sop_instance_uid, 0)
     assert presentation is not None
     assert [shape.geometry for shape in presentation.shapes] == [Point(0, 0)]
-    applied = presenting.apply(decoder.frame(picture).result(timeout=60), presentation)
+    applied = presentation_pipeline.apply_presentation(
+        decoder.frame(picture).result(timeout=60), presentation
+    )
     assert applied.voi.windows[0].width == 1000
     assert state.layer.title == "STATE"
     assert state.description == "What was seen. Reader, Ann 2024-01-02"
@@ -173,7 +175,9 @@ def test_through_the_worker_processes(decoder: Decoder, image: Path):
 
 def test_showing_a_state_or_a_report_needs_no_parser():
     """The window's process applies and draws; only the worker processes parse files."""
-    modules = "app.imaging.pixels.presenting, app.imaging.report, app.imaging.presentation"
+    modules = (
+        "app.imaging.pixels.presentation_pipeline, app.imaging.report, app.imaging.presentation"
+    )
     code = f"import sys, {modules}; sys.exit('pydicom' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0
 

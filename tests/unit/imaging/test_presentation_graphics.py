@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from app.imaging.dicom.cielab import color_from_cielab
 from app.imaging.findings import Point, Polygon, Polyline
 from app.imaging.layers import Label
-from app.imaging.objects.presentation_graphics import Placement
-from app.imaging.pixels import presenting
+from app.imaging.objects.presentation_states import Placement
+from app.imaging.pixels import presentation_pipeline
 from app.imaging.reading.image_entries import read_frame
 from app.imaging.types import Shutter
 from tests.unit.imaging.files import item
@@ -329,7 +329,7 @@ def test_a_shutter_of_the_image_is_not_used_where_the_state_has_none(image: Path
     frame = replace(read_frame(image, 0), shutter=Shutter(rectangle=(2, 9, 1, 5)))
     found = read(state_of(image)).of(frame.ref.sop_instance_uid, 0)
     assert found is not None
-    assert presenting.apply(frame, found).shutter is None
+    assert presentation_pipeline.apply_presentation(frame, found).shutter is None
 
 
 def test_overlays_that_the_state_activates(image: Path):
@@ -349,7 +349,7 @@ def test_overlays_that_the_state_activates(image: Path):
     assert (own.overlays[0].pixels == pydicom.dcmread(state).overlay_array(0x6000)).all()
     assert (own.overlays[0].row, own.overlays[0].column) == (2, 1)
     planes = tuple(replace(own.overlays[0], group=group) for group in (0x6000, 0x6002, 0x6004))
-    applied = presenting.apply(replace(frame, overlays=planes), own)
+    applied = presentation_pipeline.apply_presentation(replace(frame, overlays=planes), own)
     assert [(plane.group, plane is own.overlays[0]) for plane in applied.overlays] == [
         (0x6000, True),
         (0x6002, False),

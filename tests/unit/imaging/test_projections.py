@@ -11,7 +11,7 @@ from pydicom.sr.codedict import codes
 from pydicom.sr.coding import Code
 from pydicom.uid import ImplicitVRLittleEndian
 
-from app.imaging.dicom.plain_instance import plain_instance
+from app.imaging.dicom import dicom_file
 from app.imaging.reading import dicom_image
 from app.imaging.space import projections
 from app.imaging.space.projections import CODES, Course
@@ -55,18 +55,20 @@ def test_the_course_of_the_rays_is_what_the_name_says(code: str):
 
 
 def test_a_code_of_another_scheme_says_nothing():
-    assert projections.coded(viewed("399173006")) == CODES["399173006"]
-    assert projections.coded(viewed("R-10236", "SRT")) == CODES["399173006"]
-    assert projections.coded(viewed("399173006", "99MAKER")) is None
-    assert projections.coded(viewed("399173007")) is None
+    assert projections.coded_projection(viewed("399173006")) == CODES["399173006"]
+    assert projections.coded_projection(viewed("R-10236", "SRT")) == CODES["399173006"]
+    assert projections.coded_projection(viewed("399173006", "99MAKER")) is None
+    assert projections.coded_projection(viewed("399173007")) is None
 
 
 def test_the_view_is_named_as_the_file_writes_it_else_by_its_code():
     both = {"ViewPosition": "LL", projections.KEYWORD: "SCT 399067008"}
-    assert projections.named(Instance(Path("a"), "", "dicom", 1, 1, attributes=both)) == "LL"
-    assert projections.named(viewed("399173006")) == "left lateral"
-    assert projections.named(viewed("272479007")) == "PA"
-    assert projections.named(viewed("1")) == ""
+    assert (
+        projections.projection_name(Instance(Path("a"), "", "dicom", 1, 1, attributes=both)) == "LL"
+    )
+    assert projections.projection_name(viewed("399173006")) == "left lateral"
+    assert projections.projection_name(viewed("272479007")) == "PA"
+    assert projections.projection_name(viewed("1")) == ""
 
 
 def code_item(value: Any, scheme: str = "SCT") -> Any:
@@ -75,8 +77,8 @@ def code_item(value: Any, scheme: str = "SCT") -> Any:
 
 @pytest.mark.parametrize("implicit", [False, True])
 @pytest.mark.parametrize("undefined", [False, True])
-def test_the_code_is_read_with_and_without_the_parser(
-    implicit: bool, undefined: bool, tmp_path: Path
+def test_the_code_is_read_with_and_without_the_quick_reader(
+    implicit: bool, undefined: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     path = make_dicom(tmp_path / "a.dcm", ViewCodeSequence=[code_item("399173006")])
     data = pydicom.dcmread(path)
@@ -84,10 +86,10 @@ def test_the_code_is_read_with_and_without_the_parser(
     if implicit:
         data.file_meta.TransferSyntaxUID = ImplicitVRLittleEndian
     data.save_as(path, implicit_vr=implicit, little_endian=True)
-    for instance in (plain_instance(path), dicom_image.read_instances(path)[0]):
-        assert instance is not None
-        assert instance.get(projections.KEYWORD) == "SCT 399173006"
-    assert plain_instance(path) == dicom_image.read_instances(path)[0]
+    instances = dicom_image.read_instances(path)
+    assert instances[0].get(projections.KEYWORD) == "SCT 399173006"
+    monkeypatch.setattr(dicom_file, "read_ordinary", lambda file: None)
+    assert dicom_image.read_instances(path) == instances
 
 
 @pytest.mark.parametrize(
@@ -105,5 +107,3 @@ def test_the_code_is_read_with_and_without_the_parser(
 def test_what_is_no_code_is_none(elements: dict[str, Any], tmp_path: Path):
     path = make_dicom(tmp_path / "a.dcm", **elements)
     assert projections.KEYWORD not in dicom_image.read_instances(path)[0].attributes
-    quick = plain_instance(path)
-    assert quick is None or projections.KEYWORD not in quick.attributes

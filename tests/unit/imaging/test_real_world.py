@@ -10,8 +10,7 @@ import pydicom
 import pytest
 
 from app.imaging.dicom.palette import expand_segments
-from app.imaging.pixels.pipeline import grey_at, render
-from app.imaging.pixels.readout import Grey
+from app.imaging.pixels.pipeline import Grey, grey_at, render
 from app.imaging.reading.image_entries import read_frame, read_instance
 from app.imaging.types import Frame
 from tests.unit.imaging.files import item, make_dicom

@@ -15,11 +15,10 @@ from app.imaging.decode import Decoder
 from app.imaging.space.geometry import edge_letters, length
 from app.imaging.space.planes import patient_point
 from app.imaging.space.reformat import planes_of, section
-from app.imaging.space.volumes import assemble
 from app.imaging.types import Content, Instance, Orientation, Series
 from app.imaging.volume import Plane, Volume
 from tests.unit.imaging.files import make_dicom
-from tests.unit.imaging.stack_files import slice_frame
+from tests.unit.imaging.stack_files import assemble, slice_frame
 from tests.unit.imaging.test_splitting import slice_at
 from tests.unit.imaging.test_volumes import series_in
 

@@ -11,7 +11,7 @@ import pydicom
 import pytest
 
 from app.imaging.decode import Decoder
-from app.imaging.space.geometry import angle, area, length, polygon_area
+from app.imaging.space.geometry import angle, length
 from app.imaging.space.regions import UltrasoundRegion, regions_of
 from app.imaging.types import Frame, ImageRef, Spacing, SpacingSource
 
@@ -74,7 +74,6 @@ def test_a_doppler_trace_gives_time_and_speed_and_no_distance():
     assert measured.text == "0.42 s, 35.0 mm/s (region)"
     assert (measured.value, measured.units) == (pytest.approx(35.0), "mm/s")
     assert angle(frame, (100, 150), (120, 160), (140, 150)) is None
-    assert polygon_area(frame, [(100, 150), (120, 150), (120, 160)]).units == "px"
 
 
 def test_a_trace_with_a_scale_in_time_only_gives_that():
@@ -168,11 +167,3 @@ def test_an_angle_in_a_region_has_its_pixels_shape():
     across = angle(frame, (30, 10), (10, 10), (210, 210))
     assert across is not None
     assert across.source is SpacingSource.NONE
-
-
-def test_an_area_in_a_region_has_its_scale():
-    frame = ultrasound(region((0, 0, 99, 99), (0.05, 0.10)))
-    square = polygon_area(frame, [(10, 10), (30, 10), (30, 20), (10, 20)])
-    assert (square.value, square.text) == (pytest.approx(100), "1.0 cm² (region)")
-    assert polygon_area(frame, [(10, 10), (300, 10), (30, 20)]).units == "px"
-    assert area(frame, 50).units == "px"

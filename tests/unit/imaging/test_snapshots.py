@@ -37,7 +37,7 @@ from app.imaging.studies.instance_lists import (
 )
 from app.imaging.studies.tables import TableError, from_bytes, to_bytes
 from app.imaging.types import Instance, ScanResult
-from app.views.contents import amount
+from app.views.content_names import amount
 from app.workspace.studies import Studies, StudyUids, key_of
 from app.workspace.workspace import Workspace
 from tests.conformance.files import sources

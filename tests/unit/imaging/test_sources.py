@@ -232,7 +232,7 @@ def test_a_damaged_member_is_told_and_the_others_are_read(decoder: Decoder, tmp_
 def test_only_the_beginning_of_a_large_member_is_inflated_for_its_header(tmp_path: Path):
     path = archive(tmp_path / "a.zip", {"IM1": b"\0" * 50_000_000}) / "IM1"
     sources.read_start(path, 512)
-    content = archives._inflated(archives.find_member(path))  # pyright: ignore
+    content = archives._inflated_member(archives.find_member(path))  # pyright: ignore
     assert len(content._data) < 1_000_000
 
 
@@ -247,24 +247,6 @@ def test_a_path_below_a_file_that_is_no_archive_is_refused(tmp_path: Path):
     path.write_bytes(b"x" * 1000)
     with pytest.raises(FileProblem, match="damaged or cut short"):
         sources.open_file(path / "IM1")
-
-
-def test_a_library_that_needs_a_real_file_gets_a_copy_that_is_gone_afterwards(tmp_path: Path):
-    path = archive(tmp_path / "a.zip", {"dir/brain.nii.gz": b"content"}) / "dir" / "brain.nii.gz"
-    with sources.local_file(path) as local:
-        assert local.read_bytes() == b"content"
-        assert local.name.endswith(".nii.gz")
-        if os.name != "nt":
-            assert local.parent.stat().st_mode & 0o077 == 0
-    assert not local.exists()
-    assert not local.parent.exists()
-
-
-def test_a_file_outside_of_archives_is_its_own_local_file(tmp_path: Path):
-    path = tmp_path / "a.nii"
-    path.write_bytes(b"x")
-    with sources.local_file(path) as local:
-        assert local == path
 
 
 @pytest.mark.skipif(os.name == "nt", reason="pipes of POSIX")

@@ -15,11 +15,11 @@ from app.imaging.space.planes import FramePlane
 from app.imaging.space.stacks import (
     NotAStackError,
     Stack,
-    as_text,
-    describe,
     geometry_of,
-    grid_of,
+    geometry_text,
+    stack_geometry,
     stack_of,
+    voxel_grid,
     warnings_of,
 )
 from app.imaging.studies.catalogue import series_of
@@ -108,8 +108,8 @@ def test_slices_out_of_each_others_reach_are_refused():
 
 def test_the_grid_is_just_as_large_as_the_slices_need():
     """Uneven slices need no more rows; sheared ones as many as the last is shifted by."""
-    assert grid_of(stack([0, 1, 3])).shape == (4, 64, 64)
-    forth, back = grid_of(stack([0, 2, 4], drift=1.0)), grid_of(stack([0, 2, 4], drift=-1.0))
+    assert voxel_grid(stack([0, 1, 3])).shape == (4, 64, 64)
+    forth, back = voxel_grid(stack([0, 2, 4], drift=1.0)), voxel_grid(stack([0, 2, 4], drift=-1.0))
     assert forth.shape == back.shape == (3, 64 + 8, 64)
     assert (forth.corner, back.corner) == ((0, 0), (0, -8))
 
@@ -121,13 +121,13 @@ def test_what_a_regular_stack_drifts_sideways_is_kept_in_its_direction():
     ]
     found = stack_of(slices, 64, 64)
     assert found.regular
-    last = grid_of(found).affine @ (0, 0, 3, 1)
+    last = voxel_grid(found).affine @ (0, 0, 3, 1)
     assert last[:3] == pytest.approx(slices[-1].origin, abs=1e-9)
 
 
 def test_headers_alone_tell_the_geometry():
     series = series_of("1.1", [slice_at(z) for z in range(0, 20, 5)])[0]
-    geometry = describe(series)
+    geometry = stack_geometry(series)
     assert geometry is not None
     assert (geometry.size, geometry.spacing) == ((64, 64, 4), (0.5, 0.5, 5.0))
     assert (geometry.origin, geometry.regular) == ((-100.0, -100.0, 0.0), True)
@@ -145,7 +145,7 @@ def test_headers_alone_tell_the_geometry():
     ],
 )
 def test_what_has_no_volume_has_no_geometry(instances: list[Instance]):
-    assert describe(Series("1.1", "", "CT", 1, tuple(instances))) is None
+    assert stack_geometry(Series("1.1", "", "CT", 1, tuple(instances))) is None
 
 
 def test_ct_head_warns_of_its_gap_change_and_its_tilt(decoder: Decoder, shared_data: Path):
@@ -155,7 +155,7 @@ def test_ct_head_warns_of_its_gap_change_and_its_tilt(decoder: Decoder, shared_d
     gaps, *_, tilt = series.warnings
     assert "changes from 4.00 to 1.08 mm after slice 14, to 7.00 mm after slice 15" in gaps
     assert "tilted by 18.5°" in tilt
-    geometry = describe(series)
+    geometry = stack_geometry(series)
     assert geometry is not None
     assert not geometry.regular
 
@@ -163,7 +163,7 @@ def test_ct_head_warns_of_its_gap_change_and_its_tilt(decoder: Decoder, shared_d
 def test_mr_t1_has_simpleitks_geometry_from_its_headers(decoder: Decoder, shared_data: Path):
     folder = shared_data / "series/mr-t1"
     (study,) = decoder.scan([folder]).result(60).studies
-    geometry = describe(study.series[0])
+    geometry = stack_geometry(study.series[0])
     assert geometry is not None
     assert geometry.regular
     reader = SimpleITK.ImageSeriesReader()
@@ -178,10 +178,10 @@ def test_mr_t1_has_simpleitks_geometry_from_its_headers(decoder: Decoder, shared
 def test_a_dose_grid_has_simpleitks_geometry(decoder: Decoder):
     path = Path(pydicom.__file__).parent / "data/test_files/rtdose.dcm"
     instance = decoder.scan([path]).result(60).studies[0].series[0].instances[0]
-    geometry = describe(instance)
+    geometry = stack_geometry(instance)
     image = SimpleITK.ReadImage(str(path))
     assert geometry is not None
     assert geometry.size == image.GetSize()
     assert geometry.spacing == pytest.approx(image.GetSpacing(), abs=1e-6)
     assert geometry.origin == pytest.approx(image.GetOrigin(), abs=1e-6)
-    assert instance.get("StackGeometry") == as_text(geometry)
+    assert instance.get("StackGeometry") == geometry_text(geometry)

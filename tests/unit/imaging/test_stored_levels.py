@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from app.imaging.pixels import pipeline
-from app.imaging.pixels.stored_levels import SMALLEST, StoredLevels, averages, level_shapes
+from app.imaging.pixels.stored_levels import SMALLEST, StoredLevels, can_average, level_shapes
 from app.imaging.types import Frame, ImageRef, Lut, Rescale, Shutter, Voi, VoiFunction, Window
 from tests.unit.imaging import oracle
 
@@ -174,5 +174,5 @@ def test_frames_whose_stored_values_must_not_be_averaged(
     changes: dict[str, Any], window: Window | None
 ):
     plain = frame_of(np.zeros((4, 4), np.uint16))
-    assert averages(plain, Window(1, 2))
-    assert not averages(replace(plain, **changes), window)
+    assert can_average(plain, Window(1, 2))
+    assert not can_average(replace(plain, **changes), window)

@@ -12,7 +12,8 @@ import tifffile
 from numpy.typing import NDArray
 from PIL import Image
 
-from app.imaging.pixels.pipeline import default_window, render
+from app.imaging.pixels.pipeline import render
+from app.imaging.pixels.windows import default_window
 from app.imaging.reading.attribute_reading import read_attributes
 from app.imaging.reading.image_entries import read_frame, read_instance, read_instances
 from app.imaging.types import SpacingSource

@@ -15,15 +15,17 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from app.errors import FileProblem
-from app.imaging.pixels.pipeline import default_window, modality_values, render
+from app.imaging.pixels.greys import modality_values
+from app.imaging.pixels.pipeline import render
+from app.imaging.pixels.windows import default_window
 from app.imaging.reading.attribute_reading import read_attributes
 from app.imaging.reading.image_entries import read_frame, read_instance, read_instances
 from app.imaging.space.geometry import edge_letters, length
 from app.imaging.space.reformat import planes_of, section
-from app.imaging.space.volumes import assemble
 from app.imaging.types import Frame, SpacingSource
 from app.imaging.volume import Plane
 from tests.unit.imaging.mutations import assert_only_problems, assert_refused
+from tests.unit.imaging.stack_files import assemble
 
 Array = NDArray[Any]
 

@@ -29,14 +29,12 @@ from app.imaging.decode import Decoder
 from app.imaging.reading.image_entries import read_frame
 from app.imaging.reading.volume_entries import frames_entry, plain_entry
 from app.imaging.space.plain_slices import PlainLayout, PlainSpan, read_plain
-from app.imaging.space.slice_answers import answers_of, question_of
-from app.imaging.space.slice_gathering import Gathering
-from app.imaging.space.volume_store import VolumeStore
-from app.imaging.space.volumes import Assembly, assemble
+from app.imaging.space.volume_store import SliceGathering, VolumeStore, slice_answers, slice_request
+from app.imaging.space.volumes import Assembly
 from app.imaging.types import Frame, Instance, Series
 from app.imaging.volume import Plane, Volume
 from tests.unit.imaging.files import make_dicom
-from tests.unit.imaging.stack_files import enhanced_mr
+from tests.unit.imaging.stack_files import assemble, enhanced_mr
 
 Array = NDArray[Any]
 SHAPE = (16, 20)
@@ -221,7 +219,7 @@ def test_frames_that_are_decoded_already_are_not_asked_for_again(
     for one in series.instances:
         decoder.frame(one).result(60)
     asked: list[str] = []
-    monkeypatch.setattr(Gathering, "_send", lambda self: asked.extend(self._waiting))
+    monkeypatch.setattr(SliceGathering, "_send", lambda self: asked.extend(self._waiting))
     check(decoder.volume(series).result(60), whole_frames(series))
     assert asked == []
 
@@ -250,7 +248,7 @@ def test_what_scrolling_has_decoded_meanwhile_is_not_asked_for_again(tmp_path: P
     assembly = Assembly(made[0], len(made))
     slices = [(instance_of(path), 0) for path in made]
     told: list[int] = []
-    Gathering(
+    SliceGathering(
         cast("Any", Workers()), kept, slices, assembly, lambda done, _all: told.append(done)
     ).run()
     assert asked == [str(path) for path in made[:56]]
@@ -320,7 +318,7 @@ def test_the_slice_that_kills_a_worker_is_named_and_no_other(tmp_path: Path):
     made = [made_slice(tmp_path / "a", z, noise(z, "i2", -99, 99)) for z in range(5)]
     slices = [(instance_of(path), 0) for path in made]
     pool = OnePool(made[3])
-    gathering = Gathering(cast("Any", pool), lambda *_: None, slices, Assembly(made[0], 5))
+    gathering = SliceGathering(cast("Any", pool), lambda *_: None, slices, Assembly(made[0], 5))
     with pytest.raises(FileProblem, match=r"3\.dcm: it cannot be decoded: the decoding process"):
         gathering.run()
     assert pool.asked[0] == [str(path) for path in made]
@@ -439,8 +437,8 @@ def test_both_ways_to_ask_for_slices_give_the_same(tmp_path: Path):
     """The workers' two entries, in this process: where pixels lie, and the pixels."""
     made = [made_slice(tmp_path / "a", z, noise(z, "i2", -99, 99)) for z in range(3)]
     slices = [(instance_of(path), 0) for path in made]
-    plain = answers_of(slices, plain_entry(question_of(slices)))
-    decoded = answers_of(slices, frames_entry(question_of(slices)))
+    plain = slice_answers(slices, plain_entry(slice_request(slices)))
+    decoded = slice_answers(slices, frames_entry(slice_request(slices)))
     for z, (one, other) in enumerate(zip(plain, decoded, strict=True)):
         assert one is not None
         assert other is not None

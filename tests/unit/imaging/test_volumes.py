@@ -23,12 +23,12 @@ from numpy.typing import NDArray
 from app.errors import FileProblem
 from app.imaging.decode import Decoder
 from app.imaging.space.planes import FramePlane
-from app.imaging.space.stacks import StackGeometry, describe, grid_of, stack_of
-from app.imaging.space.volumes import Assembly, assemble, resampled
+from app.imaging.space.stacks import StackGeometry, stack_geometry, stack_of, voxel_grid
+from app.imaging.space.volumes import Assembly, resample
 from app.imaging.types import Frame, RealWorldMap, Rescale, Series
 from app.imaging.volume import Volume
 from tests.unit.imaging.files import item, make_dicom
-from tests.unit.imaging.stack_files import enhanced_mr, sampled_slice, slice_frame
+from tests.unit.imaging.stack_files import assemble, enhanced_mr, sampled_slice, slice_frame
 
 AXIAL = (1, 0, 0, 0, 1, 0)
 Array = NDArray[Any]
@@ -54,7 +54,7 @@ def test_slices_shifted_by_whole_pixels_keep_every_row_in_spite_of_rounding():
     stack = stack_of(planes, 4, 4)
     assert stack.aside[1, 1] > 3
     sevens = np.full((2, 4, 4), 7, np.int16)
-    found = resampled(sevens, stack, grid_of(stack), -1)
+    found = resample(sevens, stack, voxel_grid(stack), -1)
     assert found[:, :, 0].tolist() == [[7, 7, 7, 7, -1, -1, -1], [-1, -1, -1, 7, 7, 7, 7]]
 
 
@@ -380,7 +380,7 @@ def test_a_volume_file_has_simpleitks_value_at_every_place(
     path = shared_data / name
     series = series_in(decoder, path)
     volume = decoder.volume(series.instances[0]).result(60)
-    assert describe(series) == geometry_of_volume(volume)
+    assert stack_geometry(series) == geometry_of_volume(volume)
     image = SimpleITK.ReadImage(str(path))
     rng = np.random.default_rng(2)
     for _ in range(200):
@@ -426,7 +426,7 @@ def test_the_first_of_an_enhanced_objects_phases_is_its_volume(decoder: Decoder,
     volume = decoder.volume(instance).result(60)
     assert volume.voxels[:, 0, 0].tolist() == [0, 1000, 2000, 3000]
     assert volume.warnings == ("the first of 3 images at each position",)
-    assert describe(instance) is not None
+    assert stack_geometry(instance) is not None
 
 
 def test_a_reconstructed_nm_volume_lies_where_its_detector_says(decoder: Decoder, tmp_path: Path):

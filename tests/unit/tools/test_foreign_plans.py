@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from app.agent.planning.classify import classify
 from app.tools.planning import PackPlan, Priority, QuestionKind, ToolRule
 from app.tools.registry import Registry, load_packs
 from tests.support.fake_tools import FakeTool, ImageInput, ok
+from tests.support.intents import intent_of
 
 MINE = "grade_tumour"
 
@@ -37,7 +37,7 @@ def loaded(*kinds: QuestionKind, rules: tuple[ToolRule, ...] = ()) -> Registry:
 
 
 def wanted(registry: Registry, question: str) -> tuple[str, ...]:
-    return classify(question, registry.plans, {tool.spec.name for tool in registry.all()}).wanted
+    return intent_of(question, registry.plans, {tool.spec.name for tool in registry.all()}).wanted
 
 
 @pytest.mark.parametrize("words", [("is",), ("the image",), ("*",), ("Bild", "ist das"), ("the*",)])

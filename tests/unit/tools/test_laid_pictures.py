@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.agent.pictures import risk_of
+from app.agent.context.model_pictures import risk_of
 from app.imaging.files import synthetic
 from app.imaging.types import SpacingSource
 from app.tools import lineage
@@ -168,5 +168,5 @@ def test_a_synthetic_prior_stays_synthetic(bench: Bench):
     current, prior = images.resolve("image-1"), images.resolve("image-2")
     path = save_png(current.display, bench.out, "registered")
     images.add_derived(path, prior, laid=LaidOn(current, None))
-    assert synthetic.file_made_by(path) == "RoentGen"
+    assert synthetic.file_model_title(path) == "RoentGen"
     assert seen(bench, path).instance.get(synthetic.ATTRIBUTE) == "RoentGen"

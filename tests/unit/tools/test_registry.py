@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from app.agent.plan_tool import OWN
+from app.agent.enforcement.update_plan_tool import OWN
 from app.agent.policy import Policy, Rule
 from app.tools.api import Approval, Registrar, ToolContext, ToolFailed, ToolResult
 from app.tools.general.image_visualizer import ImageVisualizer

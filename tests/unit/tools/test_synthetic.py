@@ -41,7 +41,7 @@ def test_the_mark_is_a_text_chunk_that_other_programs_read_and_the_pixels_stay(t
             "Prompt": "1f2e",
         }
         assert np.array_equal(np.asarray(opened), GREYS)
-    assert synthetic.file_made_by(path) == "RoentGen"
+    assert synthetic.file_model_title(path) == "RoentGen"
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
 
 
@@ -50,7 +50,7 @@ def test_a_mark_that_another_program_wrote_is_found(tmp_path: Path):
     info.add_text("Software", "elsewhere")
     info.add_text("Sightline-Synthetic", "RoentGen")
     Image.fromarray(GREYS).save(tmp_path / "a.png", pnginfo=info)
-    assert synthetic.file_made_by(tmp_path / "a.png") == "RoentGen"
+    assert synthetic.file_model_title(tmp_path / "a.png") == "RoentGen"
 
 
 @pytest.mark.parametrize("kind", ["tEXt", "zTXt", "iTXt", "packed iTXt"])
@@ -69,24 +69,24 @@ def test_a_mark_that_was_written_anew_is_found_behind_the_pixels_too(tmp_path: P
     end = data.rindex(b"IEND") - 4
     path = tmp_path / "again.png"
     path.write_bytes(data[:end] + chunk + data[end:])
-    assert synthetic.file_made_by(path) == "RoentGen"
+    assert synthetic.file_model_title(path) == "RoentGen"
     assert read_instance(path).get("SyntheticBy") == "RoentGen"
 
 
 def test_marking_twice_keeps_the_first_maker(tmp_path: Path):
     path = picture(tmp_path)
     synthetic.mark(path, "another")
-    assert synthetic.file_made_by(path) == "RoentGen"
+    assert synthetic.file_model_title(path) == "RoentGen"
 
 
 @pytest.mark.parametrize("cut", [0, 4, 20, 40, 60])
 def test_half_a_file_and_other_files_have_no_mark_and_raise_nothing(tmp_path: Path, cut: int):
     whole = picture(tmp_path).read_bytes()
-    assert synthetic.made_by(whole[:cut]) == ""
+    assert synthetic.model_title(whole[:cut]) == ""
     stream = io.BytesIO()
     Image.fromarray(GREYS).save(stream, "JPEG")
-    assert synthetic.made_by(stream.getvalue()) == ""
-    assert synthetic.file_made_by(tmp_path / "gone.png") == ""
+    assert synthetic.model_title(stream.getvalue()) == ""
+    assert synthetic.file_model_title(tmp_path / "gone.png") == ""
     (tmp_path / "a.png").write_bytes(stream.getvalue())
     with pytest.raises(ValueError, match="no PNG"):
         synthetic.mark(tmp_path / "a.png", "x")
@@ -95,7 +95,7 @@ def test_half_a_file_and_other_files_have_no_mark_and_raise_nothing(tmp_path: Pa
 def test_control_characters_in_a_mark_do_not_reach_the_screen():
     body = synthetic.KEYWORD.encode() + b"\0Ro\x1b[31mentGen\n"
     chunk = len(body).to_bytes(4) + b"tEXt" + body + b"\0\0\0\0"
-    assert synthetic.made_by(b"\x89PNG\r\n\x1a\n" + chunk) == "Ro[31mentGen"
+    assert synthetic.model_title(b"\x89PNG\r\n\x1a\n" + chunk) == "Ro[31mentGen"
 
 
 def test_a_marked_picture_is_known_when_it_is_opened_again(tmp_path: Path):
@@ -147,7 +147,7 @@ def test_whatever_a_tool_finds_on_a_synthetic_image_says_so(bench: Bench):
         "Synthetic image, made by RoentGen: no patient. A mass."
     )
     assert result.artifacts[0].options == {"synthetic": True, "model": "RoentGen"}
-    assert synthetic.file_made_by(result.artifacts[0].path) == "RoentGen"
+    assert synthetic.file_model_title(result.artifacts[0].path) == "RoentGen"
 
 
 def test_a_picture_made_of_a_synthetic_one_is_synthetic_to_the_next_tool(bench: Bench):
@@ -179,7 +179,7 @@ def test_a_synthetic_image_stays_synthetic_in_a_picture_of_a_patients(bench: Ben
     tool = _Mixes()
     bench.run(PinnedTool(tool), image_path=str(path))
     for made in tool.paths:
-        assert synthetic.file_made_by(made) == "RoentGen"
+        assert synthetic.file_model_title(made) == "RoentGen"
         assert bench.run(PinnedTool(_Looks()), image_path=str(made)).metadata["synthetic"] is True
     assert "synthetic" not in bench.run(PinnedTool(_Looks()), image_path="image-1").metadata
 
@@ -199,7 +199,7 @@ def test_a_synthetic_picture_that_the_user_opens_is_synthetic_to_every_tool(benc
     shown = bench.run(PinnedTool(ImageVisualizer()), image_path="image-1", cmap="bone")
     assert shown.artifacts[0].options["synthetic"] is True
     assert shown.artifacts[0].options["cmap"] == "bone"
-    assert synthetic.file_made_by(shown.artifacts[0].path) == "RoentGen"
+    assert synthetic.file_model_title(shown.artifacts[0].path) == "RoentGen"
 
 
 def test_a_patients_image_is_called_synthetic_by_nothing(bench: Bench):
@@ -208,7 +208,7 @@ def test_a_patients_image_is_called_synthetic_by_nothing(bench: Bench):
     assert result.summary == "Found a mass."
     assert result.metadata == {"warnings": ["small"]}
     assert result.findings[0].description == "A mass."
-    assert synthetic.file_made_by(result.artifacts[0].path) == ""
+    assert synthetic.file_model_title(result.artifacts[0].path) == ""
 
 
 def test_a_language_model_is_told_that_an_open_image_is_synthetic(bench: Bench):

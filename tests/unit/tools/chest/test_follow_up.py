@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.agent.loop import AgentLoop
+from app.agent.loop.agent_loop import AgentLoop
 from app.agent.sessions import Thread
 from app.imaging.types import Orientation
 from app.tools.api import ToolContext, ToolResult

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from app.imaging.label_colors import COLORS, LabelColors, rgb
-from app.tools.chest import overlay
+from app.tools.chest import organs, overlay
 from tests.unit.tools.chest.synthetic import masks, radiograph
 
 
@@ -41,7 +41,7 @@ STRUCTURES = {"Right Lung": 0, "Left Lung": 1, "Heart": 2}
 
 @pytest.mark.parametrize("order", [list(STRUCTURES), ["Heart", "Left Lung", "Right Lung"]])
 def test_a_structure_has_the_colour_that_it_has_on_the_canvas(order: list[str]):
-    canvas = LabelColors()
+    canvas = LabelColors(organs.COLOURED)
     canvas.take("Nodule")  # what was found before changes nothing
     found = {name: masks(960, 800)[name] for name in order}
     picture = overlay.draw(np.zeros((960, 800), np.uint8), found, "x")
@@ -55,7 +55,7 @@ def test_a_structure_has_the_colour_that_it_has_on_the_canvas(order: list[str]):
 
 
 def test_nothing_else_looks_like_the_lungs_or_the_heart():
-    colours = LabelColors()
+    colours = LabelColors(organs.COLOURED)
     places = [colours.take(f"finding {number}") for number in range(40)]
     assert set(places) == set(range(3, len(COLORS)))
     assert [colours.take(f"finding {number}") for number in range(40)] == places

@@ -24,7 +24,7 @@ from app.tools.chest.segmentation import ChestXRaySegmentation
 from app.tools.chest.segmenter import PSPNET, Segmenter
 from app.tools.general.dicom_processor import DicomProcessor
 from app.tools.models.cards import card
-from app.tools.models.states import InstalledModel
+from app.tools.models.status import InstalledModel
 from app.tools.models.store import ModelStore
 from tests.unit.tools.support import Bench, FakeHost, write_dicom
 

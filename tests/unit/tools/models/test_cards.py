@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.tools.models.cards import DTYPES, ModelCard, cards, read_card
-from app.tools.models.table import table
+from app.tools.models.cards import DTYPES, ModelCard, cards, cards_table, read_card
 from app.tools.registry import load_packs
 
 DOCS = Path(__file__).resolve().parents[4] / "docs" / "chest.md"
@@ -118,4 +117,4 @@ def test_the_cards_name_the_files_that_torchxrayvision_publishes():
 
 def test_the_table_in_the_documentation_is_that_of_the_cards():
     text = DOCS.read_text(encoding="utf-8")
-    assert table() in text, "run: python -m tests.support.write_model_table"
+    assert cards_table() in text, "run: python -m tests.support.write_model_table"

@@ -10,8 +10,8 @@ import pytest
 
 from app.errors import SightlineError
 from app.tools.models.cards import CardFile
-from app.tools.models.getting import host_of
-from app.tools.models.packs import MANIFEST
+from app.tools.models.downloads import host_of
+from app.tools.models.model_packs import MANIFEST
 from tests.unit.tools.model_support import (
     CONTENT,
     FILES,
@@ -22,8 +22,8 @@ from tests.unit.tools.model_support import (
     store,
     write_files,
 )
-from tests.unit.tools.models.test_download import data
-from tests.unit.tools.models.test_getting import COMMIT, REPOSITORY, Hub, said, there
+from tests.unit.tools.models.test_download_file import data
+from tests.unit.tools.models.test_downloads import COMMIT, REPOSITORY, Hub, said, there
 
 __all__ = ["there"]
 

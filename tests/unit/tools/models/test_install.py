@@ -6,7 +6,6 @@ import gzip
 import hashlib
 import io
 import json
-import os
 import tarfile
 import zipfile
 from collections.abc import Callable
@@ -19,11 +18,11 @@ import pytest
 from app.errors import Cancelled, SightlineError, UsageError
 from app.tools.api import CancelToken, ToolFailed
 from app.tools.models.cards import CardFile
-from app.tools.models.names import Hostile
-from app.tools.models.packs import MANIFEST
+from app.tools.models.file_names import Hostile
+from app.tools.models.folder_changes import sweep
+from app.tools.models.model_packs import MANIFEST
 from app.tools.models.records import to_toml
 from app.tools.models.store import ModelStore
-from app.tools.models.swap import sweep
 from app.tools.needs import is_installed
 from tests.unit.tools.model_support import (
     CODE,
@@ -481,12 +480,12 @@ def test_what_an_installation_moved_aside_when_it_was_killed_comes_back(tmp_path
     assert contents(made.folder) == before
 
 
-def test_what_killed_installations_left_is_swept_up_and_not_what_is_under_way(tmp_path: Path):
-    models = store(tmp_path, foldered()).folder
-    for name, began in ((".incoming-old", 1000), (".incoming-new", 3000), ("test-folder", 1000)):
-        os.utime(write_files(models / name, {"part": b"x"}), (began, began))
-    sweep(models, before=2000)
-    assert sorted(path.name for path in models.iterdir()) == [".incoming-new", "test-folder"]
+def test_what_killed_installations_left_is_swept_up(tmp_path: Path):
+    made = store(tmp_path, foldered())
+    for name in (".incoming-old", ".removed-test-folder", "test-folder"):
+        write_files(made.folder / name, {"part": b"x"})
+    sweep(made.folder, [made.place(foldered())])
+    assert [path.name for path in made.folder.iterdir()] == ["test-folder"]
 
 
 @pytest.mark.parametrize("change", ["install", "get", "remove"])

@@ -1,0 +1,1 @@
+"""The context of a language model: its messages, what fits, what is shortened, its prompts."""

@@ -1,0 +1,162 @@
+"""Builds what the language model reads: system prompt, notes about open images, history."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from app.agent.answers.evidence import told
+from app.agent.context.prompts import load_prompt
+from app.agent.context.shortening import to_text
+from app.agent.messages import Message
+
+_MARK = re.compile(r"<\s*(/?)\s*data", re.IGNORECASE)
+OWN_WORDS = "Sightline:"
+"""How the line begins in which the program itself asks something of the model."""
+NOTES = 20  # images that a shortened note tells of
+INTERRUPTED = "The run was stopped before this call gave a result."
+
+
+def system_prompt(name: str = "MEDICAL_ASSISTANT") -> str:
+    """The named prompt, followed by the rules about data.
+
+    Raises:
+        FileProblem: The prompts file or one of the sections is missing.
+    """
+    return f"{load_prompt(name)}\n\n{load_prompt('DATA_RULES')}"
+
+
+def build_messages(system: str, history: Sequence[Message]) -> list[Message]:
+    """Return the whole transcript as messages for a model, nothing shortened.
+
+    `context_window` shortens it where it does not fit.
+
+    Args:
+        system: The system prompt.
+        history: The thread, ending with the question or with results of calls.
+    """
+    return [Message(role="system", text=system), *(message for message, _ in marked(history))]
+
+
+def marked_result(message: Message) -> Message:
+    """A tool message with its text marked as data, by which number it is cited, and our advice."""
+    advice = f"{OWN_WORDS} {_one_line(message.advice)}" if message.advice else ""
+    parts = (as_data(message.text), told(message), advice)
+    text = "\n".join(part for part in parts if part)
+    return message.model_copy(update={"text": text})
+
+
+def marked(
+    history: Sequence[Message], result: Callable[[Message], Message] = marked_result
+) -> Iterator[tuple[Message, bool]]:
+    """The thread as a model gets it: (message, whether it is a note about the images).
+
+    Notes about the images precede a question whenever other images are open than before. Every
+    tool result is marked as data. Calls without a result (a crash, a cancel) get one, since
+    endpoints refuse a transcript without it.
+
+    Args:
+        history: The thread.
+        result: Marks a result; for who remembers what is marked already.
+    """
+    noted: list[dict[str, Any]] | None = None
+    for message in complete(history):
+        if message.role == "user" and message.images != noted:
+            noted = message.images
+            if noted:
+                yield Message(role="user", text=image_notes_text(noted), images=noted), True
+        if message.role == "tool":
+            yield result(message), False
+        else:
+            yield message, False
+
+
+def complete(history: Sequence[Message]) -> list[Message]:
+    """`history` with a result for every call, each right after the message that made it.
+
+    Without empty answers, which some endpoints refuse.
+    """
+    results = {message.call_id: message for message in history if message.role == "tool"}
+    messages: list[Message] = []
+    for message in history:
+        if message.role == "tool":
+            continue
+        if message.role == "assistant" and not (message.text.strip() or message.tool_calls):
+            continue
+        messages.append(message)
+        messages.extend(
+            results.get(call.id) or error_message(call.id, call.name, INTERRUPTED)
+            for call in message.tool_calls
+        )
+    return messages
+
+
+def error_message(call_id: str, tool: str, error: str, remedy: str = "") -> Message:
+    """A tool message that says why there is no result."""
+    data = {"error": error, "remedy": remedy} if remedy else {"error": error}
+    return Message(role="tool", call_id=call_id, tool=tool, ok=False, data=data, text=to_text(data))
+
+
+def result_message(call_id: str, tool: str, data: dict[str, Any]) -> Message:
+    """A tool message with {"summary", "output", "metadata"}."""
+    return Message(role="tool", call_id=call_id, tool=tool, data=data, text=to_text(data))
+
+
+def with_note(message: Message, note: str, advice: str = "") -> Message:
+    """A tool message with what Sightline itself has to say of it.
+
+    Args:
+        message: The result.
+        note: What happened: it is part of the data, since it may quote a file or a tool.
+        advice: What the model is asked to do; it stands outside the data, so nothing that a file, a
+            tool or a model has written may be in it.
+    """
+    data = {**message.data, "sightline": note} if note else message.data
+    changed = {"data": data, "text": to_text(data), "advice": advice}
+    return message.model_copy(update=changed)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(_MARK.sub(r"<\\\1data", text).split())
+
+
+def as_data(text: str) -> str:
+    """`text` marked as data; it cannot close the mark by itself."""
+    harmless = _MARK.sub(r"<\\\1data", text)
+    return f"<data>\n{harmless}\n</data>"
+
+
+def image_notes_text(notes: Sequence[Mapping[str, Any]], most: int | None = None) -> str:
+    """The hint about open images: `image_path: ...` of the current one, then what each is.
+
+    Args:
+        notes: What is open, the current image first.
+        most: Tell of so many and count the rest.
+    """
+    current = notes[0]
+    lines = [_note_line(note, index == 0) for index, note in enumerate(notes[:most])]
+    if len(notes) > len(lines):
+        last = notes[-1].get("id", "")
+        lines.append(f"and {len(notes) - len(lines)} more, up to {last}")
+    path = str(current.get("path") or "")
+    if not path.isprintable() or _MARK.search(path):
+        # It stands outside the marks: a file's name must not look like anything but a name.
+        path = ""
+    path = path or current.get("id", "")
+    return f"image_path: {path}\n{as_data(chr(10).join(lines))}"
+
+
+def result_ids(history: Sequence[Message]) -> dict[str, str]:
+    """Call id -> "r1", "r2", ... in the order of the calls: what a model can write faultlessly.
+
+    They stay the same while the thread grows, since it only grows at its end.
+    """
+    calls = (call.id for message in history for call in message.tool_calls)
+    return {call_id: f"r{number}" for number, call_id in enumerate(calls, start=1)}
+
+
+def _note_line(note: Mapping[str, Any], current: bool) -> str:
+    fields = {key: value for key, value in note.items() if key != "id" and value not in ("", None)}
+    mark = " (current)" if current else ""
+    return f"{note.get('id', 'image')}{mark}: {to_text(fields)}"

@@ -1,0 +1,317 @@
+"""Pictures for models with eyes: what the viewer shows, reduced, as PNG files beside the thread.
+
+They are made from the display values that the viewer windowed, never from the file's own bytes. A
+file's name comes from its pixels and a PNG without text blocks holds nothing else, so that neither
+says anything of the patient; text that is burnt into the image remains, which is why a remote model
+needs a consent of its own for them, and two for those that are likely to have such text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import logging
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from app.agent.approvals import ask
+from app.agent.events import Noted
+from app.agent.loop.emitter import Emitter
+from app.agent.loop.tool_execution import in_thread, log_unexpected
+from app.agent.messages import Picture
+from app.agent.privacy.consents import Consents, Shown, Target, picture_request, risky_request
+from app.agent.request import RunRequest
+from app.errors import Cancelled, SightlineError
+from app.imaging.pixels import pipeline
+from app.imaging.space import projections
+from app.imaging.types import Instance
+from app.tools.api import ImageSnapshot
+
+_log = logging.getLogger(__name__)
+
+LONG_SIDE = 1024  # pixels
+MOST = 4  # pictures with one question
+FOLDER = "seen"  # in the run's output folder
+
+_ASPECTS = (0.05, 20.0)  # of a pixel; beyond them a file's figure is a mistake
+_SECONDARY_CAPTURE = "1.2.840.10008.5.1.4.1.1.7"
+"""SOP Class UID; those of multi-frame secondary captures begin with it and a dot (PS3.4 B.5)."""
+_CODE = re.compile(r"[A-Z0-9][A-Z0-9 _/-]{0,15}")  # a DICOM Code String, PS3.5 6.2
+_MENTION = re.compile(r"\bimages?[\s#-]*(\d{1,6}(?:\s*(?:,|&|and)\s*\d{1,6})*)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The pictures of one question.
+
+    Attributes:
+        shown: The current image first.
+        problems: Why an image could not be pictured, for the user.
+    """
+
+    shown: tuple[Shown, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    @property
+    def pictures(self) -> tuple[Picture, ...]:
+        """As the model gets them."""
+        return tuple(item.picture for item in self.shown)
+
+
+async def make_pictures(request: RunRequest) -> Look:
+    """Picture the current image and the others that the question names, in a thread.
+
+    Nothing is sent by this. Never raises for an image that cannot be read: the question can still
+    be answered by the tools.
+
+    Raises:
+        Cancelled: The run was stopped meanwhile.
+    """
+    names = wanted_images(request.question, request.images.names())
+    if not names:
+        return Look()
+    value, error = await in_thread(lambda: _look(request, names), "pictures")
+    if isinstance(error, Cancelled):
+        raise error
+    if isinstance(error, BaseException):
+        log_unexpected("The pictures could not be made", error)
+        return Look(problems=("The images could not be pictured for the model.",))
+    return value or Look()
+
+
+async def may_send(
+    request: RunRequest,
+    look: Look,
+    model: str,
+    host: str,
+    *,
+    consents: Consents,
+    emitter: Emitter,
+) -> tuple[Picture, ...]:
+    """The pictures of this question that the model may get: all on this machine, else by consent.
+
+    The user is asked about those that they were not asked about before, and once more about the
+    risky ones among them. Pictures of earlier questions are never asked about: they go only where
+    they were allowed to.
+
+    Args:
+        request: The run.
+        look: The pictures of this question.
+        model: The model's name.
+        host: Where it runs, "" for this machine.
+        consents: Remembers the answers.
+        emitter: Where the questions are asked.
+    """
+    if not host:
+        return look.pictures
+    to = Target(request.thread.thread_id, host, model)
+    kept = [item.picture.image_id for item in look.shown if consents.about(to, item) is False]
+    if kept:
+        emitter.emit(Noted, text=_kept_back(kept, host))
+    new = [item for item in look.shown if consents.about(to, item) is None]
+    if new:
+        decision = await ask(emitter, request.approve, picture_request(model, host, new))
+        await _settle(request, new, to, decision.granted, consents, emitter)
+    allowed = [item for item in look.shown if consents.about(to, item)]
+    for item in allowed:
+        consents.allow(to, item)  # another picture of an image that was shown
+    return tuple(item.picture for item in allowed)
+
+
+def _kept_back(images: Sequence[str], host: str) -> str:
+    verb = "is" if len(images) == 1 else "are"
+    return (
+        f"{' and '.join(images)} {verb} not sent to {host}, as you said. To be asked again, "
+        "withdraw what it was allowed in the privacy settings."
+    )
+
+
+async def _settle(
+    request: RunRequest,
+    new: Sequence[Shown],
+    to: Target,
+    granted: bool,
+    consents: Consents,
+    emitter: Emitter,
+) -> None:
+    """Keep the answer about new pictures; a yes to risky ones only after a question of their own.
+
+    Nothing is kept before the last answer: a run that is stopped in between has allowed nothing.
+    """
+    risky = [item for item in new if item.risk]
+    despite = granted
+    if granted and risky:
+        wanted = risky_request(to.model, to.host, risky)
+        despite = (await ask(emitter, request.approve, wanted)).granted
+    for item in new:
+        if despite if item.risk else granted:
+            consents.allow(to, item)
+        else:
+            consents.refuse(to, item)
+
+
+def risk_of(instance: Instance) -> str:
+    """Why a picture of this image may show who the patient is, for the user; "" if nothing says so.
+
+    Ultrasound, secondary captures and modality OT carry burnt-in text more often than not, whatever
+    their headers say, and photographs (XC) show people; elsewhere only a BurnedInAnnotation of NO
+    counts (PS3.3 C.7.6.1.1.1), since most files lack it.
+    """
+    if instance.kind != "dicom" and not instance.get("Modality"):
+        return "This file has no DICOM header, so nothing says whether text is burnt into it."
+    said = instance.get("BurnedInAnnotation").strip().upper()
+    if said == "YES":
+        return "The file says that there IS text burnt into this image."
+    reasons = {
+        "US": "Ultrasound images usually show name and date in the image itself.",
+        "SC": "This is a screen capture or scan, which may show anything that was on it.",
+        "OT": 'The file gives its modality as "other": it may show anything.',
+        "XC": "This is a photograph: it may show the patient's face.",
+    }
+    if _captured(instance.get("SOPClassUID").strip()):
+        return reasons["SC"]
+    modality = instance.get("Modality").strip().upper()
+    if modality in reasons:
+        return reasons[modality]
+    if said != "NO":
+        return "The file does not say whether text is burnt into this image."
+    return ""
+
+
+def _captured(sop_class: str) -> bool:
+    return sop_class == _SECONDARY_CAPTURE or sop_class.startswith(f"{_SECONDARY_CAPTURE}.")
+
+
+def wanted_images(question: str, names: Sequence[str]) -> list[str]:
+    """The current image (the first of `names`) and those that the question names, four at most."""
+    opened = [name for name in names if re.fullmatch(r"image-\d+", name)]
+    numbers = [
+        number for match in _MENTION.finditer(question) for number in re.findall(r"\d+", match[1])
+    ]
+    named = [f"image-{int(number)}" for number in numbers]
+    return list(dict.fromkeys([*opened[:1], *(name for name in named if name in opened)]))[:MOST]
+
+
+def picture_of(name: str, snapshot: ImageSnapshot, folder: Path) -> Picture:
+    """Write the PNG of an image as it is shown, and say what it shows.
+
+    Args:
+        name: The app's id of the image.
+        snapshot: The image.
+        folder: Where the file goes; made if it is not there.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    shown = snapshot.display
+    if snapshot.inverted:
+        shown = pipeline.render(snapshot.frame, snapshot.window, invert=True)
+    width, height = reduced_size(shown.shape[1], shown.shape[0], snapshot.frame.spacing.aspect)
+    png = encode(shown, width, height)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path = folder / f"{hashlib.sha256(png).hexdigest()[:24]}.png"
+    if not path.exists():
+        half = folder / f"{uuid4().hex}.part"
+        half.write_bytes(png)
+        half.replace(path)
+    return Picture(
+        path=str(path),
+        caption=caption(name, snapshot, width, height),
+        image_id=name,
+        mirrored=snapshot.frame.orientation.row[:1] == "R",
+    )
+
+
+def reduced_size(columns: int, rows: int, aspect: float = 1.0) -> tuple[int, int]:
+    """(width, height) of the picture: the image's true shape, its long side 1024 px at most.
+
+    Args:
+        columns: Of the image.
+        rows: Of the image.
+        aspect: Height of a pixel divided by its width.
+    """
+    low, high = _ASPECTS
+    tall = rows * (aspect if low <= aspect <= high else 1.0)
+    scale = min(1.0, LONG_SIDE / max(columns, tall))
+    return max(1, round(columns * scale)), max(1, round(tall * scale))
+
+
+def encode(shown: NDArray[np.uint8], width: int, height: int) -> bytes:
+    """A PNG of `width` x `height` from uint8 [rows, columns] or [rows, columns, 3].
+
+    Each pixel is the mean of those it covers, so that fine structures fade instead of aliasing.
+    """
+    image = Image.fromarray(np.ascontiguousarray(shown))
+    if image.size != (width, height):
+        image = image.resize((width, height), Image.Resampling.BOX)
+    file = io.BytesIO()
+    image.save(file, format="PNG", optimize=False)
+    return file.getvalue()
+
+
+def caption(name: str, snapshot: ImageSnapshot, width: int, height: int) -> str:
+    """What a picture shows: image, view, frame, window, sides, and how positions are to be given.
+
+    Only codes and numbers are taken from the file; its free texts could name the patient.
+    """
+    instance, frame, window = snapshot.instance, snapshot.frame, snapshot.window
+    columns, rows = snapshot.display.shape[1], snapshot.display.shape[0]
+    parts = [f"{name}: {_code(instance.get('Modality')) or 'picture'}"]
+    view = _code(projections.projection_name(instance))
+    parts += [f"view {view}"] if view else []
+    if instance.frames > 1:
+        parts.append(f"frame {snapshot.ref.frame} of {instance.frames}, counted from 0")
+    if window is not None:
+        parts.append(f"grey window center {window.center:g} width {window.width:g}")
+    else:
+        parts.append("in its own colours or greys, without a window")
+    if snapshot.inverted:
+        parts.append("black and white exchanged by the user")
+    right, bottom = _code(frame.orientation.row), _code(frame.orientation.column)
+    if right and bottom:
+        parts.append(f"towards the right edge the patient's {right}, towards the bottom {bottom}")
+    return f"{', '.join(parts)}. {_size_text(columns, rows, width, height)}"
+
+
+def _size_text(columns: int, rows: int, width: int, height: int) -> str:
+    if (columns, rows) == (width, height):
+        return f"Full size, {columns} x {rows} pixels (columns x rows)."
+    how = "Reduced" if width <= columns and height <= rows else "Brought into true shape,"
+    return (
+        f"{how} from {columns} x {rows} to {width} x {height} pixels (columns x rows): state "
+        f"positions in pixels of the original, x times {columns / width:.4g} and y times "
+        f"{rows / height:.4g}."
+    )
+
+
+def _code(text: str) -> str:
+    """A code of the file's, or "" for anything that is not written like one."""
+    wanted = text.strip().upper()
+    return wanted if _CODE.fullmatch(wanted) else ""
+
+
+def _look(request: RunRequest, names: Sequence[str]) -> Look:
+    shown: list[Shown] = []
+    problems: list[str] = []
+    for name in names:
+        request.cancel.check()
+        try:
+            snapshot = request.images.resolve(name)
+            picture = picture_of(name, snapshot, request.out_dir / FOLDER)
+        except SightlineError as error:
+            problems.append(f"The model gets no picture of {name}: {error.reason}.")
+        except OSError as error:
+            _log.warning("A picture for the model could not be written (%s)", type(error).__name__)
+            problems.append(f"The model gets no picture of {name}: the file cannot be written.")
+        else:
+            ref = snapshot.ref
+            image = f"{ref.sop_instance_uid} {ref.frame} {ref.pixel_sha256}"
+            shown.append(Shown(picture, image, risk_of(snapshot.instance)))
+    return Look(tuple(shown), tuple(problems))

@@ -1,0 +1,92 @@
+"""What a model is told of the packs' rules, in a few lines, so that it plans well from the start.
+
+It is advice: the rules hold whether the model heeds it or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from app.agent.context.prompts import load_prompt
+from app.agent.llm.base import ModelInfo
+from app.agent.loop.tool_execution import Tools
+from app.tools.planning import AnyOf, Plans, Priority, QuestionKind
+
+_MOST = 40  # lines
+
+
+def with_planning(system: str, plans: Plans, tools: Tools, info: ModelInfo) -> str:
+    """The system prompt, with what a model that plans must know of the packs' rules.
+
+    Args:
+        system: The prompt without it.
+        plans: What the packs tell.
+        tools: The tools there are.
+        info: The model; one that is not offered `update_plan` is told nothing.
+    """
+    if not plans or not info.own_tools:
+        return system
+    names = [tool.spec.name for tool in tools.all()]
+    return f"{system}\n\n{planning_text(plans, names)}".strip()
+
+
+def planning_text(plans: Plans, tools: Collection[str]) -> str:
+    """The section about planning for the system prompt; "" where no pack tells anything.
+
+    Args:
+        plans: What the packs tell.
+        tools: The tools there are; others are not spoken of.
+    """
+    lines = [*_kinds(plans, tools), *_chains(plans, tools), *_priorities(plans, tools)]
+    if not lines:
+        return ""
+    head = load_prompt("PLANNING")
+    return "\n".join([head, *dict.fromkeys(lines[:_MOST])])
+
+
+def _kinds(plans: Plans, tools: Collection[str]) -> Iterator[str]:
+    named: dict[str, list[str]] = {}
+    for _, kind in plans.kinds():
+        chain = _chain(kind, tools)
+        if chain:
+            named.setdefault(chain, []).append(kind.name.replace("_", " "))
+    for chain, names in named.items():
+        yield f"- {', '.join(dict.fromkeys(names))}: {chain}"
+
+
+def _chain(kind: QuestionKind, tools: Collection[str]) -> str:
+    links: list[str] = []
+    for need in kind.tools:
+        names = need.tools if isinstance(need, AnyOf) else (need,)
+        there = [name for name in names if name in tools]
+        if there:
+            links.append(" or ".join(there))
+    return " -> ".join(links)
+
+
+def _chains(plans: Plans, tools: Collection[str]) -> Iterator[str]:
+    for rule in plans.rules():
+        if rule.tool not in tools:
+            continue
+        for need in rule.requires:
+            there = [name for name in need.tools if name in tools]
+            if there:
+                joined = (" or " if isinstance(need, AnyOf) else " and ").join(there)
+                yield f"- {rule.tool} needs a result of {joined} first"
+    for pack in plans.packs:
+        for item in pack.successors:
+            after = [name for name in item.after if name in tools]
+            if after and item.then in tools:
+                how = "comes" if item.mandatory else "is recommended"
+                when = f" (in: {', '.join(item.kinds)})" if item.kinds else ""
+                yield f"- after {' or '.join(after)} {how} {item.then}{when}"
+
+
+def _priorities(plans: Plans, tools: Collection[str]) -> Iterator[str]:
+    rules = [rule for rule in plans.rules() if rule.tool in tools]
+    low = [rule.tool for rule in rules if rule.priority is Priority.LOW]
+    never = [rule.tool for rule in rules if rule.priority is Priority.EXCLUDED]
+    if low:
+        yield f"- only where nothing better is there, or the user names it: {', '.join(low)}"
+    if never:
+        yield f"- never: {', '.join(never)}"

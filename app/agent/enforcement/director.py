@@ -1,0 +1,360 @@
+"""What the loop asks between two answers: what runs next, what came of it, and is the goal reached.
+
+    the model's calls -> `turn` -> what runs now, rules applied -> `ended` -> `after` -> ...
+    the model's answer -> `before_answer` -> what must still run -> `finish`
+
+Whoever plans, a model or rules, the same holds. Without plans of packs nothing is changed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from uuid import uuid4
+
+from app.agent.call_log import CallLog
+from app.agent.enforcement.discovery import AGAIN, LOOK, adapted, look
+from app.agent.enforcement.eligibility import Eligible
+from app.agent.enforcement.enforcer import Enforcer
+from app.agent.enforcement.goal import Goal
+from app.agent.enforcement.orders import PLAIN, Judged, Order
+from app.agent.enforcement.plan_check import check_plan
+from app.agent.enforcement.plan_checklist import ENFORCED, Made, PlanState, Written
+from app.agent.enforcement.rulings import INSERTED, First, Go, No, new_id
+from app.agent.enforcement.update_plan_tool import CHECK
+from app.agent.enforcement.verdicts import judge_task
+from app.agent.events import Override
+from app.agent.llm.base import ToolSchema
+from app.agent.loop.tool_execution import Outcome, Tools, not_run
+from app.agent.messages import Message, ToolCall
+from app.agent.planning import Intent, Planner, Scene, Step
+from app.agent.request import RunRequest
+from app.tools.planning import Plans, ToolRule
+
+_log = logging.getLogger(__name__)
+
+OFFLINE = "offline-"
+_PUT_IN = "Sightline's rules put this call in: go on from its result, and do not repeat it."
+_MOST_FIRST = 12
+"""Calls that rules put before one turn, at most: packs' data may go in circles."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """A call that looks what there really is, for one that found nothing."""
+
+    rule: ToolRule
+    empty: ToolCall
+
+
+class Director:
+    """Directs one run.
+
+    Args:
+        plans: What the packs tell.
+        request: The question.
+        tools: The packs' tools.
+        plan: The checklist.
+
+    Attributes:
+        intent: What is asked.
+        by_rules: Rules plan, not a model: asking it again would change nothing.
+        results: The results of this run, in the order in which they came.
+        notes: What rules that answer have to say of what was looked up.
+        seen: The model was sent pictures of this question.
+        record: The calls of the conversation that have ended, with what they rest on.
+    """
+
+    def __init__(self, plans: Plans, request: RunRequest, tools: Tools, plan: PlanState) -> None:
+        self.plans = plans
+        self.intent = Intent()
+        self.by_rules = False
+        self.results: list[Message] = []
+        self.notes: list[str] = []
+        self.seen = False
+        self.record = CallLog()
+        self._plan = plan
+        self._request = request
+        self._tools = tools
+        self._enforcer: Enforcer | None = None
+        self._goal: Goal | None = None
+        self._schemas: dict[str, ToolSchema] = {}
+        self._orders: dict[str, Order] = {}
+        self._settled: set[str] = set()  # calls that rules have judged, or made themselves
+        self._moved: set[str] = set()
+        self._looks: dict[str, _Look] = {}
+        self._looked: set[str] = set()
+        self._next: list[ToolCall] = []
+        self._checked = False
+
+    def begin(self, planner: Planner, schemas: Sequence[ToolSchema]) -> Intent:
+        """Interpret the question, before it is part of the conversation.
+
+        Args:
+            planner: Reads it.
+            schemas: Those of the packs' tools.
+
+        Returns:
+            What is asked.
+        """
+        question, notes = self._request.question, self._request.image_notes
+        history = list(self._request.thread.history)
+        self._schemas = {schema.name: schema for schema in schemas}
+        self.intent = planner.interpret(
+            question, Scene(tuple(notes), self._schemas, tuple(history))
+        )
+        self.record = CallLog(history, notes, self._request.out_dir)
+        if self.plans:
+            self._goal = Goal(self.plans, self.intent, self.record)
+            self._enforcer = Enforcer(Eligible(self.plans, self.intent, self._tools, self.record))
+        return self.intent
+
+    def check_plan(self, steps: Sequence[Written]) -> tuple[list[Written], list[str]]:
+        """The model's own plan as it may be followed, and what was mended; called in its thread.
+
+        Raises:
+            ToolRetry: It cannot be followed.
+        """
+        if self._enforcer is None:
+            return list(steps), []
+        ran = {message.tool for message in self.results if message.ok}
+        ran |= {item.call.name for item in self.record.earlier()}
+        checked = check_plan(steps, self.plans, self._needed(), self._schemas, ran)
+        for override in checked.overrides:
+            self._tell(override)
+        return checked.steps, checked.notes
+
+    def turn(self, waiting: deque[ToolCall]) -> list[ToolCall]:
+        """Take from what waits the calls that are made next, side by side, as rules have them."""
+        turn: list[ToolCall] = []
+        firsts = 0
+        while waiting and (not turn or self._joins(waiting[0], turn)):
+            call = waiting[0]
+            if self._enforcer is None or call.id in self._settled:
+                turn.append(waiting.popleft())
+                continue
+            later = () if call.id in self._moved else tuple(waiting)[1:]
+            ruling = self._enforcer.judge(call, later)
+            if isinstance(ruling, First) and firsts < _MOST_FIRST:
+                firsts += 1
+                self._put_first(ruling, waiting)
+                continue
+            waiting.popleft()
+            turn.append(self._settle(call, ruling))
+        return turn
+
+    def order(self, call: ToolCall) -> Order:
+        """How a call of the turn is to be made."""
+        return self._orders.get(call.id, PLAIN)
+
+    def ended(self, call: ToolCall, message: Message) -> Judged:
+        """Judge a result, before anybody is told of it."""
+        order = self.order(call)
+        if order.own or self._tools.get(call.name) is None:
+            return Judged(note=order.note, advice=order.advice)
+        self.record.add(call, message)
+        self.results.append(message)
+        if self._enforcer is None:
+            return Judged(note=order.note, advice=order.advice)
+        rule = self.plans.rule(call.name)
+        verdict = judge_task(rule, message, self.intent)
+        notes = [order.note]
+        advice = [order.advice, self._recommend(call) if message.ok else ""]
+        looked = self._looks.pop(call.id, None)
+        if looked is not None:
+            exists = self._adapt(looked, message)
+            notes.append(exists)
+            verdict = replace(verdict, why=verdict.why or exists)
+        elif verdict.state == "incomplete":
+            notes.append(_sentence(verdict.why))
+            self._look(rule, call, message)
+        # What rules refused was left out: nothing went wrong.
+        state = "skipped" if order.outcome is not None else verdict.state
+        return Judged(state, verdict.why, _joined(notes), _joined(advice))
+
+    def after(self) -> list[ToolCall]:
+        """What rules want to run next, because of what the turn gave."""
+        following, self._next = self._next, []
+        return following
+
+    def before_answer(self) -> list[ToolCall]:
+        """What must run before the model's answer counts; nothing where it does."""
+        if self._enforcer is None or self._goal is None:
+            return []
+        ruling = self._enforcer.before_answer()
+        if isinstance(ruling, First):
+            self._insert(ruling.call, ruling.override)
+            return [ruling.call]
+        if isinstance(ruling, No):
+            self._tell(ruling.override)
+            return [self._check(ruling.override.reason, ruling.remedy, [ruling.call.name])]
+        verdict = self._goal.verdict(self._needed(), self.results, self._plan.waiting())
+        missing = [name for name in verdict.missing if not self._goal.tried(name, self.results)]
+        if verdict.complete or not missing or self._checked or self.by_rules:
+            return []
+        self._checked = True
+        self._tell(Override(rule="incomplete", tool="", reason=_sentence(verdict.why)))
+        remedy = f"Call {' and '.join(missing)}, or answer and say why it is not needed."
+        return [self._check(verdict.why, remedy, missing)]
+
+    def finish(self, stopped: str = "") -> None:
+        """The run ends with an answer, or at a limit: say in the plan whether its goal is reached.
+
+        Args:
+            stopped: Which limit, a clause.
+        """
+        if self._goal is None:
+            return
+        verdict = self._goal.verdict(self._needed(), self.results, self._plan.waiting())
+        self._plan.close(not stopped)
+        short = self._plan.short()
+        if stopped:
+            self._plan.end("incomplete", f"Stopped: {stopped}.")
+        elif not verdict.complete:
+            self._plan.end("incomplete", _sentence(verdict.why))
+        elif short:
+            self._plan.end("incomplete", _sentence("; ".join(short)))
+        elif self._plan.needs_tools and not self._goal.found(self.results):
+            self._plan.end("incomplete", "None of the steps gave a result.")
+        elif self._plan:
+            self._plan.end("done", _sentence(verdict.why))
+
+    def planned_results(self) -> list[Message]:
+        """Return the results of this run, without those of calls that rules put in."""
+        return [
+            item
+            for item in self.results
+            if item.call_id.endswith(AGAIN) or not item.call_id.startswith(INSERTED)
+        ]
+
+    def rules_call(self, step: Step) -> ToolCall:
+        """The call of a step that rules alone, and no model, decided on."""
+        call = ToolCall(id=f"rules-{uuid4().hex[:20]}", name=step.tool, arguments=step.arguments)
+        self._orders[call.id] = Order(Made("rules", step.why))
+        return call
+
+    def _needed(self) -> Intent:
+        """What is asked, without what eyes suffice for where the model has them."""
+        return self.intent.with_eyes() if self.seen and not self.by_rules else self.intent
+
+    def _joins(self, call: ToolCall, turn: Sequence[ToolCall]) -> bool:
+        """Whether a call may run beside those of the turn: nothing of them concerns it."""
+        if self._enforcer is None:
+            return True
+        return call.id not in self._orders and self._enforcer.free(call, turn)
+
+    def _put_first(self, ruling: First, waiting: deque[ToolCall]) -> None:
+        first = ruling.call
+        if first in waiting:  # the model asked for it as well, only later
+            waiting.remove(first)
+            self._moved.add(first.id)
+            self._tell(ruling.override)
+        else:
+            self._insert(first, ruling.override)
+        waiting.appendleft(first)
+
+    def _settle(self, call: ToolCall, ruling: Go | First | No) -> ToolCall:
+        """The call as it is made."""
+        self._settled.add(call.id)
+        order = self.order(call)
+        match ruling:
+            case Go(changed, override, note):
+                awaited = self._plan.awaited(changed.name)
+                if awaited:
+                    note = f"{note} By your plan it waits for: {', '.join(awaited)}.".strip()
+                if override is not None:
+                    self._tell(override)
+                    order = replace(order, made=Made(ENFORCED, override.reason))
+                if note:
+                    self._orders[call.id] = replace(order, note=f"{order.note} {note}".strip())
+                return changed
+            case No(_, override, remedy):
+                self._tell(override)
+                outcome = not_run(f"Not run: {override.reason}", remedy, override.reason)
+                made = Made(ENFORCED)
+                self._orders[call.id] = replace(order, made=made, outcome=outcome, advice=remedy)
+            case First():
+                pass  # rules go in circles: what is first enough is as it was asked for
+        return call
+
+    def _insert(self, call: ToolCall, override: Override) -> None:
+        self._tell(override)
+        note = f"Put in by Sightline's rules: {override.reason}"
+        self._orders[call.id] = Order(Made(ENFORCED, override.reason), note=note, advice=_PUT_IN)
+
+    def _check(self, why: str, remedy: str, missing: Sequence[str]) -> ToolCall:
+        """A call of the loop's own that tells the model why its answer does not count yet."""
+        call = ToolCall(id=new_id(), name=CHECK, arguments={})
+        told = f"The question is not answered yet: {_sentence(why)} {remedy}"
+        outcome = Outcome("ok", told, output={"complete": False, "missing": list(missing)})
+        self._orders[call.id] = Order(outcome=outcome, own=True, advice=remedy)
+        self._settled.add(call.id)
+        return call
+
+    def _recommend(self, call: ToolCall) -> str:
+        assert self._enforcer is not None
+        told: list[str] = []
+        for rule in self._enforcer.recommended(call.name):
+            why = rule.reason.strip().rstrip(".")
+            if self._plan.recommend(rule.then, f"recommended: {why}" if why else "recommended"):
+                told.append(f"Recommended next: {rule.then}{f' ({why})' if why else ''}.")
+        return " ".join(told)
+
+    def _look(self, rule: ToolRule, call: ToolCall, message: Message) -> None:
+        """Have it looked up what there really is, once for a tool."""
+        if rule.tool in self._looked:
+            return
+        wanted = look(rule, call, message, self.intent, self._schemas)
+        if wanted is None:
+            return
+        self._looked.add(rule.tool)
+        reason = f"{rule.tool} found nothing, so {wanted.name} looks what there is."
+        self._follow(
+            wanted,
+            Override(rule="empty_result", tool=rule.tool, instead=wanted.name, reason=reason),
+            _Look(rule, call),
+        )
+
+    def _adapt(self, looked: _Look, message: Message) -> str:
+        """Have the empty call made once more with a name that exists; else say what exists."""
+        again = adapted(looked.rule, looked.empty, message)
+        tool = looked.rule.tool
+        reason = _sentence(again.why)
+        if again.call is None:
+            self.notes.append(reason)
+            return reason
+        self._follow(
+            again.call, Override(rule="empty_result", tool=tool, instead=tool, reason=reason)
+        )
+        return ""
+
+    def _follow(self, call: ToolCall, override: Override, looked: _Look | None = None) -> None:
+        # The offline planner knows a retry as its own step again; other ids may be too long.
+        again = call.id.startswith(OFFLINE) and call.id.endswith(AGAIN)
+        ending = AGAIN if call.id.endswith(AGAIN) else LOOK
+        known = call if again else call.model_copy(update={"id": f"{new_id()}{ending}"})
+        self._insert(known, override)
+        if looked is not None:
+            self._looks[known.id] = looked
+        self._next.append(known)
+
+    def _tell(self, override: Override) -> None:
+        """Show what a rule changed, and log it: names of tools, nothing of a patient."""
+        if self._plan.override(override):
+            _log.info(
+                "Override (%s): %s -> %s",
+                override.rule,
+                override.tool or "answer",
+                override.instead or "not run",
+            )
+
+
+def _joined(parts: Iterable[str]) -> str:
+    return " ".join(filter(None, parts))
+
+
+def _sentence(text: str) -> str:
+    line = " ".join(text.split())
+    return line if not line or line.endswith((".", "?", "!")) else f"{line}."

@@ -1,0 +1,222 @@
+"""Looks what there really is when a call found nothing where something was expected.
+
+`look` makes the call that lists it, `adapted` the one retry: the argument set to the nearest name
+that exists. Where nothing is near nothing is guessed: the answer then names what there is.
+Pure functions; whether their calls may run is for the policy, as with any other.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.agent.enforcement.verdicts import found_nothing, listed, output_of
+from app.agent.image_reference import image_arguments
+from app.agent.llm.base import ToolSchema
+from app.agent.messages import Message, ToolCall
+from app.agent.planning import Intent, edits
+from app.tools.planning import ToolRule
+
+LOOK = "-look"
+"""Ends the id of a call that looks what there is."""
+AGAIN = "-again"
+"""Ends the id of an adapted retry: there is never a second one."""
+
+_EDITS = ((9, 2), (5, 1))
+"""(least letters of a word, most of them that may be wrong); shorter ones must be the same."""
+_PREFIXES = (
+    *("hyper", "hypo", "inter", "intra", "extra", "pre", "post", "supra", "infra", "super"),
+    *("sub", "micro", "macro", "endo", "exo", "ab", "ad"),
+)
+"""Words that begin with different ones of these are different words, however alike."""
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
+_NEGATIONS = frozenset(("no", "non", "not", "un", "without", "ohne", "nicht", "kein", "keine"))
+_NAMED_BY = ("name", "label", "value", "id")
+
+
+@dataclass(frozen=True, slots=True)
+class Adapted:
+    """The one retry, or why there is none.
+
+    Attributes:
+        call: The same call with the argument set to what exists; None where nothing is near.
+        why: What was changed, or what there is instead: for the plan and for the answer.
+    """
+
+    call: ToolCall | None
+    why: str
+
+
+def look(
+    rule: ToolRule,
+    call: ToolCall,
+    message: Message,
+    asked: Intent,
+    tools: Mapping[str, ToolSchema],
+) -> ToolCall | None:
+    """The call that lists what there is, or None where there is no reason to look.
+
+    Args:
+        rule: What is known of the tool that was called.
+        call: The call.
+        message: Its result.
+        asked: The question; what it leaves out is not called.
+        tools: The tools there are, by name.
+    """
+    seek = rule.discovery
+    if seek is None or not asked.expects_data or not found_nothing(rule, message):
+        return None
+    if call.id.endswith((LOOK, AGAIN)) or seek.tool in asked.left_out or seek.tool == call.name:
+        return None
+    schema = tools.get(seek.tool)
+    if schema is None:
+        return None
+    arguments = _shared(call, tools.get(call.name), schema)
+    if arguments is None:
+        return None
+    return ToolCall(id=f"{call.id}{LOOK}", name=seek.tool, arguments=arguments)
+
+
+def adapted(rule: ToolRule, call: ToolCall, found: Message) -> Adapted:
+    """The retry with the nearest name that exists.
+
+    Args:
+        rule: What is known of the tool that found nothing.
+        call: Its call.
+        found: The result of the call that `look` made.
+    """
+    seek = rule.discovery
+    if seek is None or call.id.endswith(AGAIN):
+        return Adapted(None, "it was tried again once already")
+    if not found.ok:
+        return Adapted(None, f"{seek.tool} could not tell what there is")
+    names = _names(output_of(found).get(seek.key), seek.argument)
+    what = seek.argument.replace("_", " ")
+    if not names:
+        return Adapted(None, f"{seek.tool} lists no {what} either")
+    there = f"there is: {listed(names)}"
+    given = call.arguments.get(seek.argument)
+    if not given:
+        return Adapted(None, f"no {what} was given; {there}")
+    several = isinstance(given, list)
+    wanted = [str(value) for value in given] if several else [str(given)]
+    chosen: list[str] = []
+    for value in wanted:
+        near = nearest(value, names)
+        if not near or (len(near) > 1 and not several):
+            says = f"{value!r} may be {' or '.join(near)}" if near else f"there is no {value!r}"
+            return Adapted(None, f"{what}: {says}; {there}")
+        chosen += near
+    chosen = list(dict.fromkeys(chosen))
+    if chosen == wanted:
+        return Adapted(None, f"{what} {listed(chosen)} exists, and nothing is in it; {there}")
+    arguments = {**call.arguments, seek.argument: chosen if several else chosen[0]}
+    again = ToolCall(id=f"{call.id}{AGAIN}", name=call.name, arguments=arguments)
+    old = ", ".join(wanted)
+    return Adapted(again, f"{what} {old!r} does not exist; the nearest is {listed(chosen)}")
+
+
+def nearest(wanted: str, names: Sequence[str]) -> list[str]:
+    """The existing names that `wanted` may mean: one, several that are as near, or none.
+
+    First the same name but for case, accents and signs; then names that have all its words (or it
+    all theirs); then names that are misspelt by a letter or two. A name with other digits is
+    another one ("T1", "T2"), and so is one that a prefix turns round ("asymmetric").
+    """
+    folded = _folded(wanted)
+    if not folded:
+        return []
+    for same in (_equal, _contained):
+        exact = [name for name in names if same(folded, _folded(name))]
+        if exact:
+            return exact
+    wrong = {name: _edits(folded, _folded(name)) for name in names}
+    near = {name: edits for name, edits in wrong.items() if edits is not None}
+    least = min(near.values(), default=0)
+    return [name for name, edits in near.items() if edits == least]
+
+
+def _shared(call: ToolCall, caller: ToolSchema | None, schema: ToolSchema) -> dict[str, Any] | None:
+    """The call's arguments as far as the listing tool takes them; None if it needs others."""
+    properties: Mapping[str, Any] = schema.parameters.get("properties", {})
+    arguments = {name: value for name, value in call.arguments.items() if name in properties}
+    given = image_arguments(caller) if caller else []
+    pictures = [name for name in given if name in call.arguments]
+    for name in image_arguments(schema)[:1]:
+        # The same image under another name: image_path, dicom_path.
+        if name not in arguments and pictures:
+            arguments[name] = call.arguments[pictures[0]]
+    if any(name not in arguments for name in schema.parameters.get("required", ())):
+        return None
+    return arguments
+
+
+def _names(value: Any, argument: str) -> list[str]:
+    """The names in a listing: a list of them, of tables with a name, or a table by name."""
+    if isinstance(value, Mapping):
+        inner: Any = value.get(argument)
+        items: list[Any] = inner if isinstance(inner, list) else list(value)
+    else:
+        items = list(value) if isinstance(value, list | tuple) else [value]
+    found: list[str] = []
+    for item in items:
+        if isinstance(item, Mapping):
+            item = next((item[key] for key in _NAMED_BY if item.get(key)), None)
+        if item is not None and not isinstance(item, bool) and str(item).strip():
+            found.append(str(item))
+    return list(dict.fromkeys(found))
+
+
+def _folded(name: str) -> tuple[str, ...]:
+    """Its words in small letters, without accents and signs."""
+    text = unicodedata.normalize("NFC", name).casefold().translate(_UMLAUTS)
+    text = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+    return tuple(re.findall(r"[^\W\d_]+|\d+", text))
+
+
+def _equal(one: Sequence[str], other: Sequence[str]) -> bool:
+    return "".join(one) == "".join(other) and _digits(one) == _digits(other)
+
+
+def _contained(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether one has all words of the other, and what it has besides does not turn it round."""
+    few, many = sorted((frozenset(one), frozenset(other)), key=len)
+    besides = many - few
+    telling = any(len(word) > 2 for word in few)
+    return bool(telling and few < many and not besides & _NEGATIONS and _digits_agree(one, other))
+
+
+def _edits(one: Sequence[str], other: Sequence[str]) -> int | None:
+    """Letters wrong in all, word by word; None where any word has more wrong than it may."""
+    if len(one) != len(other):
+        return None
+    total = 0
+    for a, b in zip(one, other, strict=True):
+        wrong = edits(a, b)
+        allowed = next((most for least, most in _EDITS if max(len(a), len(b)) >= least), 0)
+        if wrong > allowed or (wrong and (_prefix(a) != _prefix(b) or _turned(a, b))):
+            return None
+        total += wrong
+    return total
+
+
+def _prefix(word: str) -> str:
+    return next((prefix for prefix in _PREFIXES if word.startswith(prefix)), "")
+
+
+def _turned(a: str, b: str) -> bool:
+    """Whether one is the other with something before it: it may say the contrary."""
+    return a.endswith(b) or b.endswith(a)
+
+
+def _digits(words: Sequence[str]) -> tuple[str, ...]:
+    return tuple(word for word in words if word.isdigit())
+
+
+def _digits_agree(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether they have the same numbers, or one of them has none."""
+    a, b = _digits(one), _digits(other)
+    return a == b or not a or not b

@@ -1,0 +1,351 @@
+"""The packs' rules, held against each call that a model asks for, whoever planned it.
+
+    left out, excluded, unsuitable: the call is refused
+    low priority: a better tool runs in its place
+    mandatory successor, dependency: another tool runs first
+
+What is decided here rests on the packs' data, the user's question and what really ran; never on
+what a model says of itself, nor on the text of a result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from app.agent.call_log import LoggedCall
+from app.agent.enforcement.argument_binding import Bound, bind, feed
+from app.agent.enforcement.eligibility import Eligible
+from app.agent.enforcement.rulings import (
+    GO_ON,
+    INSERTED,
+    First,
+    Go,
+    Next,
+    No,
+    Ruling,
+    listed,
+    new_id,
+)
+from app.agent.events import Override
+from app.agent.image_reference import image_argument
+from app.agent.llm.base import ToolSchema
+from app.agent.loop.tool_execution import schema_of
+from app.agent.messages import ToolCall
+from app.tools.api import Tool
+from app.tools.planning import AllOf, AnyOf, Priority, Successor
+
+
+class Enforcer:
+    """Judges the calls of one run.
+
+    Args:
+        eligible: Which tools may run, and what that rests on.
+    """
+
+    def __init__(self, eligible: Eligible) -> None:
+        self.plans = eligible.plans
+        self.intent = eligible.intent
+        self.record = eligible.record
+        self._tools = eligible.tools
+        self._eligible = eligible
+        self._forced: set[tuple[str, str, str]] = set()
+        self._fed_by: dict[str, set[str]] = {}
+        self._roots: dict[str, str] = {}  # a call that rules put in -> the model's that led to it
+
+    def judge(self, call: ToolCall, coming: Sequence[ToolCall] = ()) -> Ruling:
+        """What becomes of a call that is to run now.
+
+        Args:
+            call: What was asked for.
+            coming: What was asked for together with it, and runs after it.
+        """
+        tool = self._tools.get(call.name)
+        if tool is None:
+            return Go(call)  # an unknown one is answered with near names; the loop's own run
+        refused = self._eligible.barred(call)
+        if refused is not None:
+            return refused
+        if call.raw:
+            return Go(call)  # it does not run: nobody knows which image it means
+        better = self._better(call, tool)
+        if isinstance(better, No):
+            return better
+        ruled = better or Go(call)
+        unsuitable = self._eligible.unsuitable(ruled.call, self.images_of(ruled.call))
+        if unsuitable is not None:
+            return unsuitable
+        waits = self._successor_before(ruled.call) or self._dependency(
+            ruled.call, self.images_of(ruled.call), coming
+        )
+        if waits is not None:
+            return waits
+        return self._fed(ruled)
+
+    def free(self, call: ToolCall, beside: Sequence[ToolCall]) -> bool:
+        """Whether a call may run at the same time as others: it waits for none of them.
+
+        Args:
+            call: What was asked for.
+            beside: What runs then.
+        """
+        rule, names = self.plans.rule(call.name), {other.name for other in beside}
+        images = self.images_of(call)
+        for need in rule.requires:
+            if not names.isdisjoint(need.tools) or self._lacking(need, images):
+                return False
+        given = call.arguments
+        if any(names & set(f.tools) and not given.get(f.argument) for f in rule.feeds):
+            return False
+        following = [rule for name in names for rule in self._follow(name)]
+        following += [item.rule for item in self.pending()]
+        return all(call.name in self._leading_to(item) for item in following)
+
+    def before_answer(self) -> First | No | None:
+        """The mandatory successor that must run before an answer is given.
+
+        A `No` names one whose arguments nothing gives: the model has to call it.
+        """
+        for item in self.pending():
+            ruling = self._force(item, "")
+            if ruling is not None:
+                return ruling
+        return None
+
+    def pending(self) -> Iterator[Next]:
+        """The mandatory successors that have not run since the call that they follow."""
+        seen: set[tuple[str, frozenset[str]]] = set()
+        for cause in self.record.here():
+            if not cause.message.ok:
+                continue
+            for rule in self._follow(cause.call.name):
+                last = self.record.latest((rule.then,), cause.images, ok=False)
+                ran = last is not None and last.number > cause.number
+                if not ran and (rule.then, cause.images) not in seen:
+                    seen.add((rule.then, cause.images))
+                    yield Next(rule, self._latest(rule, cause))
+
+    def recommended(self, tool: str) -> tuple[Successor, ...]:
+        """What the packs recommend after this tool, for this question."""
+        return tuple(
+            rule
+            for rule in self.plans.successors(tool, self.intent.kinds)
+            if not rule.mandatory and self._eligible.may(rule.then)
+        )
+
+    def images_of(self, call: ToolCall) -> frozenset[str]:
+        """The open images that a call is about; the current one where it names none."""
+        named = self.record.images_of(call.arguments)
+        return named or frozenset(filter(None, (self.record.current,)))
+
+    def bound(self, tool: Tool, images: Collection[str], **given: Any) -> Bound:
+        """The arguments of a call of a tool that nobody wrote."""
+        return bind(tool.spec, self.plans, self.record, images, **given)
+
+    def _follow(self, tool: str) -> list[Successor]:
+        """What must come after this tool, once it ended well."""
+        after = self.plans.successors(tool, self.intent.kinds)
+        # Nothing follows itself: that would never end.
+        return [r for r in after if r.mandatory and r.then != tool and self._eligible.may(r.then)]
+
+    def _latest(self, rule: Successor, cause: LoggedCall) -> LoggedCall:
+        return self.record.latest(rule.after, cause.images) or cause
+
+    def _better(self, call: ToolCall, tool: Tool) -> Go | No | None:
+        """A better tool in place of one of low priority, unless the user named that."""
+        name = call.name
+        chosen = name in self.intent.named or call.id.startswith(INSERTED)
+        if self.plans.rule(name).priority is not Priority.LOW or chosen:
+            return None
+        images = self.images_of(call)
+        others = (other for other in self.plans.alternatives(name) if other != name)
+        for other in others:
+            if self.plans.rule(other).priority <= Priority.LOW or not self._eligible.fit(
+                other, images
+            ):
+                continue
+            better = self._tools.get(other)
+            assert better is not None
+            reason = f"{other} does the same work as {name} and is better at it."
+            override = Override(rule="low_priority", tool=name, instead=other, reason=reason)
+            bound = self.bound(better, images, given=call.arguments)
+            if bound.missing:
+                needs = ", ".join(bound.missing)
+                return No(call, override, f"Call {other} instead; it needs {needs}.")
+            changed = call.model_copy(
+                update={"name": other, "arguments": bound.arguments, "raw": ""}
+            )
+            return Go(changed, override, f"Run in place of {name}: {reason}")
+        return None
+
+    def _successor_before(self, call: ToolCall) -> First | No | None:
+        """What must follow an earlier call before this one may run."""
+        for item in self.pending():
+            if call.name == item.rule.then or call.name in self._leading_to(item.rule):
+                continue
+            ruling = self._force(item, call.name, call)
+            if ruling is not None:
+                return ruling
+        return None
+
+    def _leading_to(self, rule: Successor) -> set[str]:
+        """Tools that prepare more for a successor: those it follows, and what those need."""
+        found: set[str] = set()
+        left = [*rule.after, rule.then]
+        while left:
+            for need in self.plans.rule(left.pop()).requires:
+                left.extend(name for name in need.tools if name not in found)
+                found.update(need.tools)
+        return {*found, *rule.after} - {rule.then}
+
+    def _force(self, item: Next, wanted: str, call: ToolCall | None = None) -> First | No | None:
+        """The successor's own call; None where it was forced for this cause already."""
+        then, cause = item.rule.then, item.cause
+        if not self._eligible.fit(then, cause.images):
+            return None
+        tool = self._tools.get(then)
+        assert tool is not None
+        root = self._roots.get(cause.call.id, cause.call.id)
+        deeper = self._dependency(self._inserted(then, root), cause.images)
+        if isinstance(deeper, First):
+            return deeper
+        if deeper or not self._once("successor", then, f"{root} {cause.call.name}"):
+            return None
+        bound = self.bound(tool, cause.images)
+        why = item.rule.reason.strip().rstrip(".")
+        reason = f"After {cause.call.name} comes {then}{f': {why}' if why else ''}."
+        override = Override(
+            rule="successor", tool=wanted, instead="" if bound.missing else then, reason=reason
+        )
+        if bound.missing:
+            asked = call or self._inserted(then, root, bound.arguments)
+            return No(asked, override, f"Call {then} first; it needs {', '.join(bound.missing)}.")
+        if call is not None:
+            self._fed_by.setdefault(call.id, set()).add(then)
+        return First(self._inserted(then, root, bound.arguments), override)
+
+    def _dependency(
+        self,
+        call: ToolCall,
+        images: Collection[str],
+        coming: Sequence[ToolCall] = (),
+        above: tuple[str, ...] = (),
+    ) -> First | No | None:
+        """What the call needs, run first where its arguments are known."""
+        for need in self.plans.rule(call.name).requires:
+            lacking = self._lacking(need, images)
+            if lacking:
+                return self._run_first(call, need, lacking, images, coming, (*above, call.name))
+        return None
+
+    def _lacking(self, need: AnyOf | AllOf, images: Collection[str]) -> list[str]:
+        lacking = [name for name in need.tools if self.record.latest((name,), images) is None]
+        return [] if isinstance(need, AnyOf) and len(lacking) < len(need.tools) else lacking
+
+    def _run_first(
+        self,
+        call: ToolCall,
+        need: AnyOf | AllOf,
+        lacking: Sequence[str],
+        images: Collection[str],
+        coming: Sequence[ToolCall],
+        above: tuple[str, ...],
+    ) -> First | No:
+        if images and self._names_no_image(call):
+            what = f"{call.name} needs a result of {listed(need)}"
+            reason = f"{what}, and the image that it names is not open."
+            override = Override(rule="dependency", tool=call.name, reason=reason)
+            return No(call, override, "Name an open image.")
+        later = next((other for other in coming if self._serves(other, lacking, above)), None)
+        if later is not None:
+            return self._before(call, later, f"{call.name} needs a result of {later.name}")
+        unmet = ""
+        for name in self._eligible.preferred(lacking, images):
+            tool = self._tools.get(name)
+            if tool is None or name in above:
+                continue
+            deeper = self._dependency(
+                ToolCall(id=call.id, name=name, arguments={}), images, (), above
+            )
+            if isinstance(deeper, First):
+                return deeper
+            bound = self.bound(tool, images)
+            if deeper is None and bound.missing:
+                unmet = unmet or f"Call {name} first; it needs {', '.join(bound.missing)}."
+            elif deeper is None and self._once("dependency", name, "|".join(sorted(images))):
+                root = self._roots.get(call.id, call.id)
+                first = self._inserted(name, root, bound.arguments)
+                return self._before(call, first, f"{call.name} needs a result of {listed(need)}")
+        return self._refused(call, need, lacking, images, unmet)
+
+    def _names_no_image(self, call: ToolCall) -> bool:
+        """Whether the image that a call names is neither open nor made of what is."""
+        tool = self._tools.get(call.name)
+        schema = ToolSchema(call.name, "", schema_of(tool.spec.Input)) if tool else None
+        name = image_argument(schema) if schema else ""
+        given = call.arguments.get(name) if "image" in name else None
+        named = isinstance(given, str) and bool(given.strip())
+        return named and not self.record.images_of(given)
+
+    def _serves(self, other: ToolCall, lacking: Collection[str], above: Collection[str]) -> bool:
+        """Whether a call that the model asked for anyway is one that is needed."""
+        if other.name not in lacking or other.name in above:
+            return False
+        return (
+            self._eligible.barred(other) is None
+            and self._eligible.unsuitable(other, self.images_of(other)) is None
+        )
+
+    def _before(self, call: ToolCall, first: ToolCall, why: str) -> First:
+        self._fed_by.setdefault(call.id, set()).add(first.name)
+        reason = f"{why}, so {first.name} runs first."
+        return First(
+            first, Override(rule="dependency", tool=call.name, instead=first.name, reason=reason)
+        )
+
+    def _refused(
+        self,
+        call: ToolCall,
+        need: AnyOf | AllOf,
+        lacking: Sequence[str],
+        images: Collection[str],
+        unmet: str,
+    ) -> No:
+        reason = f"{call.name} needs a result of {listed(need)}, and there is none"
+        blocks = list(filter(None, (self._eligible.blocked(name, images) for name in lacking)))
+        reason += f" ({'; '.join(blocks)})." if blocks else "."
+        override = Override(rule="dependency", tool=call.name, reason=reason)
+        return No(call, override, unmet or GO_ON)
+
+    def _fed(self, ruled: Go) -> Go:
+        """Arguments that nobody gave, or that a call put in before has newer values for."""
+        call = ruled.call
+        tool, rule = self._tools.get(call.name), self.plans.rule(call.name)
+        fresh = self._fed_by.pop(call.id, set())
+        if tool is None or not rule.feeds or call.raw:
+            return ruled
+        arguments = dict(call.arguments)
+        properties = schema_of(tool.spec.Input).get("properties", {})
+        images = self.images_of(call)
+        fed = feed(arguments, properties, call.name, self.plans, self.record, images, fresh)
+        if not fed or arguments == call.arguments:
+            return ruled
+        told = f"{', '.join(fed)} was set from the result before it."
+        changed = call.model_copy(update={"arguments": arguments})
+        return Go(changed, ruled.override, f"{ruled.note} {told}".strip())
+
+    def _inserted(
+        self, tool: str, root: str, arguments: Mapping[str, Any] | None = None
+    ) -> ToolCall:
+        """A call that rules put in, because of the model's call `root`."""
+        call = ToolCall(id=new_id(), name=tool, arguments=dict(arguments or {}))
+        self._roots[call.id] = root
+        return call
+
+    def _once(self, rule: str, tool: str, cause: str) -> bool:
+        """Whether a rule brings this tool in for the first time, for this cause."""
+        key = (rule, tool, cause)
+        if key in self._forced:
+            return False
+        self._forced.add(key)
+        return True

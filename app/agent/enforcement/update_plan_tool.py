@@ -1,0 +1,99 @@
+"""`update_plan`: the loop's own tool by which a language model tells what it means to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.agent.enforcement.plan_checklist import PlanState, Written
+from app.tools.api import Approval, ToolContext, ToolResult, ToolSpec
+
+OWN = "sightline"  # the pack of the loop's own tools
+CHECK = "check_answer"
+"""A call that the loop itself makes, to tell the model why its answer does not count yet."""
+
+State = Literal["pending", "running", "done", "failed", "skipped"]
+ToolName = Annotated[str, Field(min_length=1, max_length=80)]
+
+
+class PlanStep(BaseModel):
+    """A step of the plan."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    title: Annotated[str, Field(min_length=1, max_length=120, description="What is to be found")]
+    state: State = "pending"
+    tools: Annotated[
+        list[ToolName],
+        Field(max_length=8, description="The tools it needs, the fewest that suffice"),
+    ] = []
+    after: Annotated[
+        list[int], Field(max_length=20, description="Numbers (from 1) of the steps it waits for")
+    ] = []
+
+
+class PlanInput(BaseModel):
+    """The whole plan; it replaces the one before."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    steps: Annotated[list[PlanStep], Field(max_length=20, description="All steps, in order")]
+
+
+class PlanOutput(BaseModel):
+    """Nothing: the plan is shown to the user."""
+
+
+SPEC = ToolSpec(
+    name="update_plan",
+    description=(
+        "Show the user your plan. Call it first when a question needs several tools, and again "
+        "whenever a step begins or ends. Send all steps each time; one at most is running. Name "
+        "in each step the tools it needs, and the steps whose results it waits for. Each step has "
+        "its own small budget of tool calls. Not for questions that need one tool or none."
+    ),
+    Input=PlanInput,
+    Output=PlanOutput,
+    approval=Approval.READ,
+    timeout_s=10.0,
+    pack=OWN,
+    sequential=True,
+)
+
+Check = Callable[[Sequence[Written]], tuple[list[Written], list[str]]]
+"""Holds a plan against the packs' rules: the plan as it may be followed, and what was mended."""
+
+
+class UpdatePlan:
+    """The tool, for one run: it writes that run's plan, which the loop then shows.
+
+    Args:
+        plan: The run's plan.
+        check: None to take plans as they are.
+    """
+
+    spec = SPEC
+
+    def __init__(self, plan: PlanState, check: Check | None = None) -> None:
+        self._plan = plan
+        self._check = check
+
+    def run(self, args: PlanInput, context: ToolContext) -> ToolResult:
+        """Take the plan.
+
+        Raises:
+            ToolRetry: It names tools that there are not, or its steps wait in a circle.
+        """
+        steps = [
+            Written(step.title, step.state, tuple(step.tools), tuple(step.after))
+            for step in args.steps
+        ]
+        notes: list[str] = []
+        if self._check is not None:
+            steps, notes = self._check(steps)
+        self._plan.write(steps)
+        done = sum(step.state in ("done", "failed", "skipped") for step in args.steps)
+        told = f"The user sees the plan: {done} of {len(args.steps)} steps ended."
+        return ToolResult(" ".join([told, *notes]), {}, {})

@@ -1,0 +1,92 @@
+"""References to open images: their names in texts, in tool arguments, and what suits a tool.
+
+An open image is described by its note, a mapping with `id`, `path`, `kind`, `modality` and more,
+as in `RunRequest.image_notes`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from app.agent.llm.base import ToolSchema
+from app.tools.planning import Accepts
+
+_IMAGE_ARGUMENTS = ("image_path", "dicom_path", "image_paths", "image", "image_id", "images")
+_IMAGE_ENDINGS = ("_path", "_paths", "_image", "_image_id")
+_OTHER_FILES = ("output", "out_", "save", "model", "weights", "config", "log")
+
+_PLAIN = re.compile(r"(?=.{4})[\w,()+=@#^~&'-][\w .,()+=@#^~&'-]{0,70}\.\w{1,8}")
+"""A name that stands in a text as it is, with its suffix: a changed one, or one without, would not
+be known again where names of files are taken out of what is sent."""
+
+
+def name_of(note: Mapping[str, Any], notes: Sequence[Mapping[str, Any]] = ()) -> str:
+    """The name of an image's file; the app's id where that says nothing.
+
+    Args:
+        note: On the image, as of `RunRequest.image_notes`.
+        notes: On all that is open: where two files have one name the id stands with it.
+    """
+    own = str(note.get("id") or "")
+    name = _file(note)
+    if not name or not _PLAIN.fullmatch(name):
+        return own or "the open image"
+    alike = any(_file(other) == name and other.get("id") != note.get("id") for other in notes)
+    return f"{name} ({own})" if alike and own else name
+
+
+def named_with_id(note: Mapping[str, Any]) -> str:
+    """The same with the id, where a person is to name the image."""
+    own, name = str(note.get("id") or ""), name_of(note)
+    return name if name == own or not own else f"{name} ({own})"
+
+
+def _file(note: Mapping[str, Any]) -> str:
+    return re.split(r"[/\\]", str(note.get("path") or ""))[-1]
+
+
+def image_reference(note: Mapping[str, Any]) -> str:
+    """Return how tools are told which image: its path, else the app's id.
+
+    It stays the same while other images are opened and closed.
+    """
+    return str(note.get("path") or note.get("id") or "")
+
+
+def image_argument(schema: ToolSchema) -> str:
+    """Return the tool's argument for the image itself, or ""."""
+    return next(iter(image_arguments(schema)), "")
+
+
+def image_arguments(schema: ToolSchema) -> list[str]:
+    """Return the tool's arguments that take images, the one for the image itself first."""
+    properties: Mapping[str, Any] = {
+        name: field
+        for name, field in schema.parameters.get("properties", {}).items()
+        if field.get("type") not in ("boolean", "integer", "number")
+    }
+    found = [name for name in _IMAGE_ARGUMENTS if name in properties]
+    found += [name for name in properties if name not in found and _takes_path(name)]
+    return found
+
+
+def unsuitable_image(accepts: Accepts, note: Mapping[str, Any]) -> str:
+    """Return why a tool must not run on an image, a clause; "" where it may."""
+    name = name_of(note)
+    what = accepts.what or "an image that this tool is for"
+    kind = str(note.get("kind") or "").strip()
+    if accepts.kinds and kind and kind not in accepts.kinds:
+        return f"{name} is {'DICOM' if kind == 'dicom' else f'a {kind}'}, not {what}"
+    modality = str(note.get("modality") or "").strip().upper()
+    if accepts.modalities and modality and modality not in accepts.modalities:
+        return f"{name} is {modality}, not {what}"
+    part = str(note.get("body_part") or "").strip().upper()
+    if accepts.body_parts and part and not any(piece in part for piece in accepts.body_parts):
+        return f"the file of {name} says that it shows the {part.lower()}: it is not {what}"
+    return ""
+
+
+def _takes_path(name: str) -> bool:
+    return name.endswith(_IMAGE_ENDINGS) and not name.startswith(_OTHER_FILES)

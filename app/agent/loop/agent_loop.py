@@ -1,0 +1,392 @@
+"""The agent loop: `process` asks the model, `execute` runs its tool calls, until there are none.
+
+    question -> process -> execute -> process -> ... -> answer
+
+Around these two stand the promises of a run: every event is on disk before anybody sees it, but for
+streamed text, which follows; one terminal event ends it; the transcript is valid wherever it is
+cut; a limit ends it with what was found so far. `asking.py` asks the user what may be sent,
+`answers.py` is `process` and `calls.py` is `execute`; `by_rules.py` does without a model,
+`behind.py` adds what no answer may leave out, `limits.py` counts, `retry.py` says when to ask
+again, `transcript.py` keeps the conversation in order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from typing import Any
+
+from app import __version__
+from app.agent.answers.answer_footer import behind
+from app.agent.answers.evidence import Evidence, said_on_the_way
+from app.agent.answers.summary import summarise
+from app.agent.approvals import Gate
+from app.agent.context.context_window import ContextWindow
+from app.agent.context.planning_prompt import with_planning
+from app.agent.context.read_result_tool import ReadResult
+from app.agent.enforcement.director import Director
+from app.agent.enforcement.plan_checklist import PlanState
+from app.agent.enforcement.update_plan_tool import UpdatePlan
+from app.agent.events import TERMINAL, RunEvent, RunFinished, RunStarted, TextDelta
+from app.agent.llm.base import LanguageModel, ModelFailed, Plan, info_of
+from app.agent.loop.audit_trail import Audit
+from app.agent.loop.available_tools import Ready, lacking_in
+from app.agent.loop.emitter import Emitter
+from app.agent.loop.limits import Meter, Stop, WallClock
+from app.agent.loop.model_turn import CANCEL_GRACE_S, Answers, Reply
+from app.agent.loop.offered_tools import Offered
+from app.agent.loop.offline_model import OfflineModel
+from app.agent.loop.retry import Retry
+from app.agent.loop.rule_answers import RuleAnswers
+from app.agent.loop.tool_calls import NOT_RUN, Calls
+from app.agent.loop.tool_execution import Tools, log_unexpected
+from app.agent.loop.transcript import Transcript
+from app.agent.messages import Message, ToolCall
+from app.agent.planning import Planner
+from app.agent.policy import Grants, Policy
+from app.agent.privacy.consents import Consents
+from app.agent.privacy.send_consent import Asking
+from app.agent.request import Approve, Limits, RunRequest
+from app.errors import Cancelled, SightlineError
+from app.tools.planning import NO_PLANS, Plans
+
+__all__ = ["AgentLoop", "Approve", "Audit", "Limits", "RunRequest"]
+
+
+class AgentLoop:
+    """Answers questions with a language model and tools.
+
+    Args:
+        model: The language model.
+        tools: The tools it may call.
+        system: The system prompt.
+        limits: How far a run may go.
+        consents: Remembers consent to a remote model, a thread; shared by loops of one program.
+        approvals: Decides which calls may run; shared in the same way.
+        retry: When a failed request to the model is made again.
+        plans: What the packs tell of their tools; it is enforced, whoever plans.
+        rules_first: Rules answer without the model where the packs say that they can be certain.
+        audit: Is told of every event of every run, before anybody sees it.
+    """
+
+    def __init__(
+        self,
+        model: LanguageModel,
+        tools: Tools,
+        *,
+        system: str = "",
+        limits: Limits | None = None,
+        consents: Consents | None = None,
+        approvals: Gate | None = None,
+        retry: Retry | None = None,
+        plans: Plans = NO_PLANS,
+        rules_first: bool = False,
+        audit: Audit | None = None,
+    ) -> None:
+        self.model = model
+        self.tools = tools
+        self.system = system
+        self.limits = limits or Limits()
+        self.consents = consents or Consents()
+        self.approvals = approvals or Gate(Policy.standard(), Grants())
+        self.retry = retry or Retry()
+        self.plans = plans
+        self.planner = Planner(plans)
+        self.rules_first = rules_first
+        self.audit = audit
+        self._window = ContextWindow(info_of(model))
+
+    @property
+    def window(self) -> ContextWindow:
+        """The model's context; what it learnt about counting holds while the model's facts do."""
+        info = info_of(self.model)
+        if self._window.info != info:
+            self._window = ContextWindow(info)
+        return self._window
+
+    async def run(self, request: RunRequest) -> AsyncIterator[RunEvent]:
+        """Answer one question; ends after exactly one terminal event, whatever happens."""
+        emitter = Emitter(request.run_id, self._recorder(request))
+        run = _Run(self, request, emitter)
+        task = asyncio.create_task(run.drive())
+        loop = asyncio.get_running_loop()
+        request.cancel.on_cancel(lambda: _soon(loop, task.cancel))
+        request.stop_after_tool.on_cancel(lambda: _soon(loop, run.stop_after_tool, task))
+        try:
+            while True:
+                event = await emitter.next()
+                yield event
+                if event.kind in TERMINAL:
+                    break
+        finally:
+            if not emitter.closed:
+                # The consumer left early: nothing goes on behind its back.
+                request.cancel.cancel()
+            await asyncio.wait({task}, timeout=2 * CANCEL_GRACE_S)
+
+    def _recorder(self, request: RunRequest) -> Callable[[RunEvent], str | None]:
+        """Keeps each event: in the session's file, and where one is kept in the audit log."""
+        thread = request.thread
+        if self.audit is None:
+            return thread.record
+        tell = self.audit.of(request)
+
+        def record(event: RunEvent) -> str:
+            thread.record(event)
+            return tell(event)
+
+        return record
+
+
+def _soon(loop: asyncio.AbstractEventLoop, work: Any, *arguments: Any) -> None:
+    with contextlib.suppress(RuntimeError):  # the loop is closed: the run ended long ago
+        loop.call_soon_threadsafe(work, *arguments)
+
+
+class _Run:
+    """One run: its parts, and the way from the question to the terminal event."""
+
+    def __init__(self, agent: AgentLoop, request: RunRequest, emitter: Emitter) -> None:
+        self.agent = agent
+        self.request = request
+        self.emitter = emitter
+        window = agent.window
+        self.plan = PlanState(live=bool(agent.plans))
+        self.director = Director(agent.plans, request, agent.tools, self.plan)
+        self.director.by_rules = window.info.rules
+        self.ruled = False
+        self.meter = Meter(agent.limits, window.info)
+        self.clock = WallClock(agent.limits.wall_s)
+        self.transcript = Transcript(request.thread)
+        own = (
+            UpdatePlan(self.plan, self.director.check_plan),
+            ReadResult(request.thread, window.page_chars),
+        )
+        own = own if window.info.own_tools else ()
+        tools = Offered(agent.tools, own)
+        # The rule planner reads no description, and names what is missing by planning it.
+        ready = Ready(
+            agent.tools,
+            request.question,
+            (lambda _: False) if window.info.rules else lacking_in(request.models_dir),
+        )
+        self.calls = Calls(
+            request=request,
+            tools=tools,
+            approvals=agent.approvals,
+            emitter=emitter,
+            transcript=self.transcript,
+            plan=self.plan,
+            meter=self.meter,
+            clock=self.clock,
+            director=self.director,
+            evidence=Evidence(request.thread.history),
+        )
+        self.rules = RuleAnswers(
+            plans=agent.plans,
+            director=self.director,
+            work=self._work,
+            emitter=emitter,
+            transcript=self.transcript,
+        )
+        self.asking = Asking(
+            request=request,
+            model=agent.model,
+            eyes=window.info.images,
+            consents=agent.consents,
+            emitter=emitter,
+            clock=self.clock,
+            transcript=self.transcript,
+        )
+        self.answers = Answers(
+            request=request,
+            model=agent.model,
+            system=ready.told_after(with_planning(agent.system, agent.plans, ready, window.info)),
+            schemas=Offered(ready, own).schemas(),
+            window=window,
+            retry=agent.retry,
+            emitter=emitter,
+            meter=self.meter,
+            set_plan=self._set_plan,
+            consents=agent.consents,
+        )
+
+    async def drive(self) -> None:
+        """Run to the terminal event. Never raises an ordinary exception."""
+        try:
+            answer, stop = await self._within_time()
+            self.director.finish(stop.text if stop else "")
+            checked = self.calls.evidence.check(
+                answer,
+                said_on_the_way(self.request.thread.history),
+                lambda cited: behind(self.director, self.request, self.agent.plans, cited),
+            )
+            if checked.closing:
+                self.emitter.emit(TextDelta, text=checked.closing)
+            self._end_plan(ok=stop is None)
+            self.emitter.emit(
+                RunFinished,
+                answer=checked.text + checked.closing,
+                stopped_by=stop.by if stop else "",
+                cited=list(checked.cited),
+                unknown=list(checked.unknown),
+                by_rules=self.ruled,
+            )
+        except (asyncio.CancelledError, Cancelled):
+            self._cut()
+            self.emitter.cancel()
+        except SightlineError as error:
+            self._cut()
+            reason = f"{error.subject}: {error.reason}" if error.subject else error.reason
+            self.emitter.fail(reason, error.remedy)
+        except Exception as error:
+            log_unexpected("A run failed", error)
+            self._cut()
+            reason = f"Something unexpected went wrong ({type(error).__name__})."
+            self.emitter.fail(reason, "The log says where. Please try again, or report it.")
+
+    def stop_after_tool(self, task: asyncio.Task[None]) -> None:
+        """Let the calls that run now end, then stop; at once when none does."""
+        self.calls.stop_after = True
+        if not self.calls.running:
+            task.cancel()
+
+    async def _within_time(self) -> tuple[str, Stop | None]:
+        """The answer; where a limit was reached, one that says what was found so far."""
+        try:
+            async with self.clock.running():
+                answer = await self._converse()
+        except TimeoutError:
+            if not self.clock.over:
+                raise
+            answer = self.clock.stop()
+        if isinstance(answer, Stop):
+            return self._closing(f"Stopped: {answer.text}."), answer
+        return answer, None
+
+    async def _converse(self) -> str | Stop:
+        """From the question to the answer, or to a limit."""
+        self._start()
+        self.request.cancel.check()
+        intent = self.director.begin(self.agent.planner, Offered(self.agent.tools).schemas())
+        if isinstance(self.agent.model, OfflineModel):
+            self.answers.model = self.agent.model.following(intent)
+        rules_first = self.agent.rules_first and not self.answers.window.info.rules
+        if rules_first and self.rules.begin():
+            await self.asking.keep()
+            answer = await self.rules.answer()
+            if answer is not None:
+                self.ruled = True
+                return answer
+            self.director.seen = await self.asking.go_on()
+        else:
+            self.director.seen = await self.asking.ask()
+        while True:
+            message = await self.answers.process()
+            if isinstance(message, Stop):
+                return message
+            calls = message.tool_calls or self.director.before_answer()
+            if not calls:
+                self.transcript.say(message)
+                return self._answer(message.text)
+            stop = await self._work(message.text, calls)
+            if stop is not None:
+                return stop
+
+    async def _work(self, text: str, calls: Sequence[ToolCall]) -> Stop | None:
+        """Make the calls of one message of the model, and those that rules put between them.
+
+        Each turn of calls is a message of its own, so that every result stands behind its call.
+        """
+        waiting = deque(calls)
+        stop: Stop | None = None
+        try:
+            while waiting and stop is None:
+                turn = self.director.turn(waiting)
+                self.transcript.say(Message(role="assistant", text=text, tool_calls=turn))
+                text = ""
+                stop = self.meter.spent() or await self.calls.execute(turn)
+                waiting.extendleft(reversed(self.director.after()))
+        finally:
+            if waiting:  # the model asked for them: they get their results, as every call does
+                self.transcript.end_calls(f"Not run: {stop.text}." if stop else NOT_RUN)
+                rest = Message(role="assistant", text=text, tool_calls=list(waiting))
+                self.transcript.say(rest)
+        if stop is not None:
+            self.transcript.end_calls(f"Not run: {stop.text}.")
+        return stop
+
+    def _start(self) -> None:
+        request, model = self.request, self.agent.model
+        images = [str(note.get("id", "")) for note in request.image_notes]
+        facts: dict[str, Any] = {
+            "model": model.name,
+            "host": model.remote_host,
+            "version": __version__,
+        }
+        facts |= {"images": images, "out_dir": str(request.out_dir)}
+        request.thread.note_run(request.run_id, facts, request.images)
+        self.emitter.emit(
+            RunStarted,
+            thread_id=request.thread.thread_id,
+            question=request.question,
+            model=model.name,
+            images=images,
+        )
+
+    def _answer(self, text: str) -> str:
+        if text.strip():
+            return text
+        if not self.calls.results:
+            raise ModelFailed(
+                f"{self.agent.model.name} ended without an answer",
+                remedy="Ask again, or choose another model.",
+            )
+        return self._closing("The model ended without an answer.")
+
+    def _closing(self, head: str) -> str:
+        """The answer of a run that the model did not end: what was found so far."""
+        partial, self.answers.reply = self.answers.reply.text, Reply()
+        self.transcript.end_calls(NOT_RUN)
+        undone = [*self.transcript.not_run, *self.plan.open()]
+        summary = summarise(self.calls.results, undone, self.agent.plans)
+        found = f"What was found so far:\n\n{summary}"
+        text = f"{head} {found if self.calls.results else 'Nothing was found so far.'}"
+        text = f"\n\n{text}" if partial else text
+        self.emitter.emit(TextDelta, text=text)
+        self.transcript.say(Message(role="assistant", text=partial + text))
+        return partial + text
+
+    def _cut(self) -> None:
+        """End early: half an answer is kept, every call gets a result, nothing comes behind it."""
+        half = self.answers.reply.text
+        if half.strip():
+            self._say_behind(half)
+        self.transcript.cut(half, NOT_RUN)
+        self._end_plan(ok=False)
+
+    def _say_behind(self, half: str) -> None:
+        """What is to be minded of half an answer: it was read as it came."""
+        told: list[str] = []
+
+        def keep(cited: Collection[int]) -> str:
+            told.append(behind(self.director, self.request, self.agent.plans, cited))
+            return ""
+
+        try:
+            self.calls.evidence.check(half, (), keep)
+        except Exception as error:  # the run is to end whatever happens
+            log_unexpected("What stands behind half an answer could not be told", error)
+        for text in filter(None, told):
+            self.emitter.emit(TextDelta, text=text)
+
+    def _set_plan(self, plan: Plan) -> None:
+        self.director.by_rules = True
+        self.plan.set(plan.steps, by="rules" if self.agent.plans else "")
+        self.calls.tell_plan()
+
+    def _end_plan(self, *, ok: bool) -> None:
+        self.plan.close(ok)
+        self.calls.tell_plan()

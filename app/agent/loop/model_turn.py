@@ -1,0 +1,330 @@
+"""`process`: asks the model for its next message and streams it.
+
+An answer counts only when it is complete: what its calls ask for is done by `calls.py` afterwards,
+so a stream that breaks has done nothing, and may be asked for again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from app.agent.context.context_window import ContextWindow, Prompt
+from app.agent.context.token_estimates import text_tokens
+from app.agent.events import DataSent, ModelRetry, Noted, ReasoningDelta, TextDelta, Usage
+from app.agent.llm.base import (
+    Call,
+    LanguageModel,
+    ModelEvent,
+    ModelFailed,
+    Note,
+    Plan,
+    Reasoning,
+    Text,
+    Tokens,
+    ToolSchema,
+    on_resending,
+)
+from app.agent.loop.emitter import Emitter
+from app.agent.loop.limits import Meter, Stop
+from app.agent.loop.offered_tools import cleaned as without_paths
+from app.agent.loop.retry import Retry
+from app.agent.loop.tool_execution import in_thread
+from app.agent.messages import Message, Picture, ToolCall
+from app.agent.privacy.consents import Consents, Target
+from app.agent.privacy.redaction import Redactor
+from app.agent.request import RunRequest
+
+CANCEL_GRACE_S = 0.4
+"""How long a model may take to end its stream once it was told to; then it is left behind."""
+
+_CALL_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
+SMALLER = 2
+"""How often a request is made smaller that its endpoint found too long."""
+
+
+@dataclass(slots=True)
+class Reply:
+    """What the model has said so far in answer to one request.
+
+    Attributes:
+        text: The streamed text.
+        reasoning: What it thought before.
+        calls: Complete calls; nothing is done about them before the stream has ended.
+        later: What is told only once the answer is whole.
+        tokens: As its endpoint counted.
+        over: Nobody listens any more.
+    """
+
+    text: str = ""
+    reasoning: str = ""
+    calls: list[ToolCall] = field(default_factory=list[ToolCall])
+    later: list[Note | Plan] = field(default_factory=list[Note | Plan])
+    tokens: Tokens | None = None
+    over: bool = False
+
+    @property
+    def streamed(self) -> bool:
+        """Whether the user saw any of it."""
+        return bool(self.text or self.reasoning)
+
+
+@dataclass(slots=True)
+class Answers:
+    """Asks one model for one run.
+
+    Attributes:
+        set_plan: Takes a plan that the model streamed.
+        consents: What a remote model may get, as it is now.
+        reply: The answer under way; empty in between.
+        told_shortened: The user was told that the context was shortened.
+        redactor: Cleans what a remote model gets; made with the first request.
+        offered: The schemas as they are sent; cleaned, where that is to a remote model.
+    """
+
+    request: RunRequest
+    model: LanguageModel
+    system: str
+    schemas: list[ToolSchema]
+    window: ContextWindow
+    retry: Retry
+    emitter: Emitter
+    meter: Meter
+    set_plan: Callable[[Plan], None]
+    consents: Consents
+    reply: Reply = field(default_factory=Reply)
+    told_shortened: bool = False
+    redactor: Redactor | None = None
+    offered: list[ToolSchema] = field(default_factory=list[ToolSchema])
+
+    def __post_init__(self) -> None:
+        self.offered = self.schemas
+        if self.model.remote_host:
+            # By no patient's name: what is missing in a text that others know would tell it.
+            self.offered = without_paths(self.schemas, Redactor([]).text)
+
+    async def process(self) -> Message | Stop:
+        """Ask the model, again where its endpoint fails in passing; its message, or a limit."""
+        prompt = await self._prompt()
+        stop = self.meter.step(prompt.tokens)
+        if stop is not None:
+            return stop
+        smaller = 0
+        for attempt in count(1):
+            self._may_send()
+            self.reply = reply = Reply()
+            try:
+                self._tell_sent(prompt)
+                await self._listen(prompt, reply)
+                break
+            except ModelFailed as error:
+                if error.too_long and not reply.streamed and smaller < SMALLER:
+                    smaller += 1
+                    self.window.overflowed(prompt, error.too_long)
+                    prompt = await self._prompt()
+                    continue
+                wait_s = self.retry.wait_s(attempt, error)
+                if wait_s is None:
+                    raise self.retry.given_up(attempt, error) from error
+                self._withdraw(reply, error, attempt + 1, wait_s)
+                if reply.streamed:
+                    self._account(reply, prompt)
+                await self.retry.sleep(wait_s)
+        self._account(self.reply, prompt)
+        return self._accepted(self.reply)
+
+    async def _prompt(self) -> Prompt:
+        """What the model reads: all of the thread that fits, and nothing that names a patient."""
+        history = list(self.request.thread.history)
+        if self.model.remote_host:
+            # A second for each megabyte that is new: on the loop it would hold up a cancel.
+            cleaned, error = await in_thread(lambda: self._clean(history), "redaction")
+            if isinstance(error, BaseException):
+                raise error
+            self.redactor = cleaned
+        prompt = self.window.build(
+            self.system, history, self.offered, redactor=self.redactor, pictures=self._may_see
+        )
+        if prompt.notice and not self.told_shortened:
+            self.told_shortened = True
+            self.emitter.emit(Noted, text=prompt.notice)
+        return prompt
+
+    def _clean(self, history: list[Message]) -> Redactor:
+        """The run's redactor, which has cleaned all of the thread."""
+        redactor = self.redactor or Redactor(history, self.request.identifiers)
+        redactor.messages(history)
+        return redactor
+
+    def _may_send(self) -> None:
+        """Stop where the consent was withdrawn meanwhile.
+
+        Raises:
+            ModelFailed: It was.
+        """
+        host, thread_id = self.model.remote_host, self.request.thread.thread_id
+        if not host:
+            return
+        if not self.consents.given(thread_id, host, self.model.name):
+            raise ModelFailed(
+                f"You withdrew what {host} was allowed. Nothing more was sent",
+                remedy="Ask again and allow it, or choose a model on this machine.",
+            )
+
+    def _may_see(self, picture: Picture) -> bool:
+        """Whether the model may get this picture: on this machine, or where the user said so."""
+        host, thread_id = self.model.remote_host, self.request.thread.thread_id
+        return not host or self.consents.sees(Target(thread_id, host, self.model.name), picture)
+
+    def _tell_sent(self, prompt: Prompt) -> None:
+        """Say that a request leaves the machine, before it does.
+
+        Raises:
+            ModelFailed: The audit log cannot hold it.
+        """
+        if not self.model.remote_host:
+            return
+        sent = [picture.path for message in prompt.messages for picture in message.pictures]
+        self.emitter.emit(
+            DataSent,
+            host=self.model.remote_host,
+            model=self.model.name,
+            characters=sum(len(message.text) for message in prompt.messages),
+            pictures=[Path(path).stem for path in sent],
+        )
+        if self.emitter.unaudited:
+            raise ModelFailed("Nothing was sent", remedy=self.emitter.unaudited)
+
+    def _tell_again(self, prompt: Prompt) -> None:
+        """The same request is sent once more, to an endpoint that still loads its model, say.
+
+        Raises:
+            ModelFailed: The consent was withdrawn meanwhile, or the audit log cannot hold it.
+        """
+        self._may_send()
+        self._tell_sent(prompt)
+
+    async def _listen(self, prompt: Prompt, reply: Reply) -> None:
+        """Take one stream to its end, in a task that can be left behind if it heeds no cancel."""
+        pump = asyncio.create_task(self._pump(prompt, reply))
+        pump.add_done_callback(_look)
+        try:
+            await asyncio.wait({pump})
+        finally:
+            reply.over = True
+            if not pump.done():
+                pump.cancel()
+                await asyncio.wait({pump}, timeout=CANCEL_GRACE_S)
+        if pump.cancelled():
+            raise ModelFailed(f"{self.model.name} broke off", remedy="Ask again.")
+        pump.result()
+
+    async def _pump(self, prompt: Prompt, reply: Reply) -> None:
+        on_resending(lambda: self._tell_again(prompt))
+        stream = self.model.stream(prompt.messages, self.offered)
+        try:
+            async for event in stream:
+                if reply.over:
+                    return
+                self._hear(event, reply)
+        finally:
+            close = getattr(stream, "aclose", None)
+            if close is not None:
+                await close()
+
+    def _hear(self, event: ModelEvent, reply: Reply) -> None:
+        match event:
+            case Text(text):
+                if text:
+                    reply.text += text
+                    self.emitter.emit(TextDelta, text=text)
+            case Reasoning(text):
+                if text:
+                    reply.reasoning += text
+                    self.emitter.emit(ReasoningDelta, text=text)
+            case Call(call):
+                reply.calls.append(call)
+            case Tokens():
+                reply.tokens = event
+            case Note(text, passing) if not reply.streamed:
+                self.emitter.emit(Noted, text=text, passing=passing)
+            case Note(passing=True):
+                pass  # the answer has begun: nothing is waited for any more
+            case Note() | Plan():
+                # Not between pieces of text: they stay together, so that they can be withdrawn.
+                reply.later.append(event)
+
+    def _withdraw(self, reply: Reply, error: ModelFailed, attempt: int, wait_s: float) -> None:
+        """The half that was streamed is void: the transcript never holds both."""
+        self.reply = Reply()
+        self.emitter.emit(
+            ModelRetry,
+            attempt=attempt,
+            attempts=self.retry.attempts,
+            wait_s=round(wait_s, 3),
+            reason=error.reason,
+            withdrawn=reply.streamed,
+        )
+
+    def _account(self, reply: Reply, prompt: Prompt) -> None:
+        """Count what an answer cost; where the endpoint did not, by our own estimate."""
+        counted = reply.tokens
+        if counted is not None:
+            self.window.learn(prompt, counted.input_tokens)
+        elif not self.window.info.metered:
+            return
+        else:
+            said = " ".join(f"{call.name} {call.raw or call.arguments}" for call in reply.calls)
+            said = f"{reply.reasoning} {reply.text} {said}"
+            answer = text_tokens(said, self.window.info.chars_per_token)
+            counted = Tokens(prompt.tokens, round(answer))
+        self.meter.used(counted.input_tokens, counted.output_tokens)
+        self.emitter.emit(
+            Usage,
+            input_tokens=counted.input_tokens,
+            output_tokens=counted.output_tokens,
+            estimated=reply.tokens is None,
+            run_input_tokens=self.meter.input_tokens,
+            run_output_tokens=self.meter.output_tokens,
+            cost=self.meter.cost,
+        )
+
+    def _accepted(self, reply: Reply) -> Message:
+        """The message of a complete answer; the loop puts it into the transcript at once."""
+        for event in reply.later:
+            if isinstance(event, Note):
+                self.emitter.emit(Noted, text=event.text)
+            else:
+                self.set_plan(event)
+        known = {item.call_id for item in self.request.thread.history}
+        calls = [_named(call, known, self.redactor) for call in reply.calls]
+        message = Message(role="assistant", text=reply.text, tool_calls=calls)
+        self.reply = Reply()
+        return message
+
+
+def _named(call: ToolCall, known: set[str], redactor: Redactor | None) -> ToolCall:
+    """The call with an id of its own and, from a remote model, with real paths again.
+
+    An id that another endpoint could refuse (OpenAI's takes 40 signs, vLLM makes 46) is replaced.
+    """
+    changed: dict[str, Any] = {}
+    if not _CALL_ID.fullmatch(call.id) or call.id in known:
+        changed["id"] = f"call-{uuid4().hex}"
+    if redactor is not None:
+        changed["arguments"] = redactor.restored(call.arguments)
+    named = call.model_copy(update=changed) if changed else call
+    known.add(named.id)
+    return named
+
+
+def _look(task: asyncio.Task[None]) -> None:
+    """Take note of the end of a task that nobody may be waiting for any more."""
+    if not task.cancelled():
+        task.exception()

@@ -1,0 +1,119 @@
+"""The default "model": the rule planner. No language model, and it says so."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Sequence
+
+from app.agent.answers.summary import Skipped, write_summary
+from app.agent.enforcement.rulings import INSERTED
+from app.agent.llm.base import Call, ModelEvent, ModelInfo, Plan, Text, ToolSchema
+from app.agent.messages import Message, ToolCall
+from app.agent.planning import Blocked, Intent, Planner, Scene, ToolPlan, resolve
+from app.tools.planning import NO_PLANS, Plans
+
+_PREFIX = "Offline planner (no language model): "
+_CALL_ID = re.compile(r"offline-(\d+)-(\d+)-.*")
+_DELTA = re.compile(r"\s*\S+(?:\s+\S+){0,2}|\s+")
+
+
+class OfflineModel:
+    """Plans with rules, one call at a time, so that each can feed on the results before it.
+
+    Args:
+        plans: What the packs declare of their tools.
+        intent: The question, where it has been interpreted already; otherwise each `stream`
+            interprets the last question of its messages.
+    """
+
+    name = "offline"
+    remote_host = ""
+    # Rules read any length, and whole results.
+    info = ModelInfo(context_tokens=1_000_000_000, own_tools=False, metered=False, rules=True)
+
+    def __init__(self, plans: Plans = NO_PLANS, intent: Intent | None = None) -> None:
+        self._plans = plans
+        self._intent = intent
+
+    def following(self, intent: Intent) -> OfflineModel:
+        """Return a model for one run, which answers the question as it was interpreted."""
+        return OfflineModel(self._plans, intent)
+
+    async def stream(
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema]
+    ) -> AsyncIterator[ModelEvent]:
+        """Yield the next call of the plan, or the answer."""
+        start = max((i for i, item in enumerate(messages) if item.role == "user"), default=-1)
+        intent = self._intent or self._interpret(messages, start, tools)
+        if isinstance(intent.plan, ToolPlan):
+            async for event in _work(intent, intent.plan, messages[start + 1 :], start):
+                yield event
+            return
+        async for event in _spoken(intent.plan.text):
+            yield event
+
+    def _interpret(
+        self, messages: Sequence[Message], start: int, tools: Sequence[ToolSchema]
+    ) -> Intent:
+        question = messages[start] if start >= 0 else Message(role="user", text="")
+        named = {tool.name: tool for tool in tools}
+        scene = Scene(tuple(question.images), named, tuple(messages[: max(start, 0)]))
+        return Planner(self._plans).interpret(question.text, scene)
+
+
+async def _work(
+    intent: Intent, plan: ToolPlan, turn: Sequence[Message], start: int
+) -> AsyncIterator[ModelEvent]:
+    """Yield the first call of the plan that has not been made, or the answer.
+
+    Args:
+        intent: The question.
+        plan: Its plan.
+        turn: The messages since the question.
+        start: The number of the question's message, for the ids of its calls.
+    """
+    scene = intent.scene
+    results = _results(turn)
+    if not results and plan.steps:
+        yield Plan(tuple((step.tool, step.skip or step.why) for step in plan.steps))
+    notes = list(plan.notes)
+    skipped: list[Skipped] = []
+    for number, step in enumerate(plan.steps, start=1):
+        ready = resolve(step, plan.steps, results, scene)
+        if isinstance(ready, Blocked):
+            skipped.append(Skipped(number, step.tool, ready.reason))
+            continue
+        notes += [f"{step.tool}: {note}." for note in ready.notes]
+        if number not in results:
+            call_id = f"offline-{start}-{number}-{step.tool}"
+            yield Call(ToolCall(id=call_id, name=step.tool, arguments=ready.arguments))
+            return
+    found = [results[number] for number in sorted(results)]
+    found += [item for item in turn if item.role == "tool" and item.call_id.startswith(INSERTED)]
+    if not plan.steps:
+        found = [message for message in scene.earlier if message.role == "tool"]
+    text = write_summary(found, skipped, notes, plan.topics, intent.question, scene.plans)
+    async for event in _spoken(text):
+        yield event
+
+
+def _results(turn: Sequence[Message]) -> dict[int, Message]:
+    """Results of this question's calls by the number of their step.
+
+    The loop may have replaced an id, so calls without a readable one count in order.
+    """
+    results: dict[int, Message] = {}
+    for message in turn:
+        # What the packs' rules put in is no step of this plan.
+        if message.role == "tool" and not message.call_id.startswith(INSERTED):
+            match = _CALL_ID.fullmatch(message.call_id)
+            results[int(match.group(2)) if match else len(results) + 1] = message
+    return results
+
+
+async def _spoken(text: str) -> AsyncIterator[ModelEvent]:
+    for match in _DELTA.finditer(_PREFIX + text):
+        yield Text(match.group())
+        # Lets the loop see a cancel between two pieces.
+        await asyncio.sleep(0)

@@ -1,0 +1,147 @@
+"""Answers by rules alone: no language model is asked, and nothing is sent.
+
+"Finished" and "undecided" are different values. Rules decide only what a pack says that they can be
+certain of, and only where the question says nothing besides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+
+from app.agent.answers.summary import write_summary
+from app.agent.enforcement.director import Director
+from app.agent.enforcement.verdicts import judge_task
+from app.agent.events import TextDelta
+from app.agent.loop.emitter import Emitter
+from app.agent.loop.limits import Stop
+from app.agent.loop.transcript import Transcript
+from app.agent.messages import Message, ToolCall
+from app.agent.planning import Blocked, Intent, Scene, Step, ToolPlan, resolve
+from app.tools.planning import Plans
+
+BY_RULES = "Answered by rules, no language model was asked: "
+"""How an answer begins that no model gave."""
+
+Work = Callable[[str, Sequence[ToolCall]], Awaitable[Stop | None]]
+"""Makes the calls of one message, with its text; a `Stop` where a limit was reached."""
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """The next call.
+
+    Attributes:
+        step: Its tool and why; its arguments are values, none of them a source.
+    """
+
+    step: Step
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """Nothing is left to do.
+
+    Attributes:
+        why: "cell_counter ran: that answers it".
+        topics: What was asked, for the summary.
+        notes: What to tell about how the question was read.
+    """
+
+    why: str
+    topics: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """Rules are not certain: a model, or the user, must say what to do."""
+
+
+def next_action(intent: Intent, results: Sequence[Message]) -> Act | Finished | Undecided:
+    """Return what rules do next about a question, where they are certain of it.
+
+    Args:
+        intent: What is asked.
+        results: What this question's calls gave so far, in the order in which they ended.
+    """
+    plan, scene = intent.plan, intent.scene
+    if not intent.certain or not intent.wanted:
+        return Undecided()
+    if not isinstance(plan, ToolPlan) or not plan.steps or any(step.skip for step in plan.steps):
+        return Undecided()
+    ran = [message for message in results if message.role == "tool"]
+    planned = {step.tool for step in plan.steps}
+    if any(message.tool not in planned for message in ran):
+        return Undecided()  # somebody else has begun to answer
+    latest = {message.tool: message for message in ran}
+    done: dict[int, Message] = {}
+    for number, step in enumerate(plan.steps, start=1):
+        message = latest.get(step.tool)
+        if message is None:
+            return _act(step, plan, done, scene)
+        if judge_task(scene.plans.rule(step.tool), message, intent).state != "done":
+            return Undecided()  # rules have no answer to a failure
+        done[number] = message
+    tools = ", ".join(dict.fromkeys(step.tool for step in plan.steps))
+    return Finished(f"{tools} ran: that answers it", plan.topics, plan.notes)
+
+
+def _act(step: Step, plan: ToolPlan, done: dict[int, Message], scene: Scene) -> Act | Undecided:
+    ready = resolve(step, plan.steps, done, scene)
+    if isinstance(ready, Blocked):
+        return Undecided()
+    return Act(replace(step, arguments=ready.arguments))
+
+
+@dataclass(slots=True)
+class RuleAnswers:
+    """Answers one question by rules, where they are certain.
+
+    Attributes:
+        plans: What the packs tell.
+        director: Decides.
+        work: Makes the calls.
+        emitter: Tells the answer.
+        transcript: Keeps it.
+    """
+
+    plans: Plans
+    director: Director
+    work: Work
+    emitter: Emitter
+    transcript: Transcript
+
+    def begin(self) -> bool:
+        """Whether rules take up the question, so that the model need not be asked."""
+        return not isinstance(self._next(), Undecided)
+
+    async def answer(self) -> str | Stop | None:
+        """The answer of rules alone; None where it takes the model after all."""
+        self.director.by_rules = True
+        while not isinstance(decision := self._next(), Undecided):
+            if isinstance(decision, Act):
+                calls = [self.director.rules_call(decision.step)]
+            else:
+                calls = self.director.before_answer()
+            if not calls and isinstance(decision, Finished):
+                return self._told(decision)
+            stop = await self.work("", calls)
+            if stop is not None:
+                return stop
+        self.director.by_rules = False
+        return None
+
+    def _next(self) -> Act | Finished | Undecided:
+        return next_action(self.director.intent, self.director.planned_results())
+
+    def _told(self, finished: Finished) -> str:
+        director = self.director
+        notes = [*finished.notes, *director.notes]
+        told = write_summary(
+            director.results, [], notes, finished.topics, director.intent.question, self.plans
+        )
+        text = f"{BY_RULES}{told}"
+        self.emitter.emit(TextDelta, text=text)
+        self.transcript.say(Message(role="assistant", text=text))
+        return text

@@ -1,0 +1,266 @@
+"""Runs questions one after another on a thread of its own with a plain asyncio loop. No Qt."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from app.agent.events import TERMINAL, ApprovalRequested, RunCancelled, RunEvent, RunFailed
+from app.agent.loop.agent_loop import AgentLoop, RunRequest
+from app.agent.loop.emitter import utc_now
+from app.agent.loop.tool_execution import log_unexpected
+from app.agent.request import Decision
+from app.agent.sessions import Thread
+from app.tools.api import CancelToken, Images, ModelHost
+
+_log = logging.getLogger(__name__)
+CLOSE_TIMEOUT_S = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A `RunRequest` without what the runner adds: run id, cancel token and approvals.
+
+    Frozen when it is asked: a queued question is answered about the images open at that moment.
+    """
+
+    text: str
+    thread: Thread
+    images: Images
+    image_notes: Sequence[Mapping[str, Any]]
+    out_dir: Path
+    host: ModelHost
+    models_dir: Path
+    device: str = "auto"
+    identifiers: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Job:
+    run_id: str
+    question: Question
+    loop: AgentLoop
+    cancel: CancelToken = field(default_factory=CancelToken)
+    stop_after_tool: CancelToken = field(default_factory=CancelToken)
+
+
+class AgentRunner:
+    """A queue of questions and the worker thread that answers them.
+
+    Every method may be called from any thread. `on_event` is called on the worker thread.
+
+    Args:
+        loop: The agent loop for questions asked from now on.
+        on_event: Takes each event; an exception in it is logged and does not stop the run.
+    """
+
+    def __init__(self, loop: AgentLoop, on_event: Callable[[RunEvent], None]) -> None:
+        self._agent = loop
+        self._on_event = on_event
+        self._lock = threading.Lock()
+        self._queue: deque[_Job] = deque()
+        self._current: _Job | None = None
+        self._approvals: dict[str, asyncio.Future[Decision]] = {}
+        self._thread: threading.Thread | None = None
+        self._asyncio: asyncio.AbstractEventLoop | None = None
+        self._wake: asyncio.Event | None = None
+        self._ready = threading.Event()
+        self._closing = False
+
+    def start(self) -> None:
+        """Start the worker thread; a second call does nothing."""
+        with self._lock:
+            if self._thread is not None:
+                return
+            self._thread = threading.Thread(target=self._main, name="agent", daemon=True)
+            self._thread.start()
+        self._ready.wait()
+
+    def use(self, loop: AgentLoop) -> None:
+        """Answer questions asked from now on with another loop (another model)."""
+        self._agent = loop
+
+    def ask(self, question: Question, run_id: str = "") -> str:
+        """Queue a question; returns its run id. It runs when those before it have ended.
+
+        Raises:
+            RuntimeError: The runner was not started or is closed.
+        """
+        job = _Job(run_id or uuid4().hex, question, self._agent)
+        with self._lock:
+            if self._thread is None or self._closing:
+                raise RuntimeError("the agent runner is not running")
+            self._queue.append(job)
+        self._nudge()
+        return job.run_id
+
+    def cancel(self, run_id: str, *, after_tool: bool = False) -> bool:
+        """Stop a run, or take it out of the queue (its one event is then run_cancelled).
+
+        Args:
+            run_id: Which run.
+            after_tool: Let the calls that run now end first; a later call without it stops at once.
+
+        Returns:
+            Whether there was such a run.
+        """
+        with self._lock:
+            job = self._current
+            if job is None or job.run_id != run_id:
+                job = next((item for item in self._queue if item.run_id == run_id), None)
+        if job is None:
+            return False
+        (job.stop_after_tool if after_tool and job is self._current else job.cancel).cancel()
+        self._nudge()
+        return True
+
+    def resolve(self, approval_id: str, decision: Decision | bool) -> None:
+        """Answer an approval request; an unknown or answered one is ignored."""
+        answered = decision if isinstance(decision, Decision) else Decision(granted=decision)
+
+        def answer() -> None:
+            future = self._approvals.pop(approval_id, None)
+            if future is not None and not future.done():
+                future.set_result(answered)
+
+        self._on_loop(answer)
+
+    @property
+    def running(self) -> str:
+        """The id of the run that is under way, or ""."""
+        job = self._current
+        return job.run_id if job is not None else ""
+
+    @property
+    def queued(self) -> tuple[str, ...]:
+        """The ids of the runs that wait, the next first."""
+        with self._lock:
+            return tuple(job.run_id for job in self._queue)
+
+    def close(self) -> None:
+        """Cancel everything and end the thread; waits a few seconds at most."""
+        with self._lock:
+            thread, self._closing = self._thread, True
+            jobs = [*self._queue, *([self._current] if self._current else [])]
+        for job in jobs:
+            job.cancel.cancel()
+        self._nudge()
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(CLOSE_TIMEOUT_S)
+            if thread.is_alive():
+                _log.warning("The agent's thread did not end in time")
+
+    def _main(self) -> None:
+        try:
+            asyncio.run(self._work())
+        finally:
+            self._asyncio = None
+            self._ready.set()
+
+    async def _work(self) -> None:
+        self._wake = asyncio.Event()
+        self._asyncio = asyncio.get_running_loop()
+        self._ready.set()
+        while True:
+            self._drop_cancelled()
+            with self._lock:
+                job = self._current = self._queue.popleft() if self._queue else None
+                if job is None and self._closing:
+                    return
+            if job is None:
+                await self._wake.wait()
+                self._wake.clear()
+                continue
+            try:
+                await self._answer(job)
+            finally:
+                with self._lock:
+                    self._current = None
+
+    async def _answer(self, job: _Job) -> None:
+        watcher = asyncio.create_task(self._watch_queue())
+        seq, ended = 0, False
+        try:
+            async for event in job.loop.run(self._request(job)):
+                seq, ended = event.seq + 1, event.kind in TERMINAL
+                self._tell(event)
+        except Exception as error:
+            log_unexpected("The agent loop broke its promise", error)
+            if not ended:
+                # Whoever asked waits for the end of the run.
+                reason = f"Something unexpected went wrong ({type(error).__name__})."
+                remedy = "The log says where. Please try again, or report it."
+                run_id, now = job.run_id, utc_now()
+                end = RunFailed(run_id=run_id, seq=seq, time=now, error=reason, remedy=remedy)
+                self._tell(end)
+        finally:
+            watcher.cancel()
+            self._approvals.clear()
+
+    async def _watch_queue(self) -> None:
+        """Tells of questions cancelled while they wait, without waiting for the current one."""
+        assert self._wake is not None
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            self._drop_cancelled()
+
+    def _drop_cancelled(self) -> None:
+        with self._lock:
+            dropped = [job for job in self._queue if job.cancel.cancelled]
+            self._queue = deque(job for job in self._queue if not job.cancel.cancelled)
+        for job in dropped:
+            self._tell(RunCancelled(run_id=job.run_id, seq=0, time=utc_now()))
+
+    def _request(self, job: _Job) -> RunRequest:
+        asked = job.question
+        return RunRequest(
+            run_id=job.run_id,
+            thread=asked.thread,
+            question=asked.text,
+            images=asked.images,
+            image_notes=asked.image_notes,
+            out_dir=asked.out_dir,
+            host=asked.host,
+            models_dir=asked.models_dir,
+            device=asked.device,
+            cancel=job.cancel,
+            approve=self._approve,
+            identifiers=asked.identifiers,
+            stop_after_tool=job.stop_after_tool,
+        )
+
+    async def _approve(self, event: ApprovalRequested) -> Decision:
+        future: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
+        self._approvals[event.approval_id] = future
+        try:
+            return await future
+        finally:
+            self._approvals.pop(event.approval_id, None)
+
+    def _tell(self, event: RunEvent) -> None:
+        try:
+            self._on_event(event)
+        except Exception as error:
+            log_unexpected("An event could not be delivered", error)
+
+    def _nudge(self) -> None:
+        wake = self._wake
+        if wake is not None:
+            self._on_loop(wake.set)
+
+    def _on_loop(self, work: Callable[[], None]) -> None:
+        loop = self._asyncio
+        if loop is None:
+            return
+        try:
+            loop.call_soon_threadsafe(work)
+        except RuntimeError:
+            _log.debug("The agent's loop has ended")

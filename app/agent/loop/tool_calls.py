@@ -1,0 +1,374 @@
+"""`execute`: runs the tool calls of one message of the model, side by side where they may.
+
+Whatever becomes of them, each call has one result in the transcript, in the order of the calls, and
+a call that was started has its `tool_finished`. A call is never repeated here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pydantic import BaseModel
+
+from app.agent.answers.evidence import Evidence
+from app.agent.approvals import Gate
+from app.agent.context.model_messages import with_note
+from app.agent.enforcement.director import Director
+from app.agent.enforcement.orders import PLAIN, Order
+from app.agent.enforcement.plan_checklist import PlanState
+from app.agent.enforcement.update_plan_tool import OWN
+from app.agent.events import PlanUpdated, ToolFinished, ToolStarted
+from app.agent.json_forms import artifact_json, finding_json
+from app.agent.loop.audit_trail import ACTING
+from app.agent.loop.emitter import Emitter, ProgressGate, utc_now
+from app.agent.loop.limits import Meter, Stop, WallClock
+from app.agent.loop.override_consent import Overrides
+from app.agent.loop.tool_execution import (
+    Outcome,
+    Tools,
+    find_tool,
+    half_done,
+    log_unexpected,
+    not_run,
+    parse_arguments,
+    run_tool,
+)
+from app.agent.loop.transcript import Transcript
+from app.agent.loop.wait_clock import Waited
+from app.agent.messages import Message, ToolCall
+from app.agent.policy import Scope
+from app.agent.request import RunRequest
+from app.errors import Cancelled
+from app.tools.api import CancelToken, Confirm, Tool, ToolContext, ToolResult
+
+TOGETHER = 4
+"""Calls that run at the same time, at most."""
+STOPPED = "Stopped before it finished."
+NOT_RUN = "Not run: stopped before it began."
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A call that was looked at: what would run it, or the outcome that it has already.
+
+    Attributes:
+        call: The call.
+        tool: What it calls, with validated `args`; None when there is an `outcome`.
+        args: As `tool` takes them.
+        outcome: Why it is not run at all.
+        alone: It must not run at the same time as another call.
+        order: What rules say of it.
+    """
+
+    call: ToolCall
+    tool: Tool | None = None
+    args: BaseModel | None = None
+    outcome: Outcome | None = None
+    alone: bool = False
+    order: Order = PLAIN
+
+    @property
+    def own(self) -> bool:
+        """Whether it calls one of the loop's own tools."""
+        return self.order.own or (self.tool is not None and self.tool.spec.pack == OWN)
+
+
+@dataclass(slots=True)
+class Calls:
+    """Runs calls for one run. All of it belongs to the loop's thread, but for the tools' own work.
+
+    Attributes:
+        running: The cancel token of each call that runs now.
+        evidence: Numbers the results.
+        director: Says how each call is made, and judges its result.
+        begun: The calls whose tool was started.
+        results: The results so far, without those of the loop's own tools.
+        stop_after: Nothing is started any more; what runs now may end.
+        scope: What arguments may name, as it was when last asked for.
+        overrides: Asks the user for tools that have begun.
+    """
+
+    request: RunRequest
+    tools: Tools
+    approvals: Gate
+    emitter: Emitter
+    transcript: Transcript
+    plan: PlanState
+    meter: Meter
+    clock: WallClock
+    director: Director
+    evidence: Evidence = field(default_factory=Evidence)
+    running: dict[str, CancelToken] = field(default_factory=dict[str, CancelToken])
+    begun: set[str] = field(default_factory=set[str])
+    results: list[Message] = field(default_factory=list[Message])
+    stop_after: bool = False
+    scope: Scope | None = None
+    overrides: Overrides | None = None
+
+    async def execute(self, calls: Sequence[ToolCall]) -> Stop | None:
+        """Run the calls of one message; a `Stop` when a limit was reached on the way.
+
+        Raises:
+            Cancelled: The user stopped the run; what ended before is kept.
+        """
+        waiting = deque(calls)
+        while waiting:
+            group, stop = self._group(waiting)
+            if len(group) == 1:
+                await self._one(group[0], 1)
+            elif group:
+                await self._together(group)
+            self.request.cancel.check()
+            if self.stop_after:
+                raise Cancelled
+            if stop is not None:
+                return stop
+        return None
+
+    def tell_plan(self) -> None:
+        """Show the plan if it changed."""
+        if self.plan.changed:
+            plan = self.plan
+            self.emitter.emit(
+                PlanUpdated,
+                steps=plan.told(),
+                overrides=list(plan.overrides),
+                goal=plan.goal,
+                goal_why=plan.goal_why,
+            )
+
+    def _group(self, waiting: deque[ToolCall]) -> tuple[list[Ready], Stop | None]:
+        """Take from `waiting` the next calls that may run at the same time."""
+        group: list[Ready] = []
+        while waiting:
+            ready = self._look_at(waiting[0], beside=len(group) + len(waiting) > 1)
+            if group and ready.alone:
+                break
+            stop = self.meter.call(ready.call, counted=not ready.own)
+            if stop is not None:
+                return group, stop
+            waiting.popleft()
+            group.append(self._within_task(ready))
+            if ready.alone:
+                break
+        return group, None
+
+    def _look_at(self, call: ToolCall, *, beside: bool) -> Ready:
+        """A call before it is made.
+
+        Args:
+            call: What was asked for.
+            beside: Others came with it. One that asks the user is made alone; for a single one that
+                need not be found out beforehand, since it is found out again when it is made.
+        """
+        order = self.director.order(call)
+        if order.outcome is not None:
+            return Ready(call, outcome=order.outcome, order=order)
+        tool = find_tool(self.tools, call)
+        if isinstance(tool, Outcome):
+            return Ready(call, outcome=tool, order=order)
+        args = parse_arguments(tool.spec, call)
+        if isinstance(args, Outcome):
+            return Ready(call, outcome=args, order=order)
+        spec, thread_id = tool.spec, self.request.thread.thread_id
+        asks = beside and self.approvals.needs_question(spec, args, thread_id, self._scope())
+        return Ready(call, tool, args, alone=spec.sequential or asks, order=order)
+
+    def _within_task(self, ready: Ready) -> Ready:
+        if ready.own:
+            return ready
+        call = ready.call
+        refusal = self.meter.task_call(self.plan.start(call.id, call.name, ready.order.made))
+        if not refusal:
+            return ready
+        advice = "Go on with the next step, or answer with what is there."
+        return replace(ready, outcome=not_run(refusal, advice))
+
+    async def _together(self, group: Sequence[Ready]) -> None:
+        """Run calls side by side; one that fails takes no other with it."""
+        gate = asyncio.Semaphore(TOGETHER)
+
+        async def one(ready: Ready) -> None:
+            async with gate:
+                if not self.stop_after:
+                    # They may take turns in the model process: waiting there is not their fault.
+                    await self._one(ready, min(len(group), TOGETHER))
+
+        tasks = [asyncio.create_task(one(ready)) for ready in group]
+        try:
+            await asyncio.wait(tasks)
+        except asyncio.CancelledError:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)  # at once: none of them waits for its tool any more
+            raise
+        for task in tasks:
+            task.result()
+
+    async def _one(self, ready: Ready, patience: int) -> None:
+        call = ready.call
+        arguments = call.arguments if not call.raw else {"(not JSON)": call.raw[:500]}
+        started, clock = utc_now(), time.monotonic()
+        self.emitter.emit(
+            ToolStarted, call_id=call.id, tool=call.name, arguments=arguments, own=ready.own
+        )
+        self.tell_plan()
+        try:
+            outcome = ready.outcome or await self._outcome(ready, patience)
+        except asyncio.CancelledError:
+            self._finish(ready, self._stopped(ready), started, time.monotonic() - clock)
+            raise
+        self._finish(ready, outcome, started, time.monotonic() - clock)
+
+    async def _outcome(self, ready: Ready, patience: int) -> Outcome:
+        call, tool, args = ready.call, ready.tool, ready.args
+        assert tool is not None
+        assert args is not None
+        refused = await self._refused(tool, args, call)
+        if refused is not None:
+            return refused
+        gate = ProgressGate(asyncio.get_running_loop(), self.emitter, call.id, tool.spec.name)
+        token = self.running[call.id] = CancelToken()
+        waited = Waited()
+        self.begun.add(call.id)
+        try:
+            timeout_s = tool.spec.timeout_s * patience
+            confirm = self._overrides().of(call.id, tool.spec.name, token, waited)
+            context = self._context(call, gate, token, confirm)
+            return await run_tool(tool, args, context, timeout_s, self._keep, waited)
+        except asyncio.CancelledError:
+            token.cancel()
+            raise
+        finally:
+            # The token of an ended call is not touched any more: what hangs on it (killing the
+            # model process) would hit work that it does not belong to.
+            del self.running[call.id]
+            gate.close()
+
+    async def _refused(self, tool: Tool, args: BaseModel, call: ToolCall) -> Outcome | None:
+        """Why the call may not run, by the policy or the user; None if it may."""
+        with self.clock.paused():
+            verdict = await self.approvals.admit(
+                tool.spec,
+                call,
+                args,
+                thread_id=self.request.thread.thread_id,
+                emitter=self.emitter,
+                approve=self.request.approve,
+                scope=self._scope(),
+            )
+        if not verdict.granted:
+            return not_run(verdict.error, verdict.remedy, verdict.told)
+        if not verdict.covers(tool.spec, args):
+            return not_run(f"The arguments of {tool.spec.name} changed after the user was asked.")
+        if self.emitter.unaudited and tool.spec.approval in ACTING:
+            return not_run(
+                f"{tool.spec.name} was not run: {self.emitter.unaudited}", "Go on without."
+            )
+        return None
+
+    def _scope(self) -> Scope:
+        """What arguments may name now; a call may have made pictures since the last one."""
+        request = self.request
+        images, notes = request.images, request.image_notes
+        if self.scope is None:  # once: it looks for folders on the disk
+            self.scope = Scope.of(images, notes, request.out_dir)
+        self.scope = self.scope.renewed(images, notes)
+        return self.scope
+
+    def _stopped(self, ready: Ready) -> Outcome:
+        error = f"Stopped: {self.clock.stop().text}." if self.clock.over else STOPPED
+        tool = ready.tool if ready.call.id in self.begun else None
+        remedy = half_done(tool.spec) if tool is not None else ""
+        return Outcome("cancelled", "Stopped.", error=error, remedy=remedy)
+
+    def _finish(self, ready: Ready, outcome: Outcome, started: str, duration_s: float) -> None:
+        call = ready.call
+        message = outcome.message(call)
+        if not ready.own:
+            message = self.evidence.take(message)
+        judged = self.director.ended(call, message)
+        if judged.note or judged.advice:
+            message = with_note(message, judged.note, judged.advice)
+        if not ready.own:
+            self.results.append(message)
+        # On disk before anything is told: a crash in between loses nothing.
+        self._log(ready, outcome, started)
+        self.transcript.answer(call, message)
+        self.emitter.emit(
+            ToolFinished,
+            call_id=call.id,
+            tool=call.name,
+            status=outcome.status,
+            summary=outcome.summary,
+            output=outcome.output,
+            metadata=outcome.metadata,
+            findings=list(outcome.findings),
+            artifacts=list(outcome.artifacts),
+            error=outcome.error_text,
+            refused=outcome.refused,
+            duration_s=round(duration_s, 3),
+            evidence=message.evidence,
+        )
+        self.plan.finish(call.id, outcome.status == "ok", judged.state, judged.verdict)
+        self.tell_plan()
+
+    def _keep(self, result: ToolResult) -> dict[str, Any]:
+        """Findings and artifacts for the session file; called in the tool's thread."""
+        try:
+            return {
+                "findings": [finding_json(item, self.request.out_dir) for item in result.findings],
+                "artifacts": [artifact_json(item) for item in result.artifacts],
+            }
+        except Exception as error:  # logging never breaks a run
+            log_unexpected("A call's result could not be logged", error)
+            return {}
+
+    def _log(self, ready: Ready, outcome: Outcome, started: str) -> None:
+        call = ready.call
+        result: dict[str, Any] = {
+            "status": outcome.status,
+            "summary": outcome.summary,
+            "output": outcome.output,
+            "metadata": outcome.metadata,
+            "error": outcome.error_text,
+            "findings": [],
+            "artifacts": [],
+            **outcome.kept,
+        }
+        if ready.order.outcome is not None:
+            result["refused"] = True
+        if outcome.refused:
+            result["not_run"] = outcome.refused
+        request = self.request
+        request.thread.log_call(
+            call.id, call.name, call.arguments, result, started, utc_now(), request.images
+        )
+
+    def _overrides(self) -> Overrides:
+        if self.overrides is None:
+            grants = self.approvals.grants
+            self.overrides = Overrides(self.request, self.emitter, self.clock, grants)
+        return self.overrides
+
+    def _context(
+        self, call: ToolCall, gate: ProgressGate, cancel: CancelToken, confirm: Confirm
+    ) -> ToolContext:
+        request = self.request
+        return ToolContext(
+            run_id=request.run_id,
+            call_id=call.id,
+            images=request.images,
+            out_dir=request.out_dir,
+            host=request.host,
+            models_dir=request.models_dir,
+            device=request.device,
+            cancel=cancel,
+            progress=gate,
+            confirm=confirm,
+        )

@@ -1,0 +1,291 @@
+"""Runs one tool call: finds the tool, checks its arguments, runs it in a thread, judges the end."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import logging
+import threading
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Literal, Protocol, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from app.agent.context.model_messages import error_message, result_message
+from app.agent.json_forms import plain
+from app.agent.loop.wait_clock import Waited
+from app.agent.messages import MEND, Message, ToolCall
+from app.agent.planning import near_names
+from app.errors import Cancelled, SightlineError
+from app.imaging.findings import Finding
+from app.tools.api import (
+    Approval,
+    Artifact,
+    Tool,
+    ToolContext,
+    ToolFailed,
+    ToolResult,
+    ToolRetry,
+    ToolSpec,
+)
+
+_SHORTEST_S = 0.05
+T = TypeVar("T")
+_log = logging.getLogger(__name__)
+
+
+class Tools(Protocol):
+    """The tools of a run; app.tools.registry is one."""
+
+    def get(self, name: str) -> Tool | None:
+        """The tool of that name."""
+        ...
+
+    def all(self) -> tuple[Tool, ...]:
+        """Every tool, in the order they are listed to the model."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a call ended, with everything for the event, the model and the session file.
+
+    `wrong_arguments` says that other arguments might have worked (ToolRetry). `kept` are findings
+    and artifacts as the session file keeps them. `refused` tells the user why the call was not run.
+    """
+
+    status: Literal["ok", "failed", "cancelled"]
+    summary: str
+    output: dict[str, Any] = field(default_factory=dict[str, Any])
+    metadata: dict[str, Any] = field(default_factory=dict[str, Any])
+    findings: tuple[Finding, ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
+    error: str = ""
+    remedy: str = ""
+    wrong_arguments: bool = False
+    kept: dict[str, Any] = field(default_factory=dict[str, Any])
+    refused: str = ""
+
+    @property
+    def error_text(self) -> str:
+        """Reason and remedy in one line."""
+        return f"{self.error} {self.remedy}".strip()
+
+    def message(self, call: ToolCall) -> Message:
+        """What the model is told: summary, output and metadata, or the error."""
+        if self.status == "ok":
+            data = {"summary": self.summary, "output": self.output, "metadata": self.metadata}
+            return result_message(call.id, call.name, data)
+        return error_message(call.id, call.name, self.error, self.remedy)
+
+
+def failed(error: str, remedy: str = "") -> Outcome:
+    """A failed call."""
+    return Outcome("failed", error, error=error, remedy=remedy)
+
+
+def not_run(error: str, remedy: str = "", why: str = "") -> Outcome:
+    """A call that a rule, the policy or the user did not let run.
+
+    Args:
+        error: Why, for the model.
+        remedy: What the model should do instead.
+        why: Why, for the user, where that is told otherwise.
+    """
+    return Outcome("failed", error, error=error, remedy=remedy, refused=why or error)
+
+
+def find_tool(tools: Tools, call: ToolCall) -> Tool | Outcome:
+    """The tool that a call names, or the failure that tells the model what there is."""
+    tool = tools.get(call.name)
+    if tool is not None:
+        return tool
+    names = [item.spec.name for item in tools.all()]
+    near = near_names(call.name, names)
+    hint = f"Did you mean {' or '.join(near)}?" if near else ""
+    listed = f"Tools: {', '.join(names)}." if names else "No tools are available."
+    return failed(f'No such tool: "{call.name[:80]}".', f"{hint} {listed}".strip())
+
+
+def parse_arguments(spec: ToolSpec, call: ToolCall) -> BaseModel | Outcome:
+    """The validated arguments, or the failure with the schema's complaint in plain words."""
+    if call.raw:
+        return failed(
+            f"The arguments of {spec.name} are not a JSON object.",
+            f"Call again with a JSON object. {_expected(spec)}",
+        )
+    try:
+        return spec.Input.model_validate(call.arguments)
+    except ValidationError as error:
+        complaints = "; ".join(_complaint(item) for item in error.errors(include_url=False))
+        return failed(f"Wrong arguments for {spec.name}: {complaints}.", _expected(spec))
+
+
+def in_thread(work: Callable[[], T], name: str) -> asyncio.Future[tuple[T | None, object]]:
+    """Run blocking `work` in a thread of its own; the result is (value, error).
+
+    The thread is a daemon and nobody ever joins it: a tool that ignores its cancel must neither
+    hold up the run nor the end of the program, as the threads of a pool would.
+    """
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[tuple[T | None, object]] = loop.create_future()
+
+    def deliver(value: T | None, error: object) -> None:
+        if not future.done():
+            future.set_result((value, error))
+
+    def main() -> None:
+        value: T | None = None
+        caught: object = None
+        try:
+            value = work()
+        except BaseException as error:
+            caught = error
+        try:
+            loop.call_soon_threadsafe(deliver, value, caught)
+        except RuntimeError:
+            _log.debug("A tool's thread ended after its loop was closed")
+
+    threading.Thread(target=main, name=f"tool {name}", daemon=True).start()
+    return future
+
+
+async def run_tool(
+    tool: Tool,
+    args: BaseModel,
+    context: ToolContext,
+    timeout_s: float | None = None,
+    keep: Callable[[ToolResult], dict[str, Any]] | None = None,
+    waited: Waited | None = None,
+) -> Outcome:
+    """Run a tool with its time-out and turn whatever happens into an outcome.
+
+    `context.cancel` is set on a time-out, so that the work stops even though nobody waits for it.
+
+    Args:
+        tool: The tool.
+        args: Its validated arguments.
+        context: What it is given.
+        timeout_s: None for the tool's own.
+        keep: Makes `Outcome.kept` of a result, still in the tool's thread: it may write pictures.
+        waited: Time in which it waits for the user, which does not count.
+    """
+    spec = tool.spec
+    limit_s = spec.timeout_s if timeout_s is None else timeout_s
+    future = in_thread(lambda: _checked(spec, tool.run(args, context), keep), spec.name)
+    # Not wait_for: where the result and a cancel come together, that one loses the cancel.
+    ends = time.monotonic() + limit_s
+    left_s = limit_s
+    while not future.done() and left_s > 0:
+        await asyncio.wait((future,), timeout=max(left_s, _SHORTEST_S))
+        left_s = ends - time.monotonic() + (waited.seconds if waited is not None else 0.0)
+    if not future.done():
+        future.cancel()
+        context.cancel.cancel()
+        return failed(
+            f"{spec.name} did not finish within {limit_s:g} s and was stopped.",
+            half_done(spec) or "Try again, or use a smaller image.",
+        )
+    outcome, error = future.result()
+    return outcome if outcome is not None else _judge(spec, error)
+
+
+def half_done(spec: ToolSpec) -> str:
+    """What to bear in mind of a call that was stopped; "" where nothing can be half done."""
+    if spec.approval in (Approval.READ, Approval.COMPUTE):
+        return ""
+    return "It may have done part of its work: look before you call it again."
+
+
+def log_unexpected(what: str, error: BaseException) -> None:
+    """Log where an unexpected error arose, but not its text, which may hold patient data."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = " < ".join(f"{item.filename}:{item.lineno}" for item in reversed(frames[-6:]))
+    _log.error("%s: %s at %s", what, type(error).__name__, where or "unknown place")
+
+
+def _judge(spec: ToolSpec, error: object) -> Outcome:
+    if isinstance(error, Cancelled):
+        return Outcome("cancelled", "Stopped.", error="Stopped.")
+    if isinstance(error, ToolRetry):
+        told = failed(_reason(error), f"{error.remedy} {MEND} {_expected(spec)}".strip())
+        return dataclasses.replace(told, wrong_arguments=True)
+    if isinstance(error, SightlineError):
+        if not isinstance(error, ToolFailed) and error.detail:
+            _log.info("%s failed: %s", spec.name, type(error).__name__)
+        return failed(_reason(error), error.remedy)
+    if isinstance(error, BaseException):
+        log_unexpected(f"{spec.name} raised", error)
+    return failed(
+        f"{spec.name} failed unexpectedly ({type(error).__name__}).",
+        "The log says where; please report it.",
+    )
+
+
+def _reason(error: SightlineError) -> str:
+    head = f"{error.subject}: {error.reason}" if error.subject else error.reason
+    return head if head.endswith((".", "?", "!")) else f"{head}."
+
+
+def _checked(
+    spec: ToolSpec, value: object, keep: Callable[[ToolResult], dict[str, Any]] | None
+) -> Outcome:
+    if not isinstance(value, ToolResult):
+        _log.error("%s returned %s instead of a ToolResult", spec.name, type(value).__name__)
+        return failed(f"{spec.name} returned no result.", "Please report it.")
+    if not (_all_are(Finding, value.findings) and _all_are(Artifact, value.artifacts)):
+        _log.error("%s returned findings or artifacts of the wrong type", spec.name)
+        return failed(f"{spec.name} returned a broken result.", "Please report it.")
+    return Outcome(
+        "ok",
+        str(value.summary),
+        output=plain(value.output),
+        metadata=plain(value.metadata),
+        findings=tuple(value.findings),
+        artifacts=tuple(value.artifacts),
+        kept=keep(value) if keep is not None else {},
+    )
+
+
+def _all_are(kind: type, parts: object) -> bool:
+    """A pack from elsewhere may hold to no annotation; one bad object would fail the whole run."""
+    return isinstance(parts, (tuple, list)) and all(isinstance(part, kind) for part in parts)
+
+
+def _complaint(item: Mapping[str, Any]) -> str:
+    where = ".".join(str(part) for part in item["loc"]) or "arguments"
+    match item["type"]:
+        case "missing":
+            return f"{where} is missing"
+        case "extra_forbidden":
+            return f"{where} is not an argument of it"
+        case _:
+            return f"{where}: {item['msg']}, got {str(item.get('input'))[:60]!r}"
+
+
+@cache
+def schema_of(input_type: type[BaseModel]) -> dict[str, Any]:
+    """The JSON schema of a tool's arguments; made once, so not to be changed."""
+    return input_type.model_json_schema()
+
+
+def _expected(spec: ToolSpec) -> str:
+    schema = schema_of(spec.Input)
+    required = set(schema.get("required", ()))
+    described = [
+        f"{name} ({_type_text(part)}{', required' if name in required else ''})"
+        for name, part in schema.get("properties", {}).items()
+    ]
+    return f"It takes: {', '.join(described)}." if described else "It takes no arguments."
+
+
+def _type_text(part: Mapping[str, Any]) -> str:
+    if "anyOf" in part:
+        return " or ".join(_type_text(item) for item in part["anyOf"] if item != {"type": "null"})
+    if part.get("type") == "array" and "items" in part:
+        return f"list of {_type_text(part['items'])}"
+    return str(part.get("type", "any"))

@@ -1,0 +1,56 @@
+"""What a run writes into its conversation, so that the transcript is valid wherever the run ends.
+
+Endpoints refuse a transcript in which a call has no result. So every call gets exactly one, in the
+order of the calls, however they end.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from app.agent.context.model_messages import error_message
+from app.agent.messages import Message, ToolCall
+from app.agent.sessions import Thread
+
+INTERRUPTED_ANSWER = "[This answer was interrupted.]"
+
+
+class Transcript:
+    """The writing side of a thread, for one run.
+
+    Args:
+        thread: The conversation.
+
+    Attributes:
+        not_run: The tools of the calls that were not run.
+    """
+
+    def __init__(self, thread: Thread) -> None:
+        self._thread = thread
+        self._waiting: deque[ToolCall] = deque()
+        self._results: dict[str, Message] = {}
+        self.not_run: list[str] = []
+
+    def say(self, message: Message) -> None:
+        """Add a message; its calls, if it makes any, now wait for their results."""
+        self._thread.append(message)
+        self._waiting.extend(message.tool_calls)
+
+    def answer(self, call: ToolCall, result: Message) -> None:
+        """Take a call's result; it is added as soon as those of all calls before it are there."""
+        self._results[call.id] = result
+        while self._waiting and self._waiting[0].id in self._results:
+            self._thread.append(self._results.pop(self._waiting.popleft().id))
+
+    def end_calls(self, why: str) -> None:
+        """Answer every call that has no result yet: it was not run."""
+        for call in [call for call in self._waiting if call.id not in self._results]:
+            self.not_run.append(call.name)
+            self.answer(call, error_message(call.id, call.name, why))
+
+    def cut(self, partial: str, why: str) -> None:
+        """End it early: half an answer is kept and marked, calls without a result get `why`."""
+        self.end_calls(why)
+        if partial:
+            text = f"{partial.rstrip()}\n\n{INTERRUPTED_ANSWER}"
+            self.say(Message(role="assistant", text=text))

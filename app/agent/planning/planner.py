@@ -1,0 +1,248 @@
+"""The door of planning: `Planner.interpret` reads a question once and returns its intent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from app.agent.image_reference import image_reference
+from app.agent.llm.base import ToolSchema
+from app.agent.planning.classify import Reading, read
+from app.agent.planning.explicit import read_explicit
+from app.agent.planning.intent import Intent
+from app.agent.planning.mentions import Mention, with_phrases, without_phrases
+from app.agent.planning.natural import no_image_text, no_rule_text, read_natural
+from app.agent.planning.plan import (
+    Absent,
+    Decision,
+    Earlier,
+    NoRule,
+    OpenImage,
+    Output,
+    Reply,
+    Scene,
+    Step,
+    ToolPlan,
+)
+from app.agent.planning.text import MAX_QUESTION, masked, normalised
+from app.agent.planning.which import (
+    Which,
+    about,
+    certain_of_image,
+    perhaps_another,
+    which_image,
+)
+from app.tools.api import Tool
+from app.tools.planning import NO_PLANS, AnyOf, Plans
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCall:
+    """A call that would be made; `<image_path of step 1>` stands for a value not known yet."""
+
+    step: int
+    tool: str
+    arguments: dict[str, Any]
+    why: str
+
+
+class Planner:
+    """Interprets questions by rules over the words that the packs declare, without a model.
+
+    Args:
+        plans: What the packs declare of their tools.
+    """
+
+    def __init__(self, plans: Plans = NO_PLANS) -> None:
+        self.plans = plans
+
+    def interpret(self, question: str, scene: Scene) -> Intent:
+        """Return what a question asks for. Called once a run.
+
+        Args:
+            question: The user's text.
+            scene: What is open, the tools, and earlier results. A scene without plans gets those
+                of the planner.
+        """
+        scene = scene if scene.plans else replace(scene, plans=self.plans)
+        text = normalised(question)
+        blank = masked(text)
+        which = which_image(text, scene.images)
+        reading = read(blank, scene.plans, scene.tools)
+        relevant = about(scene, which)
+        plan = certain_of_image(
+            _decide(question, text, blank, reading, which, relevant), which, relevant
+        )
+        if isinstance(plan, NoRule):
+            plan = NoRule(no_rule_text(tuple(scene.tools.values())))
+        return replace(
+            reading.intent,
+            question=question,
+            scene=scene,
+            images=which.ids,
+            unclear_image=which.unclear,
+            may_concern_other_images=perhaps_another(text),
+            plan=plan,
+        )
+
+    def planned_calls(
+        self,
+        question: str,
+        image_notes: Sequence[Mapping[str, Any]],
+        tools: Sequence[Tool] | Sequence[ToolSchema],
+    ) -> list[PlannedCall]:
+        """Return the calls that answer a question by rules; steps that cannot run are left out.
+
+        Args:
+            question: The user's text.
+            image_notes: Notes on the open images, the current one first.
+            tools: The tools there are.
+        """
+        schemas = [tool if isinstance(tool, ToolSchema) else schema_of(tool) for tool in tools]
+        scene = Scene(tuple(image_notes), {schema.name: schema for schema in schemas})
+        plan = self.interpret(question, scene).plan
+        if not isinstance(plan, ToolPlan):
+            return []
+        numbers: dict[int, int] = {}
+        calls: list[PlannedCall] = []
+        for index, step in enumerate(plan.steps, start=1):
+            arguments = _displayed_arguments(step, numbers, scene)
+            if arguments is not None:
+                numbers[index] = len(calls) + 1
+                calls.append(PlannedCall(len(calls) + 1, step.tool, arguments, step.why))
+        return calls
+
+
+def schema_of(tool: Tool) -> ToolSchema:
+    """Return a tool's schema as a model sees it."""
+    spec = tool.spec
+    return ToolSchema(spec.name, spec.description, spec.Input.model_json_schema(), spec.phrases)
+
+
+def _decide(
+    question: str, text: str, blank: str, reading: Reading, which: Which, scene: Scene
+) -> Decision:
+    """Return the steps to run, a reply, or that no rule matches.
+
+    Args:
+        question: As the user wrote it.
+        text: The question, normalised.
+        blank: The same with the insides of quotations blanked.
+        reading: `blank`, read.
+        which: The image that it is about.
+        scene: The scene without earlier results on other images.
+    """
+    mentions = reading.mentions
+    plain = scene
+    scene = replace(scene, tools=_without_planned_phrases(scene))
+    besides = _besides_phrases(blank, mentions, scene)
+    before = besides.steps if isinstance(besides, ToolPlan) else ()
+    explicit = read_explicit(text, scene, before, mentions)
+    if explicit is None:
+        said = with_phrases(blank, mentions, scene.tools)
+        denied = {item.name for item in said if item.negated}
+        return read_natural(blank, plain, denied, image=which.one, text=text, reading=reading)
+    wider = _in_words(blank, text, mentions, explicit, scene, which.one)
+    if wider is not None:
+        return wider
+    if isinstance(explicit, ToolPlan) and not scene.images and _needs_image(explicit):
+        return Reply(no_image_text())
+    if isinstance(explicit, ToolPlan) and len(question) > MAX_QUESTION:
+        cut = f"Only the first {MAX_QUESTION:,} characters of the question were read."
+        explicit = replace(explicit, notes=(cut, *explicit.notes))
+    if isinstance(explicit, ToolPlan) and isinstance(besides, ToolPlan):
+        return replace(explicit, topics=explicit.topics | besides.topics)
+    return explicit
+
+
+def _besides_phrases(blank: str, mentions: Sequence[Mention], scene: Scene) -> Decision | None:
+    """Return the decision on what a question says besides tools' phrases, or None.
+
+    "Count the cells and show it" has the phrase of one tool, and asks for another by its words.
+    """
+    rest = None if mentions else without_phrases(blank, scene.tools)
+    if rest is None:
+        return None
+    return read_natural(rest, scene, image=which_image(rest, scene.images).one)
+
+
+def _without_planned_phrases(scene: Scene) -> Mapping[str, ToolSchema]:
+    """Return the tools, without the phrases of those whose pack declares words of its own."""
+    planned = {
+        name
+        for _, kind in scene.plans.kinds()
+        for need in kind.tools
+        for name in (need.tools if isinstance(need, AnyOf) else (need,))
+    }
+    return {
+        name: replace(tool, phrases=()) if name in planned else tool
+        for name, tool in scene.tools.items()
+    }
+
+
+def _in_words(
+    blank: str,
+    text: str,
+    mentions: Sequence[Mention],
+    explicit: Decision,
+    scene: Scene,
+    image: str,
+) -> ToolPlan | None:
+    """Return the plan of a plain question that only happens to contain a tool's name in words.
+
+    "Measure the cardiothoracic ratio and outline the heart" asks for more than that tool.
+    """
+    spelt = any("_" in blank[item.start : item.end] or "-" in item.name for item in mentions)
+    if spelt or not mentions or not isinstance(explicit, ToolPlan):
+        return None
+    denied = {item.name for item in mentions if item.negated}
+    natural = read_natural(blank, scene, denied, image=image, text=text)
+    named = {step.tool for step in explicit.steps}
+    if isinstance(natural, ToolPlan) and named < {step.tool for step in natural.steps}:
+        return natural
+    return None
+
+
+def _needs_image(plan: ToolPlan) -> bool:
+    """Return whether no step can run without an open image."""
+    runnable = [step for step in plan.steps if not step.skip]
+    first = runnable[0] if runnable else None
+    return first is not None and any(isinstance(item, OpenImage) for item in first.sources())
+
+
+def _displayed_arguments(
+    step: Step, numbers: Mapping[int, int], scene: Scene
+) -> dict[str, Any] | None:
+    """Return the step's arguments for display, or None when it cannot run."""
+    if step.skip:
+        return None
+    shown: dict[str, Any] = {}
+    for name, value in step.arguments.items():
+        items = [_displayed_value(item, numbers, scene) for item in _as_list(value)]
+        if None in items and value is not None:
+            return None
+        shown[name] = items if isinstance(value, list) else items[0]
+    return shown
+
+
+def _as_list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list) else [value]
+
+
+def _displayed_value(value: Any, numbers: Mapping[int, int], scene: Scene) -> Any:
+    match value:
+        case OpenImage():
+            note = scene.note(value)
+            return image_reference(note) if note else None
+        case Output(step, key, fallback):
+            if step in numbers:
+                return f"<{key} of step {numbers[step]}>"
+            note = scene.note() if fallback else None
+            return image_reference(note) if note else None
+        case Earlier(path):
+            return path
+        case Absent():
+            return None
+        case _:
+            return value

@@ -1,0 +1,531 @@
+r"""Judges the arguments of a call: the files and hosts that they name, and how large they are.
+
+An argument is a path where the tool declares it (`ToolSpec.paths`), where its JSON schema has the
+format of a path, or where a key on the way to it is called like one ("image_path", "files"). In the
+same way it is an address by its format ("uri", "hostname") or its key ("url", "host").
+
+Every other text is judged by one rule: it may hold no path that leads out of the run (/etc/x, ~/x,
+../x, C:\x, \\server\share, file:) and, unless the tool sends, no URL. Nothing outside the run's
+folder is opened.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import math
+import os
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import unquote
+
+from pydantic import BaseModel
+
+from app.agent.policy.hosts import Unclear, is_listed, parse_host
+from app.agent.policy.judgements import Judgement, Rule, Touch, strictest
+from app.agent.policy.scope import Scope
+from app.agent.policy.site_rules import Sizes, argument_rules, folder_allowed, size_limits
+from app.agent.privacy.key_words import is_path_key, words_of
+from app.settings import ArgumentSettings, HostSettings, PolicySettings
+from app.tools.api import Approval, PathUse, ToolSpec
+
+_log = logging.getLogger(__name__)
+
+DEEPEST = 40
+"""Levels of nesting; deeper arguments are refused."""
+
+_PATH_FORMATS = frozenset(("path", "file-path", "directory-path"))
+_IMAGE_WORDS = frozenset(("image", "images", "dicom", "dicoms", "picture", "pictures"))
+_HOST_FORMATS = frozenset(
+    ("uri", "url", "hostname", "ipv4", "ipv6", "idn-hostname", "iri", "email")
+)
+_HOST_WORDS = frozenset(
+    (
+        *("url", "urls", "uri", "uris", "host", "hosts", "hostname", "hostnames", "endpoint"),
+        *("endpoints", "server", "servers", "webhook", "webhooks", "proxy", "ip", "fqdn", "peer"),
+        *("peers", "broker", "gateway"),
+    )
+)
+_URL = re.compile(
+    r"""
+    (?<![A-Za-z0-9])(?!file:)[A-Za-z][A-Za-z0-9+.\-]{0,30}\s{0,3}:[\\/]{2,}[^\s"'<>]*
+    | (?<![A-Za-z0-9])(?:https?|wss?|s?ftps?|ssh|smb|ldaps?|mailto|javascript|data):[^\s"'<>]+
+    | (?<![\w.@])www\.[\w-]+\.[^\s"'<>]+
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_PATH_LENGTH = 4_096  # PATH_MAX on Linux
+_ELSEWHERE = re.compile(
+    r"""
+    (?<!\w)file:\S
+    | (?<!\w)[A-Za-z]:[\\/]                                 # a drive
+    | ^\s*\\ | (?<![\w:\\])\\\\[\w.?] | (?<![\w:/])//[\w.-]+/    # a device or share
+    | (?:^|[\\/\s"'=(])\.\.(?:[\\/]|$)                      # a folder above
+    | ^\s*~\s*$ | (?<!\w)~(?:[A-Za-z_][\w.-]*)?[\\/]        # a home folder; not "~2/3 of it"
+    | [$]\{?[A-Za-z_]\w*\}?[\\/] | %\w+%[\\/]               # a variable
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+"""Spellings of a path that leads out of the folder where it is read."""
+_ROOTED = re.compile(r"""(?:(?<![\w:./\\*])|(?<=:))/(?!/)([^\s"'<>|;,)/]+)""")
+"""An absolute path anywhere in a text, by its first folder."""
+_REPLACED = re.compile(r"^\s*file:|^\s*~|[$][\w{]|%\w+%|%[0-9a-f]{2}", re.IGNORECASE)
+"""Parts of a path for which some programs would put something else when they write there."""
+_KNOWN = "\ue000"  # stands for a path of the run
+_PATH_END = r"(?=$|[\s\"',;:)]|\.(?:\s|$))"
+
+_GO_ON = "Go on without it."
+_PLAIN_PATH = "Write the whole path, without ~, .., variables or a file:// address."
+
+
+class TooDeep(ValueError):
+    """Arguments are nested deeper than `DEEPEST`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One text, number, list or table in the arguments of a call.
+
+    Attributes:
+        value: The value itself.
+        where: Its place: "files[2].name".
+        argument: Name of the top-level argument.
+        keys: All keys on the way to it, the argument first; empty for a key of a table.
+        formats: "format" of the JSON schema there ("path", "uri").
+        default: It is the whole argument and equals the tool's own default.
+    """
+
+    value: str | int | float | Sequence[Any] | Mapping[str, Any]
+    where: str
+    argument: str
+    keys: tuple[str, ...]
+    formats: frozenset[str] = frozenset()
+    default: bool = False
+
+    @property
+    def pattern(self) -> str:
+        """Its place without list indices, as declarations and rules name it."""
+        return re.sub(r"\[\d+\]", "", self.where)
+
+
+def judge_arguments(
+    spec: ToolSpec, arguments: Mapping[str, Any], scope: Scope, rules: PolicySettings
+) -> Judgement:
+    """Judge the exact arguments of a call.
+
+    Args:
+        spec: The tool.
+        arguments: Its arguments as plain JSON (`grants.exact`).
+        scope: What the run may touch.
+        rules: The rules of the user or site.
+
+    Raises:
+        TooDeep: They are nested too deeply.
+        RecursionError: They are nested far too deeply.
+    """
+    found = pieces(spec.Input, arguments)
+    sizes = list(_judge_sizes(spec, found, rules))
+    if any(item.rule is Rule.DENY for item in sizes):
+        return strictest(sizes)  # searching what is too large could take long
+    paths = (
+        _judge_path(spec, piece, piece.value, scope, rules)
+        for piece in found
+        if isinstance(piece.value, str)
+    )
+    hosts = _judge_hosts(spec, found, rules.hosts)
+    return strictest([*sizes, *(item for item in paths if item is not None), *hosts])
+
+
+def _refused(spec: ToolSpec, where: str, why: str, remedy: str) -> Judgement:
+    # The value is not repeated: it may be a patient's folder, or an instruction to the model.
+    subject = f"its argument {where}" if where else "it"
+    return Judgement(Rule.DENY, f"{spec.name} was not run: {subject} {why}.", where, remedy)
+
+
+# -- taking arguments apart -------------------------------------------------------------------
+
+
+def pieces(input_type: type[BaseModel], arguments: Mapping[str, Any]) -> list[Piece]:
+    """Return all pieces of exact arguments (plain JSON), keys of tables included.
+
+    Raises:
+        TooDeep: They are nested too deeply.
+    """
+    found: list[Piece] = []
+    schema = _schema(input_type)
+    for name, value in arguments.items():
+        field = input_type.model_fields.get(name)
+        default = field is not None and not field.is_required() and _is_default(field, value)
+        formats = _properties(schema, [schema], name)
+        found += (
+            replace(piece, default=default)
+            for piece in _walk(Piece(value, name, name, (name,)), formats, schema)
+        )
+    return found
+
+
+def _walk(
+    piece: Piece, schemas: list[dict[str, Any]], root: dict[str, Any], depth: int = 1
+) -> Iterator[Piece]:
+    if depth > DEEPEST:
+        raise TooDeep
+    value = piece.value
+    if isinstance(value, bool) or not isinstance(value, str | int | float | Mapping | list):
+        return
+    formats = frozenset(str(part["format"]) for part in schemas if "format" in part)
+    yield replace(piece, formats=formats)
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield replace(piece, value=key, where=f"{piece.where} (a name in it)", keys=())
+            inner = replace(
+                piece, value=item, where=f"{piece.where}.{key}", keys=(*piece.keys, key)
+            )
+            yield from _walk(inner, _properties(root, schemas, key), root, depth + 1)
+    elif isinstance(value, list):
+        below = _items(root, schemas)
+        for number, item in enumerate(value):
+            inner = replace(piece, value=item, where=f"{piece.where}[{number}]")
+            yield from _walk(inner, below, root, depth + 1)
+
+
+def _is_default(field: Any, value: Any) -> bool:
+    try:
+        default = field.get_default(call_default_factory=True)
+    except Exception:  # made of other arguments or by a pack's code: judged like any value
+        return False
+    if isinstance(default, str | int | float | bool | None):
+        return type(default) is type(value) and default == value
+    # A path's default is written as its text; lists and tables compare as JSON.
+    return str(default) == value if isinstance(value, str) else not default and not value
+
+
+@lru_cache(maxsize=256)
+def _schema(input_type: type[BaseModel]) -> dict[str, Any]:
+    try:
+        return input_type.model_json_schema(by_alias=False)
+    except Exception as error:  # a pack's own types may have none; their keys are still judged
+        _log.debug("no schema for the arguments of a tool (%s)", type(error).__name__)
+        return {}
+
+
+def _alternatives(root: dict[str, Any], part: Any, depth: int = 0) -> list[dict[str, Any]]:
+    """Return all schemas that a part may stand for: references and alternatives followed."""
+    if not isinstance(part, dict) or depth > DEEPEST:
+        return []
+    schema = cast("dict[str, Any]", part)
+    inner = [item for kind in ("anyOf", "oneOf", "allOf") for item in schema.get(kind, ())]
+    name = str(schema.get("$ref", "")).removeprefix("#/$defs/")
+    if name:
+        inner.append(root.get("$defs", {}).get(name))
+    return [schema, *(one for item in inner for one in _alternatives(root, item, depth + 1))]
+
+
+def _properties(
+    root: dict[str, Any], schemas: list[dict[str, Any]], key: str
+) -> list[dict[str, Any]]:
+    inner = (
+        part.get("properties", {}).get(key, part.get("additionalProperties")) for part in schemas
+    )
+    return [one for item in inner for one in _alternatives(root, item)]
+
+
+def _items(root: dict[str, Any], schemas: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    inner = (item for part in schemas for item in (part.get("items"), *part.get("prefixItems", ())))
+    return [one for item in inner for one in _alternatives(root, item)]
+
+
+# -- sizes, and a site's rules for arguments --------------------------------------------------
+
+
+def _judge_sizes(
+    spec: ToolSpec, found: Sequence[Piece], rules: PolicySettings
+) -> Iterator[Judgement]:
+    sizes = size_limits(rules.sizes)
+    whole = sum(len(piece.value) for piece in found if isinstance(piece.value, str))
+    if whole > sizes.whole:
+        why = f"hold more than {sizes.whole:,} characters together"
+        yield Judgement(
+            Rule.DENY, f"{spec.name} was not run: its arguments {why}.", "", "Use less."
+        )
+    own = argument_rules(rules, spec.name)
+    for piece in found:
+        why = _excess(piece.value, sizes)
+        if why:
+            yield _refused(spec, piece.where, why, "Use less.")
+        for name, rule in own:
+            if name in (piece.argument, piece.pattern):
+                judged = _by_rule(spec, piece, rule)
+                if judged is not None:
+                    yield judged
+
+
+def _excess(value: Any, sizes: Sizes) -> str:
+    match value:
+        case str() as text if len(text) > sizes.text:
+            return f"is longer than {sizes.text:,} characters"
+        # Compared as they are: a whole number may be larger than any float.
+        case float() as number if not math.isfinite(number):
+            return "is no finite number"
+        case int() | float() as number if abs(number) > sizes.number:
+            return f"is beyond {sizes.number:,.0f}"
+        case Mapping() | list() as items if len(items) > sizes.items:
+            return f"has more than {sizes.items:,} items"
+        case _:
+            return ""
+
+
+def _by_rule(spec: ToolSpec, piece: Piece, rule: ArgumentSettings) -> Judgement | None:
+    why = _violation(piece.value, rule)
+    if not why and rule.rule == Rule.DENY and not piece.default:
+        why = "may not be given"
+    if why:
+        why = f"{why}, by the policy of this installation"
+        return _refused(spec, piece.where, why, "Use less.")
+    if rule.rule is None or piece.default:
+        return None
+    reason = f"The policy of this installation asks where {piece.argument} is given."
+    return Judgement(Rule.ASK, reason, piece.where)
+
+
+def _violation(value: Any, rule: ArgumentSettings) -> str:
+    match value:
+        case str() as text if rule.longest is not None and len(text) > rule.longest:
+            return f"is longer than {rule.longest:,} characters"
+        case Mapping() | list() as items if rule.most is not None and len(items) > rule.most:
+            return f"has more than {rule.most:,} items"
+        case int() | float() as number if rule.least is not None and not number >= rule.least:
+            return f"is below {rule.least:g}"
+        case int() | float() as number if rule.greatest is not None and not number <= rule.greatest:
+            return f"is above {rule.greatest:g}"
+        case str() | int() | float() as item if rule.values and str(item) not in rule.values:
+            return f"is none of {', '.join(rule.values)}"
+        case _:
+            return ""
+
+
+# -- files ------------------------------------------------------------------------------------
+
+
+def _judge_path(
+    spec: ToolSpec, piece: Piece, text: str, scope: Scope, rules: PolicySettings
+) -> Judgement | None:
+    use = _path_use(spec, piece)
+    if not text.strip() or (piece.default and use != "write"):
+        return None  # nothing at all, or the tool's own choice of what it reads
+    if "\0" in text:
+        why = "holds a NUL character"
+    elif use == "write":
+        return _judge_target(spec, piece, text, scope, rules)
+    elif scope.holds(text):
+        return None
+    elif use == "read":
+        if _is_unknown_name(text, scope):
+            return None  # the tool itself says which images there are
+        why = "names neither an open image nor a file of this run"
+    elif not leads_elsewhere(text, scope):
+        return None
+    else:
+        why = "holds the path of a file that is not of this run"
+    return _refused(spec, piece.where, why, scope.offer())
+
+
+def _path_use(spec: ToolSpec, piece: Piece) -> PathUse | None:
+    """Return what the tool does with the path there; None if it is not known to be one."""
+    declared = spec.paths.get(piece.pattern) or spec.paths.get(piece.argument)
+    if declared is not None:
+        return declared if declared in ("read", "write") else None
+    named = any(
+        is_path_key(key) or not _IMAGE_WORDS.isdisjoint(words_of(key)[-1:]) for key in piece.keys
+    )
+    return "read" if named or piece.formats & _PATH_FORMATS else None
+
+
+def _judge_target(
+    spec: ToolSpec, piece: Piece, text: str, scope: Scope, rules: PolicySettings
+) -> Judgement | None:
+    """Judge a file to write: one outside the run's folder is asked about with its whole path."""
+    remote = text.startswith(("\\\\", "//")) or (os.name != "nt" and re.match(r"[A-Za-z]:", text))
+    plain = not remote and not _REPLACED.search(text) and text == text.strip()
+    path = scope.target(text) if plain else None
+    remedy = "Choose another folder."
+    if path is None:
+        why, remedy = "is no plain path to write to", _PLAIN_PATH
+    elif scope.in_folder(path):
+        return None
+    elif not Path(text).is_absolute():
+        why, remedy = "leads out of this run's folder", _PLAIN_PATH
+    elif spec.approval in (Approval.READ, Approval.COMPUTE):
+        why = f"names a file to write, and {spec.name} is not declared to write"
+        remedy = "Leave it out."
+    elif scope.is_protected(path):
+        why = "would overwrite an open image or a file of Sightline itself"
+    elif not folder_allowed(rules.folders, path):
+        why = "names a folder that this installation lets no tool write to"
+        if rules.folders.allow:
+            remedy = f"Folders are {', '.join(rules.folders.allow)}."
+    else:
+        link = "" if Path(os.path.normpath(text)) == path else "a link leads there; "
+        touch = Touch("writes", piece.where, str(path), link + _replacement_note(path))
+        return Judgement(Rule.ASK, f"It writes to {path}.", piece.where, touches=(touch,))
+    return _refused(spec, piece.where, why, remedy)
+
+
+def _replacement_note(path: Path) -> str:
+    if path.is_dir():
+        return "a folder that is there already"
+    return "replaces the file that is there" if path.exists() else "a new file"
+
+
+def leads_elsewhere(text: str, scope: Scope) -> bool:
+    """Report whether a text that is not declared to be a path holds one that leads out of the run.
+
+    Absolute paths within a sentence count only if their first folder exists on this computer:
+    "/unclear" in "normal /unclear" is none.
+    """
+    for form in _decoded(_without_known(text, scope)):
+        whole = form.strip()
+        if _ELSEWHERE.search(form) or any(_at_root(name) for name in _ROOTED.findall(form)):
+            return True
+        # Without a blank it can be nothing else; with one, its first folder may have a blank.
+        rooted = whole.startswith("/") and len(whole) <= _PATH_LENGTH
+        if rooted and (not re.search(r"\s", whole) or _at_root(whole.split("/")[1])):
+            return True
+    return bool(re.search(r"[./]", text)) and _exists_nearby(text, scope)
+
+
+def _at_root(name: str) -> bool:
+    name = name.rstrip(".:!?]}")
+    return bool(name) and os.path.lexists(f"/{name}")
+
+
+def _without_known(text: str, scope: Scope) -> str:
+    """Return the text without the paths of the run, which may hold spaces."""
+    known = [name for name in scope.paths if name in text]
+    for name in sorted(known, key=len, reverse=True):
+        text = re.sub(re.escape(name) + _PATH_END, _KNOWN, text)
+    folder = str(scope.folder) if scope.folder is not None else ""
+    if not folder or folder not in text:
+        return text
+
+    def hide(found: re.Match[str]) -> str:
+        path = found[0].rstrip(".:!?")
+        return _KNOWN if path == folder or scope.inside(path) else found[0]
+
+    return re.sub(re.escape(folder) + r"(?:[\\/][^\s\"']*|" + _PATH_END + ")", hide, text)
+
+
+def _is_unknown_name(text: str, scope: Scope) -> bool:
+    """Report whether a text is a plain name that leads to no file, however it is opened."""
+    if len(text) > 255 or any(
+        re.search(r"[\\/:\n~$%]|^\.", form.strip()) for form in _decoded(text)
+    ):
+        return False
+    return not _exists_nearby(text, scope)
+
+
+def _exists_nearby(text: str, scope: Scope) -> bool:
+    """Report whether a text names a file where the program was started or in the run's folder.
+
+    The files of the run itself are known to the scope; what is left there is a link that leads out.
+    """
+    if len(text) > 3 * _PATH_LENGTH or "\n" in text.strip():
+        return False
+    folders = [Path(), *([scope.folder] if scope.folder is not None else [])]
+    for form in _decoded(text):
+        name = form.strip().replace("\\", "/").rstrip("/")
+        if name in ("", ".") or len(name) > _PATH_LENGTH:
+            continue
+        with suppress(OSError, ValueError):
+            if any(os.path.lexists(folder / name) for folder in folders):
+                return True
+    return False
+
+
+def _decoded(text: str) -> Iterator[str]:
+    """Yield the text as it is, and with percent signs decoded and wide letters narrowed."""
+    seen = {text}
+    yield text
+    form = text
+    for _ in range(3):  # a percent sign may itself be encoded
+        form = unicodedata.normalize("NFKC", unquote(form))
+        if form in seen:
+            return
+        seen.add(form)
+        yield form
+
+
+# -- hosts ------------------------------------------------------------------------------------
+
+
+def _judge_hosts(
+    spec: ToolSpec, found: Sequence[Piece], hosts: HostSettings
+) -> Iterator[Judgement]:
+    if spec.approval is not Approval.SEND:
+        for piece in found:
+            if not piece.default and _addresses(piece):
+                why = "names another machine, and this tool sends nothing"
+                yield _refused(spec, piece.where, why, _GO_ON)
+        return
+    named = [("", host) for host in spec.hosts]
+    named += [(piece.where, address) for piece in found for address in _addresses(piece)]
+    for where, address in named:
+        yield _judge_host(spec, where, address, hosts)
+    if not named and hosts.allow:
+        why = "does not say where it sends to, and this installation lists the allowed hosts"
+        yield _refused(spec, "", why, _GO_ON)
+
+
+def _judge_host(spec: ToolSpec, where: str, address: str, hosts: HostSettings) -> Judgement:
+    try:
+        host = parse_host(address)
+    except Unclear as error:
+        return _refused(spec, where, f"does not name a host plainly: {error}", "Write it plainly.")
+    if is_listed(host, hosts.deny):
+        why = f"names {host.shown}, which this installation blocks"
+        return _refused(spec, where, why, _GO_ON)
+    if hosts.allow and not is_listed(host, hosts.allow):
+        why = f"names {host.shown}, which this installation does not allow"
+        return _refused(spec, where, why, _GO_ON)
+    touch = Touch("sends to", where, host.shown, "; ".join(host.notes))
+    return Judgement(Rule.ASK, f"It sends to {host.shown}.", where, touches=(touch,))
+
+
+def _addresses(piece: Piece) -> list[str]:
+    """Return the addresses in a piece: all of it if it is declared as one, else its URLs."""
+    declared = bool(_HOST_FORMATS & piece.formats) or any(map(_is_host_key, piece.keys))
+    if isinstance(piece.value, int | float):
+        # 2130706433 is an address only where an address is asked for.
+        return [str(piece.value)] if declared else []
+    text = piece.value.strip() if isinstance(piece.value, str) else ""
+    if not text:
+        return []
+    if declared or _is_ip_address(text):
+        return [text]
+    for form in _decoded(text):
+        urls = [found[0] for found in _URL.finditer(form)]
+        if urls:
+            return urls
+    return []
+
+
+def _is_host_key(key: str) -> bool:
+    words = words_of(key)
+    if words[-1:] in (["name"], ["address"]):
+        words.pop()  # "server_address", "host_name"
+    return bool(words) and words[-1] in _HOST_WORDS
+
+
+def _is_ip_address(text: str) -> bool:
+    # Only what is written as one: 0.5 is a number, 1.2.840.10008 a UID.
+    if text.count(".") != 3 and ":" not in text:
+        return False
+    with suppress(ValueError):
+        ipaddress.ip_address(text.strip("[]"))
+        return True
+    return False

@@ -1,0 +1,228 @@
+"""The user's answers to approval questions, and the exact arguments that an answer holds for."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, Literal, cast
+
+from pydantic import BaseModel, Secret, SecretBytes, SecretStr
+from pydantic_core import to_jsonable_python
+
+from app.agent.policy.judgements import Touch
+from app.imaging.types import ImageRef
+from app.tools.api import ToolSpec
+
+
+def exact(arguments: BaseModel | Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments as plain JSON, exactly as they will be used, defaults included."""
+    if isinstance(arguments, BaseModel):
+        return _whole(arguments)
+    # A copy through JSON: what was asked about must not change with the object it came from.
+    return json.loads(_canonical(dict(arguments)))
+
+
+def fingerprint(
+    spec: ToolSpec,
+    arguments: BaseModel | Mapping[str, Any],
+    touches: Sequence[Touch] = (),
+) -> str:
+    """Return the SHA-256 (hex) of a call: tool, version, effect, exact arguments and their reach.
+
+    Args:
+        spec: The tool.
+        arguments: Its arguments.
+        touches: What they would reach; the same path may lead elsewhere tomorrow.
+    """
+    whole = [spec.name, spec.version, str(spec.approval), exact(arguments)]
+    whole += [[item.what, item.argument, item.shown] for item in touches]
+    return hashlib.sha256(_canonical(whole).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+Strict = Literal["", "ask", "deny"]
+"""Rule for the session: "" follows the policy, "ask" always asks, "deny" refuses what acts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A yes to one exact call for the rest of a conversation."""
+
+    thread_id: str
+    tool: str
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A no to a tool for the rest of a conversation, whatever its arguments."""
+
+    thread_id: str
+    tool: str
+
+
+class Grants:
+    """The user's answers for a conversation and for the session. Thread-safe.
+
+    A yes holds for one tool in one version with exactly these arguments and what they reach, a no
+    for the tool whatever its arguments. Kept in memory only: a new start of the program asks again.
+
+    Attributes:
+        withdrawn: Called with the tool's name ("" for all) when yeses are taken back.
+        changed: Called with (tool, new rule) when the session's rule changes or a no is taken back.
+    """
+
+    def __init__(self) -> None:
+        # The GUI's thread and the agent's use these: each method replaces or reads one whole set.
+        self._given: set[Grant] = set()
+        self._refused: set[Refusal] = set()
+        self._overridden: set[tuple[str, ImageRef, str]] = set()
+        self._strict: Strict = ""
+        self.changed: Callable[[str, str], object] = lambda _what, _to: None
+        self.withdrawn: Callable[[str], object] = lambda _tool: None
+
+    @property
+    def strict(self) -> Strict:
+        """The rule for every tool until Sightline is closed."""
+        return self._strict
+
+    @strict.setter
+    def strict(self, rule: Strict) -> None:
+        if rule != self._strict:
+            self._strict = rule
+            self.changed("every tool", rule or "as the rules say")
+
+    def give(
+        self,
+        thread_id: str,
+        spec: ToolSpec,
+        arguments: BaseModel | Mapping[str, Any],
+        touches: Sequence[Touch] = (),
+    ) -> None:
+        """Remember a yes for exactly this call."""
+        self._given.add(Grant(thread_id, spec.name, fingerprint(spec, arguments, touches)))
+
+    def given(
+        self,
+        thread_id: str,
+        spec: ToolSpec,
+        arguments: BaseModel | Mapping[str, Any],
+        touches: Sequence[Touch] = (),
+    ) -> bool:
+        """Report whether exactly this call was allowed in the thread."""
+        return Grant(thread_id, spec.name, fingerprint(spec, arguments, touches)) in self._given
+
+    def refuse(self, thread_id: str, tool: str) -> None:
+        """Remember a no to a tool, and forget the yeses that it was given before."""
+        self._refused.add(Refusal(thread_id, tool))
+        self._given = {
+            item for item in tuple(self._given) if (item.thread_id, item.tool) != (thread_id, tool)
+        }
+
+    def refused(self, thread_id: str, tool: str) -> bool:
+        """Report whether the user refused the tool for the thread."""
+        return Refusal(thread_id, tool) in self._refused
+
+    def override(self, thread_id: str, image: ImageRef, objection: str) -> None:
+        """Remember a yes to using an image in spite of an objection (`ToolContext.confirm`)."""
+        self._overridden = {*self._overridden, (thread_id, image, objection)}
+
+    def overridden(self, thread_id: str, image: ImageRef, objection: str) -> bool:
+        """Report whether the user accepted this objection for this image in the thread."""
+        return (thread_id, image, objection) in self._overridden
+
+    def listed(self, thread_id: str = "") -> tuple[Grant, ...]:
+        """Return the yeses of one thread, or of all threads for ""."""
+        found = (item for item in tuple(self._given) if thread_id in ("", item.thread_id))
+        return tuple(sorted(found, key=lambda item: (item.thread_id, item.tool, item.fingerprint)))
+
+    def refusals(self, thread_id: str = "") -> tuple[Refusal, ...]:
+        """Return the refusals of one thread, or of all threads for ""."""
+        found = (item for item in tuple(self._refused) if thread_id in ("", item.thread_id))
+        return tuple(sorted(found, key=lambda item: (item.thread_id, item.tool)))
+
+    def withdraw(self, *, thread_id: str = "", tool: str = "") -> None:
+        """Forget the yeses of a thread, or for a tool; with neither, all of them."""
+        self._given = {
+            item
+            for item in tuple(self._given)
+            if (thread_id and item.thread_id != thread_id) or (tool and item.tool != tool)
+        }
+        if not tool:
+            kept = self._overridden if thread_id else set[tuple[str, ImageRef, str]]()
+            self._overridden = {item for item in kept if item[0] != thread_id}
+        self.withdrawn(tool)
+
+    def ask_again(self, *, thread_id: str = "", tool: str = "") -> None:
+        """Forget the refusals of a thread, or of a tool; with neither, all of them."""
+        before = self._refused
+        self._refused = {
+            item
+            for item in tuple(before)
+            if (thread_id and item.thread_id != thread_id) or (tool and item.tool != tool)
+        }
+        if self._refused != before:
+            self.changed(tool or "every tool", "asks again")
+
+
+def _whole(value: Any) -> Any:
+    """Return the value as plain JSON with everything that a tool may act on.
+
+    `model_dump` would not do: a class at any depth can leave a field out of it (`exclude`,
+    `__iter__`), mask it (SecretStr), or write it as something else (a serializer).
+    """
+    match value:
+        case BaseModel():
+            held: dict[str, Any] = object.__getattribute__(value, "__dict__")
+            extra: dict[str, Any] = object.__getattribute__(value, "__pydantic_extra__") or {}
+            # An extra one may bear the name of a field that is given by another (an alias).
+            more = {f"{name} (extra)" if name in held else name: extra[name] for name in extra}
+            return {str(name): _whole(item) for name, item in (*held.items(), *more.items())}
+        case Secret() | SecretStr() | SecretBytes():
+            return _whole(value.get_secret_value())
+        case Mapping():
+            items = cast("Mapping[Any, Any]", value)
+            return {str(_whole(name)): _whole(item) for name, item in items.items()}
+        case bytes() | bytearray() | memoryview():
+            return _text_of(bytes(value))
+        case list() | tuple() | deque():
+            return [_whole(item) for item in cast("Sequence[Any]", value)]
+        case set() | frozenset():
+            return sorted(map(_whole, cast("Collection[Any]", value)), key=_canonical)
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            return {item.name: _whole(getattr(value, item.name)) for item in fields(value)}
+        case _:
+            return to_jsonable_python(value, bytes_mode="base64", fallback=_taken_apart)
+
+
+def _text_of(value: bytes) -> str:
+    """Return bytes as their text, since a tool may open a file by them, else also in base64."""
+    whole = base64.urlsafe_b64encode(value).decode()
+    if b"\0" in value:
+        return whole  # no path holds a NUL
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return f"{value.decode('latin-1')} (no UTF-8, in base64 {whole})"
+
+
+def _taken_apart(value: Any) -> Any:
+    """Return all attributes of an object of a pack's own type."""
+    kinds = type(value).__mro__
+    slots = [name for kind in kinds for name in _names(getattr(kind, "__slots__", ()))]
+    held = {name: getattr(value, name) for name in slots if hasattr(value, name)}
+    held |= getattr(value, "__dict__", {})
+    held.pop("__dict__", None)
+    held.pop("__weakref__", None)
+    return _whole(held) if held else repr(value)
+
+
+def _names(slots: str | Iterable[str]) -> Iterable[str]:
+    return (slots,) if isinstance(slots, str) else slots
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"))

@@ -1,0 +1,185 @@
+"""The policy: which tool calls run, which ask first, which are refused. Out of the model's reach.
+
+A rule stands for each effect that a tool declares, and for what its arguments name: files, hosts,
+sizes. A site may set stricter ones. What a model, a tool or a file says is never a reason: a
+decision rests on the tool's declaration, on these rules, on what the arguments would reach, and on
+the user's own answers.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import logging
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from pydantic import BaseModel
+
+from app.agent.enforcement.update_plan_tool import OWN
+from app.agent.policy.arguments import TooDeep, judge_arguments
+from app.agent.policy.grants import exact
+from app.agent.policy.judgements import STRICTNESS, Judgement, Rule, strictest
+from app.agent.policy.scope import NO_SCOPE, Scope
+from app.agent.policy.site_rules import EVERY, parse_rules
+from app.errors import UsageError
+from app.settings import PolicySettings
+from app.tools.api import Approval, ToolSpec
+
+_log = logging.getLogger(__name__)
+
+DEFAULTS: Mapping[Approval, Rule] = {
+    Approval.READ: Rule.ALLOW,
+    Approval.COMPUTE: Rule.ALLOW,
+    Approval.WRITE: Rule.ASK,
+    Approval.SEND: Rule.ASK,
+    Approval.EXECUTE: Rule.ASK,
+}
+"""The rule of each effect without further ones."""
+
+_UNREADABLE_SITE = {
+    "effects": {
+        "read": "ask",
+        "compute": "ask",
+        "write": "deny",
+        "send": "deny",
+        "execute": "deny",
+    }
+}
+"""Rules in place of a site's that cannot be read: those may well have been as strict."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Rules on top of `DEFAULTS`; they can only be stricter: a changed settings file frees nothing.
+
+    Attributes:
+        rules: The rules of the user or a site.
+        also: Further policies that hold as well, such as the site's beside the user's own.
+    """
+
+    rules: PolicySettings = field(default_factory=PolicySettings)
+    also: tuple[Policy, ...] = ()
+
+    @classmethod
+    def standard(cls) -> Policy:
+        """Return the policy without added rules: reading and computing run, the rest asks."""
+        return cls()
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Policy:
+        """Return the policy that a site or the settings describe; see `policy.site_rules`.
+
+        Raises:
+            UsageError: Something in it is not understood.
+        """
+        return cls(parse_rules(data))
+
+    def rule(self, spec: ToolSpec) -> Rule:
+        """Return the strictest rule for a tool, whatever the arguments; an unknown effect asks."""
+        effect = spec.approval  # once: a pack's own type may answer differently the second time
+        tools = self.rules.tools
+        own = (
+            cast("Mapping[str, Rule]", self.rules.effects).get(effect),
+            tools.get(spec.name),
+            tools.get(EVERY),
+        )
+        rules = [DEFAULTS.get(effect, Rule.ASK), *(Rule(rule) for rule in own if rule)]
+        rules += [policy.rule(spec) for policy in self.also]
+        return max(rules, key=STRICTNESS.__getitem__)
+
+    @property
+    def remember(self) -> bool:
+        """Whether a yes for a whole conversation is offered, and holds."""
+        return self.rules.remember and all(policy.remember for policy in self.also)
+
+    def judge(
+        self,
+        spec: ToolSpec,
+        arguments: BaseModel | Mapping[str, Any],
+        scope: Scope = NO_SCOPE,
+    ) -> Judgement:
+        """Return the strictest judgement of a call with these arguments.
+
+        Args:
+            spec: The tool.
+            arguments: The exact ones.
+            scope: What the run may touch.
+        """
+        rule = self.rule(spec)
+        if rule is Rule.DENY:
+            reason = f"The policy of this installation does not allow {spec.name}."
+            return Judgement(rule, reason, remedy="Go on without it.")
+        by_effect = Judgement(rule)
+        if spec.pack == OWN:
+            return by_effect  # the loop's own tools reach nothing but the conversation
+        plain = exact(arguments)
+        try:
+            by_arguments = judge_arguments(spec, plain, scope, self.rules)
+        except (TooDeep, RecursionError):
+            reason = f"{spec.name} was not run: its arguments are nested too deeply."
+            return Judgement(Rule.DENY, reason, remedy="Use a flatter form.")
+        others = (policy.judge(spec, plain, scope) for policy in self.also)
+        return strictest([by_effect, by_arguments, *others])
+
+    def unknown_names(self, specs: Collection[ToolSpec]) -> list[str]:
+        """Return a sentence for each rule that names a tool or argument that does not exist."""
+        known = {spec.name: frozenset(spec.Input.model_fields) for spec in specs}
+        known[EVERY] = frozenset(name for names in known.values() for name in names)
+        sentences = [
+            f'A rule names the tool "{name}", which is not installed.{_suggestion(name, known)}'
+            for name in dict.fromkeys((*self.rules.tools, *self.rules.arguments))
+            if name not in known
+        ]
+        for tool, rules in self.rules.arguments.items():
+            owner = "no tool has" if tool == EVERY else f"{tool} has not"
+            sentences += (
+                f'A rule names the argument "{name}", which {owner}.'
+                f"{_suggestion(name, known[tool])}"
+                for name in rules
+                if tool in known and name.split(".")[0] not in known[tool]
+            )
+        for policy in self.also:
+            sentences += policy.unknown_names(specs)
+        return list(dict.fromkeys(sentences))
+
+
+def _suggestion(name: str, names: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, list(names), n=1)
+    return f" Is {near[0]} meant?" if near else ""
+
+
+def site_policies(files: Iterable[Path], notices: list[str]) -> tuple[Policy, ...]:
+    """Return the policies in a site's files; they hold beside the user's own.
+
+    Args:
+        files: JSON files; missing ones are left out.
+        notices: Receives a sentence for the user for each file that cannot be used. Until it is
+            mended, every tool asks and none may write, send or run programs.
+    """
+    policies: list[Policy] = []
+    for file in files:
+        try:
+            data: Any = json.loads(file.read_text(encoding="utf-8-sig"))
+            if not isinstance(data, dict):
+                raise UsageError("it is no JSON object")
+            policies.append(Policy.from_data(cast("dict[str, Any]", data)))
+            continue
+        except FileNotFoundError:
+            continue
+        except UsageError as error:
+            reason = error.reason
+        except OSError:
+            reason = "it cannot be read"
+        except (ValueError, RecursionError):
+            reason = "it is no JSON"
+        _log.warning("a site's policy for tools cannot be used")
+        notices.append(
+            f"The policy for tools of this computer cannot be used ({reason}): until it is mended "
+            "every tool asks, and none may write, send or run programs. Tell whoever looks after "
+            "this computer."
+        )
+        policies.append(Policy.from_data(_UNREADABLE_SITE))
+    return tuple(policies)

@@ -1,0 +1,141 @@
+"""What a run may touch: the open images and its own output folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from app import paths
+
+_LISTED = 8
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The files that arguments of a run may name.
+
+    Attributes:
+        folder: The run's own output folder; None where there is none.
+        names: Ids and paths of the open images, and of pictures made in the run.
+        knows: Reports whether a text names an open image in another way (a link, a file name);
+            None if there are no images.
+        protected: Folders of the program itself, where no tool may write.
+    """
+
+    folder: Path | None = None
+    names: tuple[str, ...] = ()
+    knows: Callable[[str], bool] | None = None
+    protected: tuple[Path, ...] = ()
+
+    @classmethod
+    def of(cls, images: Any, notes: Sequence[Mapping[str, Any]], folder: Path) -> Scope:
+        """Return the scope of a run.
+
+        Args:
+            images: `app.tools.api.Images`.
+            notes: The open images, as `RunRequest.image_notes`.
+            folder: The run's output folder.
+        """
+        names = _names(images, notes)
+        own = (paths.config_dir(), paths.data_dir(), paths.log_dir(), paths.cache_dir())
+        return cls(folder, names, getattr(images, "knows", None), own)
+
+    def renewed(self, images: Any, notes: Sequence[Mapping[str, Any]]) -> Scope:
+        """Return this scope with the pictures that were made since; itself if there are none."""
+        names = _names(images, notes)
+        # The same object keeps its cached sets of names.
+        return self if names == self.names else replace(self, names=names)
+
+    def holds(self, name: str) -> bool:
+        """Report whether a text names an open image or something in the run's folder."""
+        wanted = name.strip()
+        if not wanted or "\0" in wanted:
+            return False
+        if wanted in self._known or wanted.lower() in self._known:
+            return True
+        return (self.knows is not None and self.knows(wanted)) or self.inside(wanted)
+
+    def inside(self, name: str) -> bool:
+        """Report whether a path lies below the run's folder, links followed.
+
+        A relative path counts only if it exists there: a tool may open it relative to the folder in
+        which the program was started.
+        """
+        if self.folder is None or "\0" in name:
+            return False
+        try:
+            own = Path(os.path.normpath(self.folder.absolute()))
+            real = own.resolve()
+            path = Path(os.path.normpath(own / name))
+            # By its text first: merely looking at \\server\share would log in there.
+            if not any(_below(path, base) for base in (own, real)):
+                return False
+            followed = path.resolve()
+            return _below(followed, real) and (Path(name).is_absolute() or followed.exists())
+        except (OSError, RuntimeError, ValueError):
+            return False
+
+    def target(self, name: str) -> Path | None:
+        """Return the path that would be written, links followed; None if that is not clear."""
+        try:
+            path = Path(name)
+            if not path.is_absolute():
+                if self.folder is None:
+                    return None
+                path = self.folder / path
+            return Path(os.path.normpath(path.absolute())).resolve() if _plain(path) else None
+        except (OSError, RuntimeError, ValueError):
+            return None
+
+    def in_folder(self, path: Path) -> bool:
+        """Report whether a resolved path lies below the run's folder."""
+        return self.folder is not None and _below(path, self.folder.resolve())
+
+    def is_protected(self, path: Path) -> bool:
+        """Report whether a resolved path is that of an open image or belongs to the program."""
+        own = any(_below(path, base.resolve()) or path == base.resolve() for base in self.protected)
+        return own or str(path) in self._known or (self.knows is not None and self.knows(str(path)))
+
+    def offer(self) -> str:
+        """Return a sentence that says which images can be named."""
+        ids = [name for name in self.names if name not in self.paths]
+        if not ids:
+            return "No image is open: ask the user to open one."
+        more = "" if len(ids) <= _LISTED else f" and {len(ids) - _LISTED} more"
+        return f"Use one of: {', '.join(ids[:_LISTED])}{more}."
+
+    @cached_property
+    def paths(self) -> frozenset[str]:
+        """The names that are absolute paths."""
+        # Not `Path.is_absolute`: a study may have ten thousand images, and each call needs this.
+        return frozenset(filter(os.path.isabs, self.names))
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        """All names; ids in lower case as well, since tools understand them in either case."""
+        ids = set(self.names) - self.paths
+        return frozenset((*self.names, *(name.lower() for name in ids)))
+
+
+NO_SCOPE = Scope()
+"""The scope of a call outside a run: no file may be named."""
+
+
+def _below(path: Path, base: Path) -> bool:
+    return path != base and path.is_relative_to(base)
+
+
+def _plain(path: Path) -> bool:
+    # Where ".." leads depends on links, which may change before the file is written.
+    return ".." not in path.parts
+
+
+def _names(images: Any, notes: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    noted = (str(note.get(key, "")) for note in notes for key in ("id", "path"))
+    names = dict.fromkeys([*noted, *images.names()])
+    names.pop("", None)
+    return tuple(names)

@@ -1,0 +1,393 @@
+"""Removes what identifies a patient from all that a remote model gets. Local models get it whole.
+
+`identifiers.py` says what identifies; here a transcript is cleaned of it: what stands under an
+identifying name goes whole, and its value wherever else it stands; paths and UIDs go everywhere.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath, PurePosixPath, PureWindowsPath
+from typing import Any
+from urllib.parse import unquote
+
+from app.agent.context.model_messages import as_data, to_text
+from app.agent.messages import Message, ToolCall
+from app.agent.privacy.file_names import telling_names
+from app.agent.privacy.identifiers import (
+    is_identifying,
+    is_prose,
+    is_telling,
+    pattern_of,
+    smoothed,
+)
+from app.agent.privacy.key_words import is_path_key
+
+__all__ = ["REMOVED", "Redactor", "is_identifying"]
+
+REMOVED = "[removed]"
+_MIN_PATH = 4
+_PIECE = 16_384  # characters that one search goes through: it holds up all threads of the program
+_REACH = 4_096  # characters; what is searched for is no longer
+
+_WORDS = r"""[^\s/\\"'<>|]+(?: [^\s/\\"'<>|,;:]+){0,3}"""
+_LAST = r"""[^\s"'<>|,;)]*(?:(?: [^\s/\\"'<>|,;:]+){1,3}\.[A-Za-z0-9]{1,5}\b)?"""
+_ANY_PATH = re.compile(
+    r"(?:file|smb|nfs|afp|s?ftp|s3)://\S+"
+    rf"|(?<![\w.:/<])~?/(?:{_WORDS}/)+{_LAST}"
+    rf"|(?<![\w])[A-Za-z]:[\\/](?:{_WORDS}[\\/])*{_LAST}"
+    rf"|\\\\[^\s\\\"']+\\(?:{_WORDS}\\)*{_LAST}"
+)
+_FILE_NAME = re.compile(
+    r"(?<![\w.-])(?!result-\d)[^\s/\\\"'<>|(),;:]+\.(?:dcm|dicom|ima|nii(?:\.gz)?|mha|mhd|nrrd)\b",
+    re.IGNORECASE,
+)
+_UID = re.compile(r"(?<![\w.])[0-2](?:\.\d+){5,}(?!\w|\.\d)")  # a full stop may follow
+_DUMPED = re.compile(r"(\(?\b[0-9A-Fa-f]{4},\s?[0-9A-Fa-f]{4}\b\)?+)[^\n]+")
+_STATED = re.compile(
+    r"\b(patient(?:'?s)?[ _]?(?:name|id|birth[ _]?date)|accession[ _]?(?:number|no\.?)|mrn|dob|"
+    r"(?:date of birth|birth[ _]?date)|study[ _]?date|institution[ _]?name|"
+    r"referring[ _]?physician(?:'?s)?(?:[ _]?name)?)(\s*[:=]\s*)"
+    r"(\"[^\"\n]*\"|'[^'\n]*'|\[[^\]\n]*\]|[^\n;|,\"]{1,64}(?:,\s?[A-Z][\w'-]*)?)",
+    re.IGNORECASE,
+)
+_ESCAPED = re.compile(r"\\+u(?!d[89a-f])([0-9a-f]{4})", re.IGNORECASE)
+_ESCAPED_DEEP = 4  # times that what was escaped was escaped again
+_NAMED_BY = ("keyword", "name", "tag", "attribute", "key", "field")
+"""Where a list of attributes says which one an entry is."""
+
+
+class Redactor:
+    """Cleans one transcript, and undoes the image names in what the model answers.
+
+    A file is named by the app's id of the open image, else "result-N" with its suffix in order of
+    appearance, so that the names stay the same while the transcript grows. What was cleaned once is
+    remembered for as long as the transcript is the same or longer.
+
+    Args:
+        messages: The whole transcript.
+        identifiers: Values known to identify the open patients.
+    """
+
+    def __init__(self, messages: Sequence[Message], identifiers: Sequence[str] = ()) -> None:
+        self._names: dict[str, str] = {}
+        self._found: set[str] = set(identifiers)
+        self._prose: set[str] = set()
+        self._pattern: re.Pattern[str] | None = None
+        self._numbers: frozenset[str] = frozenset()
+        self._in_text: list[tuple[str, str]] = []
+        self._paths: dict[str, str] = {}
+        self._made = 0
+        self._given: set[str] = set()
+        """The names that files have got."""
+        # The message is kept with it, so that its id() cannot become another's.
+        self._known: dict[int, Message] = {}
+        self._cleaned: dict[int, tuple[Message, Message]] = {}
+        self._take_found()
+        self.learn(messages)
+
+    def learn(self, messages: Sequence[Message]) -> None:
+        """Look through what is new in the transcript for names and files."""
+        fresh = [item for item in messages if id(item) not in self._known]
+        if not fresh:
+            return
+        self._known.update((id(item), item) for item in fresh)
+        found, named = len(self._found) + len(self._prose), len(self._names)
+        for message in fresh:
+            self._found.update(message.identifiers)
+            self._prose.update(message.texts)
+            for note in message.images:
+                self._collect_image(note)
+        for message in fresh:
+            for call in message.tool_calls:
+                self._collect(_files_of(call))
+            self._collect(message.data)
+        if len(self._found) + len(self._prose) != found:
+            self._take_found()
+        if len(self._names) != named:
+            self._take_names(named)
+
+    def messages(self, messages: Sequence[Message]) -> list[Message]:
+        """Cleaned copies; the same ones for the same messages while nothing new is to be removed.
+
+        They may be asked for again after others came, which are learnt from first.
+        """
+        self.learn(messages)
+        made: list[Message] = []
+        for message in messages:
+            known = self._cleaned.get(id(message)) or (message, self._message(message))
+            self._cleaned[id(message)] = known
+            made.append(known[1])
+        return made
+
+    def text(self, text: str) -> str:
+        """`text` without known identifiers, paths and UIDs.
+
+        Also where they are written in the escapes of JSON, of addresses or of HTML, with signs that
+        nobody sees, in wide letters, or parted at the end of a line: what has any there is sent as
+        it reads.
+        """
+        made = self._as_read(text, _unescaped(text))
+        return self._as_read(made, smoothed(made), made)
+
+    def _as_read(self, text: str, read: str, otherwise: str | None = None) -> str:
+        """What is left of a text by how it reads; `otherwise` where nothing is found in that."""
+        if read != text:
+            removed = self._plain(read)
+            if removed != read:
+                return removed
+        return self._plain(text) if otherwise is None else otherwise
+
+    def _plain(self, text: str) -> str:
+        if not text:
+            return text
+        if "." in text or "/" in text or "\\" in text:
+            for path, name in self._in_text:
+                if path in text:
+                    text = text.replace(path, name)
+        if "/" in text or "\\" in text:
+            text = _without(_ANY_PATH, text, "[file]")
+        if "." in text:
+            text = _without(_FILE_NAME, text, "[file]")
+            text = _without(_UID, text, REMOVED)
+        if "," in text:
+            text = _DUMPED.sub(_undumped, text)
+        if ":" in text or "=" in text:
+            text = _STATED.sub(rf"\1\2{REMOVED}", text)
+        return _without(self._pattern, text, REMOVED) if self._pattern else text
+
+    def value(self, value: Any, key: str = "") -> Any:
+        """`value` cleaned, recursively; what stands under an identifying key is removed whole."""
+        if key and is_identifying(key):
+            return value if value in (None, "") else REMOVED
+        if isinstance(value, str):
+            if value and is_path_key(key):
+                return self._names.get(value) or (
+                    value if value in self._given else self._named(value)
+                )
+            return self.text(value)
+        if isinstance(value, Mapping):
+            named = _names_one(value)
+            return {
+                self.text(str(name)): REMOVED
+                if named and name not in _NAMED_BY
+                else self.value(item, str(name))
+                for name, item in value.items()
+            }
+        if isinstance(value, (list, tuple)):
+            if _is_named_pair(value):
+                return [value[0], REMOVED]
+            return [self.value(item, key) for item in value]
+        if self._numbers and isinstance(value, int) and str(value) in self._numbers:
+            return REMOVED
+        return value
+
+    def restored(self, value: Any) -> Any:
+        """The model's arguments with the real paths in place of the names it was given."""
+        if isinstance(value, str):
+            # An open image is known to the tools by its id; only made files need their path.
+            return self._paths.get(value, value) if value.startswith("result-") else value
+        if isinstance(value, Mapping):
+            return {name: self.restored(item) for name, item in value.items()}
+        if isinstance(value, list):
+            return [self.restored(item) for item in value]
+        return value
+
+    def _message(self, message: Message) -> Message:
+        data = self.value(message.data)
+        if message.role == "tool":
+            whole = to_text(data)
+            text = as_data(whole) if message.text.startswith(as_data("")[:7]) else whole
+        else:
+            text = self.text(message.text)
+        calls = [
+            ToolCall(
+                id=call.id,
+                name=self._tool(call.name),
+                arguments=self._arguments(call),
+                raw=self.text(call.raw),
+            )
+            for call in message.tool_calls
+        ]
+        images = [self.value(note) for note in message.images]
+        # Only the caption is sent; the path is where the provider finds the file.
+        pictures = [
+            item.model_copy(update={"caption": self.text(item.caption)})
+            for item in message.pictures
+        ]
+        changed = {
+            "text": text,
+            "tool": self._tool(message.tool),
+            "data": data,
+            "tool_calls": calls,
+            "images": images,
+            "pictures": pictures,
+            "identifiers": [],
+            "texts": [],
+        }
+        return message.model_copy(update=changed)
+
+    def _tool(self, name: str) -> str:
+        """A tool's name; a model may have called one by a name that there is not."""
+        return name if self.text(name) == name else "unknown_tool"
+
+    def _arguments(self, call: ToolCall) -> dict[str, Any]:
+        files = _files_of(call)
+        return {
+            self.text(key): self.value(value, key if key in files else "")
+            for key, value in call.arguments.items()
+        }
+
+    def _collect_image(self, note: Mapping[str, Any]) -> None:
+        path, name = note.get("path"), note.get("id")
+        if isinstance(path, str) and path and name:
+            self._names.setdefault(path, str(name))
+            if path != str(name):
+                self._prose.update(telling_names(path))
+            self._given.add(str(name))
+        self._collect({key: item for key, item in note.items() if key != "path"})
+
+    def _collect(self, value: Any, key: str = "") -> None:
+        """Look through a value. `key` is the name it stands under.
+
+        Once one identifies, all below does: the parts of a name are names.
+        """
+        if isinstance(value, Mapping):
+            named = key if key and is_identifying(key) else _names_one(value)
+            for name, item in value.items():
+                if not named:
+                    self._collect(item, str(name))
+                elif name not in _NAMED_BY:
+                    self._collect(item, named)
+        elif isinstance(value, (list, tuple)):
+            if _is_named_pair(value):
+                self._collect(value[1], value[0])
+                return
+            for item in value:
+                self._collect(item, key)
+        elif isinstance(value, str) and value:
+            if is_path_key(key):
+                self._named(value)
+            elif is_telling(key) and not _UID.fullmatch(value):
+                (self._prose if is_prose(key) else self._found).add(value)
+        elif isinstance(value, int) and is_telling(key) and abs(value) > 999:
+            self._found.add(str(value))
+
+    def _named(self, path: str) -> str:
+        if path not in self._names:
+            if path in self._given:
+                return path
+            self._made += 1
+            self._given.add(f"result-{self._made}{_suffix(path)}")
+            self._names[path] = f"result-{self._made}{_suffix(path)}"
+        return self._names[path]
+
+    def _take_found(self) -> None:
+        """New names: everything is to be looked through for them."""
+        self._pattern = pattern_of(self._found, self._prose)
+        long = (value.strip() for value in self._found)
+        self._numbers = frozenset(
+            value.lstrip("0") for value in long if value.isdecimal() and len(value) >= 5
+        )
+        self._cleaned = {}
+
+    def _take_names(self, since: int) -> None:
+        """New files: what mentions one of them is to be cleaned again."""
+        fresh = _forms_of(list(self._names.items())[since:])
+        forms = {**_forms_of(list(self._names.items())[:since]), **fresh}
+        self._in_text = sorted(forms.items(), key=lambda item: len(item[0]), reverse=True)
+        self._paths = {name: path for path, name in reversed(self._names.items())}
+        written = {text for form in fresh for text in (form, to_text(form)[1:-1])}
+        self._cleaned = {
+            key: known
+            for key, known in self._cleaned.items()
+            if not any(form in part for part in _parts_of(known[0]) for form in written)
+        }
+
+
+def _forms_of(names: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """What files are called in a text -> their names."""
+    return {
+        form: name
+        for path, name in names
+        for form in (path, _pure(path).name)
+        if len(form) >= _MIN_PATH and set(form) & set("/\\.")
+    }
+
+
+def _parts_of(message: Message) -> Iterator[str]:
+    """All of its text, with JSON's escapes where it is JSON."""
+    yield message.text
+    yield from (to_text(call.arguments) + call.raw for call in message.tool_calls)
+    yield from (to_text(note) for note in message.images)
+    yield from (picture.caption for picture in message.pictures)
+
+
+def _names_one(entry: Mapping[Any, Any]) -> str:
+    """What an entry of a list of attributes is called if that identifies, else "".
+
+    Such an entry is {"keyword": "PatientName", "value": "..."}.
+    """
+    names = (entry.get(name) for name in _NAMED_BY if name in entry)
+    return next((name for name in names if isinstance(name, str) and is_identifying(name)), "")
+
+
+def _is_named_pair(value: Sequence[Any]) -> bool:
+    """Whether it is an attribute and its value, as in ["PatientName", "..."]."""
+    return len(value) == 2 and isinstance(value[0], str) and is_identifying(value[0])
+
+
+def _without(pattern: re.Pattern[str], text: str, mark: str) -> str:
+    """`pattern.sub`, in pieces: one search of a long text would hold up the window."""
+    if len(text) <= _PIECE + _REACH:
+        return pattern.sub(mark, text)
+    made: list[str] = []
+    copied, at = 0, 0
+    while at < len(text):
+        stop = min(len(text), at + _PIECE)
+        # Beyond the piece, so that what begins in it is seen whole.
+        match = pattern.search(text, at, min(len(text), stop + _REACH))
+        if match is None or match.start() >= stop:
+            at = stop
+            continue
+        made += (text[copied : match.start()], mark)
+        copied = at = max(match.end(), match.start() + 1)
+    return "".join([*made, text[copied:]])
+
+
+def _unescaped(text: str) -> str:
+    r"""With escapes read, of JSON, of addresses and of HTML: "M\u00fcller", "M%C3%BCller"."""
+    for _ in range(_ESCAPED_DEEP):
+        before = text
+        if "\\u" in text:
+            text = _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text)
+        if "%" in text:
+            text = unquote(text)
+        if "&" in text:
+            text = html.unescape(text)
+        if text == before:
+            break
+    return text
+
+
+def _undumped(match: re.Match[str]) -> str:
+    """A line of a dump, "(0010,0010) PN [...]", without its value where that identifies."""
+    return f"{match[1]} {REMOVED}" if is_identifying(match[1]) else match[0]
+
+
+def _files_of(call: ToolCall) -> dict[str, Any]:
+    """A call's arguments but the `path` of `read_result`, which is a place in a result."""
+    if call.name != "read_result":
+        return call.arguments
+    return {key: value for key, value in call.arguments.items() if key != "path"}
+
+
+def _pure(path: str) -> PurePath:
+    return PureWindowsPath(path) if "\\" in path else PurePosixPath(path)
+
+
+def _suffix(path: str) -> str:
+    suffix = _pure(path).suffix
+    return suffix if re.fullmatch(r"\.[A-Za-z0-9]{1,5}", suffix) else ""

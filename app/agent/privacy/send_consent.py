@@ -1,0 +1,144 @@
+"""What goes with a question, and what of it the user agreed to send.
+
+ask: consent -> headers -> pictures -> second and third question -> the question is kept
+keep: headers -> pictures -> the question is kept; nothing is sent, nobody is asked
+go_on: what `keep` left out, where it takes a model after all
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.agent.approvals import ask
+from app.agent.context.model_pictures import Look, make_pictures, may_send
+from app.agent.events import Noted
+from app.agent.json_forms import plain
+from app.agent.llm.base import LanguageModel, ModelFailed, is_encrypted
+from app.agent.loop.emitter import Emitter
+from app.agent.loop.limits import WallClock
+from app.agent.loop.transcript import Transcript
+from app.agent.messages import Message, Picture
+from app.agent.privacy.consents import Consents, consent_request
+from app.agent.privacy.header_identifiers import Known, known_to
+from app.agent.request import RunRequest, make_folder
+
+
+@dataclass(slots=True)
+class Asking:
+    """The question of one run, on its way to a model.
+
+    Attributes:
+        request: The question.
+        model: Who would be asked.
+        eyes: Whether it is shown pictures.
+        consents: What the user allowed before.
+        emitter: Tells of what is asked.
+        clock: Does not run while the user is waited for.
+        transcript: Takes the question.
+        look: The pictures, once they are made.
+    """
+
+    request: RunRequest
+    model: LanguageModel
+    eyes: bool
+    consents: Consents
+    emitter: Emitter
+    clock: WallClock
+    transcript: Transcript
+    look: Look | None = None
+
+    async def ask(self) -> bool:
+        """The question goes to the model; whether it sees pictures.
+
+        Raises:
+            ModelFailed: The user does not allow it.
+        """
+        pictures: list[Picture] = []
+        known = Known()
+        try:
+            await self._consent()
+            known = await self._known()
+            await self._make()
+            pictures = await self._allowed()
+        finally:
+            # Kept also where it is not answered: the user asked it.
+            self._say(known, pictures)
+        return bool(pictures)
+
+    async def keep(self) -> None:
+        """Rules take up the question: nothing is sent, and the user is not asked."""
+        pictures: list[Picture] = []
+        known = Known()
+        try:
+            # A model may have to go on, or read this later.
+            known = await self._known()
+            await self._make()
+            # None of them is sent that was not allowed, whatever stands in the conversation.
+            pictures = list(self.look.pictures) if self.look is not None else []
+        finally:
+            self._say(known, pictures)
+
+    async def go_on(self) -> bool:
+        """It takes the model after all; whether it sees pictures.
+
+        Raises:
+            ModelFailed: The user does not allow it.
+        """
+        await self._consent()
+        return bool(await self._allowed())
+
+    async def _consent(self) -> None:
+        model, consents = self.model, self.consents
+        thread_id = self.request.thread.thread_id
+        if not model.remote_host or consents.given(thread_id, model.remote_host, model.name):
+            return
+        encrypted = is_encrypted(model)
+        wanted = consent_request(
+            model.name, model.remote_host, pictures=self.eyes, encrypted=encrypted
+        )
+        with self.clock.paused():
+            decision = await ask(self.emitter, self.request.approve, wanted)
+        if not decision.granted:
+            raise ModelFailed(
+                f"You did not allow anything to be sent to {model.remote_host}. Nothing was sent.",
+                remedy="Ask again and allow it, or choose a model on this computer.",
+            )
+        consents.give(thread_id, model.remote_host, model.name)
+
+    async def _known(self) -> Known:
+        known = await known_to(self.request, self.model.remote_host)
+        make_folder(self.request.out_dir)
+        return known
+
+    async def _make(self) -> None:
+        if self.eyes:
+            self.look = await make_pictures(self.request)
+
+    async def _allowed(self) -> list[Picture]:
+        """What a model with eyes is shown; for a remote one the user is asked a second time."""
+        look = self.look
+        if look is None:
+            return []
+        for problem in look.problems:
+            self.emitter.emit(Noted, text=problem)
+        with self.clock.paused():
+            allowed = await may_send(
+                self.request,
+                look,
+                self.model.name,
+                self.model.remote_host,
+                consents=self.consents,
+                emitter=self.emitter,
+            )
+        return list(allowed)
+
+    def _say(self, known: Known, pictures: list[Picture]) -> None:
+        question = Message(
+            role="user",
+            text=self.request.question,
+            images=[plain(note) for note in self.request.image_notes],
+            pictures=pictures,
+            identifiers=[*self.request.identifiers, *known.identifiers],
+            texts=list(known.texts),
+        )
+        self.transcript.say(question)

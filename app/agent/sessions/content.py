@@ -1,0 +1,394 @@
+"""The content of a session file: the transcript, the calls, and the runs as they were shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import TypeAdapter, ValidationError
+
+from app.agent.context.model_messages import INTERRUPTED, error_message, result_message, to_text
+from app.agent.events import (
+    TERMINAL,
+    ModelRetry,
+    RunCancelled,
+    RunEvent,
+    RunFailed,
+    RunFinished,
+    RunStarted,
+    TextDelta,
+    ToolFinished,
+    ToolStarted,
+)
+from app.agent.messages import Message
+from app.agent.sessions.session_file import Entry, entries, load_large_values
+from app.tools.api import Artifact
+
+RunState = Literal["running", "finished", "failed", "cancelled", "interrupted"]
+INTERRUPTED_RUN = "Sightline ended before this question was answered"
+INTERRUPTED_REMEDY = "What was found so far is kept. Ask again to go on."
+
+_LISTS: Mapping[str, type] = {
+    "findings": dict,
+    "artifacts": dict,
+    "used": dict,
+    "studies": str,
+    "weights": str,
+}
+_OBJECTS = ("output", "metadata")
+_EVENT: TypeAdapter[RunEvent] = TypeAdapter(RunEvent)
+_STATES: Mapping[str, RunState] = {
+    "run_finished": "finished",
+    "run_failed": "failed",
+    "run_cancelled": "cancelled",
+}
+
+
+@dataclass(slots=True)
+class PastRun:
+    """A question of a thread and the events of its run.
+
+    Attributes:
+        run_id: The run's id; "" for one of a version 1 file, which kept no events.
+        question: The user's text.
+        events: The events in order. Joined deltas are one event, so `seq` may skip numbers. Unless
+            `state` is "running", the last one is terminal and every started call has finished.
+        state: How the run ended; "interrupted" if the program ended first.
+        next_seq: The number of the next event.
+        start: Index of its first entry in the file, the header not counted.
+    """
+
+    run_id: str
+    question: str
+    events: list[RunEvent] = field(default_factory=list[RunEvent])
+    state: RunState = "running"
+    next_seq: int = 0
+    start: int = 0
+
+
+@dataclass(slots=True)
+class Content:
+    """The content of a session file.
+
+    Attributes:
+        header: The first line.
+        messages: The transcript as it was written; calls may lack a result.
+        calls: The tool calls that ended, by call id, with whole results.
+        run_facts: The entry "run" of each run (model, images, output folder), by run id.
+        runs: The questions, the oldest first.
+        problems: Sentences for the user about what could not be read.
+        folder: The folder of the file; None for a thread in memory.
+    """
+
+    header: Entry = field(default_factory=dict[str, Any])
+    messages: list[Message] = field(default_factory=list[Message])
+    calls: dict[str, Entry] = field(default_factory=dict[str, Entry])
+    run_facts: dict[str, Entry] = field(default_factory=dict[str, Entry])
+    runs: list[PastRun] = field(default_factory=list[PastRun])
+    problems: list[str] = field(default_factory=list[str])
+    folder: Path | None = None
+
+
+def read(path: Path) -> Content:
+    """Read a session file. Runs without an end stay "running"; `close_runs` ends them.
+
+    Raises:
+        FileProblem: It cannot be read, or a newer Sightline wrote it.
+    """
+    content = Content(folder=path.parent)
+    _Reader(path.parent, content).take(entries(path, content.problems))
+    return content
+
+
+class _Reader:
+    def __init__(self, folder: Path, content: Content) -> None:
+        self._folder = folder
+        self._content = content
+        self._answered: set[str] = set()
+        self._by_id: dict[str, PastRun] = {}
+        self._open_run: PastRun | None = None  # the run under way that has only messages
+        self._number = -1
+        self._first: dict[str, int] = {}  # index of each run's first entry
+
+    def take(self, lines: Iterable[Entry]) -> None:
+        for entry in lines:
+            if entry.get("type") != "header":
+                self._number += 1
+                self._first.setdefault(str(entry.get("run_id", "")), self._number)
+            match entry.get("type"):
+                case "header":
+                    self._content.header = self._content.header or entry
+                case "message":
+                    self._message(entry)
+                case "tool_call":
+                    self._call(entry)
+                case "event":
+                    self._event(entry)
+                case "run":
+                    run_id = str(entry.get("run_id", ""))
+                    known = self._content.run_facts.setdefault(run_id, {})
+                    known.update(_well_formed(entry))
+                case _:
+                    pass
+        self._end_open_run()
+
+    def _message(self, entry: Entry) -> None:
+        raw: Any = entry.get("message")
+        try:
+            message = Message.model_validate(raw)
+        except ValidationError:
+            self._content.problems.append("a line that is no message")
+            return
+        if message.role == "tool":
+            if message.call_id in self._answered:
+                return
+            self._answered.add(message.call_id)
+            message = self._whole(message, entry, with_text="text" in raw)
+        self._content.messages.append(message)
+        if not entry.get("run_id"):
+            self._add_message_events(message)
+
+    def _whole(self, message: Message, entry: Entry, *, with_text: bool) -> Message:
+        data = message.data
+        files: Any = entry.get("beside")
+        if isinstance(files, dict):
+            data = load_large_values(self._folder, data, files, self._content.problems)
+        text = message.text if with_text else to_text(data)
+        return message.model_copy(update={"data": data, "text": text})
+
+    def _call(self, entry: Entry) -> None:
+        result: Any = entry.get("result")
+        call_id: Any = entry.get("id")
+        if not isinstance(result, dict) or not isinstance(call_id, str):
+            self._content.problems.append("a line that is no tool call")
+            return
+        files: Any = entry.get("beside")
+        if isinstance(files, dict):
+            result = load_large_values(self._folder, result, files, self._content.problems)
+        whole = {**_well_formed(entry), "result": _well_formed(result)}
+        self._content.calls.setdefault(call_id, whole)
+
+    def _event(self, entry: Entry) -> None:
+        raw: Any = entry.get("event")
+        if isinstance(raw, dict) and raw.get("kind") == "tool_finished":
+            logged = self._content.calls.get(str(raw.get("call_id")), {})
+            raw = {**raw, **_call_fields(logged.get("result", {}))}
+        try:
+            event = _EVENT.validate_python(raw)
+        except ValidationError:
+            self._content.problems.append("a line that is no event")
+            return
+        run = self._by_id.get(event.run_id)
+        if run is None:
+            question = event.question if isinstance(event, RunStarted) else ""
+            known = self._open_run
+            if known is not None and question and known.question == question:
+                # Its message came before its first event.
+                self._content.runs.remove(known)
+                self._open_run = None
+            self._end_open_run()
+            start = self._first.get(event.run_id, self._number)
+            run = PastRun(event.run_id, question, start=start)
+            self._by_id[event.run_id] = run
+            self._content.runs.append(run)
+        if event.seq < run.next_seq or run.state != "running":
+            return  # a duplicate
+        run.events.append(event)
+        run.next_seq = event.seq + max(1, _whole_number(entry.get("count")))
+        if event.kind in TERMINAL:
+            run.state = "interrupted" if entry.get("interrupted") else _STATES[event.kind]
+
+    def _add_message_events(self, message: Message) -> None:
+        """Make events of a message without a run, as version 1 wrote them."""
+        if message.role == "user":
+            self._end_open_run()
+            self._open_run = PastRun("", message.text, start=self._number)
+            self._content.runs.append(self._open_run)
+        run = self._open_run
+        if run is None:
+            return
+        if message.role == "assistant" and message.text:
+            _add(run, TextDelta, text=message.text)
+        for call in message.tool_calls:
+            _add(run, ToolStarted, call_id=call.id, tool=call.name, arguments=call.arguments)
+        if message.role == "tool":
+            _add(run, ToolFinished, **_finished(message))
+        if message.role == "assistant" and not message.tool_calls:
+            _add(run, RunFinished, answer=message.text)
+            run.state = "finished"
+            self._open_run = None
+
+    def _end_open_run(self) -> None:
+        if self._open_run is not None:
+            for call in _open_calls(self._open_run):
+                _add(self._open_run, ToolFinished, **_unfinished(call, None))
+            _add(self._open_run, RunCancelled)
+            self._open_run.state = "cancelled"
+            self._open_run = None
+
+
+def _add(run: PastRun, kind: Any, **fields: Any) -> None:
+    run.events.append(kind(run_id=run.run_id, seq=run.next_seq, time="", **fields))
+    run.next_seq += 1
+
+
+def _finished(message: Message) -> dict[str, Any]:
+    data = message.data
+    error = f"{data.get('error', '')} {data.get('remedy', '')}".strip()
+    output, metadata = data.get("output"), data.get("metadata")
+    return {
+        "call_id": message.call_id,
+        "tool": message.tool,
+        "status": "ok" if message.ok else "failed",
+        "summary": str(data.get("summary", error)),
+        "output": output if isinstance(output, dict) else {},
+        "metadata": metadata if isinstance(metadata, dict) else {},
+        "error": error,
+    }
+
+
+def _artifact(raw: Any) -> Artifact | None:
+    if not isinstance(raw, dict) or not isinstance(raw.get("path"), str):
+        return None
+    title, text = str(raw.get("title", "")), str(raw.get("description", ""))
+    options: Any = raw.get("options")
+    return Artifact(
+        Path(raw["path"]),
+        str(raw.get("role", "image")),
+        title,
+        text,
+        options=options if isinstance(options, dict) else {},
+    )
+
+
+def _well_formed(entry: Entry) -> Entry:
+    """Return an entry without values of the wrong type, as a damaged or foreign line has."""
+
+    def is_well(key: str, value: Any) -> bool:
+        if key in _OBJECTS:
+            return isinstance(value, dict)
+        kind = _LISTS.get(key)
+        items: list[Any] = value if isinstance(value, list) else []
+        return kind is None or (items is value and all(isinstance(one, kind) for one in items))
+
+    return {key: value for key, value in entry.items() if is_well(key, value)}
+
+
+def _whole_number(value: Any) -> int:
+    return value if isinstance(value, int) else 1
+
+
+def close_runs(content: Content, time: str) -> list[Entry]:
+    """Close what a crash left open in `content`.
+
+    Every call gets a result (that of its `tool_call` line where only the message is missing),
+    streamed text that is no message yet becomes one, and every run gets its terminal event.
+
+    Args:
+        content: The content of a file; it is changed.
+        time: ISO 8601, UTC, for the new entries.
+
+    Returns:
+        The entries to append to the file.
+    """
+    from app.agent.loop.transcript import INTERRUPTED_ANSWER  # it imports Thread
+
+    added: list[Entry] = []
+    for message in _missing_results(content):
+        added.append({"type": "message", "time": time, "run_id": "closed", "message": message})
+        content.messages.append(message)
+    for run in content.runs:
+        if run.state != "running":
+            continue
+        partial = _partial(run, content.messages) if run is content.runs[-1] else ""
+        if partial:
+            text = f"{partial.rstrip()}\n\n{INTERRUPTED_ANSWER}"
+            message = Message(role="assistant", text=text)
+            added.append(
+                {"type": "message", "time": time, "run_id": run.run_id, "message": message}
+            )
+            content.messages.append(message)
+        for event in _closing(run, content.calls, time):
+            mark = {"interrupted": True} if event.kind in TERMINAL else {}
+            added.append({"type": "event", **mark, "event": event})
+            run.events.append(event)
+            run.next_seq += 1
+        run.state = "interrupted"
+    return added
+
+
+def _missing_results(content: Content) -> list[Message]:
+    answered = {item.call_id for item in content.messages if item.role == "tool"}
+    missing: list[Message] = []
+    for call in (call for item in content.messages for call in item.tool_calls):
+        if call.id not in answered:
+            result = content.calls.get(call.id, {}).get("result")
+            missing.append(_result_message(call.id, call.name, result))
+            answered.add(call.id)
+    return missing
+
+
+def _result_message(call_id: str, tool: str, result: Entry | None) -> Message:
+    if result is None:
+        return error_message(call_id, tool, INTERRUPTED)
+    if result.get("status") != "ok":
+        return error_message(call_id, tool, str(result.get("error") or INTERRUPTED))
+    keys = ("summary", "output", "metadata")
+    return result_message(call_id, tool, {key: result.get(key, {}) for key in keys})
+
+
+def _closing(run: PastRun, calls: Mapping[str, Entry], time: str) -> list[RunEvent]:
+    closing: list[RunEvent] = []
+
+    def add(kind: Any, **fields: Any) -> None:
+        seq = run.next_seq + len(closing)
+        closing.append(kind(run_id=run.run_id, seq=seq, time=time, **fields))
+
+    for started in _open_calls(run):
+        add(ToolFinished, **_unfinished(started, calls.get(started.call_id)))
+    add(RunFailed, error=INTERRUPTED_RUN, remedy=INTERRUPTED_REMEDY)
+    return closing
+
+
+def _open_calls(run: PastRun) -> list[ToolStarted]:
+    finished = {item.call_id for item in run.events if isinstance(item, ToolFinished)}
+    started = [item for item in run.events if isinstance(item, ToolStarted)]
+    return [item for item in started if item.call_id not in finished]
+
+
+def _unfinished(started: ToolStarted, logged: Entry | None) -> dict[str, Any]:
+    """Return the fields of the missing end of a call, by its result if that was written."""
+    head = {"call_id": started.call_id, "tool": started.tool}
+    result: Entry = (logged or {}).get("result", {})
+    if result.get("status") not in ("ok", "failed"):
+        return {**head, "status": "cancelled", "summary": INTERRUPTED, "error": INTERRUPTED}
+    texts = {key: str(result.get(key, "")) for key in ("status", "summary", "error")}
+    return {**head, **texts, "refused": str(result.get("not_run", "")), **_call_fields(result)}
+
+
+def _call_fields(result: Entry) -> Entry:
+    """Return the fields that a tool_finished line leaves to the line of its call."""
+    found = {key: result[key] for key in ("output", "metadata") if key in result}
+    artifacts = [_artifact(item) for item in result.get("artifacts") or ()]
+    return {**found, "artifacts": [item for item in artifacts if item is not None]}
+
+
+def _partial(run: PastRun, messages: list[Message]) -> str:
+    """Return the text that the run streamed and that no message holds."""
+    streamed = ""
+    since = 0
+    for event in run.events:
+        if isinstance(event, TextDelta):
+            streamed += event.text
+        elif isinstance(event, ModelRetry):
+            streamed = streamed[:since]
+        elif event.kind != "reasoning_delta":
+            since = len(streamed)
+    asked = [index for index, item in enumerate(messages) if item.role == "user"]
+    held = "".join(
+        item.text for item in messages[asked[-1] if asked else 0 :] if item.role == "assistant"
+    )
+    rest = streamed[len(held) :] if streamed.startswith(held) else ""
+    return rest if rest.strip() else ""

@@ -1,0 +1,209 @@
+"""The format of a session on disk: the lines of its file, and files for its large results.
+
+A session file is append-only JSONL. A line counts once its newline is there: what follows the last
+newline was cut off by a crash, and was never shown, since a line is written before it is shown.
+
+    header     {thread_id, created, version, branched_from}: always the first
+    message    an entry of the transcript
+    event      an event of a run; `count` is how many deltas were joined into it
+    run        what a run rests on: model, images, studies
+    tool_call  arguments, whole result, start and end times, the weights' sha256
+
+Version 2 has all of these; version 1 had header, message and tool_call only.
+
+A result above `RESULT_LIMIT` lies in a file of its own in the folder "results", named by its
+SHA-256; the line's field "beside" gives the file of each key that was taken out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from pydantic_core import PydanticSerializationError, to_json
+
+from app.agent.json_forms import plain
+from app.errors import FileProblem
+
+FORMAT = "sightline-session"
+VERSION = 2
+FILE = "thread.jsonl"
+
+RESULTS = "results"
+RESULT_LIMIT = 32 * 1024
+"""Bytes of JSON that a line may hold of one value."""
+_RESULT_KEYS = ("output", "metadata")
+
+Entry = dict[str, Any]
+
+
+def encode(entry: Entry) -> bytes:
+    """Return an entry as a line. Never raises: what JSON cannot hold is written as its text."""
+    try:
+        return to_json(entry, fallback=str, inf_nan_mode="null") + b"\n"
+    except (PydanticSerializationError, ValueError, RecursionError):
+        pass
+    # Half a surrogate pair (a file name that is no text), or something that contains itself.
+    try:
+        made = plain(entry)
+    except RecursionError:
+        made = {"type": "lost", "reason": "an entry that contains itself"}
+    return json.dumps(made, default=str).encode("ascii") + b"\n"
+
+
+def entries(path: Path, problems: list[str]) -> Iterator[Entry]:
+    """Yield the entries of a file, the header first.
+
+    Args:
+        path: The session file.
+        problems: Receives a sentence for each line that cannot be read.
+
+    Raises:
+        FileProblem: The file cannot be read, or a newer Sightline wrote it.
+    """
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except OSError as error:
+        reason = f"it cannot be read ({error.strerror or type(error).__name__})"
+        raise FileProblem(reason, subject=str(path)) from error
+    for number, line in enumerate(lines, start=1):
+        entry = parse_line(line)
+        if entry is None:
+            if line.strip() and number < len(lines):
+                problems.append(f"line {number}: not readable")
+            continue
+        if number == 1:
+            _check_version(entry, path.parent.name)
+        yield entry
+
+
+def parse_line(line: bytes) -> Entry | None:
+    """Return a line as an entry, or None if it is none."""
+    try:
+        entry: Any = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return entry if isinstance(entry, dict) else None
+
+
+def complete_size(data: bytes) -> int:
+    """Return how many bytes of a file are complete lines; a last entry may lack its newline."""
+    tail = data.rfind(b"\n") + 1
+    return len(data) if parse_line(data[tail:]) is not None else tail
+
+
+def _check_version(entry: Entry, thread_id: str) -> None:
+    # A damaged header is let through: the messages below it are still worth having.
+    version = entry.get("version")
+    if entry.get("format") == FORMAT and isinstance(version, int) and version > VERSION:
+        raise FileProblem(
+            f"a newer version of Sightline wrote this conversation (format {version})",
+            subject=thread_id,
+            remedy="Update Sightline to open it.",
+        )
+
+
+def save_large_values(
+    folder: Path, data: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Write the large values of a result to files of their own.
+
+    They are named by their SHA-256, so that the message and the call that share a value share its
+    file, and nothing is written twice.
+
+    Args:
+        folder: The thread's.
+        data: A result; its "output" and "metadata" may be large.
+
+    Returns:
+        What stays in the line, and the file's name for each key that was taken out. A value whose
+        file cannot be written stays.
+    """
+    kept, files = dict(data), dict[str, str]()
+    for key in _RESULT_KEYS:
+        if key not in kept:
+            continue
+        text = to_json(kept[key], fallback=str, inf_nan_mode="null")
+        if len(text) <= RESULT_LIMIT:
+            continue
+        name = _file_name(text)
+        with suppress(OSError):
+            _write_result(folder / RESULTS / name, text)
+            files[key] = name
+            kept[key] = None
+    return kept, files
+
+
+def load_large_values(
+    folder: Path, data: dict[str, Any], files: Mapping[str, Any], problems: list[str]
+) -> dict[str, Any]:
+    """Return `data` with the values from their files; lost ones are added to `problems`."""
+    whole = dict(data)
+    for key, name in files.items():
+        try:
+            whole[key] = json.loads(_read_result(folder, name))
+        except (OSError, ValueError, RecursionError):
+            problems.append(f"results/{Path(str(name)).name}: missing or damaged")
+            whole[key] = {"lost": "this result was kept in a file that is missing or damaged"}
+    return whole
+
+
+def copy_large_value(
+    source: Path, target: Path, name: object, names: Mapping[str, str]
+) -> tuple[str, bytes]:
+    """Copy a value's file to another thread, with the names inside it replaced.
+
+    Args:
+        source: The folder of the thread that has it.
+        target: The other's.
+        name: Its file.
+        names: Old names and new ones, as they stand in JSON.
+
+    Returns:
+        Its new file and the content; a lost value stays lost under its name.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    try:
+        text = _read_result(source, name)
+    except (OSError, ValueError):
+        return str(name), b""
+    for old, new in names.items():
+        text = text.replace(
+            old.encode("utf-8", "surrogatepass"), new.encode("utf-8", "surrogatepass")
+        )
+    _write_result(target / RESULTS / _file_name(text), text)
+    return _file_name(text), text
+
+
+def _file_name(text: bytes) -> str:
+    return f"{hashlib.sha256(text).hexdigest()}.json"
+
+
+def _read_result(folder: Path, name: object) -> bytes:
+    text = (folder / RESULTS / Path(str(name)).name).read_bytes()
+    if _file_name(text) != name:
+        raise ValueError("it was changed")
+    return text
+
+
+def _write_result(path: Path, text: bytes) -> None:
+    if path.exists():
+        return
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    partial = path.with_name(f"{uuid.uuid4().hex}.partial")
+    try:
+        with partial.open("xb") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)

@@ -1,0 +1,188 @@
+"""The command `audit`: list and verify the audit log, find what it says of an image or file."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from app.audit import Entry
+from app.audit.entries import read_entries
+from app.audit.entry_text import KINDS, entry_kind, line_text
+from app.audit.exports import content_name
+from app.audit.verification import Report, verify
+from app.errors import SightlineError, UsageError, printable
+from app.headless.common import print_json, program_of, scanned
+from app.imaging.types import Instance
+from app.wiring import Program
+
+_UID = re.compile(r"[0-9]+(?:\.[0-9]+)+")
+_REMEDY = "Ask whoever looks after this computer for the right to read it."
+
+
+def list_entries(*, kind: str = "", last: int | None = None, as_json: bool = False) -> int:
+    """Print the entries, the oldest first, without verifying them; return the exit code.
+
+    Args:
+        kind: One of `KINDS`, in any case; "" for all.
+        last: Number of entries at the end to print; None for all.
+        as_json: Print one JSON object a line.
+
+    Raises:
+        UsageError: `kind` or `last` is wrong.
+    """
+    if last is not None and last < 1:
+        raise UsageError(f"--last: {last} is no number of lines", remedy="Give 1 or more.")
+    if kind and kind.lower() not in {name.lower() for name in KINDS}:
+        known = ", ".join(KINDS).lower()
+        raise UsageError(f"--kind: there is no kind {kind!r}", remedy=f"There are: {known}.")
+    wanted = {name.lower() for name in KINDS} if not kind else {kind.lower()}
+    with program_of() as program:
+        found = [item for item in _entries(program) if entry_kind(item).lower() in wanted]
+    for entry in found[-last:] if last else found:
+        _print_entry(entry, as_json=as_json)
+    if not found:
+        what = f"nothing of the kind {kind.lower()}" if kind else "nothing"
+        print(f"There is {what} in the audit log.", file=sys.stderr)
+    return 0
+
+
+def check(*, anchor: str = "", as_json: bool = False) -> int:
+    """Verify the log, print the problems, and return the exit code, 1 if there are any.
+
+    Args:
+        anchor: End of the log that was noted earlier, as `Report.anchor`; "" for none.
+        as_json: Print one JSON object.
+
+    Raises:
+        UsageError: `anchor` is malformed.
+    """
+    with program_of() as program:
+        folder = program.audit.folder
+        try:
+            secret = program.audit_secret() if folder.exists() or anchor else b"\0" * 32
+            report = verify(folder, secret, anchor=anchor)
+        except ValueError as error:
+            raise UsageError(f"--anchor: {error}") from error
+        except OSError as error:
+            raise _unreadable(error) from error
+    if as_json:
+        fields = {"ok": report.ok, **asdict(report)}
+        fields["problems"] = [{**asdict(item), "text": item.text} for item in report.problems]
+        print_json(fields)
+    else:
+        _print_report(report)
+    return 0 if report.ok else 1
+
+
+def _print_report(report: Report) -> None:
+    for problem in report.problems:
+        print(problem.text)
+    for note in report.notes:
+        print(note)
+    if not report.ok:
+        where = report.problems[0].text.partition(": ")[0]
+        print(
+            f"sightline: the audit log is not as it was written, from {where} on.",
+            file=sys.stderr,
+        )
+    elif report.lines:
+        span = f"{report.first[:19]} to {report.last[:19]} UTC"
+        print(f"{report.lines} lines, {span}: all as they were written.")
+        print(f"The end, to be noted elsewhere for --anchor: {report.anchor}")
+    else:
+        print("There is no audit log yet.")
+
+
+def find(target: str, *, as_json: bool = False) -> int:
+    """Print the entries about an image or a file; return the exit code, 1 if there are none.
+
+    Args:
+        target: A SOP Instance UID, or the path of an image, of a folder or archive of images, of a
+            picture that was sent, or of an exported document.
+        as_json: Print one JSON object a line.
+
+    Raises:
+        UsageError: `target` is neither a UID nor a path.
+    """
+    with program_of() as program:
+        names = set(_names(program, target))
+        found = [entry for entry in _entries(program) if names & set(_hashes(entry.facts))]
+    for entry in found:
+        _print_entry(entry, as_json=as_json)
+    summary = f"{_times(found, 'data_sent', 'sent')} {_times(found, 'exported', 'exported')}"
+    if not found:
+        summary = "The audit log says nothing of it: it was neither read by a tool nor sent."
+    print(summary, file=sys.stderr)
+    return 0 if found else 1
+
+
+def _times(found: list[Entry], action: str, done: str) -> str:
+    count = sum(entry.action == action for entry in found)
+    times = {0: "Never", 1: "Once"}.get(count, f"{count} times")
+    return f"{times} {done}."
+
+
+def _names(program: Program, target: str) -> Iterator[str]:
+    path = Path(target)
+    if not path.exists():
+        if not _UID.fullmatch(target):
+            raise UsageError(
+                f"{target!r} is neither a file nor a UID",
+                remedy="Give a SOP Instance UID such as 1.2.840.113619.2.5, or a file.",
+            )
+        yield program.audit.name("image", target)
+        return
+    if path.is_file():
+        try:
+            yield content_name(program.audit, path)
+            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        except OSError as error:
+            raise _unreadable(error) from error
+        yield program.audit.name("picture", digest[:24])
+    for instance in _instances(program, path):
+        uid = instance.sop_instance_uid
+        if not uid and instance.is_image:
+            uid = program.decoder.frame(instance, 0).result().ref.sop_instance_uid
+        if uid:
+            yield program.audit.name("image", uid)
+
+
+def _instances(program: Program, path: Path) -> Iterable[Instance]:
+    try:
+        studies = scanned(program.decoder, path).studies
+    except SightlineError:
+        return ()  # no image: a document, or a picture that is named by its bytes alone
+    series = (series for study in studies for series in study.series)
+    return tuple(item for one in series for item in one.instances)
+
+
+def _hashes(facts: Any) -> Iterator[str]:
+    for key in ("images", "pictures"):
+        value = facts.get(key)
+        yield from map(str, value if isinstance(value, list) else ())
+    if facts.get("file"):
+        yield str(facts["file"])
+
+
+def _entries(program: Program) -> list[Entry]:
+    try:
+        return list(read_entries(program.audit.folder))
+    except OSError as error:
+        raise _unreadable(error) from error
+
+
+def _print_entry(entry: Entry, *, as_json: bool) -> None:
+    if as_json:
+        print_json(asdict(entry))
+    else:
+        print(printable(line_text(entry)))
+
+
+def _unreadable(error: OSError) -> SightlineError:
+    reason = error.strerror or type(error).__name__
+    return SightlineError(f"the audit log or the file cannot be read ({reason})", remedy=_REMEDY)

@@ -1,0 +1,596 @@
+"""Softcopy presentation states: how each image is to be shown. Runs in a worker process.
+
+PS3.3 A.33, C.9.2, C.10.3 to C.10.7, C.11.4 to C.11.12; PS3.4 N.2 for the order of the
+transformations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from pydicom.dataset import Dataset
+
+from app.imaging.dicom.cielab import color_from_cielab
+from app.imaging.dicom.describe import luts_of, modality_of, rescale_of, voi_of
+from app.imaging.dicom.dicom_file import Header, read_header, value_of
+from app.imaging.dicom.dicom_items import clean, finite, frames_of, items_of, text_of, whole
+from app.imaging.dicom.frame_attributes import FrameAttributes, numbers
+from app.imaging.dicom.overlays import GROUPS, overlays_of
+from app.imaging.dicom.shutters import has_shutter, shutter_of
+from app.imaging.findings import XY, Geometry, Polygon, Polyline
+from app.imaging.layers import RGB, Label, Layer, LayerItem, Shape
+from app.imaging.objects.graphics import coordinate_pairs, ellipse, graphic_geometries, pixel_point
+from app.imaging.objects.layer_colors import palette_color
+from app.imaging.objects.report_values import class_name, date_text, person_text
+from app.imaging.presentation import ImagePresentation, PresentationState
+from app.imaging.types import Instance, Lut, OverlayPlane, Rescale, Shutter, Voi
+
+_FAMILY = "1.2.840.10008.5.1.4.1.1.11."
+_COLOR = f"{_FAMILY}2"
+_BLENDING = frozenset({f"{_FAMILY}4", f"{_FAMILY}8"})
+_GREY = frozenset(f"{_FAMILY}{end}" for end in (1, 3, 5, 12))
+_SIZES = {"TRUE SIZE": "its true size on the screen", "MAGNIFY": "a magnification of its own"}
+_MAX_SHAPES = 200_000
+
+
+def read_presentation(instance: Instance) -> PresentationState:
+    """Return the state; what cannot be applied here becomes a warning.
+
+    Raises:
+        FileProblem: The file cannot be read.
+    """
+    header = read_header(instance.path)
+    return _StateReader(header).state(instance)
+
+
+@dataclass(frozen=True, slots=True)
+class _Area:
+    """Item of the Displayed Area Selection Sequence (C.10.4)."""
+
+    box: tuple[float, float, float, float] | None = None
+    spacing: tuple[float, float] | None = None
+    aspect: float | None = None
+    mode: str = "SCALE TO FIT"
+    magnification: float | None = None
+
+
+class _StateReader:
+    """Reader of one presentation state."""
+
+    def __init__(self, header: Header) -> None:
+        self._header = header
+        self._dataset = header.dataset
+        self._class = header.text("SOPClassUID")
+        self._warnings: list[str] = []
+        self._layers = GraphicLayers(self._dataset)
+        self._shape_cache: dict[tuple[int, int, Placement], list[Shape]] = {}
+        self._shapes = 0
+        self._modality_known: dict[int, tuple[Rescale | None, Lut | None]] = {}
+        self._active = active_layers(self._dataset)
+        for name in self._active.values():
+            self._layers.number(name)
+        listed = listed_images(self._dataset)
+        if not listed:
+            self._warn("it names no image, so it is applied to none")
+        self._vois = self._referenced_items("SoftcopyVOILUTSequence", len(listed))
+        self._areas = self._referenced_items("DisplayedAreaSelectionSequence", len(listed))
+        self._graphics = self._referenced_items("GraphicAnnotationSequence", len(listed))
+        self._modalities = self._referenced_items("VariableModalityLUTSequence", len(listed))
+        self._keys = target_keys(
+            listed,
+            (
+                key
+                for items in (self._vois, self._areas, self._graphics, self._modalities)
+                for key in items.named_images()
+            ),
+        )
+
+    def state(self, instance: Instance) -> PresentationState:
+        """Return the whole state."""
+        self._warn_about_class()
+        planes = state_overlays(self._header, self._warnings)
+        shutter = shutter_of(self._dataset, planes)
+        if shutter is None and has_shutter(self._dataset):
+            self._warn("its shutter is damaged and not applied")
+        images = self._images(planes, shutter)
+        text = self._header.text
+        title = text("ContentLabel") or text("SeriesDescription") or "Presentation state"
+        warnings = tuple(self._warnings)
+        layer = Layer(instance, title, self._layers.items, warnings)
+        return PresentationState(layer, self._description(), images, warnings)
+
+    def _images(
+        self, planes: dict[int, OverlayPlane], shutter: Shutter | None
+    ) -> dict[Key, ImagePresentation]:
+        """Return the presentation of each image; equal presentations share one object."""
+        flip, turns = self._rotation()
+        inverse, presentation_lut = self._presentation_lut()
+        common = ImagePresentation(
+            inverse=inverse,
+            presentation_lut=presentation_lut,
+            shutter=shutter,
+            overlays=tuple(plane for group, plane in planes.items() if group in self._active),
+            flip_h=flip,
+            quarter_turns=turns,
+            image_overlays=tuple(group for group in self._active if group not in planes),
+        )
+        images: dict[Key, ImagePresentation] = {}
+        known: dict[tuple[int, ...], ImagePresentation] = {}
+        for key in self._keys:
+            single = [items.first_for(key) for items in (self._areas, self._vois, self._modalities)]
+            graphics = self._graphics.all_for(key)
+            same = tuple(id(item) for item in (*single, *graphics))
+            if same not in known:
+                known[same] = self._image(common, single, graphics)
+            images[key] = known[same]
+        return images
+
+    def _image(
+        self,
+        common: ImagePresentation,
+        single: Sequence[Dataset | None],
+        graphics: Sequence[Dataset],
+    ) -> ImagePresentation:
+        """Return the presentation of one image; `single` are its area, VOI and modality items."""
+        area = self._area(single[0])
+        item = single[2] if single[2] is not None else self._dataset
+        if id(item) not in self._modality_known:
+            self._modality_known[id(item)] = self._modality(item)
+        rescale, modality_lut = self._modality_known[id(item)]
+        return replace(
+            common,
+            rescale=rescale,
+            modality_lut=modality_lut,
+            voi=self._voi(single[1]),
+            displayed_area=area.box,
+            pixel_spacing=area.spacing,
+            shapes=self._shapes_of(
+                graphics, Placement(area.box, common.flip_h, common.quarter_turns)
+            ),
+            aspect=area.aspect,
+            size_mode=area.mode,
+            magnification=area.magnification,
+        )
+
+    def _modality(self, item: Dataset) -> tuple[Rescale | None, Lut | None]:
+        """Return rescale and LUT; by default the identity, not the image's own (PS3.4 N.2)."""
+        if self._class not in _GREY:
+            return None, None
+        attributes = self._attributes(item)
+        units, lut = modality_of(attributes)
+        if lut is not None:
+            return units, lut
+        if value_of(item, "ModalityLUTSequence") is not None:
+            self._warn("its modality lookup table is damaged and not applied")
+        known = any(finite(item, f"Rescale{part}", 1) for part in ("Slope", "Intercept"))
+        return (rescale_of(attributes) if known else Rescale()), None
+
+    def _voi(self, item: Dataset | None) -> Voi | None:
+        if self._class not in _GREY:
+            return None
+        if item is None:
+            self._warn("it gives no grey window for some images: their full range is shown")
+            return Voi()
+        voi = voi_of(self._attributes(item))
+        luts = luts_of(self._attributes(item), "VOILUTSequence")
+        if not voi.windows and not luts:
+            self._warn("a grey window of it is damaged; the image's own is shown")
+            return None
+        return Voi(voi.windows, luts)
+
+    def _presentation_lut(self) -> tuple[bool | None, Lut | None]:
+        """Return polarity and LUT (C.11.6), which override MONOCHROME1 and 2 (PS3.4 N.2.1.4)."""
+        if self._class not in _GREY:
+            return None, None
+        luts = luts_of(self._attributes(self._dataset), "PresentationLUTSequence")
+        if luts:
+            return False, luts[0]
+        if value_of(self._dataset, "PresentationLUTSequence") is not None:
+            self._warn("its presentation lookup table is damaged and not applied")
+        shape = text_of(self._dataset, "PresentationLUTShape").upper()
+        if shape not in ("INVERSE", "IDENTITY"):
+            self._warn("it does not say which end is white: the image's own polarity is kept")
+            return None, None
+        return shape == "INVERSE", None
+
+    def _rotation(self) -> tuple[bool, int]:
+        """Return flip and clockwise quarter turns, in this order (C.10.6 turns before it flips)."""
+        degrees = whole(self._dataset, "ImageRotation")
+        if degrees is None:
+            degrees = whole(self._dataset, "ImageRotationRetired") or 0
+        if degrees % 90:
+            self._warn("its rotation is not by quarter turns and not applied")
+            degrees = 0
+        flip = text_of(self._dataset, "ImageHorizontalFlip").upper() == "Y"
+        turns = degrees // 90 % 4
+        return flip, -turns % 4 if flip else turns
+
+    def _area(self, item: Dataset | None) -> _Area:
+        if item is None:
+            return _Area()
+        first = finite(item, "DisplayedAreaTopLeftHandCorner", 2)
+        last = finite(item, "DisplayedAreaBottomRightHandCorner", 2)
+        box = None
+        if first is not None and last is not None and max(map(abs, first + last)) < 1e7:
+            # Pixels count from 1; the corners are those of the rotated display in unrotated pixels.
+            xs, ys = sorted((first[0], last[0])), sorted((first[1], last[1]))
+            box = (xs[0] - 1.5, ys[0] - 1.5, xs[1] - 0.5, ys[1] - 0.5)
+        spacing = finite(item, "PresentationPixelSpacing", 2)
+        ratio = finite(item, "PresentationPixelAspectRatio", 2)
+        magnification = finite(item, "PresentationPixelMagnificationRatio", 1)
+        known = _valid_spacing(spacing)
+        pair = known or _valid_spacing(ratio)
+        mode = text_of(item, "PresentationSizeMode").upper()
+        if mode in ("TRUE SIZE", "MAGNIFY"):
+            self._warn(f"it asks for {_SIZES[mode]}: the image is fitted to the window instead")
+        return _Area(
+            box,
+            known,
+            pair[0] / pair[1] if pair else None,
+            mode if mode in ("TRUE SIZE", "MAGNIFY") else "SCALE TO FIT",
+            magnification[0] if magnification and 0 < magnification[0] < 1e4 else None,
+        )
+
+    def _shapes_of(self, graphics: Sequence[Dataset], placement: Placement) -> tuple[Shape, ...]:
+        shapes: list[Shape] = []
+        for item in graphics if self._shapes < _MAX_SHAPES else ():
+            number = self._layers.number(text_of(item, "GraphicLayer"))
+            known = (id(item), number, placement)
+            if known not in self._shape_cache:
+                self._shape_cache[known], lost = annotation_shapes(item, number, placement)
+                if lost:
+                    self._warn("some of its graphics or texts are damaged or of an unknown kind")
+            shapes += self._shape_cache[known]
+        self._shapes += len(shapes)
+        if self._shapes >= _MAX_SHAPES:
+            self._warn(f"of its graphics only about {_MAX_SHAPES:,} are drawn")
+        return tuple(sorted(shapes, key=lambda shape: shape.item))
+
+    def _warn_about_class(self) -> None:
+        if self._class == _COLOR or self._class in _GREY:
+            for keyword, part in (
+                ("RedPaletteColorLookupTableDescriptor", "its colour palette"),
+                ("MaskSubtractionSequence", "the subtraction of its mask"),
+            ):
+                if keyword in self._dataset:
+                    self._warn(f"only partly understood: {part} is not applied")
+        elif self._class in _BLENDING:
+            self._warn("only partly understood: its blending of images is not applied")
+        else:
+            self._warn(f"only partly understood: {class_name(self._class)}")
+
+    def _description(self) -> str:
+        text = self._header.text
+        made = " ".join(
+            part
+            for part in (
+                person_text(text("ContentCreatorName")),
+                date_text(text("PresentationCreationDate")),
+            )
+            if part
+        )
+        return ". ".join(part for part in (text("ContentDescription"), made) if part)
+
+    def _referenced_items(self, keyword: str, targets: int) -> ReferencedItems:
+        return ReferencedItems(items_of(self._dataset, keyword), targets)
+
+    def _attributes(self, item: Dataset) -> FrameAttributes:
+        return FrameAttributes(Header(self._header.path, item, self._header.syntax, None), 0)
+
+    def _warn(self, text: str) -> None:
+        if text not in self._warnings:
+            self._warnings.append(text)
+
+
+def _valid_spacing(pair: tuple[float, ...] | None) -> tuple[float, float] | None:
+    """Return (vertical, horizontal) if both are a possible size of a pixel."""
+    if pair is None or not all(1e-6 < part < 1e6 for part in pair):
+        return None
+    return pair[0], pair[1]
+
+
+def state_overlays(header: Header, warnings: list[str]) -> dict[int, OverlayPlane]:
+    """Return the overlay bitmaps of a state by group; damaged ones become warnings."""
+    planes = overlays_of(header, 0, np.zeros(0, np.uint8))
+    found = {plane.group: plane for plane in planes}
+    for group in GROUPS:
+        if group << 16 | 0x3000 not in header.dataset:
+            continue
+        if group not in found:
+            warnings.append(f"its overlay {group:04X} is damaged and not shown")
+        elif (numbers(_overlay_value(header.dataset, group, 0x0015)) or (1,))[0] > 1:
+            warnings.append(f"of its overlay {group:04X} only the first frame is shown")
+    return found
+
+
+def active_layers(dataset: Dataset) -> dict[int, str]:
+    """Return overlay group -> graphic layer in which it is shown, for all groups that are shown."""
+    layers = {group: _overlay_text(dataset, group, 0x1001) for group in GROUPS}
+    return {group: layer for group, layer in layers.items() if layer}
+
+
+def _overlay_value(dataset: Dataset, group: int, element: int) -> Any:
+    try:
+        return dataset[group << 16 | element].value
+    except Exception:
+        return None  # missing, or a value that pydicom cannot convert
+
+
+def _overlay_text(dataset: Dataset, group: int, element: int) -> str:
+    value = _overlay_value(dataset, group, element)
+    return clean(value) if isinstance(value, str) else ""
+
+
+ALL_FRAMES = -1
+"""Stands for all frames of an image."""
+
+MAX_TARGETS = 50_000
+MAX_WORK = 1_000_000
+
+Key = tuple[str, int]
+
+
+class ReferencedItems:
+    """Items that may name the images they are for; items that name none are for all images.
+
+    Args:
+        items: Items in order, e.g. of the Softcopy VOI LUT Sequence.
+        targets: Number of images with which the items may have to be matched; bounds the work.
+    """
+
+    def __init__(self, items: Sequence[Dataset], targets: int = 1) -> None:
+        self._general: list[tuple[int, Dataset]] = []
+        self._named: dict[Key, list[tuple[int, Dataset]]] = {}
+        most = MAX_WORK // max(targets, 1)
+        for position, item in enumerate(items):
+            references = items_of(item, "ReferencedImageSequence")
+            if not references and len(self._general) < most:
+                self._general.append((position, item))
+            for uid, frames in image_references(references):
+                for frame in frames or (ALL_FRAMES,):
+                    self._named.setdefault((uid, frame), []).append((position, item))
+
+    def all_for(self, key: Key) -> list[Dataset]:
+        """Return the items for an image's frame, each once, in order."""
+        return list(dict(sorted(self._items_naming(key) + self._general, key=_position)).values())
+
+    def first_for(self, key: Key) -> Dataset | None:
+        """Return the one item that applies: that of the frame, else of the image, else of all."""
+        found = (*self._items_naming(key), *self._general[:1])
+        return found[0][1] if found else None
+
+    def named_images(self) -> Iterator[Key]:
+        """Return the images and frames that the items name."""
+        return iter(self._named)
+
+    def _items_naming(self, key: Key) -> list[tuple[int, Dataset]]:
+        of_all = self._named.get((key[0], ALL_FRAMES), []) if key[1] != ALL_FRAMES else []
+        return self._named.get(key, []) + of_all
+
+
+def _position(entry: tuple[int, Dataset]) -> int:
+    return entry[0]
+
+
+def image_references(references: Sequence[Dataset]) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Yield (SOP Instance UID, frames from 0 or none for all) of a Referenced Image Sequence."""
+    for reference in references:
+        uid = text_of(reference, "ReferencedSOPInstanceUID")
+        if uid:
+            yield uid, frames_of(reference)
+
+
+def listed_images(dataset: Dataset) -> dict[str, set[int]]:
+    """Return the images that the state is for: UID -> frames, one of which may be `ALL_FRAMES`."""
+    found: dict[str, set[int]] = {}
+    sources = [dataset]
+    for keyword in ("BlendingSequence", "AdvancedBlendingSequence"):
+        sources += items_of(dataset, keyword)
+    for source in sources:
+        for series in items_of(source, "ReferencedSeriesSequence"):
+            for uid, frames in image_references(items_of(series, "ReferencedImageSequence")):
+                found.setdefault(uid, set()).update(frames or (ALL_FRAMES,))
+    return found
+
+
+def target_keys(listed: dict[str, set[int]], named: Iterator[Key]) -> list[Key]:
+    """Return every image, and every frame that is named by itself, up to `MAX_TARGETS`."""
+    keys: dict[Key, None] = {}
+    for uid, frames in listed.items():
+        for frame in sorted(frames):
+            keys[uid, frame] = None
+            if len(keys) >= MAX_TARGETS:
+                return list(keys)
+    for uid, frame in named:
+        if ALL_FRAMES in listed.get(uid, ()) and len(keys) < MAX_TARGETS:
+            keys[uid, frame] = None
+    return list(keys)
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Position of the displayed area in the image (C.10.4, C.10.6).
+
+    Attributes:
+        area: (x0, y0, x1, y1) of the displayed area's edges in pixels whose centres are
+            integers, or None if unknown.
+        flip_h: Whether left and right are exchanged, before the turns.
+        quarter_turns: Clockwise quarter turns.
+    """
+
+    area: tuple[float, float, float, float] | None = None
+    flip_h: bool = False
+    quarter_turns: int = 0
+
+    def pixel(self, point: XY, units: str) -> XY | None:
+        """Return a point in pixels whose centres are integers, or None if it cannot be placed.
+
+        Args:
+            point: (x, y) in the units of the state.
+            units: PIXEL counts from the corner of the top left pixel, before any rotation.
+                DISPLAY is a fraction of the displayed area as shown, after rotation and flip.
+                MATRIX, pixels of a whole slide, cannot be placed.
+        """
+        if units == "PIXEL":
+            return pixel_point(point)
+        if units != "DISPLAY" or self.area is None:
+            return None
+        u, v = point
+        for _ in range(self.quarter_turns):
+            u, v = v, 1 - u
+        if self.flip_h:
+            u = 1 - u
+        x0, y0, x1, y1 = self.area
+        return x0 + u * (x1 - x0), y0 + v * (y1 - y0)
+
+
+class GraphicLayers:
+    """Graphic layers of a state: their order, names and colours, and their numbers from 1."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self._numbers: dict[str, int] = {}
+        self._items: list[LayerItem] = []
+        layers = items_of(dataset, "GraphicLayerSequence")
+        for layer in sorted(layers, key=lambda one: whole(one, "GraphicLayerOrder") or 0):
+            color = _recommended_color(layer)
+            detail = text_of(layer, "GraphicLayerDescription")
+            self._add(text_of(layer, "GraphicLayer"), color, detail)
+
+    def number(self, name: str) -> int:
+        """Return the number of a layer; add a layer that the state uses but does not define."""
+        if name not in self._numbers:
+            self._add(name, None, "")
+        return self._numbers[name]
+
+    @property
+    def items(self) -> tuple[LayerItem, ...]:
+        """The layers in drawing order."""
+        return tuple(self._items)
+
+    def _add(self, name: str, color: RGB | None, detail: str) -> None:
+        number = len(self._items) + 1
+        self._numbers.setdefault(name, number)
+        shown = color or palette_color(number)
+        self._items.append(LayerItem(number, name or f"Layer {number}", shown, detail))
+
+
+def _recommended_color(layer: Dataset) -> RGB | None:
+    """Return the colour that the state recommends: CIELab, else RGB, else a grey (P-Values)."""
+    lab = color_from_cielab(numbers(value_of(layer, "GraphicLayerRecommendedDisplayCIELabValue")))
+    if lab is not None:
+        return lab
+    rgb = finite(layer, "GraphicLayerRecommendedDisplayRGBValue", 3)
+    grey = finite(layer, "GraphicLayerRecommendedDisplayGrayscaleValue", 1)
+    values = rgb or (grey * 3 if grey else None)
+    if values is None or not all(0 <= value <= 65535 for value in values):
+        return None
+    red, green, blue = (round(value / 257) for value in values)
+    return red, green, blue
+
+
+def annotation_shapes(
+    annotation: Dataset, layer: int, placement: Placement
+) -> tuple[list[Shape], int]:
+    """Return the shapes of one item of the Graphic Annotation Sequence (C.10.5).
+
+    Returns:
+        The shapes, and how many graphics or texts could not be understood.
+    """
+    shapes: list[Shape] = []
+    lost = 0
+    plain = items_of(annotation, "GraphicObjectSequence")
+    texts = items_of(annotation, "TextObjectSequence")
+    shown = {whole(item, "CompoundGraphicInstanceID") for item in plain + texts} - {None}
+    compounds = [
+        item
+        for item in items_of(annotation, "CompoundGraphicSequence")
+        if whole(item, "CompoundGraphicInstanceID") not in shown
+    ]
+    for items, make in ((plain, _graphic_geometries), (compounds, _compound_geometries)):
+        for item in items:
+            geometries = make(item, placement)
+            lost += not geometries
+            filled = text_of(item, "GraphicFilled").upper() == "Y"
+            shapes += [
+                Shape(layer, geometry, filled and isinstance(geometry, Polygon))
+                for geometry in geometries
+            ]
+    for item in texts:
+        parts = _text_shapes(item, placement)
+        lost += not parts
+        shapes += [Shape(layer, part) for part in parts]
+    return shapes, lost
+
+
+def _graphic_points(item: Dataset, units: str, placement: Placement) -> list[XY]:
+    """Return Graphic Data in pixels; empty if it cannot be placed."""
+    given = coordinate_pairs(numbers(value_of(item, "GraphicData")))
+    if given is None or (whole(item, "GraphicDimensions") or 2) != 2:
+        return []
+    count = whole(item, "NumberOfGraphicPoints")
+    if count is not None and 0 < count < len(given):
+        given = given[:count]
+    placed = [placement.pixel(point, units) for point in given]
+    return [point for point in placed if point is not None]
+
+
+def _graphic_geometries(item: Dataset, placement: Placement) -> Sequence[Geometry]:
+    units = text_of(item, "GraphicAnnotationUnits").upper()
+    points = _graphic_points(item, units, placement)
+    return graphic_geometries(text_of(item, "GraphicType").upper(), points) if points else ()
+
+
+def _compound_geometries(item: Dataset, placement: Placement) -> Sequence[Geometry]:
+    """Return a compound graphic that has no plain equivalent in the state (C.10.5.1.3)."""
+    units = text_of(item, "CompoundGraphicUnits").upper()
+    kind = text_of(item, "CompoundGraphicType").upper()
+    points = _graphic_points(item, units, placement)
+    turned = any(numbers(value_of(item, "RotationAngle"))[:1])
+    if len(points) < 2 or turned:
+        return ()
+    if kind == "MULTILINE":
+        return [Polyline(tuple(pair)) for pair in zip(points[0::2], points[1::2], strict=False)]
+    if kind in ("RECTANGLE", "ELLIPSE") and len(points) == 2:
+        (x0, y0), (x1, y1) = points
+        if kind == "RECTANGLE":
+            return [Polygon(((x0, y0), (x1, y0), (x1, y1), (x0, y1)))]
+        x, y = (x0 + x1) / 2, (y0 + y1) / 2
+        return [ellipse(((x0, y), (x1, y), (x, y0), (x, y1)))]
+    if kind in ("INFINITELINE", "CUTLINE", "RANGELINE", "RULER", "AXIS", "ARROW", "POLYLINE"):
+        return [Polyline(tuple(points))]
+    return ()
+
+
+def _text_shapes(item: Dataset, placement: Placement) -> Sequence[Geometry | Label]:
+    """Return a text, and the line to its anchor if that is visible (C.10.5.1.1)."""
+    text = text_of(item, "UnformattedTextValue")
+    anchor = _pixel_corner(item, "AnchorPoint", "AnchorPointAnnotationUnits", placement)
+    units = "BoundingBoxAnnotationUnits"
+    first = _pixel_corner(item, "BoundingBoxTopLeftHandCorner", units, placement)
+    last = _pixel_corner(item, "BoundingBoxBottomRightHandCorner", units, placement)
+    box = None
+    if first is not None and last is not None:
+        # The first corner is at the top left as shown, which differs in a rotated image.
+        xs, ys = sorted((first[0], last[0])), sorted((first[1], last[1]))
+        box = (xs[0], ys[0], xs[1], ys[1])
+    at = first if box is not None else anchor
+    if not text or at is None:
+        return ()
+    parts: list[Geometry | Label] = [Label(text, at, box)]
+    visible = text_of(item, "AnchorPointVisibility").upper() == "Y"
+    if visible and anchor is not None and box is not None:
+        x = min(max(anchor[0], box[0]), box[2])
+        y = min(max(anchor[1], box[1]), box[3])
+        if (x, y) != anchor:
+            parts.append(Polyline(((x, y), anchor)))
+    return parts
+
+
+def _pixel_corner(item: Dataset, keyword: str, units: str, placement: Placement) -> XY | None:
+    values = finite(item, keyword, 2)
+    if values is None or max(abs(values[0]), abs(values[1])) > 1e7:
+        return None
+    return placement.pixel((values[0], values[1]), text_of(item, units).upper())

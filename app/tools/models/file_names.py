@@ -1,0 +1,81 @@
+"""Checks of names from archives, hubs and manifests: file names, digests and commits."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+
+from app.errors import SightlineError, printable
+
+MOST_FILES = 10_000
+_LONGEST = 400
+_LONGEST_PART = 200
+_FORBIDDEN = re.compile(r'[\x00-\x1f\x7f\\:*?"<>|\ud800-\udfff]')
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_REVISION = re.compile(r"[0-9a-f]{40}")
+# Device names that Windows opens whatever extension follows.
+_RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(\..*)?", re.I)
+
+
+class Hostile(SightlineError):
+    """Given files could do harm, by intent or by mistake; nothing of them was written."""
+
+
+def is_sha256(text: str) -> bool:
+    """Return True if `text` is a SHA-256 digest in lower-case hexadecimal digits."""
+    return _SHA256.fullmatch(text) is not None
+
+
+def is_revision(text: str) -> bool:
+    """Return True if `text` is a full commit id of a repository."""
+    return _REVISION.fullmatch(text) is not None
+
+
+def safe_name(raw: str) -> str:
+    """Return a relative path with "/" that is valid and means the same on all systems.
+
+    Raises:
+        Hostile: It leads out of its folder, or is no valid file name on some system.
+    """
+    name = raw.removeprefix("./")
+    parts = name.split("/")
+    wrong = (
+        _FORBIDDEN.search(name)
+        or len(name) > _LONGEST
+        or any(part in ("", ".", "..") or len(part) > _LONGEST_PART for part in parts)
+        or any(part.endswith((".", " ")) or _RESERVED.fullmatch(part) for part in parts)
+    )
+    if wrong:
+        raise hostile(f"it holds a file with a name that is not taken: {printable(raw[:120])!r}")
+    return name
+
+
+def check_names(names: Iterable[str]) -> None:
+    """Check that files of these names can lie in one folder on every system.
+
+    Raises:
+        Hostile: Two names mean one file where case or Unicode forms are not distinguished, a name
+            is both a file's and a folder's, or there are more than `MOST_FILES`.
+    """
+    seen: set[str] = set()
+    folders: set[str] = set()
+    for count, name in enumerate(names, 1):
+        if count > MOST_FILES:
+            raise hostile(f"it holds more than {MOST_FILES:,} files")
+        key = unicodedata.normalize("NFC", name).casefold()
+        if key in seen:
+            raise hostile(f"it holds two files that are one on some systems: {printable(name)!r}")
+        seen.add(key)
+        folders.update(parent.as_posix() for parent in PurePosixPath(key).parents)
+    if both := seen & folders:
+        raise hostile(f"it holds a file and a folder of one name: {printable(min(both))!r}")
+
+
+def hostile(reason: str) -> Hostile:
+    """Return the error for files that are refused for a reason."""
+    return Hostile(
+        reason,
+        remedy="Nothing of it was written. Get it again from a place that you trust.",
+    )

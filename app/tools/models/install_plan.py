@@ -1,0 +1,478 @@
+"""Plan an installation: identify the models in a file, folder or pack; nothing is written."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from app.errors import SightlineError, UsageError
+from app.tools.models.cards import ModelCard
+from app.tools.models.digests import sha256_of
+from app.tools.models.file_names import hostile, is_revision
+from app.tools.models.model_packs import LONGEST_MANIFEST, MANIFEST, PackModel, read_manifest
+from app.tools.models.places import Place, is_program, wanted_files
+from app.tools.models.sources import FileSource, FolderSource, Source, open_source
+from app.tools.models.status import terms_accepted
+from app.tools.needs import command
+
+_SPACE_MARGIN = 1 << 26
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedFile:
+    """A file that would be installed.
+
+    Attributes:
+        inside: Its name in the source.
+        name: Its name in the model.
+        size: Bytes.
+        sha256: Digest in the manifest or the hub's list; "" if there is none.
+        code: Whether it is a program.
+    """
+
+    inside: str
+    name: str
+    size: int
+    sha256: str = ""
+    code: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedModel:
+    """A model that would be installed.
+
+    Attributes:
+        card: Its card.
+        files: Its files.
+        revision: Commit of its repository; "" if not known.
+        left_out: Files of the source that are not taken.
+        problems: Reasons why it cannot be installed; empty if it can.
+        other: Reason why it is not the published model, as far as names and sizes tell; it is
+            then installed only on request ("--other"). "" if there is none.
+        terms: Terms that the user must still accept, or "".
+        replaces: Whether the model is installed already.
+    """
+
+    card: ModelCard
+    files: tuple[PlannedFile, ...]
+    revision: str = ""
+    left_out: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    other: str = ""
+    terms: str = ""
+    replaces: bool = False
+
+    @property
+    def bytes(self) -> int:
+        """Size of all its files."""
+        return sum(file.size for file in self.files)
+
+    @property
+    def code(self) -> tuple[PlannedFile, ...]:
+        """The programs among its files, which run only with the user's permission."""
+        return tuple(file for file in self.files if file.code)
+
+
+@dataclass(frozen=True, slots=True)
+class InstallPlan:
+    """The models that an installation would install, and what the user must agree to.
+
+    Attributes:
+        path: The file, folder or pack.
+        models: The models in it.
+        source: Reads their files.
+    """
+
+    path: Path
+    models: tuple[PlannedModel, ...]
+    source: Source = field(repr=False)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes to be copied."""
+        return sum(model.bytes for model in self.models)
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Reasons why it cannot be installed."""
+        return tuple(f"{m.card.title}: {text}" for m in self.models for text in m.problems)
+
+    @property
+    def terms(self) -> tuple[tuple[str, str], ...]:
+        """(title, text) of each model whose terms the user must accept."""
+        return tuple((model.card.title, model.terms) for model in self.models if model.terms)
+
+    @property
+    def code(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """(title, names of programs) of each model that brings programs."""
+        named = ((m.card.title, tuple(file.name for file in m.code)) for m in self.models)
+        return tuple((title, names) for title, names in named if names)
+
+    @property
+    def other(self) -> tuple[str, ...]:
+        """Reasons why models in it are not the published ones."""
+        return tuple(f"{model.card.title}: {model.other}" for model in self.models if model.other)
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """What the user has agreed to.
+
+    Attributes:
+        terms: The terms of every model.
+        code: Running the programs that come with the models.
+        other: Installing files that are not the published ones.
+    """
+
+    terms: bool = False
+    code: bool = False
+    other: bool = False
+
+
+def check_consent(model: PlannedModel, consent: Consent) -> PlannedModel:
+    """Return the model as it may be installed: without its programs if they are not allowed.
+
+    Raises:
+        SightlineError: Terms are not accepted, or the model cannot do without its programs.
+    """
+    run = f"{command()} models"
+    if model.terms and not consent.terms:
+        raise SightlineError(
+            f"the terms of {model.card.title} are not accepted",
+            remedy=f"Read them (`{run} show {model.card.name}`), then add --accept-terms.",
+        )
+    if not model.code or consent.code:
+        return model
+    if needs_code(model.card):
+        raise SightlineError(
+            f"{model.card.title} brings code that is run with it, which is not allowed yet: "
+            f"{', '.join(file.name for file in model.code)}",
+            remedy="Look at these files, or trust their publisher; then add --allow-code.",
+        )
+    return replace(model, files=tuple(file for file in model.files if not file.code))
+
+
+def needs_code(card: ModelCard) -> bool:
+    """Return True if a model cannot be used without the programs that come with its weights."""
+    return any(is_program(file.name) and not file.optional for file in card.files)
+
+
+def check_space(folder: Path, needed: int) -> None:
+    """Check that a folder's disk has room for `needed` bytes.
+
+    Raises:
+        SightlineError: It has not.
+    """
+    try:
+        free = shutil.disk_usage(folder).free
+    except OSError:
+        return  # writing there will report what is wrong
+    if free < needed + _SPACE_MARGIN:
+        raise SightlineError(
+            f"there is not enough space: {needed / 1e9:.1f} GB are needed, "
+            f"{free / 1e9:.1f} GB are free",
+            subject=str(folder),
+            remedy="Make space there, or set SIGHTLINE_MODELS to a folder with space.",
+        )
+
+
+def plan_install(
+    places: Mapping[str, Place], path: Path, name: str | None, *, cards: Mapping[str, ModelCard]
+) -> InstallPlan:
+    """Identify the models at a path and list the files that would be installed.
+
+    Args:
+        places: The place of each model, by its card's name.
+        path: A file, folder, archive or model pack.
+        name: The card's name, or None to identify the model by names, repository or digest.
+        cards: The cards, by name.
+
+    Raises:
+        UsageError: There is nothing, or it cannot be identified.
+        Hostile: It holds files that no pack may hold.
+        SightlineError: It cannot be read.
+    """
+    repositories = _hub_folders(path)
+    if repositories:
+        return _plan_hub_cache(places, path, repositories, name, cards)
+    source = open_source(path)
+    if MANIFEST in source.sizes:
+        manifest = read_manifest(_read_small(source, MANIFEST))
+        if len({entry.card for entry in manifest.models}) != len(manifest.models):
+            raise hostile("its manifest lists a model twice")
+        models = [_plan_pack_model(source, entry, cards, places) for entry in manifest.models]
+        _check_listed(source, models)
+        if name is not None:
+            models = [model for model in models if model.card.name == name]
+        if not models:
+            raise UsageError("there is no model of that name in this pack", subject=str(path))
+        return InstallPlan(path, tuple(models), source)
+    wanted = cards[name] if name is not None else _identified(source, path, cards)
+    return InstallPlan(path, (_plan_model(source, wanted, places[wanted.name]),), source)
+
+
+def _plan_model(source: Source, wanted: ModelCard, place: Place) -> PlannedModel:
+    """Plan a model that lies in a source without a manifest."""
+    if wanted.embedded:
+        raise UsageError(f"{wanted.name} comes with Sightline", remedy="Nothing has to be done.")
+    if not wanted.folder:
+        return _plan_single_file(source, wanted, place)
+    taken, left = wanted_files(wanted, source.sizes)
+    files = tuple(
+        PlannedFile(name, name, source.sizes[name], "", is_program(name)) for name in taken
+    )
+    return checked_model(wanted, files, place, revision=source.revision, left_out=left)
+
+
+def checked_model(
+    wanted: ModelCard,
+    files: tuple[PlannedFile, ...],
+    place: Place,
+    *,
+    revision: str = "",
+    left_out: Iterable[str] = (),
+) -> PlannedModel:
+    """Return a planned model with its problems and the terms still to accept.
+
+    Args:
+        wanted: Its card.
+        files: The files that would be installed.
+        place: Its place.
+        revision: Commit that the source claims, or any other text.
+        left_out: Files of the source that are not taken.
+    """
+    names = {file.name for file in files}
+    missing = [
+        needed.name
+        for needed in wanted.files
+        if not needed.optional and not any(needed.covers(name) for name in names)
+    ]
+    if not wanted.folder and files:
+        missing = []  # a conversion has another name
+    revision = revision if is_revision(revision) else ""  # a folder's name may be anything
+    return PlannedModel(
+        card=wanted,
+        files=files,
+        revision=revision,
+        left_out=tuple(left_out),
+        problems=(f"files are missing: {', '.join(missing)}",) if missing else (),
+        other=_difference(wanted, files, revision),
+        terms="" if terms_accepted(wanted, place.record()) else wanted.terms.strip(),
+        replaces=not place.missing(),
+    )
+
+
+def _difference(wanted: ModelCard, files: tuple[PlannedFile, ...], revision: str) -> str:
+    """Return why files are not the published ones, by sizes and digests; "" if they may be."""
+    for file in files:
+        known = wanted.file_of(file.name)
+        if known is None or known.is_pattern:
+            if not wanted.folder and wanted.pinned:
+                return f"{file.name} is a conversion, which its card does not know"
+            continue
+        if known.size and known.size != file.size:
+            return f"{file.name} has {file.size:,} bytes, the published file {known.size:,}"
+        if known.sha256 and file.sha256 and known.sha256 != file.sha256:
+            return f"{file.name} has another sha256 than the published file"
+    if revision and wanted.revision and revision != wanted.revision:
+        return f"it is revision {revision[:12]}, its card means {wanted.revision[:12]}"
+    return ""
+
+
+def _plan_single_file(source: Source, wanted: ModelCard, place: Place) -> PlannedModel:
+    published = wanted.files[0].name
+    converted = f"{wanted.name}.safetensors"
+    names = [n for n in source.sizes if PurePosixPath(n).name in (published, converted)]
+    if not names and len(source.sizes) == 1:
+        names = list(source.sizes)
+    files: tuple[PlannedFile, ...] = ()
+    if names:
+        inside = names[0]
+        same = PurePosixPath(inside).suffix == PurePosixPath(published).suffix
+        target = published if same else converted
+        if not same and not inside.endswith(".safetensors"):
+            raise hostile(f"{inside} is no file of weights that is taken")
+        files = (PlannedFile(inside, target, source.sizes[inside]),)
+    left = [name for name in source.sizes if name not in names[:1]]
+    return checked_model(wanted, files, place, revision=source.revision, left_out=left)
+
+
+def _plan_pack_model(
+    source: Source, entry: PackModel, cards: Mapping[str, ModelCard], places: Mapping[str, Place]
+) -> PlannedModel:
+    """Plan a model that a manifest lists.
+
+    Raises:
+        SightlineError: This Sightline has no card for it, or it has files that are not taken.
+    """
+    wanted = cards.get(entry.card)
+    if wanted is None or wanted.embedded:
+        raise SightlineError(
+            f"this pack holds a model that this Sightline does not know: {entry.card}",
+            remedy="Install it with the Sightline that made it, or a later one.",
+        )
+    names = [file.name for file in entry.files]
+    if wanted.folder:
+        _taken, unknown_names = wanted_files(wanted, names)
+    else:
+        place = places[wanted.name]
+        unknown_names = [name for name in names if name not in place.file_names]
+        if len(names) != 1:  # the card does not say which of them to load
+            raise hostile(f"its manifest lists {len(names)} files of {wanted.name}, which has one")
+    if unknown_names:
+        raise hostile(f"it holds files that {wanted.name} has not: {', '.join(unknown_names[:5])}")
+    files: list[PlannedFile] = []
+    for file in entry.files:
+        inside = entry.inside(file.name)
+        if source.sizes.get(inside) != file.size:
+            there = "missing" if inside not in source.sizes else "of another size"
+            raise SightlineError(
+                f"this pack is not whole: {inside} is {there}",
+                remedy="Copy or download it again.",
+            )
+        files.append(PlannedFile(inside, file.name, file.size, file.sha256, is_program(file.name)))
+    return checked_model(wanted, tuple(files), places[wanted.name], revision=entry.revision)
+
+
+def _check_listed(source: Source, models: Iterable[PlannedModel]) -> None:
+    listed = [file.inside for model in models for file in model.files]
+    if len(set(listed)) != len(listed):
+        raise hostile("its manifest lists a file twice")
+    extra = [name for name in source.sizes if name not in {*listed, MANIFEST}]
+    if extra:
+        raise hostile(f"it holds files that its manifest does not list: {', '.join(extra[:5])}")
+
+
+def _read_small(source: Source, name: str) -> bytes:
+    """Return the bytes of a file that must be short."""
+    if source.sizes[name] > LONGEST_MANIFEST:
+        raise hostile(f"its {name} is too long")
+    for _name, stream in source.streams(frozenset({name})):
+        return stream.read(LONGEST_MANIFEST)
+    return b""
+
+
+def _identified(source: Source, path: Path, cards: Mapping[str, ModelCard]) -> ModelCard:
+    """Identify the model of a file or folder by its names, its repository or its digest.
+
+    Raises:
+        UsageError: It is none of the known models, or could be several.
+    """
+    found = [known for known in cards.values() if _has_name_of(known, source, path)]
+    if not found and isinstance(source, FileSource):
+        digest = sha256_of(path)
+        found = [c for c in cards.values() if digest in {f.sha256 for f in c.files if f.sha256}]
+    if not found:
+        repository = source.repository or _configured_repository(source)
+        found = [c for c in cards.values() if c.repository and c.repository == repository]
+    if not found:
+        files = "; ".join(c.files[0].name for c in cards.values() if not (c.folder or c.embedded))
+        folders = ", ".join(known.name for known in cards.values() if known.folder)
+        raise UsageError(
+            "this is none of the models that Sightline knows",
+            subject=str(path),
+            remedy=f"Say which it is with --name. Known files: {files}. Known folders: {folders}.",
+        )
+    if len(found) > 1:
+        names = ", ".join(known.name for known in found)
+        raise UsageError(
+            f"this could be one of several models: {names}",
+            subject=str(path),
+            remedy="Say which it is with --name.",
+        )
+    return found[0]
+
+
+def _has_name_of(known: ModelCard, source: Source, path: Path) -> bool:
+    if known.embedded:
+        return False
+    if not known.folder:
+        names = (known.files[0].name, f"{known.name}.safetensors")
+        return any(PurePosixPath(name).name in names for name in source.sizes)
+    if source.repository:
+        return source.repository == known.repository
+    called = {source.label.casefold(), path.name.casefold()}
+    last = known.repository.rpartition("/")[2].casefold()
+    return not isinstance(source, FileSource) and bool(called & {known.name, last} - {""})
+
+
+def _configured_repository(source: Source) -> str:
+    """Return the repository that the folder's config.json names, or ""."""
+    if "config.json" not in source.sizes:
+        return ""
+    try:
+        data: Any = json.loads(_read_small(source, "config.json"))
+        return str(data.get("_name_or_path", "")) if isinstance(data, dict) else ""
+    except (ValueError, RecursionError):
+        return ""
+
+
+def _hub_folders(path: Path) -> list[Path]:
+    """Return the repository folders of a Hugging Face cache at a path, or one of its snapshots."""
+    if not path.is_dir():
+        return []
+    if (path / "snapshots").is_dir() and path.name.startswith("models--"):
+        return [path]
+    if path.parent.name == "snapshots" and path.parents[1].name.startswith("models--"):
+        return [path]
+    return sorted(p for p in path.glob("models--*") if (p / "snapshots").is_dir())
+
+
+def _plan_hub_cache(
+    places: Mapping[str, Place],
+    path: Path,
+    folders: list[Path],
+    name: str | None,
+    cards: Mapping[str, ModelCard],
+) -> InstallPlan:
+    """Plan the one model in a Hugging Face cache that has a card.
+
+    Raises:
+        UsageError: There is none, or more than one.
+    """
+    known = {c.repository.casefold(): c for c in cards.values() if c.repository}
+    if name is not None:
+        known = {key: c for key, c in known.items() if c.name == name}
+    found: list[tuple[Path, ModelCard]] = []
+    for folder in folders:
+        snapshot = folder if folder.parent.name == "snapshots" else None
+        top = folder.parents[1] if snapshot else folder
+        repository = top.name.removeprefix("models--").replace("--", "/", 1)
+        card = known.get(repository.casefold())
+        if card is not None:
+            found.append((snapshot or _snapshot(top, card), card))
+    if len(found) != 1:
+        names = ", ".join(card.name for _folder, card in found)
+        raise UsageError(
+            f"this could be one of several models: {names}"
+            if found
+            else "this is none of the models that Sightline knows",
+            subject=str(path),
+            remedy="Say which it is with --name, or install one folder models--* at a time.",
+        )
+    snapshot, card = found[0]
+    source = FolderSource(snapshot, snapshot.parents[1], card.name, snapshot.name, card.repository)
+    return InstallPlan(path, (_plan_model(source, card, places[card.name]),), source)
+
+
+def _snapshot(top: Path, card: ModelCard) -> Path:
+    """Return the snapshot of the card's revision, else of the main branch, else the only one.
+
+    Raises:
+        UsageError: There are several, and none of them is the card's or the main branch's.
+    """
+    snapshots = {p.name: p for p in (top / "snapshots").iterdir() if p.is_dir()}
+    main = top / "refs" / "main"
+    commit = main.read_text(encoding="utf-8", errors="replace").strip() if main.is_file() else ""
+    for wanted in (card.revision, commit):
+        if wanted in snapshots:
+            return snapshots[wanted]
+    if len(snapshots) == 1:
+        return next(iter(snapshots.values()))
+    raise UsageError(
+        "it holds several snapshots, or none", subject=str(top), remedy="Name one of its folders."
+    )

@@ -1,0 +1,234 @@
+"""Install models: copy their files aside, verify them, and then put all of them in place at once.
+
+Installed models stay untouched until every new file is there and is what it should be.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import shutil
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from app.errors import SightlineError
+from app.tools.api import CancelToken, ModelHost, Progress
+from app.tools.models.digests import CHUNK, file_key, sha256_of
+from app.tools.models.durable_files import is_in_use
+from app.tools.models.folder_changes import STAGING, swap
+from app.tools.models.install_plan import (
+    Consent,
+    PlannedFile,
+    PlannedModel,
+    check_consent,
+    check_space,
+)
+from app.tools.models.places import Place, files_below
+from app.tools.models.records import RECORD, Record, RecordedFile, write_record
+from app.tools.models.sources import Source, archive_errors
+from app.tools.models.status import utc_now
+from app.tools.models.verification import check_loads, check_tensors
+from app.tools.needs import is_installed
+
+_TRIED_BELOW = 2_000_000_000
+
+
+@dataclass(slots=True)
+class Installation:
+    """One installation under way.
+
+    Attributes:
+        models: The models folder.
+        places: The place of each model, by its card's name.
+        progress: Called with a fraction 0..1 and a text.
+        cancel: Stops it.
+        host: Loads files that are not the published ones, to find out whether that works.
+    """
+
+    models: Path
+    places: Mapping[str, Place]
+    progress: Progress | None = None
+    cancel: CancelToken | None = None
+    host: ModelHost | None = None
+    _done: int = 0
+    _total: int = 1
+
+    def install(self, source: Source, models: Iterable[PlannedModel], consent: Consent) -> None:
+        """Copy models from a source, verify them, and put all of them in place, or none.
+
+        Raises:
+            Cancelled: `cancel` was set.
+            SightlineError: A file is not what it should be, or cannot be copied.
+        """
+        chosen = [check_consent(model, consent) for model in models]
+        self._total = max(1, sum(model.bytes for model in chosen))
+        check_space(self.models, self._total)
+        staging = self.models / f"{STAGING}{uuid.uuid4().hex[:12]}"
+        try:
+            staging.mkdir(parents=True)
+            with archive_errors(source.label):
+                digests = self._copy_all(source, chosen, staging)
+            for model in chosen:
+                self._verify(model, digests[model.card.name], staging, consent)
+            for model in chosen:
+                self._write_record(model, digests[model.card.name], staging, consent, source.label)
+            swap([(self.places[m.card.name], staging / m.card.name) for m in chosen])
+        except OSError as error:
+            raise _write_error(error, self.models) from error
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+
+    def finish(self, staging: Path, model: PlannedModel, label: str, consent: Consent) -> None:
+        """Verify a model that is complete in a staging folder, and put it in place.
+
+        Args:
+            staging: Folder that holds the model in a folder with the card's name.
+            model: The model's files; others that lie there are deleted.
+            label: Origin of the files, for the record.
+            consent: What the user has agreed to.
+
+        Raises:
+            Cancelled: `cancel` was set.
+            SightlineError: A file is not what it should be, or cannot be put in place.
+        """
+        folder = staging / model.card.name
+        names = {file.name for file in model.files}
+        try:
+            for name in files_below(folder):
+                if name not in names:
+                    (folder / name).unlink()
+            digests = {n: sha256_of(folder / n, cancel=self.cancel) for n in sorted(names)}
+            self._verify(model, digests, staging, consent)
+            self._write_record(model, digests, staging, consent, label)
+            swap([(self.places[model.card.name], folder)])
+        except OSError as error:
+            raise _write_error(error, self.models) from error
+
+    def _copy_all(
+        self, source: Source, chosen: list[PlannedModel], staging: Path
+    ) -> dict[str, dict[str, str]]:
+        """Copy the files into the staging folder; return their digests by model and name."""
+        wanted = {file.inside: (model, file) for model in chosen for file in model.files}
+        digests: dict[str, dict[str, str]] = {model.card.name: {} for model in chosen}
+        for inside, stream in source.streams(frozenset(wanted)):
+            model, file = wanted[inside]
+            target = staging / model.card.name / file.name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            digests[model.card.name][file.name] = self._copy(stream, target, file)
+        for inside, (model, file) in wanted.items():
+            if file.name not in digests[model.card.name]:
+                raise SightlineError(f"it does not hold {inside} any more", subject=source.label)
+        return digests
+
+    def _copy(self, stream: IO[bytes], target: Path, file: PlannedFile) -> str:
+        digest, count = hashlib.sha256(), 0
+        with target.open("xb") as out:
+            while block := stream.read(CHUNK):
+                if self.cancel is not None:
+                    self.cancel.check()
+                count += len(block)
+                if count > file.size:
+                    break
+                digest.update(block)
+                out.write(block)
+                self._count(len(block))
+        if count != file.size:
+            raise SightlineError(
+                f"{file.name} is {'longer' if count > file.size else 'shorter'} than it should be: "
+                f"{file.size:,} bytes",
+                remedy="Copy or download it again.",
+            )
+        found = digest.hexdigest()
+        if file.sha256 and found != file.sha256:
+            raise SightlineError(
+                f"{file.name} is damaged: sha256 {found}, its manifest says {file.sha256}",
+                remedy="Copy or download it again.",
+            )
+        return found
+
+    def _count(self, count: int) -> None:
+        self._done += count
+        if self.progress is not None:
+            text = f"{self._done / 1e6:.0f} of {self._total / 1e6:.0f} MB"
+            self.progress(min(1.0, self._done / self._total), text)
+
+    def _verify(
+        self, model: PlannedModel, digests: Mapping[str, str], staging: Path, consent: Consent
+    ) -> None:
+        """Check that files are the published ones, or may be others and can be loaded."""
+        card, place = model.card, self.places[model.card.name]
+        folder = staging / card.name
+        known = {name: place.published_sha256(name) for name in digests}
+        wrong = [name for name in digests if known[name] and known[name] != digests[name]]
+        if not card.folder and card.pinned and not any(known.values()):
+            wrong = list(digests)  # a conversion under another name
+        for name in digests:
+            if name.endswith(".safetensors") and not known[name]:
+                check_tensors(folder / name)
+        if wrong and not consent.other:
+            name = wrong[0]
+            raise SightlineError(
+                f"this is not the published file of {card.name}: {name}, sha256 "
+                f"{digests[name]}" + (f"; expected {known[name]}" if known[name] else ""),
+                remedy="Download it again. Weights of your own that the model can load are taken "
+                "with --other; results then carry a warning.",
+            )
+        if wrong or (not all(known.values()) and self._can_load(model)):
+            path = folder if card.folder else folder / model.files[0].name
+            check_loads(card, path, self.host)
+
+    def _can_load(self, model: PlannedModel) -> bool:
+        """Return True if files without known digests are loaded once; large ones take too long."""
+        able = all(is_installed(package) for package in ("torch", *model.card.packages))
+        return self.host is not None and able and model.bytes < _TRIED_BELOW
+
+    def _write_record(
+        self,
+        model: PlannedModel,
+        digests: Mapping[str, str],
+        staging: Path,
+        consent: Consent,
+        label: str,
+    ) -> None:
+        folder, now = staging / model.card.name, utc_now()
+        files: list[RecordedFile] = []
+        for name, sha256 in sorted(digests.items()):
+            _, size, modified = file_key(folder / name)
+            files.append(RecordedFile(name, size, sha256, modified))
+        earlier = self.places[model.card.name].record()
+        accepted = now if model.terms or earlier is None else earlier.terms_accepted
+        record = Record(
+            name=model.card.name,
+            revision=model.revision,
+            source=label.encode("utf-8", "replace").decode(),
+            installed=now,
+            files=tuple(files),
+            terms_sha256=model.card.terms_sha256,
+            terms_accepted=accepted if model.card.terms else "",
+            code_allowed=now if consent.code and model.code else "",
+        )
+        write_record(folder / RECORD, record)
+
+
+def _write_error(error: OSError, models: Path) -> SightlineError:
+    if is_in_use(error):
+        remedy = (
+            "Close what uses it (another Sightline, or wait for the answer under way), then try "
+            "again. Where nothing does, ask whoever looks after this computer for the right to "
+            "write there."
+        )
+    elif error.errno in (errno.ENOSPC, errno.EDQUOT):
+        remedy = "Make space there, or set SIGHTLINE_MODELS to a folder with space."
+    else:
+        remedy = (
+            "Set SIGHTLINE_MODELS to a folder that you may write to, or ask whoever looks after "
+            "this computer."
+        )
+    return SightlineError(
+        f"it cannot be written into the models folder ({error.strerror or error})",
+        subject=str(models),
+        remedy=remedy,
+    )

@@ -1,0 +1,381 @@
+"""The audit window: the log's lines, filtered, verified and saved; and the record of copies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QItemSelectionModel, QObject, QSignalBlocker, QSize, Qt, QTimer
+from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QApplication,
+    QDialog,
+    QFileDialog,
+    QHBoxLayout,
+    QHeaderView,
+    QLineEdit,
+    QPlainTextEdit,
+    QPushButton,
+    QStackedLayout,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.audit import AuditLog
+from app.audit.entry_text import KINDS
+from app.audit.verification import Report, verify
+from app.errors import SightlineError
+from app.tools.api import CancelToken
+from app.views import icons
+from app.views.audit.audit_table import (
+    ACTION,
+    LINE,
+    OUTCOME,
+    SAVE_FILTERS,
+    TIME,
+    WHAT,
+    AuditTableModel,
+    Row,
+    local_time,
+    matching_rows,
+    save_rows,
+)
+from app.views.daemon_tasks import DaemonTasks
+from app.views.settings.fields import Choice
+from app.views.style import restyle
+from app.views.theme import SPACE, THEME
+from app.views.widgets import EmptyState, RowTable, label, push_button
+
+_SIZE = QSize(920, 640)
+_WIDTHS = {TIME: 176, ACTION: 140, WHAT: 340, OUTCOME: 96, LINE: 84}
+_DETAILS_HEIGHT = 132
+_SEARCH_DELAY_MS = 150
+_SHEET = f"""
+#auditWindow {{ background: {THEME.panel}; }}
+#auditWindow QComboBox {{ padding-right: 26px; }}
+#auditWindow QLabel[tone="muted"] {{ color: {THEME.text_muted}; }}
+#auditWindow QLabel[tone="ok"] {{ color: {THEME.ok}; }}
+#auditWindow QLabel[tone="warning"] {{ color: {THEME.warning}; }}
+#auditWindow QLabel[tone="error"] {{ color: {THEME.error}; }}
+"""
+
+
+class AuditWindow(QDialog):
+    """Lists the audit log, the newest line first. Reading and verifying run on threads.
+
+    Args:
+        log: The audit log.
+        parent: Qt parent.
+    """
+
+    def __init__(self, log: AuditLog, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setObjectName("auditWindow")
+        self.setWindowTitle("Audit log")
+        self.setStyleSheet(_SHEET)
+        self._log = log
+        self._tasks = DaemonTasks(self)
+        self._reading: CancelToken | None = None
+        self._pressed_button: QPushButton | None = None
+        self.model = AuditTableModel(self)
+        self._make_filters()
+        self.table = self._make_table()
+        self._make_foot()
+        self._lay_out()
+        self.finished.connect(self._tasks.close)
+        room = self.screen().availableGeometry().size() - QSize(40, 60)
+        self.resize(_SIZE.boundedTo(room))
+        self.refresh()
+
+    # Parts
+
+    def _make_filters(self) -> None:
+        self.kind = Choice((("", "All kinds"), *((kind, kind) for kind in KINDS)))
+        self.kind.setAccessibleName("Kind of action")
+        self.kind.currentIndexChanged.connect(lambda _index: self._read())
+        self.search = QLineEdit()
+        self.search.setPlaceholderText(
+            "Search: a tool, a host, or the SOP Instance UID of an image"
+        )
+        self.search.setAccessibleName("Search the audit log")
+        self.search.setClearButtonEnabled(True)
+        self.search.addAction(icons.icon("search"), QLineEdit.ActionPosition.LeadingPosition)
+        self._typing = QTimer(self, singleShot=True, interval=_SEARCH_DELAY_MS)
+        self._typing.timeout.connect(self._read)
+        self.search.textChanged.connect(lambda _text: self._typing.start())
+        self.refresh_button = _push_button("Refresh", self.refresh)
+        QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self, self.search.setFocus)
+        QShortcut(QKeySequence(QKeySequence.StandardKey.Refresh), self, self.refresh)
+
+    def _make_table(self) -> QTableView:
+        name = "Lines of the audit log, the newest first"
+        table = RowTable(self.model, name, row_height=26, widths=_WIDTHS)
+        table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        table.horizontalHeader().setSectionResizeMode(WHAT, QHeaderView.ResizeMode.Stretch)
+        table.selectionModel().currentRowChanged.connect(
+            lambda now, _old: self._show_details(now.row())
+        )
+        return table
+
+    def _make_foot(self) -> None:
+        self.empty = EmptyState("shield-check", "Reading the audit log", "")
+        self.details = QPlainTextEdit()
+        self.details.setReadOnly(True)
+        self.details.setTabChangesFocus(True)
+        self.details.setFixedHeight(_DETAILS_HEIGHT)
+        self.details.setAccessibleName("All that the chosen line says")
+        self.details.setPlaceholderText("Choose a line to see all that it says")
+        self.verdict_icon = label()
+        self.verdict = label("", wrap=True)
+        self._show_verdict("Not checked yet. Verify checks every line.", "muted", "shield-check")
+        self.verdict.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.count = label("", "faint")
+        self.verify_button = _push_button("Verify", self.verify, primary=True)
+        self.verify_button.setToolTip("Check every line against the log's key")
+        self.export_button = _push_button("Export…", self.export)
+        self.close_button = _push_button("Close", self.reject)
+
+    def _lay_out(self) -> None:
+        filters = QHBoxLayout()
+        filters.addWidget(self.kind)
+        filters.addWidget(self.search, 1)
+        filters.addWidget(self.refresh_button)
+        self._stack = QStackedLayout()
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(self.table)
+        verdict = QHBoxLayout()
+        verdict.addWidget(self.verdict_icon, 0, Qt.AlignmentFlag.AlignTop)
+        verdict.addWidget(self.verdict, 1)
+        foot = QHBoxLayout()
+        foot.addWidget(self.count, 1)
+        for button in (self.verify_button, self.export_button, self.close_button):
+            foot.addWidget(button)
+        for line in (filters, verdict, foot):
+            line.setSpacing(SPACE.s)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE.l, SPACE.l, SPACE.l, SPACE.l)
+        column.setSpacing(SPACE.m)
+        column.addLayout(filters)
+        column.addLayout(self._stack, 1)
+        column.addWidget(self.details)
+        column.addLayout(verdict)
+        column.addLayout(foot)
+        self.search.setFocus()
+
+    # A button is disabled while its work goes on. Qt would then give its focus to the next one,
+    # where the key that pressed this one would do something else; so the table keeps it meanwhile.
+
+    def _disable(self, button: QPushButton) -> None:
+        if self.focusWidget() is button:
+            self._pressed_button = button
+            self.table.setFocus()
+        button.setEnabled(False)
+
+    def _enable(self, button: QPushButton) -> None:
+        button.setEnabled(True)
+        if self._pressed_button is button:
+            self._pressed_button = None
+            if self.focusWidget() is self.table:
+                button.setFocus()
+
+    # Reading
+
+    def refresh(self) -> None:
+        """Read the log again."""
+        self._disable(self.refresh_button)
+        self.count.setText("Reading…")
+        self._read()
+
+    def _read(self, report: Report | None = None) -> None:
+        """Read and list what matches the filters, dropping a search that still runs.
+
+        Args:
+            report: Verification whose first damaged line is to be selected.
+        """
+        self._typing.stop()
+        if self._reading is not None:
+            self._reading.cancel()
+        log, kind, text = self._log, self.kind.value, self.search.text()
+        self._reading = self._tasks.run(
+            lambda cancel: matching_rows(log, kind, text, cancel),
+            lambda found: self._show_rows(found[0], found[1], report),
+            lambda reason: self._show_unreadable(reason, report),
+        )
+
+    def _show_unreadable(self, reason: str, report: Report | None) -> None:
+        self._enable(self.refresh_button)
+        if report is not None:
+            self._select_problem(report)  # the lines that were listed before stay
+            return
+        self.count.setText("")
+        self._show_empty("The audit log cannot be read", reason)
+
+    def _show_rows(self, rows: list[Row], total: int, report: Report | None) -> None:
+        self._enable(self.refresh_button)
+        self.model.show_rows(rows)
+        self._show_details(-1)
+        self.count.setText(
+            f"{len(rows):,} of {total:,} lines" if len(rows) != total else f"{total:,} lines"
+        )
+        self.export_button.setEnabled(bool(rows))
+        if rows:
+            self._stack.setCurrentIndex(1)
+        elif total:
+            self._show_empty("No line matches", "Choose another kind, or search for another word.")
+        else:
+            self._show_empty(
+                "The audit log is empty", "What tools do and what is sent is listed here."
+            )
+        if report is not None and not self._select_problem(report) and len(rows) != total:
+            # The filters hide the damaged line.
+            with QSignalBlocker(self.search), QSignalBlocker(self.kind):
+                self.search.clear()
+                self.kind.setCurrentIndex(0)
+            self._read(report)
+
+    def _show_empty(self, title: str, text: str) -> None:
+        self.empty.title.setText(title)
+        self.empty.text.setText(text)
+        self._stack.setCurrentIndex(0)
+
+    def _show_details(self, number: int) -> None:
+        self.details.setPlainText(self.model.details(number) if number >= 0 else "")
+
+    # Verifying
+
+    def verify(self) -> None:
+        """Verify the log as it is on the disk now."""
+        log = self._log
+        self._disable(self.verify_button)
+        self._show_verdict("Checking every line…", "muted", "shield-check")
+
+        def work(_cancel: CancelToken) -> Report:
+            try:
+                return verify(log.folder, log.secret)
+            except OSError as error:
+                reason = error.strerror or type(error).__name__
+                raise SightlineError(f"the audit log cannot be read ({reason})") from error
+
+        self._tasks.run(work, self._show_report, self._show_unverified)
+
+    def _show_report(self, report: Report) -> None:
+        self._enable(self.verify_button)
+        problems = report.problems
+        self.model.mark_problems({(item.segment, item.line): item.why for item in problems})
+        if report.ok:
+            self._show_verdict(_success_text(report), "ok", "circle-check")
+            return
+        more = f" {len(problems) - 1} more below it are marked." if len(problems) > 1 else ""
+        self._show_verdict(
+            f"The log is NOT as it was written. {problems[0].text}.{more} Keep a copy of its "
+            "folder and tell whoever looks after this computer.",
+            "error",
+            "circle-alert",
+        )
+        self._read(report)  # what is listed may be older than the change
+
+    def _show_unverified(self, reason: str) -> None:
+        self._enable(self.verify_button)
+        self._show_verdict(f"Not checked: {reason}", "warning", "triangle-alert")
+
+    def _select_problem(self, report: Report) -> bool:
+        """Select the first damaged line that is listed; return False if none is."""
+        for problem in report.problems:
+            number = self.model.find(problem.segment, problem.line)
+            if number >= 0:
+                index = self.model.index(number, 0)
+                flags = QItemSelectionModel.SelectionFlag
+                self.table.selectionModel().setCurrentIndex(
+                    index, flags.ClearAndSelect | flags.Rows
+                )
+                self.table.scrollTo(index, QAbstractItemView.ScrollHint.PositionAtCenter)
+                return True
+        return False
+
+    def _show_verdict(self, text: str, tone: str, icon: str) -> None:
+        self.verdict.setProperty("tone", tone)
+        self.verdict.setText(text)
+        self.verdict.setAccessibleName(text)
+        restyle(self.verdict)
+        tints = {"ok": THEME.ok, "warning": THEME.warning, "error": THEME.error}
+        tint = tints.get(tone, THEME.text_muted)
+        self.verdict_icon.setPixmap(icons.icon(icon, tint).pixmap(QSize(SPACE.icon, SPACE.icon)))
+
+    # Saving
+
+    def export(self) -> None:
+        """Ask for a file, and save the listed lines there."""
+        dialog = QFileDialog(self, "Export the audit log")
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setNameFilters(list(SAVE_FILTERS))
+        dialog.setDefaultSuffix("csv")
+        dialog.filterSelected.connect(lambda name: dialog.setDefaultSuffix(SAVE_FILTERS[name]))
+        dialog.selectFile("Sightline audit log")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.accepted.connect(lambda: self.save(Path(dialog.selectedFiles()[0])))
+        dialog.open()
+
+    def save(self, path: Path) -> None:
+        """Save the listed lines to a file; its suffix chooses the form."""
+        log, rows = self._log, self.model.rows
+        self._tasks.run(
+            lambda _cancel: save_rows(log, rows, path),
+            lambda count: self._show_verdict(
+                f"Saved {count:,} lines to {path}.", "ok", "circle-check"
+            ),
+            lambda reason: self._show_verdict(reason, "warning", "triangle-alert"),
+        )
+
+
+def show_audit(log: AuditLog, window: QWidget) -> AuditWindow:
+    """Open the audit window above the active modal dialogue, or else above `window`."""
+    dialog = AuditWindow(log, QApplication.activeModalWidget() or window)
+    dialog.show()
+    return dialog
+
+
+def _success_text(report: Report) -> str:
+    if not report.lines:
+        return "There is nothing in the log yet, so there is nothing to check."
+    notes = " ".join(report.notes)
+    first, last = local_time(report.first), local_time(report.last)
+    return (
+        f"All {report.lines:,} lines are as they were written, from {first} to {last}. {notes}"
+    ).rstrip()
+
+
+def _push_button(text: str, clicked: Callable[[], object], *, primary: bool = False) -> QPushButton:
+    button = push_button(text, clicked, primary=primary)
+    button.setAutoDefault(False)  # Enter in the search field must not click it
+    return button
+
+
+class CopyRecorder(QObject):
+    """Records in the audit log that the program copied text or a picture to the clipboard.
+
+    Args:
+        note: Takes "copied" and facts; must return at once.
+        parent: Qt parent.
+    """
+
+    def __init__(self, note: Callable[..., object], parent: QObject) -> None:
+        super().__init__(parent)
+        self._note = note
+        QGuiApplication.clipboard().dataChanged.connect(self._record)
+
+    def _record(self) -> None:
+        clipboard = QGuiApplication.clipboard()
+        # Offscreen, no other program shares the clipboard, and Qt reports that it has no owner.
+        alone = QGuiApplication.platformName() == "offscreen"
+        if not (alone or clipboard.ownsClipboard()):
+            return
+        data = clipboard.mimeData()
+        if data is None:
+            return
+        if data.hasImage():
+            self._note("copied", what="a picture")
+        elif data.hasText() and data.text():
+            self._note("copied", what="text", characters=len(data.text()))

@@ -1,0 +1,240 @@
+"""The canvas as a picture, for `render --annotated`: at the image's own matrix size.
+
+Where pixels are not square the picture is larger, so that it has the true shape as on the canvas.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QGuiApplication, QImage, QPainter, QTransform
+
+from app.imaging.findings import Finding, Heatmap
+from app.imaging.label_colors import LabelColors
+from app.imaging.layers import Layer, LayerFrame
+from app.imaging.pixels import pipeline, windows
+from app.imaging.pixels.windows import lut_window
+from app.imaging.presentation import PresentationState
+from app.imaging.types import Frame, Instance, Series, Window
+from app.views import style, wording
+from app.views.canvas import (
+    corner_text,
+    finding_shapes,
+    heatmap_legend,
+    label_chips,
+    layer_graphics,
+    orientation,
+    synthetic_band,
+    text_overlay,
+)
+from app.views.canvas.corner_text import Shown
+from app.views.canvas.finding_items import ITEMS, Look
+from app.views.canvas.image_layer import to_qimage
+from app.views.canvas.label_chips import Chip
+from app.views.canvas.orientation import UPRIGHT
+from app.views.theme import THEME
+from app.workspace.layers import LayerLook
+from app.workspace.viewport import Display
+
+REFERENCE_PX = 900.0
+"""Shorter side for which text has the size it has on screen; larger matrices get larger text."""
+
+SMALLEST_SIZE = 0.75  # smaller text could not be read
+NO_TEXT_PX = 160  # a shorter side below this has no room for corner text
+LEGIBLE_PX = 512  # shorter side, at least, of a picture that is enlarged anyway
+LARGE_PX = 2048  # longer side up to which a picture is enlarged for that
+MAX_PX = 8192  # longer side, at most, of a picture in true shape, unless the matrix is longer
+_SQUARE = 1e-3  # relative difference of width and height that is not worth a resampling
+
+
+def render_annotated(
+    frame: Frame,
+    instance: Instance,
+    window: Window | None = None,
+    invert: bool = False,
+    findings: Sequence[Finding] = (),
+    frame_index: int = 0,
+    turn: Display = UPRIGHT,
+    series: Series | None = None,
+    layers: Sequence[tuple[Layer, LayerFrame]] = (),
+    state: PresentationState | None = None,
+) -> NDArray[np.uint8]:
+    """Image, findings, corner text and side letters as the canvas shows them.
+
+    Args:
+        frame: The image.
+        instance: Its file, for the corner text.
+        window: VOI window, or None for the image's own.
+        invert: Exchange black and white.
+        findings: Those that carry another `ImageRef` are left out.
+        frame_index: Number of the frame from 0, for the corner text.
+        turn: How it is flipped and turned; nothing else of it counts.
+        series: What the image was taken from, for its warnings.
+        layers: What segmentations, contours and presentation states draw on this very frame.
+        state: The presentation state that `frame` is shown in.
+
+    Returns:
+        uint8 [rows, columns, 3] RGB, after a quarter turn [columns, rows, 3]; larger where pixels
+        are not square. Needs a QGuiApplication: see `render_annotated_offscreen`.
+    """
+    own = [finding for finding in findings if finding.image == frame.ref]
+    pixels = pipeline.render(frame, window, invert)
+    if frame.overlays:
+        pixels = pipeline.draw_overlays(pixels, frame)
+    pixels = orientation.turned(pixels, turn)
+    canvas = _in_true_shape(to_qimage(pixels), frame.spacing.aspect, turn)
+    shorter = min(canvas.width(), canvas.height())
+    size = max(shorter / REFERENCE_PX, SMALLEST_SIZE)
+    whole = QRectF(0, 0, canvas.width(), canvas.height())
+    model = synthetic_band.maker(instance)
+    area = synthetic_band.below(model, whole, size)
+    to_picture = _to_picture(frame, turn, canvas)
+    painter = QPainter(canvas)
+    try:
+        _draw_layers(painter, layers, size, to_picture)
+        chips = _draw_findings(painter, own, size, to_picture)
+        if shorter >= NO_TEXT_PX:
+            corners = corner_text.corners_of(
+                Shown(
+                    instance,
+                    frame,
+                    frame_index,
+                    series=series,
+                    window=_shown_window(frame, window),
+                    inverted=invert,
+                    turn=turn,
+                    findings=own,
+                    presentation=corner_text.presentation_text(state, applies=True),
+                )
+            )
+            text_overlay.draw_sides(painter, corner_text.side_letters(frame, turn), area, size)
+            text_overlay.draw_corners(painter, corners, area, size)
+            taken = text_overlay.corner_rects(corners, area, size)
+            legend = heatmap_legend.legend_of(own)
+            place = heatmap_legend.rect_of(legend, area, size, taken)
+            heatmap_legend.draw(painter, legend, place, size)
+            taken.append(place)
+            label_chips.draw(painter, label_chips.place(chips, area, taken, size), size)
+        synthetic_band.draw(painter, model, whole, size)
+    finally:
+        painter.end()
+    return _as_array(canvas)
+
+
+def render_annotated_offscreen(
+    frame: Frame,
+    instance: Instance,
+    window: Window | None = None,
+    invert: bool = False,
+    findings: Sequence[Finding] = (),
+    frame_index: int = 0,
+    turn: Display = UPRIGHT,
+    series: Series | None = None,
+    layers: Sequence[tuple[Layer, LayerFrame]] = (),
+    state: PresentationState | None = None,
+) -> NDArray[np.uint8]:
+    """`render_annotated` for a command without a window: makes the Qt application it needs."""
+    application = QGuiApplication.instance()
+    if application is None:
+        before = os.environ.get("QT_QPA_PLATFORM")
+        os.environ["QT_QPA_PLATFORM"] = "offscreen"
+        application = QGuiApplication([])
+        if before is None:
+            del os.environ["QT_QPA_PLATFORM"]
+        else:
+            os.environ["QT_QPA_PLATFORM"] = before
+        style.load_fonts()
+    return render_annotated(
+        frame, instance, window, invert, findings, frame_index, turn, series, layers, state
+    )
+
+
+def _in_true_shape(picture: QImage, aspect: float, turn: Display) -> QImage:
+    """The picture to be drawn on; where pixels are not square, enlarged to its true shape.
+
+    Args:
+        picture: As it is turned.
+        aspect: Height of a pixel of the image, before it is turned, divided by its width.
+        turn: How it is turned.
+    """
+    tall = 1 / aspect if turn.quarter_turns % 2 else aspect
+    plain = picture.convertToFormat(QImage.Format.Format_RGB32)
+    if abs(tall - 1) <= _SQUARE:
+        return plain
+    width, height = picture.width() * max(1 / tall, 1.0), picture.height() * max(tall, 1.0)
+    longest = max(MAX_PX, picture.width(), picture.height())
+    legible = min(LEGIBLE_PX / min(width, height), LARGE_PX / max(width, height))
+    scale = min(max(legible, 1.0), longest / max(width, height))
+    size = max(round(width * scale), 1), max(round(height * scale), 1)
+    shaped = QImage(*size, QImage.Format.Format_RGB32)
+    painter = QPainter(shaped)
+    painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+    painter.drawImage(QRectF(0, 0, *size), plain)
+    painter.end()
+    return shaped
+
+
+def _to_picture(frame: Frame, turn: Display, canvas: QImage) -> QTransform:
+    """Image (x, y), pixel centres at integers, -> the picture's, which counts from corners."""
+    columns, rows = orientation.shown_size((frame.columns, frame.rows), turn)
+    result = orientation.transform((frame.columns, frame.rows), turn)
+    result *= QTransform.fromTranslate(0.5, 0.5)
+    return result * QTransform.fromScale(canvas.width() / columns, canvas.height() / rows)
+
+
+def _shown_window(frame: Frame, window: Window | None) -> Window | None:
+    """The window or VOI LUT that `pipeline.render` applies; None for colour."""
+    chosen = window if window is not None else windows.default_window(frame)
+    by_lut = chosen is None and not frame.is_color and frame.voi.luts
+    return lut_window(frame.voi.luts[0], 0) if by_lut else chosen
+
+
+def _draw_layers(
+    painter: QPainter,
+    layers: Sequence[tuple[Layer, LayerFrame]],
+    size: float,
+    to_picture: QTransform,
+) -> None:
+    painter.save()
+    painter.setTransform(to_picture, True)
+    for layer, frame in layers:
+        for item in layer.items:
+            parts = [shape for shape in frame.shapes if shape.item == item.number]
+            if parts:
+                drawing = layer_graphics.build(parts)
+                layer_graphics.draw(painter, drawing, item.color, LayerLook().opacity, size)
+    painter.restore()
+
+
+def _draw_findings(
+    painter: QPainter, findings: Sequence[Finding], size: float, to_picture: QTransform
+) -> list[Chip]:
+    """Draw the shapes; returns their chips, lines first as on the canvas."""
+    colors = LabelColors()
+    drawn: list[tuple[float, Chip]] = []
+    seen = heatmap_legend.drawn_of(findings)
+    painter.save()
+    painter.setTransform(to_picture, True)
+    for finding in sorted(findings, key=lambda item: ITEMS[type(item.geometry)].z):
+        tint = THEME.annotation_color(colors.take(finding.label))
+        if isinstance(finding.geometry, Heatmap) and finding is not seen:
+            continue
+        shape = finding_shapes.build(finding)
+        item = ITEMS[type(finding.geometry)]
+        item.draw(painter, shape, Look(tint, size=size, strength=heatmap_legend.USUAL))
+        anchor = painter.worldTransform().map(shape.anchor)
+        text = wording.chip_text(finding)
+        if text:
+            drawn.append((-item.z, Chip(finding.id, text, anchor, tint)))
+    painter.restore()
+    return [chip for _, chip in sorted(drawn, key=lambda pair: pair[0])]
+
+
+def _as_array(image: QImage) -> NDArray[np.uint8]:
+    rgb = image.convertToFormat(QImage.Format.Format_RGB888)
+    flat = np.frombuffer(rgb.constBits(), np.uint8).reshape(rgb.height(), rgb.bytesPerLine())
+    return flat[:, : rgb.width() * 3].reshape(rgb.height(), rgb.width(), 3).copy()

@@ -1,0 +1,182 @@
+"""Drawing and mending of lengths, angles and marks with the mouse."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, QPointF, Signal
+
+from app.imaging.findings import XY, Finding
+from app.imaging.types import Frame
+from app.views.canvas.annotation_layer import AnnotationLayer
+from app.views.canvas.image_view import ImageView
+from app.views.canvas.mouse_gestures import DRAG_THRESHOLD
+from app.workspace import drawing
+from app.workspace.annotations import Annotations
+
+GRAB = 9.0  # px on screen within which a point can be taken hold of
+
+
+class Measuring(QObject):
+    """What the left button does while a drawing tool is on, or over the point of what was drawn.
+
+    A length or a box is one drag, a point one click. An angle is three clicks, or a drag and a
+    click; its second point is the vertex. Each becomes a finding that can be undone.
+
+    Args:
+        view: Where the mouse is; its coordinates are turned into the image's.
+        layer: Draws what is not finished.
+        annotations: Where finished ones go.
+        frame: The frame on the screen, or None.
+    """
+
+    tool_changed = Signal(str)
+
+    def __init__(
+        self,
+        view: ImageView,
+        layer: AnnotationLayer,
+        annotations: Annotations,
+        frame: Callable[[], Frame | None],
+    ) -> None:
+        super().__init__(view)
+        self._view = view
+        self._layer = layer
+        self._annotations = annotations
+        self._frame = frame
+        self._tool = ""
+        self._points: list[XY] = []
+        self._last = QPointF()  # where the last point was set, in px of the view
+        self._held: tuple[Finding, int] | None = None
+        self._moved = False
+
+    @property
+    def tool(self) -> str:
+        """One of `drawing.POINTS` while one is on, else ""."""
+        return self._tool
+
+    def set_tool(self, tool: str) -> None:
+        """Switch a tool on, or off with ""."""
+        self.cancel()
+        if tool != self._tool:
+            self._tool = tool
+            self.tool_changed.emit(tool)
+
+    def toggle(self, tool: str) -> None:
+        """Switch a tool on, or off when it is on."""
+        self.set_tool("" if tool == self._tool else tool)
+
+    @property
+    def active(self) -> bool:
+        """Whether something is being drawn or moved."""
+        return bool(self._points) or self._held is not None
+
+    def cancel(self) -> bool:
+        """Drop what is not finished; returns whether there was anything."""
+        was = self.active
+        self._points.clear()
+        self._held = None
+        self._layer.set_draft(None)
+        return was
+
+    def over_point(self, position: QPointF) -> bool:
+        """Whether a point of something drawn by hand can be taken hold of there."""
+        return self._point_at(position) is not None
+
+    def press(self, position: QPointF) -> bool:
+        """The left button went down; returns whether it is meant for drawing."""
+        frame = self._frame()
+        if frame is None:
+            return False
+        self._moved = False
+        if not self._points:
+            self._held = self._point_at(position)
+            if self._held is not None:
+                self._last = position
+                return True
+            if not self._tool:
+                return False
+            self._set_point(position)
+        return True
+
+    def move(self, position: QPointF) -> bool:
+        """The mouse moved; returns whether something is being drawn or moved."""
+        frame = self._frame()
+        if frame is None or not self.active:
+            return False
+        self._moved = self._moved or _apart(position, self._last)
+        if self._held is not None:
+            finding, place = self._held
+            if self._moved:
+                at = self._image_point(position)
+                self._layer.set_draft(drawing.moved(finding, frame, place, at))
+        else:
+            at = self._image_point(position)
+            points = [at] if self._single else [*self._points, at]
+            self._layer.set_draft(drawing.draw(self._tool, frame, points))
+        return True
+
+    def release(self, position: QPointF) -> bool:
+        """The left button went up; False where it was a mere click, which selects."""
+        frame = self._frame()
+        if frame is None or not self.active:
+            return False
+        if self._held is not None:
+            return self._let_go(frame, position)
+        if self._single:
+            self._points.clear()  # it lies where the button was let go
+            self._set_point(position)
+        elif _apart(position, self._last):
+            self._set_point(position)
+        elif self._tool in drawing.DRAGGED:
+            self.cancel()
+            return False
+        if len(self._points) == drawing.POINTS[self._tool]:
+            made = drawing.draw(self._tool, frame, self._points)
+            self._finish(made, drawing.verb(self._tool))
+        return True
+
+    @property
+    def _single(self) -> bool:
+        return drawing.POINTS[self._tool] == 1
+
+    def _let_go(self, frame: Frame, position: QPointF) -> bool:
+        assert self._held is not None
+        finding, place = self._held
+        if not self._moved:
+            self.cancel()
+            return False
+        at = self._image_point(position)
+        self._finish(drawing.moved(finding, frame, place, at), "Change")
+        return True
+
+    def _finish(self, finding: Finding, verb: str) -> None:
+        self.cancel()
+        self._annotations.put(finding, f"{verb} {finding.label.lower()}")
+        self._annotations.select(finding.id)
+
+    def _set_point(self, position: QPointF) -> None:
+        self._last = position
+        self._points.append(self._image_point(position))
+
+    def _image_point(self, position: QPointF) -> XY:
+        at = self._view.to_image(position)
+        return at.x(), at.y()
+
+    def _point_at(self, position: QPointF) -> tuple[Finding, int] | None:
+        """The drawn point nearest to a position within reach; those of the selected come first."""
+        best: tuple[Finding, int] | None = None
+        best_key = (True, math.inf)
+        for finding in self._layer.findings:
+            for place, (x, y) in enumerate(drawing.points_of(finding)):
+                offset = self._view.to_widget(x, y) - position
+                distance = math.hypot(offset.x(), offset.y())
+                key = (finding.id != self._annotations.selected, distance)
+                if distance <= GRAB and key < best_key:
+                    best, best_key = (finding, place), key
+        return best
+
+
+def _apart(one: QPointF, other: QPointF) -> bool:
+    return (one - other).manhattanLength() >= DRAG_THRESHOLD

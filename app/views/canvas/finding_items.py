@@ -1,0 +1,314 @@
+"""Findings as graphics items. The table `ITEMS` at the end says which item draws which geometry.
+
+Items live in image coordinates (pixel centres at integers); pens keep their width on the screen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QImage, QPainter, QPen, QTransform
+from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
+
+from app.imaging.findings import (
+    Box,
+    Finding,
+    Geometry,
+    Heatmap,
+    Mask,
+    Point,
+    Polygon,
+    Polyline,
+)
+from app.views.canvas.finding_shapes import Shape
+from app.views.style import color as with_alpha
+from app.views.theme import THEME
+
+FILL = 0.15  # opacity of a mask's fill: the lung markings must stay readable
+FILL_STRONG = 0.28  # under the mouse or selected
+LINE = 1.8  # px on screen
+LINE_STRONG = 2.8
+TICK = 6.0  # half length of a measured line's end ticks, px on screen
+HANDLE = 4.0  # radius of a point that can be moved, px on screen
+CROSS = 7.0  # half size of a point's cross, px on screen
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a finding is drawn now.
+
+    Attributes:
+        color: #RRGGBB.
+        strong: Selected or under the mouse.
+        size: Factor on widths and ticks: 1 on screen, more in an export of a large matrix.
+        handles: Whether its points are marked as such that can be moved.
+        strength: Of a heatmap, how strongly it is laid over the image: 0 not at all, to 1.
+    """
+
+    color: str
+    strong: bool = False
+    size: float = 1.0
+    handles: bool = False
+    strength: float = 1.0
+
+
+class AnnotationItem(QGraphicsItem):
+    """A finding on the image; subclasses draw their geometry.
+
+    Args:
+        finding: What it shows.
+        look: How, to begin with.
+    """
+
+    z = 10.0
+
+    def __init__(self, finding: Finding, look: Look) -> None:
+        super().__init__()
+        self.finding = finding
+        self._look = look
+        self._shape: Shape | None = None
+        self.setZValue(self.z)
+
+    @property
+    def ready(self) -> bool:
+        """Whether its shape was built; until then it draws nothing."""
+        return self._shape is not None
+
+    @property
+    def outline(self) -> Shape | None:
+        """What it draws."""
+        return self._shape
+
+    @property
+    def look(self) -> Look:
+        """How it is drawn."""
+        return self._look
+
+    def set_shape(self, shape: Shape) -> None:
+        """Take the shape that `shapes.build` made."""
+        self.prepareGeometryChange()
+        self._shape = shape
+        self.update()
+
+    def take(self, finding: Finding, shape: Shape) -> None:
+        """Show the finding as it is after a change."""
+        self.finding = finding
+        self.set_shape(shape)
+
+    def set_look(self, look: Look) -> None:
+        """Change how it is drawn."""
+        if look != self._look:
+            self._look = look
+            self.setZValue(self.z + (0.5 if look.strong else 0.0))
+            self.update()
+
+    def distance(self, at: QPointF, scale: tuple[float, float]) -> float:
+        """Screen distance in px from image point `at`, 0 inside; infinite when far away."""
+        shape = self._shape
+        if shape is None:
+            return math.inf
+        if shape.path.contains(at):
+            return 0.0
+        reach = QRectF(at.x() - 4 / scale[0], at.y() - 4 / scale[1], 8 / scale[0], 8 / scale[1])
+        return 4.0 if shape.path.intersects(reach) else math.inf
+
+    def boundingRect(self) -> QRectF:
+        if self._shape is None:
+            return QRectF()
+        bounds = self._shape.image_rect or self._shape.path.boundingRect()
+        # Pens and ticks reach a few screen px beyond, which is more image px when zoomed out.
+        margin = max(60.0, bounds.width() * 0.05, bounds.height() * 0.05)
+        return bounds.adjusted(-margin, -margin, margin, margin)
+
+    def paint(
+        self,
+        painter: QPainter,
+        option: QStyleOptionGraphicsItem,
+        widget: QWidget | None = None,
+    ) -> None:
+        if self._shape is not None:
+            self.draw(painter, self._shape, self._look)
+
+    @staticmethod
+    def pen(look: Look) -> QPen:
+        """A pen for `on_screen`."""
+        pen = QPen(QColor(look.color))
+        pen.setWidthF((LINE_STRONG if look.strong else LINE) * look.size)
+        # Round joins of an outline with a thousand corners cost twice the time.
+        pen.setJoinStyle(Qt.PenJoinStyle.BevelJoin)
+        pen.setCapStyle(Qt.PenCapStyle.RoundCap)
+        return pen
+
+    @classmethod
+    def draw(cls, painter: QPainter, shape: Shape, look: Look) -> None:
+        """Draw a shape; the painter is in image coordinates."""
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(cls.pen(look))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        with on_screen(painter) as transform:
+            painter.drawPath(transform.map(shape.path))
+
+
+class MaskItem(AnnotationItem):
+    """A translucent fill with a crisp outline."""
+
+    z = 10.0
+
+    @classmethod
+    def draw(cls, painter: QPainter, shape: Shape, look: Look) -> None:
+        fill = with_alpha(look.color, FILL_STRONG if look.strong else FILL)
+        if shape.image is not None and shape.image_rect is not None:
+            painter.drawImage(shape.image_rect, _tinted(shape.image, fill))
+            return
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(cls.pen(look))
+        painter.setBrush(fill)
+        with on_screen(painter) as transform:
+            painter.drawPath(transform.map(shape.path))
+
+
+class PolygonItem(MaskItem):
+    """A closed outline, filled like a mask."""
+
+    z = 14.0
+
+
+class BoxItem(AnnotationItem):
+    """A box without fill: what is inside is what matters."""
+
+    z = 16.0
+
+
+class PolylineItem(AnnotationItem):
+    """A measured line with ticks across its ends; lines of more points have corners."""
+
+    z = 18.0
+
+    def distance(self, at: QPointF, scale: tuple[float, float]) -> float:
+        if self._shape is None or not self._shape.ends:
+            return math.inf
+        polygon = self._shape.path.toFillPolygon()
+        best = math.inf
+        for index in range(polygon.size() - 1):
+            best = min(best, _to_segment(at, polygon.at(index), polygon.at(index + 1), scale))
+        return best
+
+    @classmethod
+    def draw(cls, painter: QPainter, shape: Shape, look: Look) -> None:
+        if not shape.ends:
+            return
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        # A dark line under the coloured one keeps it readable on bright bone.
+        under = cls.pen(look)
+        under.setColor(with_alpha(THEME.overlay_shade, 0.55))
+        under.setWidthF(under.widthF() + 2.0 * look.size)
+        with on_screen(painter) as transform:
+            line = transform.map(shape.path)
+            # Across a bent line as a whole ticks would lie askew.
+            ends = shape.ends if line.elementCount() == 2 and not look.handles else ()
+            ticks = _ticks(transform, ends, look.size)
+            for pen in (under, cls.pen(look)):
+                painter.setPen(pen)
+                painter.drawPath(line)
+                painter.drawLines(ticks)
+            if look.handles:
+                painter.setBrush(with_alpha(THEME.overlay_shade, 0.55))
+                for place in range(line.elementCount()):
+                    element = line.elementAt(place)
+                    center = QPointF(element.x, element.y)
+                    painter.drawEllipse(center, HANDLE * look.size, HANDLE * look.size)
+
+
+class PointItem(AnnotationItem):
+    """A cross at a location."""
+
+    z = 20.0
+
+    @classmethod
+    def draw(cls, painter: QPainter, shape: Shape, look: Look) -> None:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        reach = CROSS * look.size
+        with on_screen(painter) as transform:
+            center = transform.map(shape.anchor)
+            painter.setPen(cls.pen(look))
+            for dx, dy in ((reach, 0.0), (0.0, reach)):
+                offset = QPointF(dx, dy)
+                painter.drawLine(QLineF(center - offset, center - offset * 0.35))
+                painter.drawLine(QLineF(center + offset * 0.35, center + offset))
+
+
+class HeatmapItem(AnnotationItem):
+    """A colour map laid over the image, see-through where it is low."""
+
+    z = 5.0
+
+    def distance(self, at: QPointF, scale: tuple[float, float]) -> float:
+        return math.inf  # it covers the whole image: chosen in the list, not with the mouse
+
+    @classmethod
+    def draw(cls, painter: QPainter, shape: Shape, look: Look) -> None:
+        if shape.image is not None and shape.image_rect is not None and look.strength > 0:
+            painter.save()
+            painter.setOpacity(painter.opacity() * look.strength)
+            painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+            painter.drawImage(shape.image_rect, shape.image)
+            painter.restore()
+
+
+@contextmanager
+def on_screen(painter: QPainter) -> Generator[QTransform]:
+    """Draw in logical screen px; gives the transform that brings image coordinates there.
+
+    A cosmetic pen would keep its width too, but counts physical pixels: half as wide as meant on a
+    dense screen, and Qt does not tell the density of what a redirected painter paints on.
+    """
+    transform = painter.worldTransform()
+    painter.save()
+    painter.setWorldTransform(QTransform())
+    yield transform
+    painter.restore()
+
+
+def _tinted(image: QImage, fill: QColor) -> QImage:
+    image.setColorTable([0, fill.rgba()])
+    return image
+
+
+def _ticks(transform: QTransform, ends: tuple[QPointF, ...], size: float) -> list[QLineF]:
+    """End ticks in screen px, across the line as it lies there; none without ends."""
+    if not ends:
+        return []
+    first, last = transform.map(ends[0]), transform.map(ends[-1])
+    line = QLineF(first, last)
+    if line.length() == 0:
+        return []
+    across = QPointF(-line.dy(), line.dx()) / line.length() * TICK * size
+    return [QLineF(end - across, end + across) for end in (first, last)]
+
+
+def _to_segment(at: QPointF, start: QPointF, end: QPointF, scale: tuple[float, float]) -> float:
+    ax, ay = (end.x() - start.x()) * scale[0], (end.y() - start.y()) * scale[1]
+    bx, by = (at.x() - start.x()) * scale[0], (at.y() - start.y()) * scale[1]
+    length = ax * ax + ay * ay
+    along = 0.0 if length == 0 else max(0.0, min(1.0, (ax * bx + ay * by) / length))
+    return math.hypot(bx - along * ax, by - along * ay)
+
+
+ITEMS: dict[type[Geometry], type[AnnotationItem]] = {
+    Mask: MaskItem,
+    Polygon: PolygonItem,
+    Box: BoxItem,
+    Polyline: PolylineItem,
+    Point: PointItem,
+    Heatmap: HeatmapItem,
+}
+
+
+def make_item(finding: Finding, look: Look) -> AnnotationItem:
+    """The item that draws the finding's geometry."""
+    return ITEMS[type(finding.geometry)](finding, look)

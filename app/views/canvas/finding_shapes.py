@@ -1,0 +1,242 @@
+"""Geometry -> what is drawn. Runs on any thread; items and the export draw the same shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pyqtgraph as pg
+from numpy.typing import NDArray
+from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QImage, QPainterPath, QPolygonF
+
+from app.imaging.findings import Box, Finding, Geometry, Heatmap, Mask, Point, Polygon, Polyline
+from app.views.canvas import heatmap_legend
+from app.views.canvas.colormaps import table
+
+MAX_BORDER = 60_000
+"""Pixel edges from which a mask is drawn as a picture: a longer outline would paint slowly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A finding ready to be drawn, in image coordinates.
+
+    Attributes:
+        path: Its outline (for a mask: through the middles of its border pixels' outer edges).
+        anchor: Where its label belongs.
+        ends: End points of a measured line, for the ticks.
+        image: A translucent picture laid over the image, or None.
+        image_rect: Where the picture lies.
+    """
+
+    path: QPainterPath
+    anchor: QPointF
+    ends: tuple[QPointF, ...] = ()
+    image: QImage | None = None
+    image_rect: QRectF | None = None
+
+
+NOTHING = Shape(QPainterPath(), QPointF())
+"""For an empty mask."""
+
+
+def _point(geometry: Point) -> Shape:
+    path = QPainterPath(QPointF(geometry.x, geometry.y))
+    path.addRect(geometry.x - 0.5, geometry.y - 0.5, 1, 1)
+    return Shape(path, QPointF(geometry.x, geometry.y))
+
+
+def _polyline(geometry: Polyline) -> Shape:
+    points = [QPointF(x, y) for x, y in geometry.points]
+    path = QPainterPath()
+    if not points:
+        return Shape(path, QPointF())
+    path.addPolygon(QPolygonF(points))
+    middle = (points[0] + points[-1]) / 2 if len(points) == 2 else points[len(points) // 2]
+    return Shape(path, middle, ends=(points[0], points[-1]))
+
+
+def _polygon(geometry: Polygon) -> Shape:
+    points = [QPointF(x, y) for x, y in geometry.points]
+    path = QPainterPath()
+    path.addPolygon(QPolygonF(points))
+    path.closeSubpath()
+    bounds = path.boundingRect()
+    return Shape(path, QPointF(bounds.center().x(), bounds.top()))
+
+
+def _box(geometry: Box) -> Shape:
+    # Corners are outer pixel edges already: see findings.Box.
+    rect = QRectF(QPointF(geometry.x0, geometry.y0), QPointF(geometry.x1, geometry.y1))
+    path = QPainterPath()
+    path.addRect(rect)
+    return Shape(path, rect.topLeft())
+
+
+def _mask(geometry: Mask) -> Shape:
+    inside = np.flatnonzero(geometry.pixels.any(axis=1))
+    if inside.size == 0:
+        return NOTHING
+    across = np.flatnonzero(geometry.pixels.any(axis=0))
+    # Only where there is something: a lung fills a sixth of a radiograph.
+    left, top = int(across[0]), int(inside[0])
+    part = geometry.pixels[top : inside[-1] + 1, left : across[-1] + 1]
+    anchor = _inside(part) + QPointF(left, top)
+    path = QPainterPath()
+    if border_length(part) > MAX_BORDER:
+        rect = QRectF(left - 0.5, top - 0.5, part.shape[1], part.shape[0])
+        return Shape(path, anchor, image=_bitmap(part), image_rect=rect)
+    for contour in contours(part):
+        closed = np.vstack((contour, contour[:1]))
+        # From the array's memory: a point object each would hold the interpreter for long.
+        path.addPath(pg.arrayToQPath(closed[:, 0] + left, closed[:, 1] + top))
+    return Shape(path, anchor)
+
+
+def _bitmap(pixels: NDArray[np.bool_]) -> QImage:
+    """The mask as 0 and 1 in a QImage whose colour table the item fills in."""
+    buffer = np.ascontiguousarray(pixels, dtype=np.uint8)
+    rows, columns = buffer.shape
+    return QImage(buffer.data, columns, rows, columns, QImage.Format.Format_Indexed8).copy()
+
+
+def _inside(part: NDArray[np.bool_]) -> QPointF:
+    """A point well inside a mask: the middle of the longest run in its middle row."""
+    rows = np.flatnonzero(part.any(axis=1))
+    row = int(rows[rows.size // 2])
+    columns = np.flatnonzero(part[row])
+    runs = np.split(columns, np.flatnonzero(np.diff(columns) > 1) + 1)
+    longest = max(runs, key=len)
+    return QPointF(float(longest[0] + longest[-1]) / 2, float(row))
+
+
+def _heatmap(geometry: Heatmap) -> Shape:
+    values = np.clip(np.nan_to_num(geometry.values), 0.0, 1.0)
+    index = (values * 255).astype(np.uint8)
+    colors = table(heatmap_legend.MAP)
+    # Premultiplied BGRA; what is low stays see-through, so that the image reads.
+    alpha = (np.arange(256) * heatmap_legend.ALPHA).astype(np.uint16)
+    premultiplied = np.empty((256, 4), np.uint8)
+    premultiplied[:, :3] = (colors[:, ::-1].astype(np.uint16) * alpha[:, None] // 255).astype(
+        np.uint8
+    )
+    premultiplied[:, 3] = alpha.astype(np.uint8)
+    buffer = np.ascontiguousarray(premultiplied[index])
+    rows, columns = values.shape
+    # copy(): the QImage then owns its pixels.
+    image = QImage(
+        buffer.data, columns, rows, columns * 4, QImage.Format.Format_ARGB32_Premultiplied
+    ).copy()
+    peak = np.unravel_index(int(np.argmax(values)), values.shape)
+    anchor = QPointF(float(peak[1]), float(peak[0]))
+    return Shape(QPainterPath(), anchor, image=image, image_rect=QRectF(-0.5, -0.5, columns, rows))
+
+
+_BUILDERS: dict[type[Geometry], Callable[..., Shape]] = {
+    Point: _point,
+    Polyline: _polyline,
+    Polygon: _polygon,
+    Box: _box,
+    Mask: _mask,
+    Heatmap: _heatmap,
+}
+
+
+def is_light(finding: Finding) -> bool:
+    """Whether its shape is made in no time, so that it may be made on the GUI thread."""
+    return not isinstance(finding.geometry, Mask | Heatmap)
+
+
+def build(finding: Finding) -> Shape:
+    """The finding's shape; heavy for masks and heatmaps (tens of ms), so not on the GUI thread."""
+    return of_geometry(finding.geometry)
+
+
+def of_geometry(geometry: Geometry) -> Shape:
+    """The shape of a bare geometry; as heavy as `build`."""
+    return _BUILDERS[type(geometry)](geometry)
+
+
+Contour = NDArray[np.float64]
+
+# Directions of a step along pixel edges: right, down, left, up, as (dx, dy).
+_STEPS = ((1, 0), (0, 1), (-1, 0), (0, -1))
+
+
+def contours(pixels: NDArray[np.bool_]) -> list[Contour]:
+    """Closed outlines of a mask, the level 0.5 of marching squares.
+
+    Walks the edges between inside and outside pixels with the inside on the right hand, and joins
+    the middles of these edges. Diagonal neighbours are kept apart.
+
+    Args:
+        pixels: [rows, columns] bool.
+
+    Returns:
+        One [points, 2] array of (x, y) an outline, holes included (walked the other way round),
+        not closed (the last point is not the first). Straight runs keep only their ends.
+    """
+    edges = _edges(pixels)
+    result: list[Contour] = []
+    while edges:
+        start, ways = next(iter(edges.items()))
+        result.append(_walk(edges, start, ways[0]))
+    return result
+
+
+def border_length(pixels: NDArray[np.bool_]) -> int:
+    """Number of pixel edges between inside and outside, the image's own border left out."""
+    across = int(np.count_nonzero(pixels[:, 1:] != pixels[:, :-1]))
+    return across + int(np.count_nonzero(pixels[1:] != pixels[:-1]))
+
+
+def _edges(pixels: NDArray[np.bool_]) -> dict[tuple[int, int], list[int]]:
+    """Corner (x, y) -> directions of the border edges that leave it.
+
+    Corner (x, y) is the upper left corner of pixel (x, y), at (x - 0.5, y - 0.5).
+    """
+    padded = np.pad(pixels, 1)
+    inside, up, left = padded[1:-1, 1:-1], padded[:-2, 1:-1], padded[1:-1, :-2]
+    down, right = padded[2:, 1:-1], padded[1:-1, 2:]
+    edges: dict[tuple[int, int], list[int]] = {}
+    # (outside neighbour, offset of the corner the edge leaves, its direction)
+    for neighbour, (dx, dy), direction in (
+        (up, (0, 0), 0),
+        (right, (1, 0), 1),
+        (down, (1, 1), 2),
+        (left, (0, 1), 3),
+    ):
+        rows, columns = np.nonzero(inside & ~neighbour)
+        for corner in zip((columns + dx).tolist(), (rows + dy).tolist(), strict=True):
+            edges.setdefault(corner, []).append(direction)
+    return edges
+
+
+def _walk(edges: dict[tuple[int, int], list[int]], start: tuple[int, int], first: int) -> Contour:
+    points: list[tuple[float, float]] = []
+    (x, y), direction = start, first
+    while True:
+        ways = edges[(x, y)]
+        ways.remove(direction)
+        if not ways:
+            del edges[(x, y)]
+        dx, dy = _STEPS[direction]
+        points.append((x - 0.5 + dx / 2, y - 0.5 + dy / 2))
+        x, y = x + dx, y + dy
+        # Where two pixels touch by a corner, turning right stays on the same pixel.
+        turn = (direction + 1) % 4
+        ways = edges.get((x, y), [])
+        if not ways or ((x, y) == start and turn == first):
+            return _without_straight(np.array(points, dtype=np.float64))
+        direction = turn if turn in ways else ways[0]
+
+
+def _without_straight(points: Contour) -> Contour:
+    if len(points) < 3:
+        return points
+    before = points - np.roll(points, 1, axis=0)
+    after = np.roll(points, -1, axis=0) - points
+    turns = before[:, 0] * after[:, 1] != before[:, 1] * after[:, 0]
+    return points[turns]

@@ -1,0 +1,468 @@
+"""Draws the workspace's layers between the image and the findings.
+
+What an item of a layer draws is built once, off the GUI thread, and painted by the canvas and by
+the export alike.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QLineF, QObject, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetricsF,
+    QImage,
+    QPainter,
+    QPainterPath,
+    QPen,
+    QPolygonF,
+    QTransform,
+)
+from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
+
+from app.errors import SightlineError
+from app.imaging.findings import Heatmap, Mask, Point
+from app.imaging.layers import RGB, Label, Shape
+from app.views.background import Background
+from app.views.canvas import finding_shapes
+from app.views.canvas.finding_items import CROSS, LINE, on_screen
+from app.views.canvas.image_view import ImageView
+from app.views.style import color as with_alpha
+from app.views.style import ui_font
+from app.views.theme import THEME, TYPE
+from app.workspace.layers import LayerEntry, Layers
+
+MANY_POINTS = 500  # from here points are dots: that many crosses would hide the image
+DOT = 1.6  # radius, px on screen
+_Z = 5.0
+_LEVELS = 256  # of a heat map; the picture of a mask has two
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """What one item of a layer draws on one frame, in image coordinates.
+
+    Attributes:
+        filled: What is filled: masks, filled polygons.
+        lines: All outlines, those of the fills too.
+        images: Heat maps, and masks too ragged for an outline, with their places: indexed, from 0
+            for nothing to the highest index for all of the item's colour.
+        points: Single locations.
+        texts: Plain text and its anchor.
+    """
+
+    filled: QPainterPath
+    lines: Outlines
+    images: tuple[tuple[QImage, QRectF], ...] = ()
+    points: tuple[QPointF, ...] = ()
+    texts: tuple[tuple[str, QPointF], ...] = ()
+
+    def bounds(self) -> QRectF:
+        """All of it but the size of texts."""
+        rect = self.filled.boundingRect().united(self.lines.bounds)
+        for _, place in self.images:
+            rect = rect.united(place)
+        for point in (*self.points, *(anchor for _, anchor in self.texts)):
+            rect = rect.united(QRectF(point.x() - 0.5, point.y() - 0.5, 1.0, 1.0))
+        return rect
+
+
+def build(parts: Sequence[Shape]) -> Drawing:
+    """Put an item's shapes together; heavy for masks, so not on the GUI thread."""
+    filled, lines = QPainterPath(), QPainterPath()
+    filled.setFillRule(Qt.FillRule.OddEvenFill)
+    images: list[tuple[QImage, QRectF]] = []
+    points: list[QPointF] = []
+    texts: list[tuple[str, QPointF]] = []
+    for part in parts:
+        geometry = part.geometry
+        if isinstance(geometry, Label):
+            place = geometry.box[:2] if geometry.box else geometry.at
+            texts.append((geometry.text, QPointF(*place)))
+        elif isinstance(geometry, Point):
+            points.append(QPointF(geometry.x, geometry.y))
+        elif isinstance(geometry, Heatmap):
+            images.append(_heat(geometry))
+        else:
+            shape = finding_shapes.of_geometry(geometry)
+            if shape.image is not None and shape.image_rect is not None:
+                images.append((shape.image, shape.image_rect))
+            (filled if part.filled or isinstance(geometry, Mask) else lines).addPath(shape.path)
+    return Drawing(filled, outlines_of(filled, lines), tuple(images), tuple(points), tuple(texts))
+
+
+def _heat(geometry: Heatmap) -> tuple[QImage, QRectF]:
+    """The part of a heat map that is not nothing."""
+    values = np.clip(np.nan_to_num(geometry.values), 0.0, 1.0)
+    levels = np.rint(values * 255).astype(np.uint8)
+    down, across = np.flatnonzero(levels.any(axis=1)), np.flatnonzero(levels.any(axis=0))
+    if down.size == 0:
+        return QImage(), QRectF()
+    top, left = int(down[0]), int(across[0])
+    part = np.ascontiguousarray(levels[top : down[-1] + 1, left : across[-1] + 1])
+    rows, columns = part.shape
+    # copy(): the QImage then owns its pixels.
+    image = QImage(part.data, columns, rows, columns, QImage.Format.Format_Indexed8).copy()
+    image.setColorCount(_LEVELS)
+    return image, QRectF(left - 0.5, top - 0.5, columns, rows)
+
+
+def _tints(color: QColor, opacity: float, levels: int) -> list[int]:
+    """The colour table of an image of `levels` values: from nothing to the item's own colour.
+
+    In the item's colour, so that two heat maps that meet can be told apart; what stands for a
+    probability of 1 is twice as dense as a mask's fill, since no outline goes with it.
+    """
+    most = min(1.0, opacity * 2) if levels > 2 else opacity
+    rgb = color.rgb() & 0xFFFFFF
+    return [round(255 * most * n / (levels - 1)) << 24 | rgb for n in range(levels)]
+
+
+def draw(
+    painter: QPainter,
+    drawing: Drawing,
+    rgb: RGB,
+    opacity: float,
+    size: float = 1.0,
+    exposed: QRectF | None = None,
+) -> None:
+    """Paint it; the painter is in image coordinates.
+
+    Args:
+        painter: On a canvas or a picture.
+        drawing: What.
+        rgb: Colour of the item.
+        opacity: Of fills.
+        size: Factor on widths and text: 1 on screen, more in an export of a large matrix.
+        exposed: What of the image is to be seen; None for all of it.
+    """
+    color = QColor(*rgb)
+    fill = with_alpha(color.name(), opacity)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    for image, place in drawing.images:
+        image.setColorTable(_tints(color, opacity, max(image.colorCount(), 2)))
+        painter.drawImage(place, image)
+    with on_screen(painter) as transform:
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(fill)
+        # The outline is smooth; a fill of very many corners is not.
+        smooth = drawing.filled.elementCount() <= SMOOTH_EDGES
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, smooth)
+        painter.drawPath(transform.map(drawing.filled))
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        draw_outlines(painter, drawing.lines, transform, color, LINE * size, exposed)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.setPen(QPen(color, LINE * size))
+        _draw_points(painter, [transform.map(p) for p in drawing.points], color, size)
+        for text, anchor in drawing.texts:
+            _draw_text(painter, text, transform.map(anchor), color, size)
+
+
+def _draw_points(painter: QPainter, points: Sequence[QPointF], color: QColor, size: float) -> None:
+    if len(points) > MANY_POINTS:
+        pen = QPen(color, 2 * DOT * size)
+        pen.setCapStyle(Qt.PenCapStyle.RoundCap)
+        painter.setPen(pen)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, len(points) <= 10 * MANY_POINTS)
+        painter.drawPoints(QPolygonF(points))
+        return
+    reach = CROSS * size
+    for point in points:
+        painter.drawLine(QLineF(point.x() - reach, point.y(), point.x() + reach, point.y()))
+        painter.drawLine(QLineF(point.x(), point.y() - reach, point.x(), point.y() + reach))
+
+
+def _draw_text(painter: QPainter, text: str, at: QPointF, color: QColor, size: float) -> None:
+    """Upright text with a shade behind it, its top left corner at the anchor."""
+    font = ui_font(TYPE.caption, QFont.Weight.Medium)
+    font.setPixelSize(max(6, round(font.pixelSize() * size)))
+    metrics = QFontMetricsF(font)
+    lines = text.splitlines() or [""]
+    width = max(metrics.horizontalAdvance(line) for line in lines)
+    box = QRectF(at.x(), at.y(), width + 8 * size, metrics.lineSpacing() * len(lines) + 4 * size)
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(with_alpha(THEME.overlay_shade, 0.55))
+    painter.drawRoundedRect(box, 3 * size, 3 * size)
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.setFont(font)
+    painter.setPen(color)
+    for number, line in enumerate(lines):
+        down = metrics.ascent() + 2 * size + number * metrics.lineSpacing()
+        painter.drawText(QPointF(box.left() + 4 * size, box.top() + down), line)
+
+
+class LayerGraphic(QGraphicsItem):
+    """One item of a layer on the canvas."""
+
+    def __init__(self, drawing: Drawing, rgb: RGB, opacity: float) -> None:
+        super().__init__()
+        self._drawing = drawing
+        self._rgb = rgb
+        self.opacity_of_fill = opacity
+        bounds = drawing.bounds()
+        # Pens, crosses and texts reach beyond by screen px, which is more image px when zoomed out.
+        margin = max(80.0, bounds.width() * 0.1, bounds.height() * 0.1)
+        self._bounds = bounds.adjusted(-margin, -margin, margin * 3, margin)
+        self.setZValue(_Z)
+        self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemUsesExtendedStyleOption)
+        self.setAcceptedMouseButtons(Qt.MouseButton.NoButton)
+
+    def boundingRect(self) -> QRectF:
+        return self._bounds
+
+    def paint(
+        self,
+        painter: QPainter,
+        option: QStyleOptionGraphicsItem,
+        widget: QWidget | None = None,
+    ) -> None:
+        rgb, opacity = self._rgb, self.opacity_of_fill
+        draw(painter, self._drawing, rgb, opacity, exposed=option.exposedRect)  # pyright: ignore[reportAttributeAccessIssue]
+
+    def set_opacity_of_fill(self, opacity: float) -> None:
+        """Paint it anew with another opacity."""
+        if opacity != self.opacity_of_fill:
+            self.opacity_of_fill = opacity
+            self.update()
+
+
+class LayerDrawing(QObject):
+    """Keeps the canvas in step with `Layers`.
+
+    Args:
+        view: Where they are drawn.
+        layers: The workspace's.
+        background: Builds the drawings.
+    """
+
+    changed = Signal()
+
+    def __init__(self, view: ImageView, layers: Layers, background: Background) -> None:
+        super().__init__(view)
+        self._view = view
+        self._layers = layers
+        self._background = background
+        self._graphics: list[LayerGraphic] = []
+        self._place: tuple[str, int] | None = None
+        self._shown: list[_Part] = []
+        self._known: dict[tuple[int, ...], tuple[tuple[Shape, ...], Drawing]] = {}
+        self._building = False
+        layers.changed.connect(self.sync)
+
+    @property
+    def ready(self) -> bool:
+        """Whether everything that was read is drawn."""
+        return not self._building
+
+    @property
+    def count(self) -> int:
+        """Items drawn now."""
+        return len(self._graphics)
+
+    def sync(self) -> None:
+        """Draw what the workspace holds."""
+        if self._layers.place != self._place:
+            # At once: what belongs to another frame must not stay while new shapes are built.
+            self._place = self._layers.place
+            self._clear()
+            self._known.clear()
+        wanted = _parts(self._layers.entries)
+        if wanted == self._shown or self._building:
+            return
+        if [part.drawn for part in wanted] == [part.drawn for part in self._shown]:
+            for part, graphic in zip(wanted, self._graphics, strict=True):
+                graphic.set_opacity_of_fill(part.opacity)
+            self._shown = wanted
+            return
+        missing = {part.mark: part.shapes for part in wanted if part.mark not in self._known}
+        if missing:
+            self._building = True
+            self._background.submit(
+                partial(_build_all, missing), partial(self._take, self._place), self._give_up
+            )
+            return
+        self._clear()
+        self._shown = wanted
+        for part in wanted:
+            graphic = LayerGraphic(self._known[part.mark][1], part.color, part.opacity)
+            self._graphics.append(graphic)
+            self._view.add_item(graphic)
+        self.changed.emit()
+
+    def _take(
+        self,
+        place: tuple[str, int] | None,
+        built: dict[tuple[int, ...], tuple[tuple[Shape, ...], Drawing]],
+    ) -> None:
+        self._building = False
+        if place == self._place:
+            self._known |= built
+        self.sync()
+
+    def _give_up(self, _error: SightlineError) -> None:
+        self._building = False
+        self._clear()
+        self.changed.emit()
+
+    def _clear(self) -> None:
+        for graphic in self._graphics:
+            self._view.remove_item(graphic)
+        self._graphics.clear()
+        self._shown = []
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One item of one layer as it is to be drawn; `mark` tells its shapes apart from others."""
+
+    key: str
+    number: int
+    mark: tuple[int, ...]
+    color: RGB
+    opacity: float
+    shapes: tuple[Shape, ...] = field(compare=False)
+
+    @property
+    def drawn(self) -> tuple[object, ...]:
+        """What makes it another graphic; its opacity does not."""
+        return self.key, self.number, self.mark, self.color
+
+
+def _parts(entries: Sequence[LayerEntry]) -> list[_Part]:
+    parts: list[_Part] = []
+    for entry in entries:
+        drawn: dict[int, list[Shape]] = {}
+        for shape in entry.shapes():
+            drawn.setdefault(shape.item, []).append(shape)
+        for item in entry.items:
+            mine = tuple(drawn.get(item.number, ()))
+            if mine:
+                # Of a frame's shapes an item always has the same: the ends stand for all.
+                mark = (id(mine[0]), id(mine[-1]), len(mine))
+                opacity = entry.look.opacity
+                parts.append(_Part(entry.key, item.number, mark, item.color, opacity, mine))
+    return parts
+
+
+def _build_all(
+    missing: Mapping[tuple[int, ...], tuple[Shape, ...]],
+) -> dict[tuple[int, ...], tuple[tuple[Shape, ...], Drawing]]:
+    """The drawings by mark, with their shapes, whose ids are only unique while they live."""
+    return {mark: (parts, build(parts)) for mark, parts in missing.items()}
+
+
+SMOOTH_EDGES = 4_000
+"""So many in view are stroked, in about 4 ms; more are thin lines. Each group of a file counts by
+itself, and several are on the screen at once."""
+
+THIN_EDGES = 40_000
+"""More than these, and small on the screen, are dots."""
+
+DOT_PX = 24.0  # size on the screen below which an outline may be a dot
+_DOT = 3.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outlines:
+    """Outlines and where they are, in image coordinates.
+
+    Attributes:
+        polygons: Each with all its corners; a closed one ends with its first.
+        boxes: [n, 4] left, top, right, bottom of each.
+        edges: [n] how many corners each has.
+        middles: The middle of each one's box.
+    """
+
+    polygons: tuple[QPolygonF, ...]
+    boxes: NDArray[np.float64]
+    edges: NDArray[np.int64]
+    middles: QPolygonF
+
+    @property
+    def bounds(self) -> QRectF:
+        """What all of them cover."""
+        if not self.polygons:
+            return QRectF()
+        left, top = self.boxes[:, :2].min(axis=0)
+        right, bottom = self.boxes[:, 2:].max(axis=0)
+        return QRectF(QPointF(left, top), QPointF(right, bottom))
+
+
+def outlines_of(*paths: QPainterPath) -> Outlines:
+    """The single outlines of paths."""
+    polygons = [polygon for path in paths for polygon in path.toSubpathPolygons(QTransform())]
+    rects = [polygon.boundingRect() for polygon in polygons]
+    boxes = [(rect.left(), rect.top(), rect.right(), rect.bottom()) for rect in rects]
+    edges = [polygon.count() for polygon in polygons]
+    return Outlines(
+        tuple(polygons),
+        np.array(boxes, np.float64).reshape(-1, 4),
+        np.array(edges, np.int64),
+        QPolygonF([rect.center() for rect in rects]),
+    )
+
+
+def draw_outlines(
+    painter: QPainter,
+    outlines: Outlines,
+    transform: QTransform,
+    color: QColor,
+    width: float,
+    exposed: QRectF | None,
+) -> None:
+    """Paint them; the painter is in screen coordinates.
+
+    Args:
+        painter: On a canvas or a picture.
+        outlines: In image coordinates.
+        transform: Image to screen.
+        color: Of the lines.
+        width: Of the lines, px.
+        exposed: What of the image is to be seen; None for all of it.
+    """
+    seen = _in_view(outlines, exposed)
+    if seen.size == 0:
+        return
+    painter.save()
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    edges = int(outlines.edges[seen].sum())
+    boxes = outlines.boxes[seen]
+    scale = math.sqrt(abs(transform.determinant()))
+    size = float(np.median((boxes[:, 2:] - boxes[:, :2]).max(axis=1))) * scale
+    if edges > THIN_EDGES and size < DOT_PX:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        painter.setPen(QPen(color, _DOT * width))
+        painter.drawPoints(transform.map(outlines.middles))
+        painter.restore()
+        return
+    stroked = edges <= SMOOTH_EDGES
+    pen = QPen(color)
+    pen.setWidthF(width if stroked else 0.0)
+    pen.setJoinStyle(Qt.PenJoinStyle.BevelJoin)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(pen)
+    if stroked:
+        for number in seen.tolist():
+            painter.drawPolyline(transform.map(outlines.polygons[number]))
+    else:
+        path = QPainterPath()
+        for number in seen.tolist():
+            path.addPolygon(outlines.polygons[number])
+        painter.drawPath(transform.map(path))
+    painter.restore()
+
+
+def _in_view(outlines: Outlines, exposed: QRectF | None) -> NDArray[np.int64]:
+    boxes = outlines.boxes
+    if exposed is None:
+        return np.arange(len(boxes))
+    inside = (boxes[:, 0] <= exposed.right()) & (boxes[:, 2] >= exposed.left())
+    inside &= (boxes[:, 1] <= exposed.bottom()) & (boxes[:, 3] >= exposed.top())
+    return np.flatnonzero(inside)

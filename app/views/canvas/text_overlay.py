@@ -1,0 +1,373 @@
+"""Painted over the image: corner text, side letters and label chips, in screen pixels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt, QTimer
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPaintEvent, QRegion
+from PySide6.QtWidgets import QWidget
+
+from app.views import wording
+from app.views.canvas import heatmap_legend, label_chips, synthetic_band
+from app.views.canvas.corner_text import Corners, Sides
+from app.views.canvas.label_chips import Chip, PlacedChip
+from app.views.style import color as with_alpha
+from app.views.style import ui_font
+from app.views.theme import THEME, TYPE
+
+MARGIN = 12.0
+SIDE_MARGIN = 8.0
+LETTER_ROOM = 18.0
+PLATE_PAD = 5.0
+PICTURE_MS = 30
+"""As long as text waits for the picture that it belongs to, at most."""
+MAX_LINES = 3  # of one entry of corner text
+MOST_HEIGHT = 0.2  # of the view that what made the findings may take, before it is told briefly
+_LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight
+
+
+@cache
+def corner_font(size: float = 1.0) -> QFont:
+    """The font of corner text; figures of equal width, so that live values do not jump."""
+    font = ui_font(round(TYPE.label * size))
+    font.setFeature(QFont.Tag("tnum"), 1)
+    return font
+
+
+def _limit(area: QRectF, size: float) -> float:
+    """Widest line of a corner: half the view, less its margin and room for a side letter."""
+    return area.width() / 2 - (MARGIN + LETTER_ROOM) * size
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The text of one corner, ready to be drawn: lines with their place and colour."""
+
+    rect: QRectF
+    lines: tuple[tuple[str, str], ...]  # (text, #RRGGBB)
+    right: bool
+
+
+Parts = tuple[tuple[tuple[str, ...], str], ...]
+"""What stands in a corner: texts and their colour."""
+
+Known = dict[tuple[Parts, bool, bool], Block]
+"""Blocks by what they say and by the corner: whether that is right, whether it is at the bottom."""
+
+
+def corner_blocks(
+    corners: Corners,
+    area: QRectF,
+    size: float = 1.0,
+    known: Known | None = None,
+    *,
+    brief: bool = False,
+) -> list[Block]:
+    """Lay out the corners that have text in `area` (px).
+
+    Args:
+        corners: The text.
+        area: Where.
+        size: Of the letters.
+        known: Blocks that were laid out in the same area and size; those of now replace them.
+        brief: Tell what made the findings briefly where all of it would cover much of the image.
+    """
+    ink, warn = THEME.overlay_text, THEME.warning
+    blocks: Known = {}
+    for parts, right, bottom in (
+        (((corners.top_left, ink),), False, False),
+        (((corners.top_right, ink), (corners.series_warning, warn)), True, False),
+        (((corners.bottom_left, ink), (corners.mark, warn)), False, True),
+        (((corners.warning, warn), (corners.bottom_right, ink)), True, True),
+    ):
+        if any(texts for texts, _tint in parts):
+            corner = (parts, right, bottom)
+            same = known.get(corner) if known else None
+            blocks[corner] = same or _block(parts, area, size, right=right, bottom=bottom)
+            if bottom and right and brief and corners.brief:
+                blocks[corner] = _briefer(blocks[corner], corners, area, size)
+    if known is not None:
+        known.clear()
+        known.update(blocks)
+    return list(blocks.values())
+
+
+def _briefer(block: Block, corners: Corners, area: QRectF, size: float) -> Block:
+    """The bottom right corner, not higher than it may be where a brief form helps."""
+    if block.rect.height() <= area.height() * MOST_HEIGHT:
+        return block
+    parts = ((corners.brief, THEME.warning), (corners.bottom_right, THEME.overlay_text))
+    return min(
+        block,
+        _block(parts, area, size, right=True, bottom=True, most=1),
+        key=lambda one: one.rect.height(),
+    )
+
+
+def _block(
+    parts: Parts,
+    area: QRectF,
+    size: float,
+    *,
+    right: bool,
+    bottom: bool,
+    most: int = MAX_LINES,
+) -> Block:
+    metrics = QFontMetricsF(corner_font(size))
+    gap, limit = MARGIN * size, _limit(area, size)
+    lines = tuple(
+        (fitted, tint)
+        for texts, tint in parts
+        for text in texts
+        for fitted in _fitted(text, metrics, limit, most)
+    )
+    width = max(metrics.horizontalAdvance(text) for text, _ in lines)
+    height = metrics.lineSpacing() * len(lines)
+    x = area.right() - gap - width if right else area.left() + gap
+    y = area.bottom() - gap - height if bottom else area.top() + gap
+    return Block(QRectF(x, y, width, height), lines, right)
+
+
+def corner_rects(corners: Corners, area: QRectF, size: float = 1.0) -> list[QRectF]:
+    """The places that corner text takes, so that chips keep clear of them."""
+    return [block.rect for block in corner_blocks(corners, area, size)]
+
+
+def _fitted(line: str, metrics: QFontMetricsF, limit: float, most: int) -> list[str]:
+    """The line, where it is too long shortened, broken or, last of all, cut."""
+    if metrics.horizontalAdvance(line) > limit:
+        line = wording.SHORT_FORMS.get(line, line)
+    parts = [line]
+    if metrics.horizontalAdvance(line) > limit and wording.DOT in line:
+        parts = line.split(wording.DOT)
+    return [fitted for part in parts for fitted in _broken(part, metrics, limit, most)]
+
+
+def _broken(text: str, metrics: QFontMetricsF, limit: float, most: int) -> list[str]:
+    """The text on at most `most` lines, broken between words; the last is cut if it must be."""
+    lines: list[str] = []
+    rest = text
+    if any(metrics.horizontalAdvance(word) > limit for word in text.split(" ")):
+        return [metrics.elidedText(text, Qt.TextElideMode.ElideRight, limit)]
+    while len(lines) < most - 1 and metrics.horizontalAdvance(rest) > limit:
+        words = rest.split(" ")
+        count = len(words) - 1
+        while count > 1 and metrics.horizontalAdvance(" ".join(words[:count])) > limit:
+            count -= 1
+        lines.append(" ".join(words[:count]))
+        rest = " ".join(words[count:])
+    lines.append(rest)
+    return [metrics.elidedText(line, Qt.TextElideMode.ElideRight, limit) for line in lines]
+
+
+def _shadowed(
+    painter: QPainter, rect: QRectF, flags: Qt.AlignmentFlag, text: str, ink: QColor
+) -> None:
+    """Text with a thin dark edge."""
+    painter.setPen(with_alpha(THEME.overlay_shade, 0.75))
+    painter.drawText(rect.translated(1, 1), flags | Qt.TextFlag.TextSingleLine, text)
+    painter.setPen(ink)
+    painter.drawText(rect, flags | Qt.TextFlag.TextSingleLine, text)
+
+
+def _plate(painter: QPainter, rect: QRectF, size: float) -> None:
+    """A dark ground, so that text reads on white bone too; on black it cannot be seen."""
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(with_alpha(THEME.overlay_shade, 0.5))
+    pad = PLATE_PAD * size
+    painter.drawRoundedRect(rect.adjusted(-pad, -pad * 0.6, pad, pad * 0.6), pad, pad)
+
+
+def draw_corners(painter: QPainter, corners: Corners, area: QRectF, size: float = 1.0) -> None:
+    """Draw the four corners into `area` (px)."""
+    draw_blocks(painter, corner_blocks(corners, area, size), size)
+
+
+def draw_blocks(painter: QPainter, blocks: Sequence[Block], size: float = 1.0) -> None:
+    """Draw corners that are laid out."""
+    font = corner_font(size)
+    spacing = QFontMetricsF(font).lineSpacing()
+    painter.setFont(font)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    for block in blocks:
+        _plate(painter, block.rect, size)
+        line = QRectF(block.rect.topLeft(), QSizeF(block.rect.width() + 1, spacing))
+        for text, tint in block.lines:
+            _shadowed(painter, line, _RIGHT if block.right else _LEFT, text, QColor(tint))
+            line.translate(0, spacing)
+
+
+def draw_sides(painter: QPainter, sides: Sides, area: QRectF, size: float = 1.0) -> None:
+    """Draw the side letters at the middles of the edges of `area` (px)."""
+    font = ui_font(round(TYPE.title * size), QFont.Weight.DemiBold)
+    painter.setFont(font)
+    ink = QColor(THEME.overlay_text)
+    inner = area.adjusted(*(SIDE_MARGIN * size * sign for sign in (1, 1, -1, -1)))
+    center_v, center_h = Qt.AlignmentFlag.AlignVCenter, Qt.AlignmentFlag.AlignHCenter
+    for text, flags in (
+        (sides.left, _LEFT | center_v),
+        (sides.right, _RIGHT | center_v),
+        (sides.top, center_h | Qt.AlignmentFlag.AlignTop),
+        (sides.bottom, center_h | Qt.AlignmentFlag.AlignBottom),
+    ):
+        if text:
+            bounds = painter.boundingRect(inner, flags | Qt.TextFlag.TextSingleLine, text)
+            _plate(painter, bounds, size)
+            _shadowed(painter, inner, flags, text, ink)
+
+
+def warm() -> None:
+    """Draw every common glyph once: shaping them in the first paint of findings takes 10 ms."""
+    glyphs = "".join(map(chr, range(32, 127))) + "≈·×…"
+    area = QRectF(0, 0, 1600, 200)
+    image = QImage(1600, 200, QImage.Format.Format_ARGB32_Premultiplied)
+    painter = QPainter(image)
+    draw_corners(painter, Corners(top_left=(glyphs[:48], glyphs[48:])), area)
+    draw_sides(painter, Sides("LA", "RP", "HF", "F"), area)
+    chips = [
+        Chip("", part, QPointF(800, 100), THEME.text)
+        for part in (glyphs[n : n + 24] for n in range(0, 99, 24))
+    ]
+    label_chips.draw(painter, label_chips.place(chips, area))
+    painter.end()
+
+
+class Overlay(QWidget):
+    """A see-through widget over the canvas. It takes no mouse events."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.setAttribute(Qt.WidgetAttribute.WA_NoSystemBackground)
+        self._corners = Corners()
+        self._blocks: list[Block] = []  # laid out once, not in every paint event
+        self._laid_out_in = QRectF()
+        self._laid_out_for: Corners | None = None
+        self._known: Known = {}
+        self._stale = QRegion()  # of text that changed and waits for its picture
+        self._wait = QTimer(self, singleShot=True, interval=PICTURE_MS)
+        self._wait.timeout.connect(self.catch_up)
+        self._sides = Sides()
+        self._chips: Sequence[Chip] = ()
+        self._placed: list[PlacedChip] = []
+        self._synthetic = ""
+        self._legend: heatmap_legend.Legend | None = None
+        warm()
+
+    @property
+    def synthetic(self) -> str:
+        """Which model made the image, as the band says; "" for an acquired one."""
+        return self._synthetic
+
+    def set_synthetic(self, model: str) -> None:
+        """Show the band of an image that a model made; "" for an acquired one."""
+        if model != self._synthetic:
+            self._synthetic = model
+            self.update()
+
+    @property
+    def legend(self) -> heatmap_legend.Legend | None:
+        """The legend that is shown."""
+        return self._legend
+
+    def set_legend(self, legend: heatmap_legend.Legend | None) -> None:
+        """Show the legend of a heatmap, or none."""
+        if legend != self._legend:
+            self._legend = legend
+            self.update()
+
+    def _area(self) -> QRectF:
+        """Where text may stand."""
+        return synthetic_band.below(self._synthetic, QRectF(self.rect()))
+
+    @property
+    def corners(self) -> Corners:
+        """The text that is shown."""
+        return self._corners
+
+    @property
+    def sides(self) -> Sides:
+        """The side letters that are shown."""
+        return self._sides
+
+    @property
+    def chips(self) -> tuple[PlacedChip, ...]:
+        """The chips with their places."""
+        return tuple(self._placed)
+
+    def set_corners(self, corners: Corners, *, soon: bool = False) -> None:
+        """Show other corner text; only what changed is painted again.
+
+        Args:
+            corners: The text.
+            soon: It may wait a moment for the picture that it belongs to: the canvas then paints
+                once and not twice.
+        """
+        if corners != self._corners:
+            before = self._laid_out()
+            self._corners = corners
+            after = self._laid_out()
+            gone = [block for block in before if block not in after]
+            for block in (*gone, *(block for block in after if block not in before)):
+                pad = PLATE_PAD
+                self._stale += QRegion(block.rect.adjusted(-pad, -pad, pad, pad).toAlignedRect())
+        if not soon:
+            self.catch_up()
+        elif not self._stale.isEmpty() and not self._wait.isActive():
+            self._wait.start()
+
+    def catch_up(self) -> None:
+        """The picture is there: text that waited for it is painted with it."""
+        self._wait.stop()
+        self.update(self._stale)
+        self._stale = QRegion()
+
+    def _laid_out(self) -> list[Block]:
+        """The corners as they stand in this widget."""
+        area = self._area()
+        if area != self._laid_out_in:
+            self._known.clear()
+            self._laid_out_in = area
+        elif self._laid_out_for is self._corners:
+            return self._blocks
+        self._blocks = corner_blocks(self._corners, area, known=self._known, brief=True)
+        self._laid_out_for = self._corners
+        return self._blocks
+
+    def set_sides(self, sides: Sides) -> None:
+        """Show other side letters."""
+        if sides != self._sides:
+            self._sides = sides
+            self.update()
+
+    def set_chips(self, chips: Sequence[Chip]) -> None:
+        """Show other chips, placed clear of each other and of the corner text."""
+        area = self._area()
+        taken = [block.rect for block in self._laid_out()]
+        taken.append(heatmap_legend.rect_of(self._legend, area, taken=taken))
+        placed = label_chips.place(chips, area, taken)
+        if placed != self._placed:
+            self._placed = placed
+            self.update()
+
+    def chip_at(self, position: QPointF) -> str:
+        """Id of the finding whose chip lies at a position, or ""."""
+        for item in self._placed:
+            if item.rect.contains(position):
+                return item.chip.id
+        return ""
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.TextAntialiasing)
+        draw_sides(painter, self._sides, self._area())
+        draw_blocks(painter, self._laid_out())
+        taken = [block.rect for block in self._laid_out()]
+        place = heatmap_legend.rect_of(self._legend, self._area(), taken=taken)
+        heatmap_legend.draw(painter, self._legend, place)
+        label_chips.draw(painter, self._placed)
+        synthetic_band.draw(painter, self._synthetic, QRectF(self.rect()))
+        painter.end()

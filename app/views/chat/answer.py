@@ -1,0 +1,294 @@
+"""The model's text and reasoning as they stream in, and how a failed attempt is taken back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+
+from PySide6.QtWidgets import QGridLayout, QSizePolicy, QVBoxLayout, QWidget
+
+from app.imaging.findings import Finding
+from app.views import wording
+from app.views.chat.finding_links import FindingLinks
+from app.views.chat.markdown import MarkdownWriter
+from app.views.chat.message import copy_text
+from app.views.chat.textview import LongText, TextView
+from app.views.chat.widgets import Elided, link_button, row
+from app.views.icons import icon
+from app.views.theme import SPACE
+from app.views.widgets import label
+
+_MAX_HEIGHT = 240  # px of opened reasoning
+
+Insert = Callable[[QWidget, QWidget | None], object]
+"""`insert(widget, before)` shows a widget, at the end if `before` is None."""
+
+
+class AnswerView(QWidget):
+    """Text of the assistant, and below it the signature.
+
+    Args:
+        on_finding: Called with the id of a finding whose name was clicked.
+        on_result: Called with the number of a result whose citation was clicked.
+    """
+
+    def __init__(
+        self, on_finding: Callable[[str], object], on_result: Callable[[int], object]
+    ) -> None:
+        super().__init__()
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        self._layout = QVBoxLayout(self)
+        self._layout.setContentsMargins(2, 0, 2, 0)
+        self._layout.setSpacing(SPACE.s)
+        self.view = TextView()
+        self.view.setAccessibleName("Assistant's answer")
+        self.view.finding_clicked.connect(on_finding)
+        self.view.result_clicked.connect(on_result)
+        self.writer = MarkdownWriter(self.view.document())
+        self._layout.addWidget(self.view)
+        self.note: Elided | None = None
+        self.usage: Elided | None = None
+
+    @property
+    def text(self) -> str:
+        """The text as the model wrote it."""
+        return self.writer.text
+
+    def sign(self, author: str, usage: str = "") -> None:
+        """Add who wrote the answer, what it took, and a button that copies it; once."""
+        if self.note is not None:
+            return
+        # What must be read stands first: a narrow dock cuts the model's name.
+        self.note = Elided(f"{wording.NOT_FOR_DIAGNOSIS} · {author}", "faint")
+        copy = link_button("Copy", "copy", lambda: copy_text(self.text))
+        copy.setAccessibleName("Copy the answer")
+        foot = QGridLayout()
+        foot.setContentsMargins(0, 0, 0, 0)
+        foot.setHorizontalSpacing(SPACE.s)
+        foot.setVerticalSpacing(0)
+        foot.setColumnStretch(0, 1)
+        foot.addWidget(self.note, 0, 0)
+        foot.addWidget(copy, 0, 1)
+        if usage:
+            self.usage = Elided(usage, "faint")
+            foot.addWidget(self.usage, 1, 0, 1, 2)
+        self._layout.addLayout(foot)
+
+
+class ReasoningView(QWidget):
+    """The model's reasoning behind a button. While closed, more text costs next to nothing.
+
+    Args:
+        live: Whether it is streaming now, so that its time is shown.
+
+    Attributes:
+        length: Number of characters of `text`.
+    """
+
+    def __init__(self, *, live: bool = True) -> None:
+        super().__init__()
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        self._pieces: list[str] = []
+        self.length = 0
+        self._began = time.monotonic() if live else None
+        self.button = link_button("Thinking", "chevron-right", self.toggle)
+        self.button.setAccessibleName("The model's thinking")
+        self.button.setAccessibleDescription("closed")
+        self.button.setToolTip("What the model thinks before it answers; no part of the answer")
+        self._time = label("", "faint")
+        self.view: LongText | None = None
+        self._layout = QVBoxLayout(self)
+        self._layout.setContentsMargins(2, 0, 2, 0)
+        self._layout.setSpacing(4)
+        self._layout.addLayout(row(self.button, self._time, 1, spacing=2))
+
+    @property
+    def text(self) -> str:
+        """All of it, as it came."""
+        return "".join(self._pieces)
+
+    @property
+    def opened(self) -> bool:
+        """Whether the text is shown."""
+        return self.view is not None and not self.view.isHidden()
+
+    @property
+    def time_text(self) -> str:
+        """The time it took, as it is shown."""
+        return self._time.text()
+
+    def append(self, text: str) -> None:
+        """Add a piece of text."""
+        self._pieces.append(text)
+        self.length += len(text)
+        if self.view is not None:
+            self.view.append_plain(text)
+
+    def cut(self, length: int) -> None:
+        """Remove all but the first `length` characters."""
+        if length < self.length:
+            self._pieces = [self.text[:length]]
+            self.length = length
+            if self.view is not None:
+                self.view.restart(self.text)
+
+    def tick(self) -> None:
+        """Update the time."""
+        passed = time.monotonic() - self._began if self._began is not None else 0.0
+        if passed >= 1:
+            self._time.setText(f"{passed:.0f} s")
+
+    def finish(self) -> None:
+        """Stop the time, since the model has gone on to its answer."""
+        if self._began is not None:
+            self.tick()
+            self._began = None
+
+    def toggle(self) -> None:
+        """Open or close the text."""
+        opened = not self.opened
+        if self.view is None:
+            self.view = LongText(_MAX_HEIGHT, tone="thinking")
+            self.view.setAccessibleName("The model's thinking")
+            self._layout.addWidget(self.view)
+            self.view.append_plain(self.text)
+        self.view.setVisible(opened)
+        self.button.setIcon(icon("chevron-down" if opened else "chevron-right"))
+        self.button.setAccessibleDescription("open" if opened else "closed")
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """Counts of views, and lengths of their texts, that a withdrawal goes back to."""
+
+    answers: int = 0
+    thoughts: int = 0
+    text: int = 0
+    thinking: int = 0
+
+
+class Stream:
+    """Writes text and reasoning of a run into views, one of each for a turn of the model.
+
+    Args:
+        insert: Shows a widget.
+        links: Links names of findings.
+        results: Returns the results that may be cited: description by number.
+        show: Called with the number of a clicked citation.
+        live: Whether the run goes on now.
+
+    Attributes:
+        answers: Views of the answers, one a turn.
+        thoughts: Views of the reasoning, one a turn.
+        open: The view that streamed text goes to; None between turns.
+    """
+
+    def __init__(
+        self,
+        insert: Insert,
+        links: FindingLinks,
+        results: Callable[[], Mapping[int, str]],
+        show: Callable[[int], object],
+        *,
+        live: bool,
+    ) -> None:
+        self.answers: list[AnswerView] = []
+        self.thoughts: list[ReasoningView] = []
+        self.open: AnswerView | None = None
+        self._thinking: ReasoningView | None = None
+        self._insert = insert
+        self._links = links
+        self._results = results
+        self._show = show
+        self._live = live
+        self._findings: list[Finding] = []
+        # The image that an earlier run was asked about is not known.
+        self._image = links.shown if live else ""
+        self._mark = _Mark()
+
+    def write(self, text: str) -> bool:
+        """Add a piece of the answer; return False while nothing of it can be seen."""
+        if self._thinking is not None:
+            self._thinking.finish()
+        if self.open is None:
+            if not text.strip():
+                return False
+            self.open = AnswerView(self._links.select, self._show)
+            self._link(self.open)
+            self.answers.append(self.open)
+            self._insert(self.open, None)
+        self.open.writer.append(text)
+        return True
+
+    def think(self, text: str) -> None:
+        """Add a piece of reasoning; it stands above the answer even if it comes later."""
+        if self._thinking is None:
+            if not text.strip():
+                return
+            self._thinking = ReasoningView(live=self._live)
+            self.thoughts.append(self._thinking)
+            self._insert(self._thinking, self.open)
+        self._thinking.append(text)
+
+    def mark(self) -> None:
+        """Keep all that was streamed so far, whatever is withdrawn later."""
+        self._mark = _Mark(
+            len(self.answers),
+            len(self.thoughts),
+            len(self.open.text) if self.open is not None else 0,
+            self._thinking.length if self._thinking is not None else 0,
+        )
+
+    def withdraw(self) -> None:
+        """Take back what was streamed since `mark`: the endpoint is asked again."""
+        mark = self._mark
+        for view in (*self.answers[mark.answers :], *self.thoughts[mark.thoughts :]):
+            view.hide()
+            view.setParent(None)
+            view.deleteLater()
+        if len(self.answers) > mark.answers:
+            self.open = None
+        elif self.open is not None:
+            self.open.writer.cut(mark.text)
+        if len(self.thoughts) > mark.thoughts:
+            self._thinking = None
+        elif self._thinking is not None:
+            self._thinking.cut(mark.thinking)
+        del self.answers[mark.answers :]
+        del self.thoughts[mark.thoughts :]
+
+    def close(self) -> None:
+        """End the model's turn: its next text goes into new views below."""
+        if self._thinking is not None:
+            self._thinking.finish()
+        self.open = self._thinking = None
+
+    def add_findings(self, findings: list[Finding]) -> None:
+        """Add findings that the text may name."""
+        self._findings.extend(findings)
+
+    def complete(self, answer: str, unknown: Collection[int] = ()) -> None:
+        """End the run: show the answer if it was not streamed, and link what it names.
+
+        Args:
+            answer: The whole answer.
+            unknown: Numbers that texts of the run cite and that no result has.
+        """
+        shown = "".join("".join(view.text.split()) for view in self.answers)
+        if "".join(answer.split()) not in shown:
+            if self.open is None:
+                self.write(answer)
+            else:
+                self.open.writer.set_text(answer)
+        for view in self.answers if unknown else filter(None, [self.open]):
+            self._link(view, unknown)
+
+    def tick(self) -> None:
+        """Update the time of the reasoning."""
+        if self._thinking is not None:
+            self._thinking.tick()
+
+    def _link(self, view: AnswerView, unknown: Collection[int] = ()) -> None:
+        targets = self._links.targets(self._findings, self._image)
+        view.writer.set_links(targets, self._results(), unknown)

@@ -1,0 +1,198 @@
+"""Links between the chat and the findings: chips and names select findings on the canvas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from weakref import WeakSet
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
+from shiboken6 import isValid
+
+from app.imaging.findings import Finding
+from app.views import wording
+from app.views.chat.plain_text import tooltip
+from app.views.style import ui_font
+from app.views.theme import THEME, TYPE
+from app.workspace import drawing
+from app.workspace.workspace import Workspace
+
+_DOT = 8
+
+
+class FindingChip(QAbstractButton):
+    """A finding as a small button with its colour, label and measurement."""
+
+    def __init__(self, finding: Finding, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.finding = finding
+        self._tint = THEME.text_faint
+        self.setCheckable(True)
+        self.setText(wording.chip_text(finding) or "Finding")
+        self.setFont(ui_font(TYPE.caption))
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName(f"Show {self.text()} on the image")
+        parts = (finding.description, wording.maker_text(finding), wording.NOT_FOR_DIAGNOSIS)
+        self.setToolTip(tooltip("\n".join(part for part in parts if part)))
+
+    def set_tint(self, tint: str) -> None:
+        """Set the colour that the finding has on the canvas."""
+        self._tint = tint
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(self.fontMetrics().horizontalAdvance(self.text()) + _DOT + 24, 24)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(40, 24)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        frame = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
+        on, over = self.isChecked(), self.underMouse() and self.isEnabled()
+        painter.setBrush(QColor(THEME.selected if on else THEME.hover if over else THEME.panel))
+        painter.setPen(QColor(THEME.accent if on or self.hasFocus() else THEME.border))
+        painter.drawRoundedRect(frame, 12, 12)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(self._tint if self.isEnabled() else THEME.text_faint))
+        painter.drawEllipse(QPointF(8 + _DOT / 2, self.height() / 2), _DOT / 2, _DOT / 2)
+        painter.setPen(QColor(THEME.text if self.isEnabled() else THEME.text_faint))
+        left = 8 + _DOT + 6
+        room = self.rect().adjusted(left, 0, -8, 0)
+        cut = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, room.width())
+        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, cut)
+        painter.end()
+
+
+class FindingLinks:
+    """Keeps chips and findings in step, one for each dock; call `close` before the dock goes."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._chips: WeakSet[FindingChip] = WeakSet()
+        self._names: dict[str, tuple[str, str]] = {}  # finding id -> (label, SOP Instance UID)
+        self._disconnect: list[Callable[[], None]] = [
+            workspace.annotations.changed.connect(self._on_changed),
+            workspace.annotations.selection_changed.connect(self._on_selected),
+        ]
+
+    def close(self) -> None:
+        """Disconnect from the workspace."""
+        for disconnect in self._disconnect:
+            disconnect()
+        self._disconnect.clear()
+
+    def chip(self, finding: Finding) -> FindingChip:
+        """Return a chip that selects `finding` and shows whether it is selected."""
+        chip = FindingChip(finding)
+        self.know((finding,))
+        chip.clicked.connect(lambda _checked=False, key=finding.id: self.select(key))
+        self._chips.add(chip)
+        self._dress(chip)
+        return chip
+
+    def know(self, findings: Iterable[Finding]) -> None:
+        """Remember labels of findings, so that their links work after a tool replaced them."""
+        for finding in findings:
+            self._names[finding.id] = (finding.label, finding.image.sop_instance_uid)
+
+    @property
+    def shown(self) -> str:
+        """SOP Instance UID of the image that is shown; "" for none."""
+        instance = self._workspace.viewport.instance
+        return instance.sop_instance_uid if instance is not None else ""
+
+    def targets(self, findings: Iterable[Finding] = (), shown: str = "") -> dict[str, str]:
+        """Return finding id by label, for the findings that the text of a run may name.
+
+        Args:
+            findings: Findings of the run; they take precedence over older ones.
+            shown: SOP Instance UID of the image that the question was about. Findings on any image
+                but that one and those of `findings` are left out: they may be another patient's.
+        """
+        own = sorted(findings, key=lambda item: item.image.sop_instance_uid == shown)
+        images = {shown, *(item.image.sop_instance_uid for item in own)}
+        there = (item.finding for item in self._workspace.annotations.all())
+        # "Length" in an answer does not mean what the user measured.
+        before = [
+            item
+            for item in there
+            if item.image.sop_instance_uid in images and not drawing.by_hand(item)
+        ]
+        return {item.label: item.id for item in (*before, *own) if item.label.strip()}
+
+    def of_call(self, call_id: str) -> list[Finding]:
+        """Return the findings of an earlier call that are still open."""
+        everything = (item.finding for item in self._workspace.annotations.all())
+        return [finding for finding in everything if finding.provenance.call_id == call_id]
+
+    def select(self, finding_id: str) -> None:
+        """Select a finding and show its image; if it is selected already, select nothing."""
+        key = self._current(finding_id)
+        annotations = self._workspace.annotations
+        item = annotations.get(key)
+        if item is None:
+            self._on_selected(annotations.selected)
+            return
+        if annotations.selected == key:
+            annotations.select("")
+            return
+        self._show_image(item.finding)
+        annotations.select(key)
+
+    def select_of(self, findings: Sequence[Finding]) -> None:
+        """Select the first of these findings, or the next one if one is selected already."""
+        annotations = self._workspace.annotations
+        there = [key for item in findings if annotations.get(key := self._current(item.id))]
+        if not there:
+            return
+        chosen = there.index(annotations.selected) + 1 if annotations.selected in there else 0
+        key = there[chosen % len(there)]
+        item = annotations.get(key)
+        if item is not None and annotations.selected != key:
+            self._show_image(item.finding)
+            annotations.select(key)
+
+    def _current(self, finding_id: str) -> str:
+        """Return the id of the finding, or of the one that replaced it when the tool ran again."""
+        annotations = self._workspace.annotations
+        if annotations.get(finding_id) is not None or finding_id not in self._names:
+            return finding_id
+        label, uid = self._names[finding_id]
+        for item in reversed(annotations.all()):
+            if item.finding.label == label and item.finding.image.sop_instance_uid == uid:
+                return item.finding.id
+        return finding_id
+
+    def _show_image(self, finding: Finding) -> None:
+        viewport, ref = self._workspace.viewport, finding.image
+        shown = viewport.instance
+        if shown is None or shown.sop_instance_uid != ref.sop_instance_uid:
+            instance = self._workspace.instance_of(ref.sop_instance_uid)
+            if instance is not None:
+                viewport.show(instance, ref.frame)
+        elif viewport.frame_index != ref.frame:
+            viewport.scroll_to(ref.frame)
+
+    def _dress(self, chip: FindingChip) -> None:
+        annotations = self._workspace.annotations
+        key = self._current(chip.finding.id)
+        item = annotations.get(key)
+        chip.setEnabled(item is not None)
+        if item is not None:
+            chip.set_tint(THEME.annotation_color(item.color))
+        chip.setChecked(item is not None and annotations.selected == key)
+
+    def _on_changed(self) -> None:
+        for chip in tuple(self._chips):
+            if isValid(chip):
+                self._dress(chip)
+            else:  # Qt deleted it with its card, and Python still holds the wrapper
+                self._chips.discard(chip)
+
+    def _on_selected(self, _finding_id: str) -> None:
+        self._on_changed()

@@ -1,0 +1,278 @@
+"""Markdown of an answer, written into a document line by line while it streams.
+
+Headings, lists, bold, code and fenced blocks are formatted; everything else shows as it is written.
+No text of a model ever becomes HTML, an image or a link to the outside: the only links are to
+findings and to results of this conversation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QTextBlockFormat,
+    QTextCharFormat,
+    QTextCursor,
+    QTextDocument,
+    QTextOption,
+)
+
+from app.agent.answers.evidence import UNKNOWN, citations, numbers_in
+from app.views.chat.plain_text import clean, tooltip
+from app.views.theme import SPACE, THEME, TYPE
+
+LINK_SCHEME = "finding:"
+RESULT_SCHEME = "result:"
+
+_FENCE = re.compile(r"\s*```")
+_HEADING = re.compile(r"#{1,6}\s+(?P<text>.*)")
+_ITEM = re.compile(r"(?P<indent>\s*)(?:[-*•]|(?P<number>\d{1,3}[.)]))\s+(?P<text>.*)")
+_INLINE = re.compile(r"(?P<code>`[^`\n]+`)|(?P<bold>\*\*(?=\S)[^*\n]+?(?<=\S)\*\*)")
+_INDENT = 18  # px that a list level is moved in
+_DEEPEST = 3  # list levels below the first that are told apart
+
+
+class Style(Enum):
+    """How a span looks."""
+
+    PLAIN = auto()
+    BOLD = auto()
+    CODE = auto()
+    LINK = auto()
+    CITATION = auto()
+    UNKNOWN = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of a line in one style.
+
+    Attributes:
+        text: Its text.
+        style: Its style.
+        target: Id of the finding that a link leads to, or number of the result that is cited.
+        tip: Tooltip of a citation.
+    """
+
+    text: str
+    style: Style = Style.PLAIN
+    target: str = ""
+    tip: str = ""
+
+
+class Linker:
+    """Splits a line into spans; makes labels of findings and numbers of results links.
+
+    Args:
+        targets: Finding id by label.
+        results: Description of a result by its number.
+        unknown: Cited numbers that no result has; they are marked as such.
+    """
+
+    def __init__(
+        self,
+        targets: Mapping[str, str] | None = None,
+        results: Mapping[int, str] | None = None,
+        unknown: Collection[int] = (),
+    ) -> None:
+        self._results = dict(results or {})
+        self._unknown = frozenset(unknown)
+        self._targets = {label.casefold(): target for label, target in (targets or {}).items()}
+        # The longest first: "Heart width" is not a link to "Heart".
+        labels = sorted((key for key in self._targets if len(key) > 2), key=len, reverse=True)
+        joined = "|".join(re.escape(label) for label in labels)
+        pattern = rf"(?<!\w)(?:{joined})(?!\w)" if joined else "(?!)"
+        self._labels = re.compile(pattern, re.IGNORECASE)
+
+    def spans(self, text: str) -> Iterator[Span]:
+        """Yield the spans of a line: bold, code, links, and the rest as it is."""
+        for piece, inline in split(text, _INLINE.finditer(text)):
+            if inline is None:
+                yield from self._linked(piece, Style.PLAIN)
+            elif inline["code"]:
+                yield Span(piece[1:-1], Style.CODE)
+            else:
+                yield from self._linked(piece[2:-2], Style.BOLD)
+
+    def _linked(self, text: str, style: Style) -> Iterator[Span]:
+        for piece, citation in split(text, citations(text, self._results)):
+            if citation is not None:
+                yield from self._cited(piece, style)
+                continue
+            for part, label in split(piece, self._labels.finditer(piece)):
+                target = self._targets.get(part.casefold(), "") if label else ""
+                yield Span(part, Style.LINK, target) if label else Span(part, style)
+
+    def _cited(self, text: str, style: Style) -> Iterator[Span]:
+        numbers = list(numbers_in(text))
+        # The brackets around a single number belong to its link: a larger target for the pointer.
+        alone = len(numbers) == 1
+        for piece, number in [(text, numbers[0])] if alone else split(text, numbers):
+            yield Span(piece, style) if number is None else self._number(piece, number, style)
+
+    def _number(self, text: str, found: re.Match[str], style: Style) -> Span:
+        number = int(found["number"])
+        if found["unknown"]:
+            return Span(text, Style.UNKNOWN)
+        if number in self._unknown:
+            end = text.index(found["number"]) + len(found["number"])
+            return Span(f"{text[:end]}{UNKNOWN}{text[end:]}", Style.UNKNOWN)
+        if number not in self._results:
+            return Span(text, style)
+        return Span(text, Style.CITATION, found["number"], self._results[number])
+
+
+def split(
+    text: str, matches: Iterable[re.Match[str]]
+) -> Iterator[tuple[str, re.Match[str] | None]]:
+    """Yield each match in `text` with its text, and the text between matches with None."""
+    at = 0
+    for match in matches:
+        if match.start() > at:
+            yield text[at : match.start()], None
+        yield match[0], match
+        at = match.end()
+    if at < len(text):
+        yield text[at:], None
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What the lines before a line mean for it."""
+
+    fenced: bool = False  # inside a ``` block
+    first: bool = True  # nothing is written yet
+    gap: bool = False  # a blank line came before
+
+
+class MarkdownWriter:
+    """Appends streamed Markdown to a document.
+
+    Finished lines are never touched again and only the open last line is rewritten, so the cost of
+    a piece of text does not grow with the answer.
+
+    Args:
+        document: The document to write; it is cleared.
+    """
+
+    def __init__(self, document: QTextDocument) -> None:
+        self._document = document
+        self._linker = Linker()
+        self._formats = _char_formats()
+        self._clear()
+
+    @property
+    def text(self) -> str:
+        """All text so far, as it came."""
+        return self._text
+
+    def append(self, text: str) -> None:
+        """Add a piece of text."""
+        self._text += text
+        *finished, self._open = (self._open + clean(text)).split("\n")
+        cursor = QTextCursor(self._document)
+        cursor.beginEditBlock()
+        cursor.setPosition(self._end)
+        cursor.movePosition(QTextCursor.MoveOperation.End, QTextCursor.MoveMode.KeepAnchor)
+        cursor.removeSelectedText()
+        for line in finished:
+            self._state = self._write(cursor, line, self._state)
+            self._end = cursor.position()
+        if self._open:  # it may still turn into something else, so its state is not kept
+            self._write(cursor, self._open, self._state)
+        cursor.endEditBlock()
+
+    def set_text(self, text: str) -> None:
+        """Replace all text."""
+        self._clear()
+        self.append(text)
+
+    def cut(self, length: int) -> None:
+        """Remove all but the first `length` characters of `text`."""
+        if length < len(self._text):
+            self.set_text(self._text[:length])
+
+    def set_links(
+        self,
+        targets: Mapping[str, str],
+        results: Mapping[int, str] | None = None,
+        unknown: Collection[int] = (),
+    ) -> None:
+        """Set what is linked, also in the text that is already written; see `Linker`."""
+        self._linker = Linker(targets, results, unknown)
+        if self._text:
+            self.set_text(self._text)
+
+    def _clear(self) -> None:
+        self._document.clear()
+        self._document.setUndoRedoEnabled(False)
+        self._text = ""
+        self._open = ""
+        self._end = 0  # position in the document where the open line starts
+        self._state = _State()
+
+    def _write(self, cursor: QTextCursor, line: str, state: _State) -> _State:
+        """Write a line and return the state for the next one."""
+        if _FENCE.match(line):
+            return replace(state, fenced=not state.fenced)
+        if not state.fenced and not line.strip():
+            return replace(state, gap=True)
+        heading = None if state.fenced else _HEADING.match(line)
+        item = None if state.fenced else _ITEM.match(line)
+        block = QTextBlockFormat()
+        block.setLineHeight(135, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
+        if not state.first:
+            block.setTopMargin(SPACE.s if state.gap or heading else SPACE.xs / 2)
+        if item:
+            level = min(_DEEPEST, len(item["indent"].expandtabs(4)) // 2)
+            block.setLeftMargin(_INDENT * (level + 1))
+            block.setTextIndent(-_INDENT)
+            block.setTabPositions([QTextOption.Tab(_INDENT, QTextOption.TabType.LeftTab)])
+        if state.first:
+            cursor.setBlockFormat(block)
+        else:
+            cursor.insertBlock(block, self._formats[Style.PLAIN])
+        if state.fenced:
+            cursor.insertText(line or " ", self._formats[Style.CODE])
+        elif item:
+            cursor.insertText(f"{item['number'] or '•'}\t", self._formats[Style.PLAIN])
+        if not state.fenced:
+            text = heading["text"] if heading else item["text"] if item else line.strip()
+            for span in self._linker.spans(text):
+                cursor.insertText(span.text, self._format(span, heading=heading is not None))
+        return replace(state, first=False, gap=False)
+
+    def _format(self, span: Span, *, heading: bool) -> QTextCharFormat:
+        cites = span.style in (Style.CITATION, Style.UNKNOWN)
+        if heading and not cites:
+            return self._formats[Style.BOLD]
+        if not span.target:
+            return self._formats[span.style]
+        form = QTextCharFormat(self._formats[span.style])
+        form.setAnchorHref((RESULT_SCHEME if cites else LINK_SCHEME) + span.target)
+        if span.tip:
+            form.setToolTip(tooltip(span.tip))
+        return form
+
+
+def _char_formats() -> dict[Style, QTextCharFormat]:
+    formats = {style: QTextCharFormat() for style in Style}
+    for form in formats.values():
+        form.setForeground(QColor(THEME.text))
+    formats[Style.BOLD].setFontWeight(QFont.Weight.DemiBold)
+    code = formats[Style.CODE]
+    code.setFontFamilies([TYPE.mono, "DejaVu Sans Mono", "monospace"])
+    code.setProperty(QTextCharFormat.Property.FontPixelSize, TYPE.label)
+    code.setBackground(QColor(THEME.raised))
+    for style in (Style.LINK, Style.CITATION):
+        formats[style].setAnchor(True)
+        formats[style].setForeground(QColor(THEME.accent))
+    formats[Style.LINK].setUnderlineStyle(QTextCharFormat.UnderlineStyle.DotLine)
+    formats[Style.LINK].setUnderlineColor(QColor(THEME.accent))
+    formats[Style.UNKNOWN].setForeground(QColor(THEME.warning))
+    return formats

@@ -1,0 +1,50 @@
+"""Finds models that a tool reports as missing, so that the window can offer to install them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+# `ModelStore.require` and `how_to_get` name a card in a command, however the program is called.
+_CARD = re.compile(r"\bmodels (?:get|accept) ([a-z0-9][a-z0-9._-]*[a-z0-9])")
+_COMMAND = re.compile(r"(?:Run|Read and accept them:) `")
+_FILE = re.compile(r" \([\w.-]+\.(?:pth?|bin|safetensors)\)")
+
+
+def card_names(value: Any) -> tuple[str, ...]:
+    """Return the cards of models that `value` reports as missing or as waiting for their terms.
+
+    Args:
+        value: A text, or any nesting of mappings and sequences of texts, such as a tool's output.
+    """
+    found = (name for text in _texts(value) for name in _CARD.findall(text))
+    return tuple(dict.fromkeys(found))
+
+
+def without_commands(error: str) -> str:
+    """Return an error without the commands that install the model: the window has a button."""
+    found = _COMMAND.search(error)
+    cut = found is not None and found.start() > 0 and card_names(error)
+    return error[: found.start()].rstrip() if found and cut else error
+
+
+def without_files(text: str) -> str:
+    """Return `text` without names of weights files, which follow the title of a model."""
+    return _FILE.sub("", text)
+
+
+def summary(names: Iterable[str]) -> str:
+    """Return one sentence that names each missing model once."""
+    listed = tuple(dict.fromkeys(names))
+    one = len(listed) == 1
+    subject = "A model that was needed is" if one else "Models that were needed are"
+    return f"{subject} not installed, or not agreed to: {', '.join(listed)}."
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Iterable):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item)

@@ -1,0 +1,44 @@
+"""Text of models, tools and files, made safe to show as plain text. Knows no toolkit."""
+
+from __future__ import annotations
+
+import html
+import re
+
+# Line ends of other systems, and characters that a QTextDocument takes for the end of a line.
+_LINE_ENDS = re.compile("\r\n?|[\u2028\u2029\x0b\x0c\x85]")
+# Control characters, what a QTextDocument takes for frames and inline objects, lone surrogates, and
+# bidirectional overrides, which reorder a line so that it reads as something else.
+_HARMFUL = re.compile(
+    "[\x00-\x08\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffc\ufffe\uffff\ud800-\udfff]"
+)
+_LONG_WORD = re.compile(r"\S{25,}")
+_WORD_PART = re.compile(r"\S{0,19}[/\\_.,:;=-]+(?=\S)|\S{20}(?=\S)")
+
+
+def clean(text: str) -> str:
+    """Return `text` without characters that a document would take for structure or direction."""
+    return _HARMFUL.sub("\ufffd", _LINE_ENDS.sub("\n", text))
+
+
+def one_line(text: str, limit: int = 300) -> str:
+    """Return `text` cleaned, on one line and cut to `limit` characters."""
+    flat = " ".join(clean(text[: limit * 4]).split())
+    return flat if len(flat) <= limit else flat[: limit - 1] + "…"
+
+
+def breakable(text: str) -> str:
+    """Return `text` with break opportunities in long words such as paths and UIDs."""
+    return _LONG_WORD.sub(lambda word: _WORD_PART.sub("\\g<0>\u200b", word[0]), text)
+
+
+def tooltip(text: str) -> str:
+    """Return `text` escaped for `setToolTip`, which would otherwise guess rich text."""
+    if not text:
+        return ""
+    return "<qt>" + html.escape(clean(text)).replace("\n", "<br>") + "</qt>"
+
+
+def menu_text(text: str) -> str:
+    """Return `text` for an action or a button, where a single "&" would mark a shortcut."""
+    return one_line(text).replace("&", "&&")

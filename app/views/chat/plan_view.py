@@ -1,0 +1,318 @@
+"""The plan of a run as a live checklist, with the changes that rules made to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+
+from app.agent.events import Override, PlanUpdated
+from app.views.chat import missing_models
+from app.views.chat.plain_text import one_line
+from app.views.chat.widgets import Flow, Wrapped, link_button
+from app.views.icons import icon, pixmap
+from app.views.pack_texts import PackTexts
+from app.views.theme import SPACE, THEME
+from app.views.widgets import label
+
+_LONGEST = 2_000  # characters of a reason: it is shown in full
+_ICON = 14
+# state -> (word, icon, colour): told apart by word and shape too, not by colour alone
+_STATES = {
+    "pending": ("waiting", "square", THEME.text_faint),
+    "running": ("running", "loader-circle", THEME.accent),
+    "done": ("done", "circle-check", THEME.ok),
+    "incomplete": ("incomplete", "circle-alert", THEME.warning),
+    "failed": ("failed", "circle-x", THEME.error),
+    "skipped": ("left out", "ban", THEME.text_faint),
+}
+_PLANNERS = {"rules": "rules", "model": "the language model"}
+_ENFORCED = "enforced"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the checklist: a step, a change by a rule, or the goal.
+
+    Attributes:
+        title: The step's tool, or what was changed.
+        details: Text below the title: reasons, verdict, who planned it.
+        word: The step's state in words; "" for other lines.
+        icon: Icon in front.
+        tint: Colour of the icon.
+    """
+
+    title: str
+    details: str = ""
+    word: str = ""
+    icon: str = "shield-check"
+    tint: str = THEME.warning
+
+    @property
+    def text(self) -> str:
+        """All of it on one line."""
+        if not self.word:
+            return f"{self.title}. {self.details}" if self.details else self.title
+        more = f" ({self.details.replace(' · ', '; ')})" if self.details else ""
+        return f"{self.title}: {self.word}{more}"
+
+
+class PlanView(QWidget):
+    """The plan: open while it is worked on, folded when the run has ended.
+
+    The head counts the steps and the changes by rules, and an unreached goal stands below it; both
+    stay visible when the plan is folded.
+
+    Args:
+        texts: Titles of the tools.
+    """
+
+    def __init__(self, texts: PackTexts) -> None:
+        super().__init__()
+        self._texts = texts
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(SPACE.xs)
+        self.head = link_button("Plan", "chevron-down", self.toggle)
+        self.head.setAccessibleDescription("open")
+        self.changed = link_button("", "shield-check", lambda: self.fold(False))
+        self.changed.setObjectName("chatBadge")
+        self.changed.setIcon(icon("shield-check", THEME.warning))
+        self.changed.setToolTip("What the packs' rules changed, and why")
+        self.changed.hide()
+        heads = Flow(SPACE.s)
+        heads.addWidget(self.head)
+        heads.addWidget(self.changed)
+        layout.addLayout(heads)
+        self.goal = LineView()
+        self.goal.hide()
+        layout.addWidget(self.goal)
+        self.steps = Checklist()
+        layout.addWidget(self.steps)
+
+    def show_plan(self, event: PlanUpdated) -> None:
+        """Show the state of the plan."""
+        reader = _Reader(event, self._texts)
+        steps, changes = reader.steps(), reader.changes()
+        done = sum(1 for step in event.steps if step.get("state") == "done")
+        reached = " · goal reached" if event.goal == "done" else ""
+        head = f"Plan · {done} of {len(steps)} done{reached}" if steps else "Plan"
+        self.head.setText(head)
+        self.head.setAccessibleName(head)
+        count = f"{len(changes)} change{'s' if len(changes) > 1 else ''} by rules"
+        self.changed.setText(f" {count}")
+        self.changed.setAccessibleName(f"{count}: show them")
+        self.changed.setVisible(bool(changes))
+        unreached = reader.unreached_goal()
+        self.goal.show_line(Line(unreached, icon="triangle-alert"))
+        self.goal.setVisible(bool(unreached))
+        self.steps.show_lines(reader.planned_by, steps, changes)
+        goal = "Goal reached" if event.goal == "done" else unreached
+        whole = [*(line.text for line in (*steps, *changes)), *([goal] if goal else [])]
+        self.steps.text = "\n".join(whole)
+        self.setAccessibleName(f"Plan, {self.steps.text}")
+
+    def toggle(self) -> None:
+        """Fold or unfold."""
+        self.fold(not self.steps.isHidden())
+
+    def fold(self, folded: bool) -> None:
+        """Hide the steps, or show them."""
+        self.steps.setVisible(not folded)
+        self.head.setIcon(icon("chevron-right" if folded else "chevron-down"))
+        self.head.setAccessibleDescription("closed" if folded else "open")
+
+
+class Checklist(QWidget):
+    """The steps and the changes. Its lines are reused, since a plan changes often.
+
+    Attributes:
+        rows: One view per step.
+        changes: One view per change by a rule.
+        text: All lines as plain text.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.text = ""
+        self.rows: list[LineView] = []
+        self.changes: list[LineView] = []
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(SPACE.s, 0, 0, 0)
+        layout.setSpacing(6)
+        self._planner = label("", "faint")
+        self._planner.hide()
+        layout.addWidget(self._planner)
+        self._layouts = (QVBoxLayout(), QVBoxLayout())
+        for part in self._layouts:
+            part.setSpacing(6)
+            layout.addLayout(part)
+
+    def show_lines(self, planned_by: str, steps: Sequence[Line], changes: Sequence[Line]) -> None:
+        """Show these lines.
+
+        Args:
+            planned_by: Who planned the steps; "" to say nothing.
+            steps: In order.
+            changes: In order.
+        """
+        self._planner.setText(planned_by)
+        self._planner.setVisible(bool(planned_by))
+        parts = ((self.rows, steps), (self.changes, changes))
+        for (views, lines), layout in zip(parts, self._layouts, strict=True):
+            for view in views[len(lines) :]:
+                view.hide()
+                view.setParent(None)
+                view.deleteLater()
+            del views[len(lines) :]
+            while len(views) < len(lines):
+                views.append(LineView())
+                layout.addWidget(views[-1])
+            for place, (view, line) in enumerate(zip(views, lines, strict=True), 1):
+                number = f"Step {place} of {len(lines)}: " if line.word else ""
+                view.show_line(line, number)
+
+
+class LineView(QWidget):
+    """A line: its icon, its title, the word of its state, and below them its details."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._shown: Line | None = None
+        self._mark = QLabel()
+        self._mark.setFixedSize(_ICON, _ICON + 4)
+        self.title = Wrapped()
+        self.word = label("", "caption")
+        self.word.setContentsMargins(0, 2, 0, 0)
+        self.details = Wrapped("caption")
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(SPACE.s)
+        grid.setVerticalSpacing(1)
+        grid.setColumnStretch(1, 1)
+        grid.addWidget(self._mark, 0, 0, Qt.AlignmentFlag.AlignTop)
+        grid.addWidget(self.title, 0, 1)
+        grid.addWidget(self.word, 0, 2, Qt.AlignmentFlag.AlignTop)
+        grid.addWidget(self.details, 1, 1, 1, 2)
+
+    def show_line(self, line: Line, number: str = "") -> None:
+        """Show a line.
+
+        Args:
+            line: The line.
+            number: Its place, for screen readers.
+        """
+        self.setAccessibleName(f"{number}{line.text}")
+        if line == self._shown:
+            return
+        self._shown = line
+        self._mark.setPixmap(pixmap(line.icon, _ICON, line.tint, 2.0))
+        self._mark.setAccessibleName(line.word)
+        self.title.set_full(line.title, 4 * _LONGEST)
+        self.word.setText(line.word)
+        self.word.setVisible(bool(line.word))
+        self.details.set_full(line.details, 4 * _LONGEST)
+        self.details.setVisible(bool(line.details))
+
+
+class _Reader:
+    """Puts an event into words.
+
+    Args:
+        event: The plan.
+        texts: Titles of the tools.
+
+    Attributes:
+        planned_by: Who planned all steps but those that rules added; "" where that differs.
+    """
+
+    def __init__(self, event: PlanUpdated, texts: PackTexts) -> None:
+        self._event = event
+        self._texts = texts
+        named = {str(step.get("tool", "")) for step in event.steps}
+        named.update(name for item in event.overrides for name in (item.tool, item.instead))
+        # A step in the model's own words names no tool.
+        self._tools = {name for name in named if name.isidentifier()}
+        planners = {str(step.get("by", "")) for step in event.steps} - {_ENFORCED}
+        one = _PLANNERS.get(next(iter(planners)), "") if len(planners) == 1 else ""
+        self.planned_by = f"Planned by {one}" if one else ""
+
+    def steps(self) -> list[Line]:
+        """Return a line for each step."""
+        return [self._step(step) for step in self._event.steps]
+
+    def changes(self) -> list[Line]:
+        """Return a line for each change by a rule."""
+        return [
+            Line(f"Changed by a rule: {self._change(item)}", self._sentence(item.reason))
+            for item in self._event.overrides
+        ]
+
+    def unreached_goal(self) -> str:
+        """Return why the goal was not reached; "" if it was or is still worked on."""
+        if self._event.goal != "incomplete":
+            return ""
+        why = self._sentence(self._event.goal_why)
+        return f"Goal not reached: {why}" if why else "Goal not reached."
+
+    def _step(self, step: Mapping[str, Any]) -> Line:
+        state, by = str(step.get("state", "")), str(step.get("by", ""))
+        state = state if state in _STATES else "pending"
+        # Why a step was not run stands in full at the rule's change, so not here as well.
+        at_change = {f"Not run: {item.reason}" for item in self._event.overrides}
+        reasons = [str(step.get(key) or "") for key in ("why", "verdict")]
+        details = [self._sentence(text) for text in reasons if text not in at_change]
+        if state == "pending":
+            details.append(self._waits_for(step.get("after") or ()))
+        if by == _ENFORCED and state != "skipped":
+            details.append("put in by a rule")
+        elif not self.planned_by and by in _PLANNERS:
+            details.append(f"planned by {_PLANNERS[by]}")
+        shown = dict.fromkeys(item for item in details if item)
+        return Line(self._title(step.get("tool")), " · ".join(shown), *_STATES[state])
+
+    def _title(self, tool: Any) -> str:
+        """Return a tool's title; a step in the model's own words stays as it is."""
+        text = one_line(str(tool or ""), 200)
+        return text[:1].upper() + text[1:] if " " in text else self._texts.title(text)
+
+    def _waits_for(self, after: Any) -> str:
+        steps = self._event.steps
+        earlier = [
+            steps[number - 1]
+            for number in after
+            if isinstance(number, int) and 1 <= number <= len(steps)
+        ]
+        names = [
+            self._title(step.get("tool"))
+            for step in earlier
+            if step.get("state") in ("pending", "running")
+        ]
+        return f"waits for: {', '.join(names)}" if names else ""
+
+    def _sentence(self, text: str) -> str:
+        text = one_line(missing_models.without_files(text), _LONGEST)
+        return self._texts.with_titles(text, self._tools)
+
+    def _change(self, item: Override) -> str:
+        tool, instead = (
+            self._texts.title(one_line(name, 80)) if name else ""
+            for name in (item.tool, item.instead)
+        )
+        known = {
+            "dependency": f"{instead} runs first" if instead else f"{tool} cannot run yet",
+            "successor": f"{instead} follows",
+            "excluded": f"{tool} is not used",
+            "left_out": f"{tool} is left out, as you asked",
+            "low_priority": f"{instead} instead of {tool}",
+            "unsuitable": f"{tool} is not for this image",
+            "incomplete": "the model is asked once more",
+            "empty_result": f"{instead} looks at what there is"
+            if instead
+            else f"{tool} found nothing",
+        }
+        return known.get(item.rule) or f"{tool or instead or 'a step'} is changed"

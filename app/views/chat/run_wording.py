@@ -1,0 +1,89 @@
+"""Words for models, effects, limits and costs of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.views.chat.plain_text import one_line
+
+BY_RULES = "Answered by rules"
+"""Signature of an answer that was made without a language model."""
+
+_EFFECTS = {
+    "read": "It only reads what is open.",
+    "compute": "It computes on this machine.",
+    "write": "It writes files outside this conversation's own folder.",
+    "send": "It sends data to another machine.",
+    "execute": "It runs a program on this machine.",
+}
+_LIMITS = {
+    "steps": "The limit of steps for one question was reached.",
+    "tool_calls": "The limit of tool calls for one question was reached.",
+    "tokens": "The limit of tokens for one question was reached.",
+    "cost": "The limit of cost for one question was reached.",
+    "wall_time": "The time limit for one question was reached.",
+}
+_LOOPS = {
+    "repeated_call": "The assistant kept asking for the same tool call and was stopped.",
+    "cycle": "The assistant went round in a circle and was stopped.",
+}
+
+
+def model_title(model: str) -> str:
+    """Return the name of a language model for people; `model` as in `LanguageModel.name`."""
+    return "Offline planner" if model == "offline" else model
+
+
+def effect(name: str) -> str:
+    """Return a sentence for an effect of a tool (`app.tools.api.Approval`)."""
+    return _EFFECTS.get(name, one_line(name, 80))
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A limit that ended a run.
+
+    Attributes:
+        text: What happened.
+        advice: What the user can do.
+        in_settings: Whether the settings hold it.
+    """
+
+    text: str
+    advice: str
+    in_settings: bool
+
+
+def limit(stopped_by: str) -> Limit:
+    """Return the limit that `RunFinished.stopped_by` names, in words."""
+    in_settings = stopped_by not in _LOOPS
+    unknown = f"The run was stopped by a limit ({one_line(stopped_by, 60)})."
+    way = "raise the limit in the settings" if in_settings else "ask in other words"
+    return Limit(
+        (_LIMITS | _LOOPS).get(stopped_by, unknown),
+        f"What was found so far is above. Continue, or {way}.",
+        in_settings,
+    )
+
+
+def usage(sent: int, received: int, cost: float | None, *, estimated: bool) -> str:
+    """Return tokens and cost of a run, e.g. "1,204 tokens in, 86 out, about $0.004"; "" for none.
+
+    Args:
+        sent: Tokens sent to the model.
+        received: Tokens received from it.
+        cost: In US dollars; None if unknown.
+        estimated: Whether the tokens were counted here and not by the endpoint.
+    """
+    if not (sent or received):
+        return ""
+    text = f"{sent:,} tokens in, {received:,} out" + (" (estimated)" if estimated else "")
+    return text if cost is None else f"{text}, {_dollars(cost)}"
+
+
+def _dollars(cost: float) -> str:
+    if cost <= 0:
+        return "no cost"
+    if cost < 0.001:
+        return "under $0.001"
+    return f"about ${cost:.3f}" if cost < 0.1 else f"about ${cost:,.2f}"

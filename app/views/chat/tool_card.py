@@ -1,0 +1,575 @@
+"""One tool call as a card: title, progress, result, or why it failed."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Any
+
+from PySide6.QtCore import QSize, Qt, QTimer
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.agent.events import ToolFinished, ToolProgress, ToolStarted
+from app.agent.messages import for_people
+from app.imaging.findings import Finding
+from app.tools.api import Artifact
+from app.views import wording
+from app.views.background import Background
+from app.views.chat import missing_models
+from app.views.chat.finding_links import FindingChip, FindingLinks
+from app.views.chat.plain_text import one_line, tooltip
+from app.views.chat.textview import TextView
+from app.views.chat.thumbnails import Thumbnail
+from app.views.chat.widgets import Elided, Flow, ThinProgress, icon_label, link_button, row
+from app.views.icons import icon, pixmap
+from app.views.pack_texts import PackTexts, words_of
+from app.views.style import restyle
+from app.views.theme import SPACE, THEME
+from app.views.widgets import label
+
+CHIPS = 12  # that are shown; the findings list has all
+JSON_CHARS = 20_000
+ROWS = 6  # of the table of key figures
+_COLUMNS = (
+    ("area_cm2", "Area cm²"),
+    ("area_pixels", "Area px"),
+    ("confidence_score", "Confidence"),
+    ("mean_intensity", "Mean grey"),
+    ("width", "Width px"),
+    ("height", "Height px"),
+)
+_SKIPPED = ("path", "uid", "sha256", "status", "note", "warning", "judgement", "cutoff")
+_CITED_MS = 1600
+_MAX_HEIGHT = 260  # px of an opened section
+_STATES = {
+    "running": ("loader-circle", THEME.accent, "Running"),
+    "ok": ("circle-check", THEME.ok, "Done"),
+    "failed": ("circle-x", THEME.error, "Failed"),
+    "refused": ("ban", THEME.text_faint, "Not run"),
+    "cancelled": ("ban", THEME.text_faint, "Stopped"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CardTools:
+    """Services of the dock for its cards.
+
+    Attributes:
+        links: Makes chips.
+        background: Reads pictures.
+        open_artifact: Opens a picture beside the image: `open_artifact(artifact, tool)`.
+        open_models: Opens the models window at a model: `open_models(name)`.
+        texts: Titles and icons of the tools.
+    """
+
+    links: FindingLinks
+    background: Background
+    open_artifact: Callable[[Artifact, str], object]
+    open_models: Callable[[str], object] = lambda _name: None
+    texts: PackTexts = field(default_factory=PackTexts)
+
+
+class ToolCard(QFrame):
+    """A tool call.
+
+    Args:
+        started: The event that began it.
+        tools: Services of the dock.
+        live: Whether it runs now, so that its time is shown.
+
+    Attributes:
+        status: "running", "ok", "failed", "refused" or "cancelled".
+        evidence: Number of the result that answers cite; 0 while there is none.
+        findings: Findings of the call.
+        missing: Names of models that were not installed.
+    """
+
+    def __init__(self, started: ToolStarted, tools: CardTools, *, live: bool = True) -> None:
+        super().__init__()
+        self.setObjectName("chatCard")
+        self.call_id = started.call_id
+        self.tool = started.tool
+        self.arguments = started.arguments
+        self.status = "running"
+        self.evidence = 0
+        self.findings: tuple[Finding, ...] = ()
+        self.missing: tuple[str, ...] = ()
+        self.thumbnails: list[Thumbnail] = []
+        self.chips: list[FindingChip] = []
+        self._tools = tools
+        self._cited: QTimer | None = None  # runs while the card stands out
+        self._began = time.monotonic() if live else None
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        self._body = QVBoxLayout(self)
+        self._body.setContentsMargins(SPACE.m, 10, SPACE.m, 10)
+        self._body.setSpacing(SPACE.s)
+        self._add_head()
+        self.progress = ThinProgress()
+        self.progress_text = Elided("", "caption")
+        self.progress_text.hide()
+        self._body.addWidget(self.progress)
+        self._body.addWidget(self.progress_text)
+        self._details = Disclosures()
+        self._details.add("Arguments", lambda: _as_json(started.arguments))
+        self._body.addWidget(self._details)
+        self.models_button: QPushButton | None = None
+        self.summary: TextView | None = None
+        self.error: TextView | None = None
+        self.reason: TextView | None = None  # why it was not run
+        self.warning: TextView | None = None
+        self.table: KeyFiguresTable | None = None
+        self._name()
+
+    @property
+    def running(self) -> bool:
+        """Whether it has not ended."""
+        return self.status == "running"
+
+    @property
+    def evidence_text(self) -> str:
+        """Tooltip of a citation: the tool and the image."""
+        image = _image_names(self.arguments)
+        lines = [f"Result {self.evidence}: {self._tools.texts.title(self.tool)} ({self.tool})"]
+        return "\n".join([*lines, *([f"Image: {image}"] if image else [])])
+
+    def point_out(self) -> None:
+        """Stand out for a moment and take the focus: a citation led here."""
+        self.setProperty("cited", True)
+        restyle(self)
+        if self._cited is None:
+            self._cited = QTimer(self, singleShot=True, interval=_CITED_MS)
+            self._cited.timeout.connect(self._unmark)
+        self._cited.start()
+        first = self.chips[0] if self.chips else self._details.button("Arguments")
+        first.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _unmark(self) -> None:
+        self.setProperty("cited", False)
+        restyle(self)
+
+    @property
+    def duration_text(self) -> str:
+        """The duration as it is shown."""
+        return self._duration.text()
+
+    def tick(self) -> None:
+        """Update the running time."""
+        if self._began is not None and self.running:
+            self._duration.setText(seconds(time.monotonic() - self._began))
+            self.progress.tick()
+
+    def waiting(self, waiting: bool) -> None:
+        """Show whether it waits for the user's answer."""
+        if self.running:
+            self._word.setText("Waiting" if waiting else "Running")
+            self.progress.setVisible(not waiting)
+
+    def stopping(self) -> None:
+        """Show that it is being stopped."""
+        if self.running:
+            self._word.setText("Stopping")
+            self._word.show()
+            self.setAccessibleName(f"Tool call: {self._tools.texts.title(self.tool)}, stopping")
+
+    def set_progress(self, event: ToolProgress) -> None:
+        """Show a progress report."""
+        if not self.running:
+            return
+        self.progress.set_fraction(event.fraction)
+        self.progress_text.set_full(event.text)
+        self.progress_text.setVisible(bool(event.text))
+
+    def finish(self, event: ToolFinished) -> None:
+        """Show the result, or why there is none."""
+        self.status = "refused" if event.refused else event.status
+        self.setProperty("state", self.status)
+        restyle(self)
+        self.progress.hide()
+        self.progress_text.hide()
+        name, tint, word = _STATES[self.status]
+        self._mark.setPixmap(pixmap(name, 14, tint, 2.0))
+        self._mark.setAccessibleName(word)
+        self._word.setText(word if event.status != "ok" else "")
+        self._word.setVisible(event.status != "ok")
+        self._show_number(event)
+        took = event.duration_s if not event.refused else 0.0
+        self._duration.setText(seconds(took) if took else "")
+        at = self._body.indexOf(self._details)
+        for part in self._parts(event):
+            self._body.insertWidget(at, part)
+            at += 1
+        if event.output or event.metadata:
+            result = {"output": event.output, "metadata": event.metadata}
+            self._details.add("Result", lambda: _as_json(result))
+        self._name()
+
+    def _show_number(self, event: ToolFinished) -> None:
+        self.evidence = event.evidence
+        self.findings = tuple(event.findings)
+        self._number.setText(f"[{event.evidence}]")
+        self._number.setVisible(bool(event.evidence))
+        self._number.setToolTip(tooltip(f"Answers cite this result as [{event.evidence}]"))
+
+    def _parts(self, event: ToolFinished) -> list[QWidget]:
+        parts: list[QWidget] = []
+        if event.refused:
+            self.reason = _text(self._tools.texts.with_titles(event.refused, (self.tool,)), "muted")
+            parts.append(self.reason)
+        elif event.status == "failed":
+            reason = for_people(event.error) or event.summary or "It failed without a reason."
+            short = missing_models.without_commands(reason)
+            if short != reason:
+                self._details.add("How to get it", lambda: reason)
+            self.error = _text(short, "error")
+            parts.append(self.error)
+        elif event.status == "ok":
+            warned = _warnings(event.output, event.metadata)
+            parts.extend(self._summary(event, _without_warnings(event.summary, warned)))
+            if warned:
+                self.warning = _text("\n".join(f"⚠ {text}" for text in warned), "warning")
+                parts.append(self.warning)
+        parts.extend(self._missing(event))
+        figures = key_figures(event.output) if event.status == "ok" else KeyFigures()
+        if figures.rows:
+            self.table = KeyFiguresTable(figures)
+            parts.append(self.table)
+        if event.findings:
+            parts.append(self._chips(event.findings))
+        if event.status == "ok":
+            parts.append(self._made_by(event))
+        return parts
+
+    def _add_head(self) -> None:
+        title = Elided(self._tools.texts.title(self.tool))
+        title.setProperty("role", "strong")
+        title.setToolTip("")
+        name = Elided(self.tool)
+        name.setProperty("role", "faint")
+        name.setToolTip("")
+        self._duration = label("", "caption")
+        self._word = label("Running", "caption")
+        self._mark = icon_label("loader-circle", THEME.accent, 14)
+        self._mark.setAccessibleName("Running")
+        texts = QVBoxLayout()
+        texts.setContentsMargins(0, 0, 0, 0)
+        texts.setSpacing(1)
+        texts.addWidget(title)
+        texts.addWidget(name)
+        head = row(icon_label(self._tools.texts.icon(self.tool), THEME.text_muted, 18), spacing=10)
+        head.addLayout(texts, 1)
+        self._number = label("", "caption")
+        self._number.setObjectName("chatNumber")
+        self._number.hide()
+        head.addLayout(row(self._duration, self._word, self._mark, self._number, spacing=6))
+        self._body.addLayout(head)
+
+    def _summary(self, event: ToolFinished, text: str) -> list[QWidget]:
+        """Return the summary with a single picture beside it, or several below it."""
+        if text:
+            self.summary = _text(text, "muted")
+        pictures = self._pictures(event)
+        if self.summary is None or len(pictures) != 1:
+            parts: list[QWidget] = [self.summary] if self.summary is not None else []
+            return parts + ([_flow(pictures)] if pictures else [])
+        beside = QWidget()
+        line = QHBoxLayout(beside)
+        line.setContentsMargins(0, 0, 0, 0)
+        line.setSpacing(SPACE.m)
+        line.addWidget(pictures[0], 0, Qt.AlignmentFlag.AlignTop)
+        line.addWidget(self.summary, 1, Qt.AlignmentFlag.AlignTop)
+        return [beside]
+
+    def _pictures(self, event: ToolFinished) -> list[QWidget]:
+        pictures: list[QWidget] = []
+        shown = [item for item in event.artifacts if item.role in ("image", "show")][:4]
+        for artifact in shown:
+            thumbnail = Thumbnail(
+                artifact.path,
+                one_line(artifact.title, 80),
+                self._tools.background,
+                lambda item=artifact: self._tools.open_artifact(item, self.tool),
+                str(artifact.options.get("model") or "a model")
+                if artifact.options.get("synthetic")
+                else "",
+            )
+            self.thumbnails.append(thumbnail)
+            pictures.append(thumbnail)
+        return pictures
+
+    def _missing(self, event: ToolFinished) -> list[QWidget]:
+        """Return a button to the models that were missing."""
+        self.missing = missing_models.card_names([event.error, event.output, event.metadata])
+        return [self._models_button()] if self.missing else []
+
+    def _models_button(self) -> QWidget:
+        first, several = self.missing[0], len(self.missing) > 1
+        button = link_button("Models…", "cpu", lambda: self._tools.open_models(first))
+        button.setAccessibleName("Open the models" if several else f"Open the model {first}")
+        button.setToolTip(tooltip(f"Install or download: {', '.join(self.missing)}"))
+        self.models_button = button
+        return _flow([button])
+
+    def _chips(self, findings: Sequence[Finding]) -> QWidget:
+        shown = findings if len(findings) <= CHIPS + 1 else findings[:CHIPS]
+        self.chips = [self._tools.links.chip(finding) for finding in shown]
+        left = len(findings) - len(shown)
+        return _flow([*self.chips, *([label(f"and {left} more", "faint")] if left else [])])
+
+    def _made_by(self, event: ToolFinished) -> QWidget:
+        models = sorted({item.provenance.model for item in event.findings} - {""})
+        maker = ", ".join(models) or self.tool
+        return Elided(f"{wording.NOT_FOR_DIAGNOSIS} · {maker}", "faint")
+
+    def _name(self) -> None:
+        word = _STATES[self.status][2]
+        number = f", result {self.evidence}" if self.evidence else ""
+        self.setAccessibleName(f"Tool call: {self._tools.texts.title(self.tool)}, {word}{number}")
+
+
+class Disclosures(QWidget):
+    """Closed sections: buttons in a row, each of which opens a monospaced text below.
+
+    The texts are made when they are first opened.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._layout = QVBoxLayout(self)
+        self._layout.setContentsMargins(0, 0, 0, 0)
+        self._layout.setSpacing(6)
+        self._row = Flow(2)
+        self._layout.addLayout(self._row)
+        self._texts: dict[str, Callable[[], str]] = {}
+        self._views: dict[str, TextView] = {}
+        self._buttons: dict[str, QPushButton] = {}
+
+    def add(self, title: str, text: Callable[[], str]) -> None:
+        """Add a closed section; `text` makes its text."""
+        button = link_button(title, "chevron-right", lambda: self.toggle(title))
+        button.setIconSize(QSize(12, 12))
+        button.setAccessibleDescription("closed")
+        self._texts[title] = text
+        self._buttons[title] = button
+        self._row.addWidget(button)
+
+    def toggle(self, title: str) -> None:
+        """Open or close a section."""
+        opened = self.view(title) is not None and not self._views[title].isHidden()
+        if title not in self._views:
+            view = TextView(max_height=_MAX_HEIGHT)
+            view.setProperty("tone", "mono")
+            view.setAccessibleName(title)
+            view.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+            self._views[title] = view
+            self._layout.addWidget(view)
+            view.set_plain(self._texts[title]())
+        self._views[title].setVisible(not opened)
+        self._buttons[title].setIcon(icon("chevron-right" if opened else "chevron-down"))
+        self._buttons[title].setAccessibleDescription("closed" if opened else "open")
+
+    def view(self, title: str) -> TextView | None:
+        """Return the text view of a section; None before it was opened."""
+        return self._views.get(title)
+
+    def button(self, title: str) -> QPushButton:
+        """Return the button of a section."""
+        return self._buttons[title]
+
+
+def seconds(value: float) -> str:
+    """Return a duration in words, e.g. "1.3 s" or "2 min 05 s"."""
+    if value < 0.1:
+        return "< 0.1 s"
+    if value < 60:
+        return f"{value:.1f} s"
+    return f"{int(value // 60)} min {int(value % 60):02d} s"
+
+
+def _flow(parts: Sequence[QWidget]) -> QWidget:
+    box = QWidget()
+    flow = Flow()
+    box.setLayout(flow)
+    for part in parts:
+        flow.addWidget(part)
+    return box
+
+
+def _text(text: str, tone: str) -> TextView:
+    view = TextView()
+    view.setProperty("tone", tone)
+    view.set_plain(text)
+    view.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+    return view
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFigures:
+    """A small table of text.
+
+    Attributes:
+        rows: Cells of each row, its name first.
+        header: Column titles, the first one empty; () if rows are pairs of name and value.
+        more: Number of rows that were left out.
+    """
+
+    rows: tuple[tuple[str, ...], ...] = ()
+    header: tuple[str, ...] = ()
+    more: int = 0
+
+
+class KeyFiguresTable(QWidget):
+    """Shows key figures: names left, figures right."""
+
+    def __init__(self, figures: KeyFigures) -> None:
+        super().__init__()
+        self._figures = figures
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName("Key figures")
+        self.setAccessibleDescription(self.as_text())
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(SPACE.m)
+        grid.setVerticalSpacing(SPACE.xs)
+        grid.setColumnStretch(0, 1)
+        header = [figures.header] if figures.header else []
+        for place, cells in enumerate([*header, *figures.rows]):
+            is_header = bool(header) and place == 0
+            grid.addWidget(Elided(cells[0], "caption"), place, 0)
+            for column, text in enumerate(cells[1:], 1):
+                cell = label(text, "faint" if is_header else "label")
+                grid.addWidget(cell, place, column, Qt.AlignmentFlag.AlignRight)
+        if figures.more:
+            grid.addWidget(label(f"and {figures.more} more", "faint"), grid.rowCount(), 0)
+
+    def as_text(self) -> str:
+        """Return all cells, tabs between columns."""
+        header = [self._figures.header] if self._figures.header else []
+        return "\n".join("\t".join(cells) for cells in [*header, *self._figures.rows])
+
+
+def key_figures(output: Mapping[str, Any]) -> KeyFigures:
+    """Return the figures of a tool's output that are worth a table; no rows if there are none."""
+    for value in output.values():
+        if _is_matrix(value):
+            return _matrix(value)
+    for value in (output, *output.values()):
+        if isinstance(value, Mapping) and _is_scores(value):
+            return _scores(value)
+    return _pairs(output)
+
+
+def number(value: float) -> str:
+    """Return a figure with three significant digits and thin spaces between thousands."""
+    if isinstance(value, int) or (value.is_integer() and abs(value) < 1e15):
+        return f"{int(value):,}".replace(",", "\u2009")
+    if not math.isfinite(value):
+        return "–"
+    if abs(value) >= 1000:
+        return f"{value:,.0f}".replace(",", "\u2009")
+    return f"{value:.1f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _is_matrix(value: Any) -> bool:
+    if not isinstance(value, Mapping) or not value:
+        return False
+    rows = list(value.values())
+    return all(isinstance(item, Mapping) for item in rows) and bool(_columns(rows))
+
+
+def _columns(rows: list[Any]) -> list[tuple[str, str]]:
+    known = [
+        (key, title) for key, title in _COLUMNS if any(_is_number(item.get(key)) for item in rows)
+    ]
+    if any(key == "area_cm2" for key, _ in known):
+        known = [item for item in known if item[0] != "area_pixels"]
+    return known[:3]
+
+
+def _matrix(value: Mapping[str, Any]) -> KeyFigures:
+    columns = _columns(list(value.values()))
+    rows = [
+        (
+            words_of(str(key)),
+            *(number(item[k]) if _is_number(item.get(k)) else "–" for k, _ in columns),
+        )
+        for key, item in value.items()
+    ]
+    header = ("", *(title for _, title in columns))
+    return KeyFigures(tuple(rows[:ROWS]), header, max(0, len(rows) - ROWS))
+
+
+def _is_scores(value: Mapping[str, Any]) -> bool:
+    return len(value) >= 4 and all(isinstance(item, float) for item in value.values())
+
+
+def _scores(value: Mapping[str, Any]) -> KeyFigures:
+    ranked = sorted(value.items(), key=lambda item: item[1], reverse=True)
+    rows = tuple((words_of(str(key)), f"{score:.2f}") for key, score in ranked[:ROWS])
+    return KeyFigures(rows, (), max(0, len(ranked) - ROWS))
+
+
+def _pairs(output: Mapping[str, Any]) -> KeyFigures:
+    rows: list[tuple[str, ...]] = []
+    for key, value in output.items():
+        if any(part in str(key).casefold() for part in _SKIPPED):
+            continue
+        if _is_number(value):
+            rows.append((words_of(str(key)), number(value)))
+        elif value is False:  # True is the ordinary case and not worth a row
+            rows.append((words_of(str(key)), "no"))
+        elif isinstance(value, str) and 0 < len(value) <= 60:
+            rows.append((words_of(str(key)), one_line(value)))
+    return KeyFigures(tuple(rows[:ROWS]), (), max(0, len(rows) - ROWS))
+
+
+def _warnings(*parts: Mapping[str, Any]) -> list[str]:
+    """Return the texts under "warning" and "warnings", each once."""
+    found: list[str] = []
+    for part in parts:
+        for key in ("warnings", "warning"):
+            value = part.get(key)
+            items = value if isinstance(value, list) else [value]
+            found += [text for text in items if isinstance(text, str) and text.strip()]
+    return list(dict.fromkeys(found))
+
+
+def _without_warnings(summary: str, warned: Sequence[str]) -> str:
+    """Return a summary without the warnings at its end: the card shows them separately."""
+    return summary.removesuffix(f"Warnings: {'; '.join(warned)}.").rstrip() if warned else summary
+
+
+def _image_names(arguments: Mapping[str, Any]) -> str:
+    """Return the images that the arguments of a call name, at most three of them."""
+    found: list[str] = []
+    for key, value in arguments.items():
+        if "image" in str(key).casefold() or str(key).endswith("path"):
+            items = value if isinstance(value, list) else [value]
+            found += [PurePath(item).name for item in items if isinstance(item, str) and item]
+    shown = [one_line(item, 60) for item in dict.fromkeys(found)]
+    more = f" and {len(shown) - 3} more" if len(shown) > 3 else ""
+    return ", ".join(shown[:3]) + more
+
+
+def _as_json(value: Any) -> str:
+    """Return `value` as indented JSON, cut with a notice if it is long."""
+    text = json.dumps(value, indent=2, ensure_ascii=False, default=str)
+    if len(text) <= JSON_CHARS:
+        return text
+    left = len(text) - JSON_CHARS
+    return f"{text[:JSON_CHARS]}\n… {left} more characters; the session file holds them all."

@@ -1,0 +1,79 @@
+"""Slow work on daemon threads, with its answers on the GUI thread."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtCore import QObject
+from shiboken6 import isValid
+
+from app.errors import Cancelled, SightlineError
+from app.log import get_logger
+from app.tools.api import CancelToken
+from app.views.posting import post
+
+_log = get_logger(__name__)
+
+
+class DaemonTasks:
+    """Runs each task on a daemon thread of its own: a keyring or a server may hang for good.
+
+    Answers come back on the GUI thread, none of them after `close`.
+
+    Args:
+        owner: No answer comes once it is deleted; None for tasks that only `close` ends.
+    """
+
+    def __init__(self, owner: QObject | None = None) -> None:
+        self._owner = owner
+        self._post = post()
+        self._closed = False
+        self._tokens: set[CancelToken] = set()
+
+    def run(
+        self,
+        work: Callable[[CancelToken], Any],
+        done: Callable[[Any], object],
+        failed: Callable[[str], object],
+    ) -> CancelToken:
+        """Run `work(token)` on a thread, then `done(result)` or `failed(reason)` on this one.
+
+        Returns:
+            The token that `work` is given: once it is cancelled, no answer comes.
+        """
+        token = CancelToken()
+        self._tokens.add(token)
+
+        def body() -> None:
+            answer: Callable[[], object] = lambda: None  # noqa: E731 - for cancelled work
+            try:
+                result = work(token)
+                answer = lambda: done(result)  # noqa: E731 - bound to this result
+            except Cancelled:
+                pass
+            except SightlineError as error:
+                text = error.text
+                answer = lambda: failed(text)  # noqa: E731
+            except Exception as error:
+                _log.warning("a background task failed (%s)", type(error).__name__)
+                text = f"Something unexpected went wrong ({type(error).__name__})."
+                answer = lambda: failed(text)  # noqa: E731
+            self._post.send(lambda: self._deliver(token, answer))
+
+        threading.Thread(target=body, name="sightline-task", daemon=True).start()
+        return token
+
+    def close(self) -> None:
+        """Cancel running tasks and drop their answers."""
+        self._closed = True
+        for token in tuple(self._tokens):
+            token.cancel()
+        self._tokens.clear()
+
+    def _deliver(self, token: CancelToken, answer: Callable[[], object]) -> None:
+        self._tokens.discard(token)
+        gone = self._closed or (self._owner is not None and not isValid(self._owner))
+        if not gone and not token.cancelled:
+            answer()

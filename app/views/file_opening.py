@@ -1,0 +1,291 @@
+"""Opening files and folders without stopping the window: scan, progress, problems."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QElapsedTimer, QEvent, QMimeData, QObject, Qt, Signal
+from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
+
+from app.errors import SightlineError
+from app.imaging.openable import CONTAINERS, OPENABLE
+from app.imaging.types import Instance, ScanResult
+from app.tools.api import CancelToken
+from app.views.garbage_collection import Collector
+from app.views.loader import Loader
+from app.views.notices import Notices
+from app.views.theme import SPACE
+from app.views.widgets import label, tool_button
+from app.workspace.viewport import Display
+from app.workspace.workspace import Workspace
+
+SETTLES_MS = 5000
+"""How long after an opening began the shown image may still give way to the first of its series."""
+
+
+@dataclass(eq=False)
+class _Scan:
+    """One opening under way.
+
+    Attributes:
+        paths: What is opened.
+        before: What was shown when it began.
+        cancel: Stops it.
+        grown: Whether something of it is open.
+        shown: Whether something of it was shown.
+        clock: Since it began.
+    """
+
+    paths: tuple[Path, ...]
+    before: Instance | None
+    cancel: CancelToken = field(default_factory=CancelToken)
+    grown: bool = False
+    shown: bool = False
+    clock: QElapsedTimer = field(default_factory=QElapsedTimer)
+
+
+class Opening(QObject):
+    """Scans what the user opens and hands it to the workspace.
+
+    Args:
+        workspace: Where it goes.
+        loader: Scans.
+        notices: Where problems are told.
+    """
+
+    opened = Signal(object)  # the ScanResult, when the workspace has it
+
+    def __init__(self, workspace: Workspace, loader: Loader, notices: Notices) -> None:
+        super().__init__(notices)
+        self._workspace = workspace
+        self._loader = loader
+        self._notices = notices
+        self._running: list[_Scan] = []
+        self._collector = Collector()
+        self._own: Instance | None = None  # what an opening chose to show, not the user
+        self.progress = _Progress(self.stop)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a scan runs."""
+        return bool(self._running)
+
+    def open_paths(self, paths: Sequence[Path]) -> None:
+        """Open files and folders; returns at once."""
+        if not paths:
+            return
+        scan = _Scan(tuple(paths), self._workspace.viewport.instance)
+        scan.clock.start()
+        self._running.append(scan)
+        self._collector.hold()
+        self.progress.begin(paths)
+        self._loader.scan(
+            paths,
+            scan.cancel,
+            partial(self._show_progress, scan),
+            partial(self._grow, scan),
+            partial(self._take, scan),
+            partial(self._fail, scan),
+            self._workspace.studies.instances,
+        )
+
+    def stop(self) -> None:
+        """The user has seen enough: stop all scans; what they found so far stays open."""
+        kept = any(scan.grown for scan in self._running)
+        self.cancel()
+        if kept:
+            self._notices.show_notice(
+                "info", "Opening stopped", "What was found so far stays open; the rest is not read."
+            )
+
+    def cancel(self) -> None:
+        """Stop all scans."""
+        for scan in self._running:
+            scan.cancel.cancel()
+        self._running.clear()
+        self._end()
+
+    def _show_progress(self, scan: _Scan, done: int, total: int) -> None:
+        if scan in self._running:
+            self.progress.show_progress(done, total)
+
+    def _grow(self, scan: _Scan, result: ScanResult) -> None:
+        """Take what is known so far; the first image of it is shown, later ones steal nothing."""
+        if scan not in self._running:
+            return
+        scan.grown = True
+        self._add(scan, result, images_only=True)
+
+    def _add(self, scan: _Scan, result: ScanResult, *, images_only: bool) -> None:
+        shown = self._workspace.viewport.instance
+        chosen = shown is not scan.before and shown is not self._own
+        if self._workspace.add(result, show=not (scan.shown or chosen), images_only=images_only):
+            scan.shown = True
+            self._own = self._workspace.viewport.instance
+
+    def _begin_at_the_first(self) -> None:
+        """The first image that was found need not be the first of its series: go there.
+
+        Only while nobody has touched what is shown, and soon: a reader's image never jumps.
+        """
+        viewport, shown = self._workspace.viewport, self._workspace.viewport.instance
+        untouched = viewport.display == Display() and viewport.frame_index == 0
+        place = self._workspace.studies.place_of(shown) if shown is not None else None
+        if shown is self._own and untouched and place is not None and place[1] > 0:
+            viewport.show(place[0].instances[0])
+            self._own = viewport.instance
+
+    def _finished(self, scan: _Scan) -> bool:
+        if scan not in self._running:
+            return False  # stopped by the user while the answer was on its way
+        self._running.remove(scan)
+        return True
+
+    def _end(self) -> None:
+        """Nothing is being opened any more, unless another scan runs."""
+        if self._running:
+            return
+        self.progress.end()
+        every = (series for study in self._workspace.studies.all for series in study.series)
+        self._collector.let_go(sum(len(series.instances) for series in every))
+
+    def _take(self, scan: _Scan, result: ScanResult) -> None:
+        if not self._finished(scan):
+            return
+        paths = scan.paths
+        try:
+            self._add(scan, result, images_only=False)
+        finally:
+            self._end()
+        if scan.shown and scan.clock.elapsed() < SETTLES_MS:
+            self._begin_at_the_first()
+        if result.problems:
+            self._notices.show_problems(result.problems)
+        elif not result.studies:
+            name = paths[0].name or str(paths[0])
+            more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+            self._notices.show_notice(
+                "warning",
+                f"No images in {name}{more}",
+                f"Choose {OPENABLE} files, or {CONTAINERS} of them.",
+            )
+        self.opened.emit(result)
+
+    def _fail(self, scan: _Scan, error: SightlineError) -> None:
+        if self._finished(scan):
+            self._end()
+            self._notices.show_error(error)
+
+
+class _Progress(QWidget):
+    """In the status bar: what is being opened, how far, and a way to stop it."""
+
+    def __init__(self, cancel: Callable[[], object]) -> None:
+        super().__init__()
+        self._text = label("", "caption")
+        self._bar = QProgressBar()
+        self._bar.setTextVisible(False)
+        self._bar.setFixedWidth(140)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(SPACE.s, 0, SPACE.s, 0)
+        row.setSpacing(SPACE.s)
+        row.addWidget(self._text)
+        row.addWidget(self._bar)
+        row.addWidget(tool_button("x", "Stop opening", cancel, 12))
+        self.hide()
+
+    def begin(self, paths: Sequence[Path]) -> None:
+        """A scan began."""
+        name = paths[0].name or str(paths[0])
+        what = name if len(paths) == 1 else f"{len(paths)} items"
+        self._text.setText(f"Opening {what}…")
+        self._bar.setRange(0, 0)
+        self.show()
+
+    def show_progress(self, done: int, total: int) -> None:
+        """So many files of so many."""
+        self._bar.setRange(0, max(total, 1))
+        self._bar.setValue(done)
+        self._text.setText(f"Opening: {done:,} of {total:,} files")
+
+    def end(self) -> None:
+        """Nothing is being opened."""
+        self.hide()
+
+
+def local_paths(data: QMimeData) -> list[Path]:
+    """The files and folders of this computer that are dragged."""
+    return [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
+
+
+class Drops(QObject):
+    """Takes drops of files for a window and all that lies in it.
+
+    Args:
+        window: The window.
+        middle: The part of it that a mark covers while files are dragged over the window.
+        opened: Given what was dropped.
+    """
+
+    def __init__(
+        self, window: QWidget, middle: QWidget, opened: Callable[[Sequence[Path]], object]
+    ) -> None:
+        super().__init__(window)
+        self._middle = middle
+        self._opened = opened
+        self._mark = _DropMark(window)
+        window.setAcceptDrops(True)
+        for widget in (window, *window.findChildren(QWidget)):
+            # A text field would write the file's address into itself.
+            if widget.acceptDrops():
+                widget.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if isinstance(event, QDropEvent) and not isinstance(event, QDragMoveEvent):
+            return self._drop(event)
+        if isinstance(event, QDragMoveEvent):
+            return self._drag(event)
+        if event.type() == QEvent.Type.DragLeave:
+            self._mark.hide()
+        return False
+
+    def _drag(self, event: QDragMoveEvent) -> bool:
+        if not local_paths(event.mimeData()):
+            return False
+        event.acceptProposedAction()
+        if isinstance(event, QDragEnterEvent):
+            self._mark.appear(self._middle)
+        return True
+
+    def _drop(self, event: QDropEvent) -> bool:
+        dropped = local_paths(event.mimeData())
+        self._mark.hide()
+        if not dropped:
+            return False
+        event.acceptProposedAction()
+        self._opened(dropped)
+        return True
+
+
+class _DropMark(QFrame):
+    """Shown while files are dragged over the window."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setProperty("drop", True)
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        column = QVBoxLayout(self)
+        text = label("Drop to open", "heading")
+        text.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        column.addWidget(text)
+        self.hide()
+
+    def appear(self, over: QWidget) -> None:
+        """Cover `over`."""
+        self.setGeometry(over.geometry().adjusted(12, 12, -12, -12))
+        self.show()
+        self.raise_()

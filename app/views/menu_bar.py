@@ -1,0 +1,483 @@
+"""The main window's actions, and the menus and toolbar that offer them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QPoint, QSize, Qt
+from PySide6.QtGui import QAction, QKeySequence, QResizeEvent
+from PySide6.QtWidgets import QDockWidget, QMenu, QSizePolicy, QToolBar, QToolButton, QWidget
+
+from app.imaging.pixels.windows import AUTO
+from app.imaging.types import Window
+from app.imaging.volume import Plane
+from app.views import icons, wording
+from app.views.canvas import heatmap_legend
+from app.views.canvas.canvas import Canvas
+from app.views.canvas.image_view import WHEEL_STEP
+from app.views.canvas.plane_switch import PlaneSwitch
+from app.views.theme import SPACE
+from app.views.widgets import plain_tip
+from app.workspace import measurements, user_marks
+
+if TYPE_CHECKING:
+    from app.views.main_window import MainWindow
+
+PLANE_KEYS = {Plane.ACQUIRED: "O", Plane.AXIAL: "A", Plane.CORONAL: "C", Plane.SAGITTAL: "S"}
+_TEXT_BESIDE_ICON = Qt.ToolButtonStyle.ToolButtonTextBesideIcon
+_ICON_ONLY = Qt.ToolButtonStyle.ToolButtonIconOnly
+
+
+class MainActions:
+    """Every action of the main window, made once and offered in menus and on the toolbar.
+
+    Args:
+        window: The main window, with its canvas and docks in place.
+    """
+
+    def __init__(self, window: MainWindow) -> None:
+        self._window = window
+        self._canvas = window.canvas
+        self._workspace = window.workspace
+        self._make_window_actions()
+        self._make_image_actions()
+        self._make_scroll_actions()
+        self._make_drawing_actions()
+        self._make_finding_actions()
+        self.presets = PresetMenu(self._canvas, window)
+        self.plane_menu = PlaneMenu(window.planes, self._action, window)
+        self.heat = HeatmapMenu(self._canvas, self._action, window)
+        self._fill_menu_bar()
+        self.toolbar = self._make_toolbar()
+        self._connect()
+        self.refresh()
+
+    def _connect(self) -> None:
+        workspace, canvas = self._workspace, self._canvas
+        workspace.commands.changed.connect(self.refresh)
+        workspace.annotations.changed.connect(self.refresh)
+        workspace.annotations.selection_changed.connect(lambda _id: self.refresh())
+        workspace.viewport.display_changed.connect(self.refresh)
+        workspace.studies.changed.connect(self.refresh)
+        canvas.picture_changed.connect(self.refresh)
+        canvas.status_changed.connect(self.refresh)
+        canvas.scroller.playing_changed.connect(lambda _on: self.refresh())
+        canvas.measuring.tool_changed.connect(lambda _tool: self.refresh())
+        canvas.menu_wanted.connect(self._show_context_menu)
+
+    def _action(
+        self,
+        text: str,
+        run: Callable[[], object] | None,
+        shortcut: str = "",
+        icon: str = "",
+        *,
+        checkable: bool = False,
+    ) -> QAction:
+        """Return an action of the window; without `run` it is hidden."""
+        action = QAction(text, self._window)
+        if icon:
+            action.setIcon(icons.icon(icon))
+        action.setShortcut(QKeySequence(shortcut))
+        action.setCheckable(checkable)
+        keys = f"  ({action.shortcut().toString()})" if shortcut else ""
+        action.setToolTip(plain_tip(text.rstrip("…") + keys))
+        if run is None:
+            action.setVisible(False)
+        else:
+            action.triggered.connect(lambda _checked=False: run())
+        return action
+
+    def _make_window_actions(self) -> None:
+        window, add = self._window, self._action
+        self.open_files = add("Open files…", window.choose_files, "Ctrl+O", "folder-open")
+        self.open_folder = add("Open folder…", window.choose_folder, "Ctrl+Shift+O")
+        self.open_demo = add("Open the demo study", window.open_demo)
+        self.close_study = add("Close study", window.close_study, "Ctrl+W")
+        self.close_all = add("Close all studies", window.close_all, "Ctrl+Shift+W")
+        self.open_settings = add("Settings…", window.open_settings, "Ctrl+,")
+        self.quit = add("Quit", window.close, "Ctrl+Q")
+        self.models = add("Models…", window.open_models, icon="cpu")
+        self.shortcuts = add("Keyboard and mouse", window.show_shortcuts, "F1", "keyboard")
+        self.audit = add("Audit log…", window.open_audit, icon="shield-check")
+        self.about = add("About Sightline", window.show_about, icon="info")
+
+    def _make_image_actions(self) -> None:
+        canvas, add = self._canvas, self._action
+        zoom, flip, rotate = canvas.zoom_by, canvas.flip, canvas.rotate
+        self.invert = add("Invert", canvas.toggle_invert, "I", "contrast", checkable=True)
+        self.reset = add("Reset view", canvas.reset, "R", "rotate-ccw")
+        self.fit = add("Fit to window", canvas.fit, "F", "maximize")
+        self.one_to_one = add("One to one", canvas.one_to_one, "1")
+        self.one_to_one.setIconText("1:1")
+        self.zoom_in = add("Zoom in", lambda: zoom(WHEEL_STEP), "Ctrl++", "zoom-in")
+        self.zoom_out = add("Zoom out", lambda: zoom(1 / WHEEL_STEP), "Ctrl+-", "zoom-out")
+        self.flip_h = add("Flip left-right", lambda: flip(across=True), "H", "flip-horizontal")
+        self.flip_v = add("Flip top-bottom", lambda: flip(across=False), "V", "flip-vertical")
+        self.turn_left = add("Rotate left", lambda: rotate(-1), "[", "rotate-ccw-square")
+        self.turn_right = add("Rotate right", lambda: rotate(1), "]", "rotate-cw-square")
+
+    def _make_scroll_actions(self) -> None:
+        scroll, add = self._canvas.scroller, self._action
+        key_image, series = self._window.documents.key_images.step, self._window.study_list.step
+        self.play = add("Play cine", scroll.toggle, "P", "play", checkable=True)
+        self.faster = add("Faster cine", lambda: scroll.change_speed(1), ".")
+        self.slower = add("Slower cine", lambda: scroll.change_speed(-1), ",")
+        self.next = add("Next image or frame", lambda: scroll.step(1), "Ctrl+Right")
+        self.previous = add("Previous image or frame", lambda: scroll.step(-1), "Ctrl+Left")
+        self.next_key = add("Next key image", lambda: key_image(1), "K", "star")
+        self.previous_key = add("Previous key image", lambda: key_image(-1), "Shift+K")
+        self.next_series = add("Next series", lambda: series(1), "N")
+        self.previous_series = add("Previous series", lambda: series(-1), "Shift+N")
+        self._icon_is_pause = False
+
+    def _make_drawing_actions(self) -> None:
+        def add(text: str, tool: str, shortcut: str, icon: str = "") -> QAction:
+            toggle = partial(self._canvas.measuring.toggle, tool)
+            action = self._action(text, toggle, shortcut, icon, checkable=True)
+            self.drawing_tools[tool] = action
+            return action
+
+        self.drawing_tools: dict[str, QAction] = {}
+        self.ruler = add("Measure a length", measurements.RULER, "L", "ruler")
+        self.angle = add("Measure an angle", measurements.ANGLE, "Shift+L", "angle")
+        self.mark_box = add("Mark a box", user_marks.BOX, "B", "square-dashed")
+        self.mark_point = add("Mark a point", user_marks.POINT, "M", "crosshair")
+        self.mark_outside = add("Mark a point outside", user_marks.OUTSIDE, "Shift+M")
+        segment = self._window.segment_marked if self._window.has_assistant else None
+        self.segment = self._action("Segment what I marked", segment, "Ctrl+B", "shapes")
+
+    def _make_finding_actions(self) -> None:
+        annotations, stack = self._workspace.annotations, self._workspace.commands
+        add, every = self._action, self._finding_ids
+        self.undo = add("Undo", stack.undo, "Ctrl+Z", "undo-2")
+        self.redo = add("Redo", stack.redo, "Ctrl+Shift+Z", "redo-2")
+        self.show_findings = add(
+            "Show all findings", lambda: annotations.set_visible(every(), True)
+        )
+        self.hide_findings = add(
+            "Hide all findings", lambda: annotations.set_visible(every(), False)
+        )
+        self.delete_finding = add(
+            "Delete selected finding", lambda: annotations.remove([annotations.selected])
+        )
+        self.delete_findings = add("Delete all findings", lambda: annotations.remove(every()))
+
+    def _finding_ids(self) -> list[str]:
+        return [item.finding.id for item in self._workspace.annotations.all()]
+
+    def _fill_menu_bar(self) -> None:
+        """Fill the menus; None stands for a separator."""
+        marks = (self.mark_box, self.mark_point, self.mark_outside)
+        menus: dict[str, Iterable[QAction | QMenu | None]] = {
+            "File": (
+                *(self.open_files, self.open_folder, self.open_demo, None),
+                *(self.close_study, self.close_all, None, self.open_settings, self.quit),
+            ),
+            "View": (
+                *(self._dock_action(name, dock) for name, dock in self._window.docks.items()),
+                *(None, self.fit, self.one_to_one, self.zoom_in, self.zoom_out),
+            ),
+            "Image": (
+                *(self.presets, self.plane_menu, self.invert, self.reset, None),
+                *(self.flip_h, self.flip_v, self.turn_left, self.turn_right, None),
+                *(self.ruler, self.angle, None),
+                *(self.previous, self.next, self.previous_series, self.next_series),
+                *(self.previous_key, self.next_key, None),
+                *(self.play, self.faster, self.slower),
+            ),
+            "Findings": (
+                *(self.undo, self.redo, None),
+                *(self.show_findings, self.hide_findings, self.heat, None),
+                *(self.delete_finding, self.delete_findings),
+            ),
+            "Tools": (*marks, self.segment, None, self.models),
+            "Help": (self.shortcuts, self.audit, self.about),
+        }
+        for name, entries in menus.items():
+            _fill(self._window.menuBar().addMenu(f"&{name}"), entries)
+
+    def _show_context_menu(self, place: QPoint) -> None:
+        """Open the menu of the image at a place on the screen (px)."""
+        menu = QMenu(self._window)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        marks = (self.mark_box, self.mark_point, self.mark_outside)
+        tools = (self.segment, None, *marks, None, self.ruler, self.angle, None)
+        _fill(menu, (*tools, self.delete_finding, None, self.fit, self.reset, self.invert))
+        menu.popup(place)
+
+    def _dock_action(self, name: str, dock: QDockWidget) -> QAction:
+        action = dock.toggleViewAction()
+        action.setText(name)
+        action.setIcon(icons.icon(str(dock.property("icon"))))
+        action.setShortcut(QKeySequence(str(dock.property("shortcut"))))
+        action.setToolTip(plain_tip(f"{name}  ({action.shortcut().toString()})"))
+        return action
+
+    def _make_toolbar(self) -> Toolbar:
+        bar = Toolbar(self._window)
+        opening = bar.add_text_button("Open", "folder-open", self.open_files.toolTip())
+        opening.clicked.connect(self.open_files.trigger)
+        bar.addSeparator()
+        tip = plain_tip("Window presets; drag on the image to set one by hand")
+        self.window_button = bar.add_text_button("Window", "sun-medium", tip)
+        self.window_button.setMenu(self.presets)
+        self.window_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        tip = plain_tip("Sections of the series: axial, coronal, sagittal")
+        self.plane_button = bar.add_text_button("Plane", "box", tip)
+        self.plane_menu.attach(self.plane_button)
+        segment = (self.segment,) if self._window.has_assistant else ()
+        groups = (
+            (self.invert, self.reset),
+            (self.fit, self.one_to_one),
+            (self.flip_h, self.flip_v, self.turn_right),
+            (self.ruler, self.angle),
+            (self.mark_box, self.mark_point, *segment),
+            (self.play, self.undo, self.redo),
+        )
+        for number, group in enumerate(groups):
+            if number:
+                bar.addSeparator()
+            bar.addActions(group)
+        spacer = QWidget()
+        spacer.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        bar.addWidget(spacer)
+        bar.addActions([dock.toggleViewAction() for dock in self._window.docks.values()])
+        self._window.addToolBar(bar)
+        bar.measure()
+        return bar
+
+    def refresh(self) -> None:
+        """Enable and check the actions as the models are now."""
+        canvas, workspace = self._canvas, self._workspace
+        has_image, scroll = canvas.picture is not None, canvas.scroller
+        has_window = canvas.shown_window is not None
+        self.window_button.setEnabled(has_window)
+        self.presets.menuAction().setEnabled(has_window)
+        for tool, action in self.drawing_tools.items():
+            action.setChecked(canvas.measuring.tool == tool)
+        self.invert.setChecked(workspace.viewport.display.invert)
+        self.play.setChecked(scroll.playing)
+        # A new icon at every step of a drag would flicker.
+        if scroll.playing != self._icon_is_pause:
+            self._icon_is_pause = scroll.playing
+            self.play.setIcon(icons.icon("pause" if scroll.playing else "play"))
+        undo, redo = workspace.commands.undo_label, workspace.commands.redo_label
+        self.undo.setStatusTip(wording.one_line(undo))
+        self.redo.setStatusTip(wording.one_line(redo))
+        key_images = bool(self._window.documents.key_images.links)
+        on_image = (self.invert, self.reset, self.fit, self.one_to_one, self.zoom_in, self.zoom_out)
+        turns = (self.flip_h, self.flip_v, self.turn_left, self.turn_right)
+        of_studies = (self.close_study, self.close_all, self.next_series, self.previous_series)
+        for actions, enabled in (
+            ((*on_image, *turns, *self.drawing_tools.values()), has_image),
+            ((self.segment,), has_image and workspace.marked),
+            ((self.play, self.faster, self.slower), scroll.playable),
+            ((self.next, self.previous), scroll.scrollable),
+            ((self.next_key, self.previous_key), key_images),
+            (of_studies, bool(workspace.studies.all)),
+            ((self.undo,), bool(undo)),
+            ((self.redo,), bool(redo)),
+            (
+                (self.show_findings, self.hide_findings, self.delete_findings),
+                len(workspace.annotations) > 0,
+            ),
+            ((self.delete_finding,), bool(workspace.annotations.selected)),
+        ):
+            for action in actions:
+                action.setEnabled(enabled)
+
+
+def _fill(menu: QMenu, entries: Iterable[QAction | QMenu | None]) -> None:
+    """Add actions and submenus to a menu; None adds a separator."""
+    for entry in entries:
+        if entry is None:
+            menu.addSeparator()
+        elif isinstance(entry, QMenu):
+            menu.addMenu(entry)
+        else:
+            menu.addAction(entry)
+
+
+class PresetMenu(QMenu):
+    """The image's own VOI windows and LUTs, the automatic window, those of its modality.
+
+    Args:
+        canvas: The canvas with the image.
+        parent: Qt parent.
+    """
+
+    def __init__(self, canvas: Canvas, parent: QWidget) -> None:
+        super().__init__("Window presets", parent)
+        self._canvas = canvas
+        self.aboutToShow.connect(self._fill)
+
+    def _fill(self) -> None:
+        self.clear()
+        picture = self._canvas.picture
+        shown, found = self._canvas.shown_window, False
+        for window in picture.presets if picture else ():
+            name = wording.one_line(window.explanation)
+            name = "Automatic" if name == AUTO else name
+            action = self.addAction(f"{name}\t{_window_values(window)}".replace("&", "&&"))
+            action.setCheckable(True)
+            checked = not found and _same_window(window, shown)
+            action.setChecked(checked)
+            found = found or checked
+            action.triggered.connect(
+                lambda _checked=False, chosen=window: self._canvas.set_window(chosen)
+            )
+        if self.isEmpty():
+            self.addAction("This image has no grey window").setEnabled(False)
+
+
+class PlaneMenu(QMenu):
+    """As acquired, axial, coronal, sagittal.
+
+    Args:
+        planes: Switches between the planes.
+        make_action: `MainActions._action`.
+        parent: Qt parent.
+    """
+
+    def __init__(
+        self, planes: PlaneSwitch, make_action: Callable[..., QAction], parent: QWidget
+    ) -> None:
+        super().__init__("Plane", parent)
+        self._planes = planes
+        self.choices: dict[Plane, QAction] = {}
+        for plane, key in PLANE_KEYS.items():
+            action = make_action(
+                _plane_name(plane), partial(planes.choose, plane), key, checkable=True
+            )
+            # A click on the plane that is shown would uncheck it.
+            action.triggered.connect(lambda _checked=False: self.refresh())
+            self.addAction(action)
+            self.choices[plane] = action
+        planes.changed.connect(self.refresh)
+        self._button: QToolButton | None = None
+        self.refresh()
+
+    def attach(self, button: QToolButton) -> None:
+        """Open the menu with a button, whose text is then the name of the plane."""
+        self._button = button
+        button.setMenu(self)
+        button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        button.ensurePolished()
+        # As wide as the longest name needs, so that the buttons beside it do not move.
+        widths: list[int] = []
+        for plane in (Plane.AXIAL, Plane.CORONAL, Plane.SAGITTAL):
+            button.setText(f" {_plane_name(plane)}")
+            widths.append(button.sizeHint().width())
+        button.setMinimumWidth(max(widths))
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Check the plane that is shown and enable those the series has."""
+        wanted, possible = self._planes.wanted, self._planes.possible
+        for plane, action in self.choices.items():
+            action.setEnabled(plane in possible and len(possible) > 1)
+            action.setChecked(plane is wanted)
+        if self._button is not None:
+            self._button.setEnabled(len(possible) > 1)
+            text = "Plane" if wanted is Plane.ACQUIRED else _plane_name(wanted)
+            self._button.setText(f" {text}")
+
+
+class HeatmapMenu(QMenu):
+    """How strongly heatmaps are drawn over the image.
+
+    Args:
+        canvas: The canvas with the heatmaps.
+        make_action: `MainActions._action`.
+        parent: Qt parent.
+    """
+
+    def __init__(
+        self, canvas: Canvas, make_action: Callable[..., QAction], parent: QWidget
+    ) -> None:
+        super().__init__("Heatmaps", parent)
+        self._layer = canvas.findings_layer
+        self.switch = make_action("Hide or show heatmaps", self._layer.toggle_heat, "Shift+H")
+        self.addAction(self.switch)
+        self.addSeparator()
+        self.strengths: dict[float, QAction] = {}
+        for name, strength in heatmap_legend.STRENGTHS.items():
+            action = make_action(name, partial(self._choose, strength), checkable=True)
+            self.strengths[strength] = action
+            self.addAction(action)
+        self.aboutToShow.connect(self._check)
+
+    def _choose(self, strength: float) -> None:
+        self._layer.set_heat_strength(strength)
+        self._check()
+
+    def _check(self) -> None:
+        for strength, action in self.strengths.items():
+            action.setChecked(strength == self._layer.heat_strength)
+
+
+class Toolbar(QToolBar):
+    """The toolbar; in a narrow window its buttons lose their texts, then move behind an arrow.
+
+    Args:
+        parent: The main window.
+    """
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__("Toolbar", parent)
+        self.setObjectName("toolbar")
+        self.setMovable(False)
+        self.setIconSize(QSize(SPACE.icon, SPACE.icon))
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
+        self._text_buttons: list[tuple[QToolButton, int]] = []
+        self._full_width = 0  # px that all buttons take with their texts
+        # Qt's own arrow cannot be seen on a dark background.
+        more = self.findChild(QToolButton, "qt_toolbar_ext_button")
+        if more is not None:
+            more.setIcon(icons.icon("chevron-down"))
+            more.setToolTip(plain_tip("More tools"))
+            more.setAccessibleName("More tools")
+
+    def add_text_button(self, text: str, icon: str, tip: str) -> QToolButton:
+        """Add and return a button with a text beside its icon."""
+        button = QToolButton()
+        button.setText(f" {text}")  # Qt sets the icon too close to the text
+        button.setIcon(icons.icon(icon))
+        button.setToolButtonStyle(_TEXT_BESIDE_ICON)
+        button.setToolTip(tip)
+        self.addWidget(button)
+        self._text_buttons.append((button, 0))
+        return button
+
+    def measure(self) -> None:
+        """Note how wide the toolbar is with all texts; call when every button is there."""
+        self._text_buttons = [(button, button.minimumWidth()) for button, _ in self._text_buttons]
+        self._full_width = self.sizeHint().width()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        narrow = event.size().width() < self._full_width
+        style = _ICON_ONLY if narrow else _TEXT_BESIDE_ICON
+        for button, width in self._text_buttons:
+            if button.toolButtonStyle() != style:
+                button.setMinimumWidth(0 if narrow else width)
+                button.setToolButtonStyle(style)
+        super().resizeEvent(event)
+
+
+def _plane_name(plane: Plane) -> str:
+    return "As acquired" if plane is Plane.ACQUIRED else plane.value.capitalize()
+
+
+def _same_window(one: Window, other: Window | None) -> bool:
+    """Return whether two windows look the same, whatever their names."""
+    return other is not None and replace(one, explanation="") == replace(other, explanation="")
+
+
+def _window_values(window: Window) -> str:
+    if window.lut >= 0:
+        return wording.VOI_LUT
+    return f"C {wording.number(window.center)}  W {wording.number(window.width)}"

@@ -1,0 +1,65 @@
+"""Titles, icons and suggested questions that the tool packs declare, for the whole window."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import PurePath
+
+from app import paths
+from app.tools.api import ToolSpec
+from app.tools.planning import NO_PLANS, Plans
+from app.views.wording import sentence
+
+DEFAULT_ICON = "wrench"
+_WORD = re.compile(r"(?<![\w./-])[A-Za-z_]\w*(?![\w/-])")
+
+
+class PackTexts:
+    """Texts of the installed tools.
+
+    Args:
+        specs: The installed tools. Any other tool is titled by its own name.
+        plans: What the packs told the planner; holds the suggested questions.
+
+    Attributes:
+        suggestions: Questions to offer before the first one is asked.
+        marked_question: Question that has the user's mark on the image outlined; "" if no installed
+            pack can do that.
+    """
+
+    def __init__(self, specs: Iterable[ToolSpec] = (), plans: Plans = NO_PLANS) -> None:
+        self._specs = {spec.name: spec for spec in specs}
+        self.suggestions = tuple(text for pack in plans.packs for text in pack.suggestions)
+        self.marked_question = next(
+            (pack.marked_question for pack in plans.packs if pack.marked_question), ""
+        )
+
+    def title(self, tool: str) -> str:
+        """Return the title of a tool; its name in words if it declares none."""
+        spec = self._specs.get(tool)
+        declared = sentence(spec.title) if spec is not None else ""
+        return declared or words_of(tool) or "Tool"
+
+    def icon(self, tool: str) -> str:
+        """Return the name of a tool's icon, a wrench if it declares none that exists."""
+        spec = self._specs.get(tool)
+        name = PurePath(spec.icon).name if spec is not None else ""
+        known = bool(name) and (paths.resources_dir() / "icons" / f"{name}.svg").is_file()
+        return name if known else DEFAULT_ICON
+
+    def with_titles(self, text: str, tools: Iterable[str] = ()) -> str:
+        """Return `text` with the titles of tools in place of their names.
+
+        Args:
+            text: A sentence that names tools as the language model does.
+            tools: Names to replace besides those of the installed tools. A name without an
+                underscore ("crop") may be an ordinary word, so it is kept.
+        """
+        titles = {name: self.title(name) for name in (*self._specs, *tools) if "_" in name}
+        return _WORD.sub(lambda found: titles.get(found[0], found[0]), text)
+
+
+def words_of(key: str) -> str:
+    """Return an identifier in words: "area_pixels" becomes "Area pixels"."""
+    return sentence(key.replace("_", " "))[:60]

@@ -1,0 +1,316 @@
+"""Fields, forms and pages of the settings window. All labels show plain text, never HTML."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRect, Qt, Signal
+from PySide6.QtGui import QPainter, QPaintEvent, QWheelEvent
+from PySide6.QtWidgets import (
+    QAbstractSpinBox,
+    QCheckBox,
+    QComboBox,
+    QCompleter,
+    QDoubleSpinBox,
+    QGridLayout,
+    QLabel,
+    QLineEdit,
+    QScrollArea,
+    QSizePolicy,
+    QSpacerItem,
+    QSpinBox,
+    QStyle,
+    QStyleOptionButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.views import icons
+from app.views.chat.widgets import row
+from app.views.theme import SPACE, THEME
+from app.views.widgets import label
+
+LABEL_WIDTH = 118
+FIELD_HEIGHT = 32
+
+
+def wrapped(text: str, role: str = "") -> QLabel:
+    """Return a label that wraps its text; a long word does not widen the page."""
+    made = label(text, role, wrap=True)
+    made.setMinimumWidth(1)
+    return made
+
+
+def tab_fields(box: QWidget) -> list[QWidget]:
+    """Return the fields in a widget that the Tab key reaches, in the order of their creation."""
+    return [
+        field
+        for field in box.findChildren(QWidget)
+        if field.focusPolicy() & Qt.FocusPolicy.TabFocus
+        and field.focusProxy() is None
+        and field.window() is box.window()  # the list of a combo box is a window of its own
+    ]
+
+
+class SettingsPage(QScrollArea):
+    """A page of the settings: a column of widgets that scrolls if it is higher than the window."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        inside = QWidget()
+        inside.setObjectName("settingsPage")
+        self.column = QVBoxLayout(inside)
+        self.column.setContentsMargins(SPACE.xl, SPACE.xl, SPACE.xl, SPACE.l)
+        self.column.setSpacing(SPACE.s)
+        self.setWidget(inside)
+
+    def heading(self, text: str, hint: str = "") -> None:
+        """Add the page's title, and below it an explanation."""
+        self.column.addWidget(label(text, "title"))
+        if hint:
+            self.column.addWidget(wrapped(hint, "muted"))
+        self.column.addSpacing(SPACE.xs)
+
+    def tab_fields(self) -> list[QWidget]:
+        """Return the fields that the Tab key goes through, in order."""
+        return tab_fields(self)
+
+    def section(self, text: str) -> QLabel:
+        """Add the title of a group of fields."""
+        self.column.addSpacing(SPACE.m)
+        made = label(text, "section")
+        self.column.addWidget(made)
+        return made
+
+
+class Form(QGridLayout):
+    """Names at the left, fields at the right; each field gets its name for screen readers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setContentsMargins(0, 0, 0, 0)
+        self.setHorizontalSpacing(SPACE.m)
+        self.setVerticalSpacing(SPACE.xs)
+        self.setColumnMinimumWidth(0, LABEL_WIDTH)
+        self.setColumnStretch(1, 1)
+
+    def put(self, name: str, field: QWidget, container: QWidget | None = None) -> None:
+        """Add a row.
+
+        Args:
+            name: Name of the field.
+            field: The field.
+            container: Widget that holds the field and others of the row; None for the field alone.
+        """
+        field.setAccessibleName(name)
+        title = label(name, "muted")
+        title.setBuddy(field)
+        # As high as a field, so that name and field align where the row is higher.
+        title.setMinimumHeight(FIELD_HEIGHT)
+        self.addItem(QSpacerItem(0, 2), self.rowCount(), 0)
+        at = self.rowCount()
+        self.addWidget(title, at, 0, Qt.AlignmentFlag.AlignTop)
+        if container is None and field.sizePolicy().horizontalPolicy() == QSizePolicy.Policy.Fixed:
+            container = QWidget()  # else the names would take the room that the field leaves
+            container.setLayout(row(field, 1))
+        self.addWidget(container or field, at, 1)
+
+    def note(self, text: str, field: QWidget | None = None) -> QLabel:
+        """Add a line of help below the last row; for screen readers it describes `field`."""
+        made = wrapped(text, "caption")
+        self.addWidget(made, self.rowCount(), 1)
+        if field is not None:
+            field.setAccessibleDescription(text)
+        return made
+
+
+class Check(QCheckBox):
+    """A check box whose mark is visible on the dark background."""
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if self.isChecked():
+            option = QStyleOptionButton()
+            self.initStyleOption(option)
+            part = QStyle.SubElement.SE_CheckBoxIndicator
+            box = self.style().subElementRect(part, option, self)
+            painter = QPainter(self)
+            icons.draw(painter, "check", box.adjusted(2, 2, -2, -2), THEME.accent_text)
+            painter.end()
+
+
+class _IgnoreWheel:
+    """Leaves the wheel to the page, so that scrolling changes no field."""
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()
+
+
+class Choice(_IgnoreWheel, QComboBox):
+    """A drop-down list whose items have values. The wheel scrolls the page, not the list."""
+
+    def __init__(self, items: tuple[tuple[str, str], ...]) -> None:
+        super().__init__()
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        for value, text in items:
+            self.addItem(text, value)
+
+    @property
+    def value(self) -> str:
+        """The value of the selected item."""
+        return str(self.currentData())
+
+    def choose(self, value: str) -> None:
+        """Select the item with a value, or else the first."""
+        self.setCurrentIndex(max(0, self.findData(value)))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        _paint_arrow(self)
+
+
+class NameField(_IgnoreWheel, QComboBox):
+    """A field for a name that is typed, or selected from those that an endpoint lists.
+
+    Attributes:
+        edited: Emitted when the text changes, by typing or selecting.
+    """
+
+    edited = Signal()
+
+    def __init__(self, placeholder: str) -> None:
+        super().__init__()
+        self.setEditable(True)
+        self.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setMinimumContentsLength(12)
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        # Not inline: that would enter a longer name with the same beginning, unnoticed.
+        finder = self.completer() or QCompleter(self)
+        finder.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)
+        finder.setFilterMode(Qt.MatchFlag.MatchContains)
+        self.setCompleter(finder)
+        edit = self.lineEdit()
+        assert edit is not None
+        edit.setPlaceholderText(placeholder)
+        edit.setMaxLength(300)
+        self.editTextChanged.connect(lambda _text: self.edited.emit())
+
+    @property
+    def text(self) -> str:
+        """The name, without spaces around it."""
+        return self.currentText().strip()
+
+    def set_text(self, text: str) -> None:
+        """Show a name."""
+        self.setEditText(text)
+
+    def offer(self, names: tuple[str, ...]) -> None:
+        """Replace the names in the list; the typed text stays."""
+        typed = self.currentText()
+        self.blockSignals(True)
+        self.clear()
+        self.addItems(list(names))
+        self.setEditText(typed)
+        self.blockSignals(False)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if self.count():
+            _paint_arrow(self)
+
+
+class Count(_IgnoreWheel, QSpinBox):
+    """A field for a whole number with its unit. A least value of 0 means "no limit"."""
+
+    def __init__(self, least: float, greatest: float, unit: str, *, step: int = 1) -> None:
+        super().__init__()
+        self.setRange(int(least), int(greatest))
+        self.setSingleStep(step)
+        self.setSuffix(f" {unit}")
+        self.setGroupSeparatorShown(True)
+        _prepare_spin_box(self, least)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        _paint_steps(self)
+
+
+class Amount(_IgnoreWheel, QDoubleSpinBox):
+    """A field for a number with a unit around it. A least value of 0 means "no limit"."""
+
+    def __init__(
+        self, least: float, greatest: float, *, prefix: str = "", suffix: str = "", step: float = 1
+    ) -> None:
+        super().__init__()
+        self.setRange(least, greatest)
+        self.setSingleStep(step)
+        self.setPrefix(prefix)
+        self.setSuffix(suffix)
+        _prepare_spin_box(self, least)
+
+    def textFromValue(self, value: float) -> str:
+        return f"{value:.2f}" if self.prefix() else f"{value:g}"
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        _paint_steps(self)
+
+
+def _prepare_spin_box(box: QAbstractSpinBox, least: float) -> None:
+    box.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    box.setMinimumSize(170, FIELD_HEIGHT)
+    # The style sheet's padding does not reach the text of a spin box.
+    box.lineEdit().setTextMargins(SPACE.s, 0, 0, 0)
+    box.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+    if least == 0:
+        box.setSpecialValueText("no limit")
+
+
+class PriceField(QLineEdit):
+    """A field for US dollars per million tokens; empty if unknown."""
+
+    def __init__(self, greatest: float) -> None:
+        super().__init__()
+        self._greatest = greatest
+        self.setPlaceholderText("not known")
+        self.setMaxLength(20)
+
+    @property
+    def price(self) -> float | None:
+        """The price in US dollars, or None if the field is empty.
+
+        Raises:
+            ValueError: The text is no price.
+        """
+        text = self.text().strip().removeprefix("$").replace(",", ".")
+        if not text:
+            return None
+        value = float(text)
+        if not 0 <= value <= self._greatest:
+            raise ValueError("not a price")
+        return value
+
+    def show_price(self, price: float | None) -> None:
+        """Show a price in US dollars; None empties the field."""
+        self.setText("" if price is None else f"{price:g}")
+
+
+def _paint_arrow(box: QComboBox) -> None:
+    # Not in the style sheet: an arrow from a file could not follow the theme's colours.
+    side = SPACE.m
+    at = QRect(box.width() - side - SPACE.s, (box.height() - side) // 2, side, side)
+    painter = QPainter(box)
+    icons.draw(painter, "chevron-down", at, THEME.text_muted)
+    painter.end()
+
+
+def _paint_steps(box: QAbstractSpinBox) -> None:
+    side, right = 10, box.width() - 18
+    painter = QPainter(box)
+    for name, middle in (("chevron-up", 0.3), ("chevron-down", 0.7)):
+        top = round(box.height() * middle - side / 2)
+        icons.draw(painter, name, QRect(right, top, side, side), THEME.text_muted)
+    painter.end()

@@ -1,0 +1,475 @@
+"""The settings page of the tools: which run freely, which ask, which are refused."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QComboBox,
+    QHeaderView,
+    QPushButton,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.agent.policy import DEFAULTS, Grants, Policy, Rule
+from app.agent.policy.grants import Strict
+from app.agent.policy.site_rules import ALWAYS, describe
+from app.settings import PolicySettings, Settings, bounds
+from app.tools.api import ToolSpec
+from app.views.chat.plain_text import one_line
+from app.views.chat.textview import TextView
+from app.views.chat.widgets import row
+from app.views.pack_texts import PackTexts
+from app.views.settings.fields import Amount, Check, Choice, Form, SettingsPage, wrapped
+from app.views.theme import SPACE
+from app.views.widgets import ElidedLabel, label
+
+_FREE = (("allow", "Runs freely"), ("ask", "Asks in the chat"), ("deny", "Is refused"))
+_EFFECTS = (
+    ("read", "Reads", "Attributes and reports of the open study.", _FREE),
+    (
+        "compute",
+        "Computes",
+        "Runs an imaging model; writes into the conversation's own folder.",
+        _FREE,
+    ),
+    ("write", "Writes", "Files outside the conversation's own folder.", _FREE[1:]),
+    ("send", "Sends", "Data to another machine.", _FREE[1:]),
+    ("execute", "Runs programs", "Anything else that acts on this computer.", _FREE[1:]),
+)
+_STRICT: tuple[tuple[Strict, str], ...] = (
+    ("", "By the rules below"),
+    ("ask", "Every call asks, whatever was allowed"),
+    ("deny", "What writes, sends or runs programs is refused"),
+)
+_DEVICES = (
+    ("auto", "The graphics card where there is one"),
+    ("cpu", "The processor"),
+    ("cuda", "The graphics card (CUDA)"),
+    ("mps", "The graphics unit (Apple)"),
+)
+_RULE_TEXTS = {"allow": "runs freely", "ask": "asks", "deny": "refused"}
+_EFFECT_TEXTS = {
+    "read": "reads",
+    "compute": "computes",
+    "write": "writes",
+    "send": "sends",
+    "execute": "runs programs",
+}
+_ORDER = ("allow", "ask", "deny")
+_STRICTER = (("ask", "Asks in the chat"), ("deny", "Is refused"))
+_ROW, _HEAD, _MOST_ROWS = 24, 42, 10
+_NAME = Qt.ItemDataRole.UserRole
+
+
+class ToolsPage(SettingsPage):
+    """Rules for the session, for each effect and each tool, and the answers that hold now.
+
+    The rule for the session and withdrawn answers take effect at once, the rest with "Save".
+
+    Args:
+        policy: The user's rules in use.
+        grants: The answers since the program was started.
+        tools: The installed tools.
+        site: The rules of this computer, which hold beside the user's own.
+        settings: Settings with the device and idle time of AI models; None for the defaults.
+        show_models: Opens the models window; None leaves its button out.
+    """
+
+    def __init__(
+        self,
+        policy: PolicySettings,
+        grants: Grants,
+        tools: Sequence[ToolSpec] = (),
+        site: Sequence[Policy] = (),
+        settings: Settings | None = None,
+        show_models: Callable[[], object] | None = None,
+    ) -> None:
+        super().__init__()
+        self._policy = policy
+        self._grants = grants
+        self.rules: dict[str, Choice] = {}
+        self.heading(
+            "What may tools do?",
+            "These rules are kept outside the language model: it can neither see nor change them.",
+        )
+        self._add_session()
+        self._add_effects({**policy.effects})
+        self.section("Each tool")
+        self.tools = ToolRuleList(tools, dict(policy.tools), site)
+        self.column.addWidget(self.tools)
+        self._show_base()
+        self.section("What arguments may name")
+        self.argument_rules = TextView()
+        self.argument_rules.setProperty("tone", "muted")
+        self.argument_rules.set_plain(_argument_rules_text(policy, site))
+        self.column.addWidget(self.argument_rules)
+        self.section("Answers for a conversation")
+        self.answers = AnswerList(grants, PackTexts(tools))
+        self.withdraw_button = self.answers.withdraw_button
+        self.column.addWidget(self.answers)
+        self.section("Their models")
+        self.models = AiModelSettings(settings or Settings(), show_models)
+        self.column.addWidget(self.models)
+        self.column.addStretch(1)
+
+    def policy(self) -> PolicySettings:
+        """Return the chosen rules, without those that are the default."""
+        effects = {
+            effect: self.rules[effect].value
+            for effect, _title, _hint, rules in _EFFECTS
+            if self.rules[effect].value != rules[0][0]
+        }
+        chosen = {
+            "effects": effects,
+            "tools": self.tools.rules(),
+            "remember": self.remember.isChecked(),
+        }
+        checked = PolicySettings.model_validate(chosen)
+        return self._policy.model_copy(update={name: getattr(checked, name) for name in chosen})
+
+    def _add_session(self) -> None:
+        form = Form()
+        self.strict = Choice(_STRICT)
+        self.strict.choose(str(self._grants.strict))
+        self.strict.currentIndexChanged.connect(self._apply_session_rule)
+        form.put("This session", self.strict)
+        form.note("Holds at once, and until Sightline is closed.", self.strict)
+        self.remember = Check("Offer an answer for the whole conversation")
+        self.remember.setChecked(self._policy.remember)
+        form.put("Answers", self.remember)
+        self.column.addLayout(form)
+
+    def _add_effects(self, chosen: Mapping[Any, str]) -> None:
+        self.section("By what a tool does")
+        form = Form()
+        for effect, title, hint, rules in _EFFECTS:
+            choice = Choice(rules)
+            choice.choose(chosen.get(effect, rules[0][0]))
+            choice.currentIndexChanged.connect(lambda _index: self._show_base())
+            self.rules[effect] = choice
+            form.put(title, choice)
+            form.note(hint, choice)
+        self.column.addLayout(form)
+
+    def _show_base(self) -> None:
+        self.tools.show_base({effect: choice.value for effect, choice in self.rules.items()})
+
+    def _apply_session_rule(self, _index: int) -> None:
+        self._grants.strict = _STRICT[self.strict.currentIndex()][0]
+
+
+def _argument_rules_text(policy: PolicySettings, site: Sequence[Policy]) -> str:
+    """Return all rules about arguments, one a line, and their source."""
+    own = describe(policy)
+    lines = [*ALWAYS, *(f"From your settings file. {text}" for text in own)]
+    for one in site:
+        lines += (f"By whoever looks after this computer. {text}" for text in describe(one.rules))
+    return "\n".join(f"•  {line}." for line in lines)
+
+
+class ToolRuleList(QWidget):
+    """A list of the tools, and below it the rule of the selected one.
+
+    One rule field for all rows, not one a row: fifty tools are shown as quickly as five.
+
+    Args:
+        specs: The installed tools.
+        chosen: Rules by tool name, also for tools that are not installed.
+        site: Policies of this computer, which hold whatever is chosen here.
+
+    Attributes:
+        list: The tools: title, effect, rule.
+        choice: The rule of the selected tool.
+        changed: Emitted when a rule is chosen.
+    """
+
+    changed = Signal()
+
+    def __init__(
+        self, specs: Sequence[ToolSpec], chosen: Mapping[str, str], site: Sequence[Policy]
+    ) -> None:
+        super().__init__()
+        self._chosen = {tool: rule for tool, rule in chosen.items() if rule in ("ask", "deny")}
+        self._specs = {spec.name: spec for spec in specs}
+        self._texts = PackTexts(specs)
+        self._site = tuple(site)
+        self._effects: Mapping[str, str] = {}
+        self.list = _tree()
+        self.choice = Choice(())
+        self.choice.setSizeAdjustPolicy(
+            QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+        )
+        self.choice.setMinimumContentsLength(12)
+        form = Form()
+        form.put("Rule for it", self.choice)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACE.s)
+        column.addWidget(self.list)
+        column.addLayout(form)
+        gone = sorted(name for name in self._chosen if name not in self._specs)
+        for name in (*self._specs, *gone):
+            self._add(name)
+        shown = min(max(self.list.topLevelItemCount(), 1), _MOST_ROWS)
+        self.list.setFixedHeight(shown * max(self.list.sizeHintForRow(0), _ROW) + _HEAD)
+        self.list.currentItemChanged.connect(lambda _now, _before: self._offer())
+        self.list.itemActivated.connect(lambda _item, _column: self._open())
+        self.choice.currentIndexChanged.connect(self._choose)
+        for first in self._items()[:1]:
+            self.list.setCurrentItem(first)
+
+    def rules(self) -> dict[str, str]:
+        """Return the chosen rules by tool name, without tools that have none."""
+        return dict(self._chosen)
+
+    def show_base(self, effects: Mapping[str, str]) -> None:
+        """Show the rule that holds for each tool, and offer stricter ones.
+
+        Args:
+            effects: Effect -> its rule.
+        """
+        self._effects = dict(effects)
+        for item in self._items():
+            self._show_rule(item)
+        self._offer()
+
+    def rule_text(self, name: str) -> str:
+        """Return the text of a tool's rule in the list."""
+        return next(item.text(2) for item in self._items() if item.data(0, _NAME) == name)
+
+    def _items(self) -> list[QTreeWidgetItem]:
+        found = map(self.list.topLevelItem, range(self.list.topLevelItemCount()))
+        return [item for item in found if item is not None]
+
+    def _add(self, name: str) -> None:
+        spec = self._specs.get(name)
+        effect = "not installed" if spec is None else _EFFECT_TEXTS.get(str(spec.approval), "acts")
+        title = self._texts.title(name)
+        if name == "*":
+            title, effect = "Every tool", "whatever it does"
+        item = QTreeWidgetItem([title, effect, ""])
+        item.setData(0, _NAME, name)
+        item.setToolTip(0, one_line(name, 80))
+        self.list.addTopLevelItem(item)
+
+    def _show_rule(self, item: QTreeWidgetItem) -> None:
+        name = str(item.data(0, _NAME))
+        base, source = self._base(name)
+        own = self._chosen.get(name, "")
+        stricter = bool(own) and _ORDER.index(own) > _ORDER.index(base)
+        rule, source = (own, "your rule") if stricter else (base, source)
+        item.setText(2, f"{_RULE_TEXTS[rule]} ({source})" if source else _RULE_TEXTS[rule])
+        item.setData(
+            0,
+            Qt.ItemDataRole.AccessibleTextRole,
+            f"{item.text(0)}: {item.text(1)}, {item.text(2)}",
+        )
+
+    def _offer(self) -> None:
+        """Offer the rules for the selected tool that are stricter than what holds anyway."""
+        item = self.list.currentItem()
+        self.choice.blockSignals(True)
+        self.choice.clear()
+        if item is not None:
+            name = str(item.data(0, _NAME))
+            base, source = self._base(name)
+            rank = _ORDER.index(base)
+            because = f" ({source})" if source else ""
+            self.choice.addItem(f"None of its own: {_RULE_TEXTS[base]}{because}", "")
+            for rule, text in _STRICTER:
+                if _ORDER.index(rule) > rank:
+                    self.choice.addItem(text, rule)
+            self.choice.choose(self._chosen.get(name, ""))
+            self.choice.setAccessibleName(f"Rule for {item.text(0)}")
+        self.choice.setEnabled(self.choice.count() > 1)
+        self.choice.blockSignals(False)
+
+    def _choose(self, _index: int) -> None:
+        item = self.list.currentItem()
+        if item is None:
+            return
+        name = str(item.data(0, _NAME))
+        self._chosen.pop(name, None)
+        if self.choice.value:
+            self._chosen[name] = self.choice.value
+        self._show_rule(item)
+        self.changed.emit()
+
+    def _open(self) -> None:
+        """Open the list of rules, on Enter or a double click on a tool."""
+        if self.choice.isEnabled():
+            self.choice.setFocus()
+            self.choice.showPopup()
+
+    def _base(self, name: str) -> tuple[str, str]:
+        """Return the rule that holds without a rule of the tool's own, and its source."""
+        spec = self._specs.get(name)
+        if spec is None:
+            return "allow", "as long as it is not there" if name != "*" else ""
+        standard = str(DEFAULTS.get(spec.approval, Rule.ASK))
+        ranked = [
+            (standard, ""),
+            (self._effects.get(str(spec.approval), standard), "as above"),
+            *((str(policy.rule(spec)), "this computer's policy") for policy in self._site),
+        ]
+        return max(ranked, key=lambda item: _ORDER.index(item[0]))
+
+
+class _ToolTree(QTreeWidget):
+    """A tree that keeps the Enter key to itself."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Accept Enter: else the dialogue would click its default button, Save, and close."""
+        super().keyPressEvent(event)
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            event.accept()
+
+
+def _tree() -> QTreeWidget:
+    made = _ToolTree()
+    made.setObjectName("toolRules")
+    made.setAccessibleName("Tools and their rules")
+    made.setHeaderLabels(["Tool", "What it does", "Rule"])
+    made.setRootIsDecorated(False)
+    made.setUniformRowHeights(True)
+    made.setAllColumnsShowFocus(True)
+    made.setTabKeyNavigation(False)
+    made.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+    made.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    made.header().setSectionsMovable(False)
+    made.header().setStretchLastSection(True)
+    made.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Interactive)
+    made.setColumnWidth(0, 190)
+    made.setColumnWidth(1, 110)
+    return made
+
+
+class AnswerList(QWidget):
+    """A row for each tool that was allowed or refused in a conversation, with a button to undo it.
+
+    Args:
+        grants: The answers.
+        texts: Titles of the tools.
+    """
+
+    def __init__(self, grants: Grants, texts: PackTexts) -> None:
+        super().__init__()
+        self._texts = texts
+        self._grants = grants
+        self.buttons: dict[tuple[str, str], QPushButton] = {}
+        self._rows = QVBoxLayout()
+        self._rows.setSpacing(SPACE.s)
+        self.withdraw_button = QPushButton("Withdraw all")
+        self.withdraw_button.setToolTip("Every call is asked about again")
+        self.withdraw_button.clicked.connect(lambda _checked=False: self._undo_all())
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACE.s)
+        column.addLayout(self._rows)
+        column.addLayout(row(1, self.withdraw_button))
+        self._lines: dict[tuple[str, str], QWidget] = {}
+        self._none = wrapped("None: every call that asks is asked about.", "muted")
+        self._rows.addWidget(self._none)
+        given = Counter(item.tool for item in grants.listed())
+        refused = Counter(item.tool for item in grants.refusals())
+        for tool, count in sorted(given.items()):
+            calls = "one call" if count == 1 else f"{count} calls"
+            self._add("allowed", tool, f"allowed: {calls}, exactly as asked", "Withdraw")
+        for tool, count in sorted(refused.items()):
+            where = "one conversation" if count == 1 else f"{count} conversations"
+            self._add("refused", tool, f"refused in {where}", "Ask again")
+        self._update()
+
+    def _update(self) -> None:
+        self._none.setVisible(not self.buttons)
+        self.withdraw_button.setEnabled(bool(self.buttons))
+
+    def _add(self, kind: str, tool: str, what: str, action: str) -> None:
+        shown = one_line(tool, 80)
+        button = QPushButton(action)
+        button.setAccessibleName(f"{action}: {shown} ({what})")
+        button.setToolTip("Asked about again from the next call on")
+        button.clicked.connect(self._undo_action(kind, tool))
+        self.buttons[kind, tool] = button
+        line = self._lines[kind, tool] = QWidget()
+        name = ElidedLabel(self._texts.title(tool), "strong")
+        name.setToolTip(shown)
+        parts = row(name, label(what, "muted"), button)
+        parts.setStretch(0, 1)
+        line.setLayout(parts)
+        self._rows.addWidget(line)
+
+    def _undo_action(self, kind: str, tool: str) -> Callable[[], None]:
+        def forget(_checked: bool = False) -> None:
+            if kind == "allowed":
+                self._grants.withdraw(tool=tool)
+            else:
+                self._grants.ask_again(tool=tool)
+            self._remove_row(kind, tool)
+            self._update()
+
+        return forget
+
+    def _remove_row(self, kind: str, tool: str) -> None:
+        """Remove one row; the others, and the order of the Tab key, stay as they are."""
+        places = list(self.buttons)
+        at = places.index((kind, tool))
+        button, line = self.buttons.pop((kind, tool)), self._lines.pop((kind, tool))
+        if button.hasFocus() and self.buttons:
+            left = list(self.buttons.values())
+            left[min(at, len(left) - 1)].setFocus()
+        line.hide()
+        line.deleteLater()
+
+    def _undo_all(self) -> None:
+        self._grants.withdraw()
+        self._grants.ask_again()
+        for kind, tool in list(self.buttons):
+            self._remove_row(kind, tool)
+        self._update()
+
+
+class AiModelSettings(QWidget):
+    """The device and idle time of AI models, and the way to the models window.
+
+    Args:
+        settings: The settings in use.
+        show_models: Opens the models window; None leaves its button out.
+    """
+
+    def __init__(self, settings: Settings, show_models: Callable[[], object] | None) -> None:
+        super().__init__()
+        form = Form()
+        self.device = Choice(_DEVICES)
+        self.device.choose(settings.device)
+        form.put("They run on", self.device)
+        form.note("One that this computer does not have is not used.", self.device)
+        self.idle = Amount(*bounds(Settings, "idle_minutes"), suffix=" minutes")
+        self.idle.setValue(settings.idle_minutes)
+        form.put("In memory", self.idle)
+        form.note("So long without work; then they make room for other programs.", self.idle)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addLayout(form)
+        self.button = QPushButton("Models…")
+        self.button.setAutoDefault(False)
+        if show_models is not None:
+            self.button.clicked.connect(lambda _checked=False: show_models())
+        about = "The installed and loaded models, licences and limits; install, verify, remove."
+        line = row(wrapped(about, "muted"), self.button)
+        line.setStretch(0, 1)
+        column.addLayout(line)
+        self.button.setVisible(show_models is not None)
+
+    def chosen(self) -> dict[str, str | float]:
+        """Return the entered values by their names in `Settings`."""
+        return {"device": self.device.value, "idle_minutes": self.idle.value()}

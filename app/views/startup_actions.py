@@ -1,0 +1,228 @@
+"""The actions at the start of the window: open files, ask a question, save a picture, quit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtCore import QEventLoop, QObject, QPoint, QTimer
+from PySide6.QtGui import QImage, QPainter, QRegion
+from PySide6.QtWidgets import QApplication, QWidget
+
+from app.audit import AuditLog
+from app.audit.exports import record_export
+from app.errors import SightlineError
+from app.imaging.types import ScanResult
+from app.log import get_logger
+from app.views.browser.problem_list import by_reason
+from app.views.chat.dock import ChatDock
+from app.views.content_names import counted
+from app.views.main_window import MainWindow
+
+SHOW_TIMEOUT_S = 300.0  # a folder of 100,000 files is read to its end
+RUN_TIMEOUT_S = 900.0
+RATIO = 2.0  # physical pixels per logical one of a picture made without a screen
+PICTURE_SIZE = (1600, 1200)  # logical pixels of such a picture: room for every part
+
+_log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class StartupRequest:
+    """What the command line asks of the window.
+
+    Attributes:
+        paths: Files and folders to open, in order.
+        ask: Question for the chat once they are shown; "" for none.
+        screenshot: File that the window is saved to when all is shown, before the program quits;
+            None to keep the window open.
+    """
+
+    paths: Sequence[Path] = ()
+    ask: str = ""
+    screenshot: Path | None = None
+
+
+class StartupActions(QObject):
+    """Performs the request's actions one after the other, without blocking the window.
+
+    Args:
+        window: The main window, which is shown already.
+        chat: Its chat dock.
+        request: The actions.
+        report: Takes the reason of a failure in one line.
+
+    Attributes:
+        audit: Audit log that records the picture; None to record nothing.
+    """
+
+    def __init__(
+        self,
+        window: MainWindow,
+        chat: ChatDock,
+        request: StartupRequest,
+        report: Callable[[str], object],
+    ) -> None:
+        super().__init__(window)
+        self._window = window
+        self._chat = chat
+        self._request = request
+        self._report = report
+        self.audit: AuditLog | None = None
+        self._failed = False
+        self._timer: QTimer | None = None
+
+    def start(self) -> None:
+        """Start the first action and return at once."""
+        if self._request.screenshot and QApplication.platformName() == "offscreen":
+            self._window.resize(*PICTURE_SIZE)
+        if self._request.screenshot:
+            self._window.canvas.set_density(RATIO)
+        if self._request.paths:
+            self._window.opening.opened.connect(self._on_opened)
+            self._window.open_paths(self._request.paths)
+        if self._request.ask or self._request.screenshot:
+            self._wait_until_idle(
+                lambda: self._window.busy, SHOW_TIMEOUT_S, self._continue_when_shown
+            )
+
+    def _on_opened(self, result: ScanResult) -> None:
+        """Report the problems, which also make the exit code 1."""
+        for reason in by_reason(result.problems):
+            first = reason.problems[0]
+            more = len(reason.problems) - 1
+            others = f" (and {counted(more, 'other file')})" if more else ""
+            self._fail(f"{first.path}: {first.reason}{others}")
+        if not result.studies and not result.problems:
+            self._fail("there is no image in what was to be opened")
+
+    def _continue_when_shown(self, idle: bool) -> None:
+        viewport = self._window.workspace.viewport
+        if viewport.error:
+            self._fail(viewport.error)
+        if not idle:
+            self._fail("the image was not shown in time")
+        if self._request.ask:
+            self._chat.run_ended.connect(self._on_run_ended)
+            self._chat.submit(self._request.ask)
+            if self._request.screenshot:
+                self._wait_until_idle(self._running, RUN_TIMEOUT_S, self._continue_when_answered)
+        else:
+            self._save_picture()
+
+    def _running(self) -> bool:
+        return not self._chat.is_idle() or self._window.busy
+
+    def _on_run_ended(self, _run_id: str, kind: str) -> None:
+        if kind != "run_finished":
+            self._fail("the assistant's run did not finish; the window says why")
+
+    def _continue_when_answered(self, idle: bool) -> None:
+        if not idle:
+            self._fail("the assistant did not answer in time")
+        self._save_picture()
+
+    def _save_picture(self) -> None:
+        target = self._request.screenshot
+        if target is None:
+            return
+        try:
+            with record_export(self.audit, "screenshot", target):
+                save_window(self._window, target, RATIO)
+        except SightlineError as error:
+            self._fail(error.text)
+        self._window.close()
+        QApplication.exit(1 if self._failed else 0)
+
+    def _fail(self, reason: str) -> None:
+        self._failed = True
+        self._report(reason)
+
+    def _wait_until_idle(
+        self, busy: Callable[[], bool], timeout_s: float, done: Callable[[bool], object]
+    ) -> None:
+        self._timer = settle(busy, done, timeout_s=timeout_s)
+
+
+SETTLED_MS = 120  # quiet for so long counts as settled: layouts and queued paints are done
+
+
+def settle(
+    busy: Callable[[], bool], done: Callable[[bool], object], *, timeout_s: float = 30.0
+) -> QTimer:
+    """Call `done(True)` once nothing is pending any more, or `done(False)` after `timeout_s`.
+
+    Args:
+        busy: Whether something is still to come, e.g. `MainWindow.busy`.
+        done: Called on the GUI thread.
+        timeout_s: How long to wait at most.
+
+    Returns:
+        The timer that looks; stop it to give up.
+    """
+    step = 20
+    timer = QTimer()
+    left = [round(timeout_s * 1000 / step), SETTLED_MS // step]
+
+    def look() -> None:
+        left[0] -= 1
+        left[1] = SETTLED_MS // step if busy() else left[1] - 1
+        if left[1] <= 0 or left[0] <= 0:
+            timer.stop()
+            done(left[1] <= 0)
+
+    timer.timeout.connect(look)
+    timer.start(step)
+    return timer
+
+
+def settled(busy: Callable[[], bool], *, timeout_s: float = 30.0) -> bool:
+    """Run a local event loop until nothing is pending; returns whether it came to rest."""
+    loop = QEventLoop()
+    answer: list[bool] = []
+
+    def finish(idle: bool) -> None:
+        answer.append(idle)
+        loop.quit()
+
+    timer = settle(busy, finish, timeout_s=timeout_s)
+    if not answer:
+        loop.exec()
+    timer.stop()
+    return answer[0]
+
+
+def window_image(window: QWidget, ratio: float | None = None) -> QImage:
+    """The window's contents as an image.
+
+    Args:
+        window: A shown window.
+        ratio: Physical pixels per logical one; None for the screen's own.
+    """
+    QApplication.sendPostedEvents()
+    scale = window.devicePixelRatioF() if ratio is None else ratio
+    size = window.size()
+    image = QImage(
+        round(size.width() * scale), round(size.height() * scale), QImage.Format.Format_RGB32
+    )
+    image.setDevicePixelRatio(scale)
+    painter = QPainter(image)
+    window.render(painter, QPoint(), QRegion(window.rect()))
+    painter.end()
+    return image
+
+
+def save_window(window: QWidget, path: Path, ratio: float | None = None) -> None:
+    """Save the window as a picture; the format follows the file's name, PNG without one.
+
+    Raises:
+        SightlineError: It cannot be written.
+    """
+    target = path if path.suffix else path.with_suffix(".png")
+    if not window_image(window, ratio).save(str(target)):
+        raise SightlineError(
+            "the picture cannot be written",
+            subject=str(target),
+            remedy="Check the folder and use a name that ends in .png or .jpg.",
+        )

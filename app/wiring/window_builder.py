@@ -1,0 +1,247 @@
+"""Building of the window: its parts, the settings dialogue, and the actions at its start."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app import __version__
+from app.agent.events import RunEvent
+from app.agent.llm.base import LanguageModel
+from app.agent.llm.probe import Probe
+from app.agent.loop.runner import AgentRunner, Question
+from app.agent.sessions import Thread
+from app.errors import SightlineError
+from app.imaging.demo import demo_paths
+from app.settings import Settings
+from app.wiring.program import Program
+from app.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from app.views.agent_thread import AgentThread
+    from app.views.chat.dock import ChatDock
+    from app.views.main_window import MainWindow
+
+_UNSAVED = (
+    "They hold until Sightline is closed. Make room on the disk, or ask whoever looks after this "
+    "computer for the right to write into the settings folder."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ViewRequest:
+    """The arguments of the command that opens the window.
+
+    Attributes:
+        paths: Files and folders to open, in order.
+        demo: Open the demo study first.
+        ask: Question for the chat once all is shown; "" for none.
+        screenshot: File that the window is saved to before the program quits; None to stay open.
+        llm: Language model as `Program.choose` takes it; None for that of the settings.
+    """
+
+    paths: tuple[Path, ...] = ()
+    demo: bool = False
+    ask: str = ""
+    screenshot: Path | None = None
+    llm: str | None = None
+
+
+def view(request: ViewRequest) -> int:
+    """Open the window, run the event loop, and return the exit code once it is closed.
+
+    Raises:
+        SightlineError: There is no display and no picture was asked for.
+    """
+    from app.views.application import create_application, needs_offscreen, use_offscreen
+
+    if needs_offscreen():
+        if request.screenshot is None:
+            raise SightlineError(
+                "there is no display to open a window on",
+                remedy="Save a picture of the window with --screenshot FILE.",
+            )
+        use_offscreen()
+    program = Program()
+    program.decoder.warm()  # workers start while Qt does: the first image shows 0.5 s sooner
+    program.note("program_started", version=__version__)
+    application = create_application()
+    window = build_window(program, request)
+    window.show()
+    try:
+        return application.exec()
+    finally:
+        window.close()
+        program.close()
+
+
+def build_window(program: Program, request: ViewRequest) -> MainWindow:
+    """Return the window with all its parts, its startup actions begun."""
+    from app.views.agent_thread import AgentThread
+    from app.views.audit.audit_window import CopyRecorder, show_audit
+    from app.views.chat.dock import ChatDock
+    from app.views.main_window import MainWindow
+    from app.views.models.window import close_models, show_models
+    from app.views.pack_texts import PackTexts
+    from app.views.startup_actions import StartupActions, StartupRequest
+
+    workspace = Workspace(program.registry.labels)
+    specs = [tool.spec for tool in program.registry.all()]
+    texts = PackTexts(specs, program.registry.plans)
+    model, problem = _model_or_offline(program, request.llm)
+    active_model = _ActiveModel(program, model)
+
+    def make_question(text: str, thread: Thread) -> Question:
+        return program.question(text, workspace.open_images(), thread)
+
+    agent = AgentThread(active_model.make_runner, make_question, workspace)
+    chat = ChatDock(
+        agent,
+        workspace,
+        program.sessions,
+        model=model.name,
+        remote_host=model.remote_host,
+        texts=texts,
+    )
+    window = MainWindow(
+        workspace,
+        program.decoder,
+        chat,
+        open_demo=lambda: window.open_paths(demo_paths()),
+        open_settings=chat.model_settings_wanted.emit,
+        open_audit=lambda: show_audit(program.audit, window),
+        open_models=lambda: open_models(""),
+    )
+
+    def open_models(name: str) -> None:
+        show_models(program.model_store, program.host, program.note, window, name, texts)
+
+    chat.models_wanted.connect(open_models)
+    window.closing.connect(lambda: close_models(window))
+    chat.exporter.audit = program.audit
+    CopyRecorder(program.note, window)
+    active_model.connect(agent, chat, window)
+    if problem:
+        window.notices.show_error(problem)
+    notices = program.notices()
+    if notices:
+        window.notices.show_notice(
+            "warning", "Some settings were not as expected", " ".join(notices)
+        )
+    paths = (*(demo_paths() if request.demo else ()), *request.paths)
+    actions = StartupActions(
+        window, chat, StartupRequest(paths, request.ask, request.screenshot), print_error
+    )
+    actions.audit = program.audit
+    actions.start()
+    return window
+
+
+class _ActiveModel:
+    """The language model that answers, and the settings dialogue that changes it.
+
+    Args:
+        program: The objects of the process.
+        model: The model at the start.
+    """
+
+    def __init__(self, program: Program, model: LanguageModel) -> None:
+        self._program = program
+        self._model = model
+        self._unused: list[LanguageModel] = []  # no longer chosen; a run may still use one
+        self._runner: AgentRunner | None = None
+
+    def make_runner(self, on_event: Callable[[RunEvent], None]) -> AgentRunner:
+        """Return the runner of questions; a changed model answers its next question."""
+        self._runner = AgentRunner(self._program.loop(self._model), on_event)
+        return self._runner
+
+    def connect(self, agent: AgentThread, chat: ChatDock, window: MainWindow) -> None:
+        """Open the settings from the chat and the privacy mark; end models that are unused."""
+        from app.views.audit.audit_window import show_audit
+        from app.views.settings.settings_dialog import SettingsDialog, SettingsSources
+
+        program = self._program
+
+        def use(applied: tuple[LanguageModel, bool]) -> None:
+            model, saved = applied
+            if not saved:
+                window.notices.show_notice("warning", "The settings could not be saved", _UNSAVED)
+            self._unused = [old for old in (*self._unused, self._model) if old is not model]
+            self._model = model
+            if self._runner is not None:
+                self._runner.use(program.loop(model))
+            chat.set_model(model.name, model.remote_host)
+            window.where.set_model(model.name, model.remote_host)
+            self._end_unused(agent)
+
+        def show(page: str) -> None:
+            probe = Probe(program.models.to_try, program.models.is_kept, program.note_tried)
+            specs = tuple(tool.spec for tool in program.registry.all())
+            sources = SettingsSources(
+                program.secrets,
+                program.consents,
+                program.grants,
+                probe,
+                show_audit=lambda: show_audit(program.audit, window),
+                show_models=lambda: chat.models_wanted.emit(""),
+                tools=specs,
+                site=program.site,
+            )
+            dialog = SettingsDialog(program.settings, sources, self._apply, use, window)
+            dialog.show_page(page)
+            dialog.open()
+
+        chat.model_settings_wanted.connect(lambda: show("model"))
+        chat.limits_wanted.connect(lambda: show("limits"))
+        window.where.set_model(self._model.name, self._model.remote_host)
+        window.where.clicked.connect(lambda _checked=False: show("privacy"))
+        agent.run_event.connect(window.where.follow)
+        agent.run_ended.connect(lambda _run_id, _kind: self._end_unused(agent))
+
+    def _apply(self, changed: Settings) -> tuple[LanguageModel, bool]:
+        """Take changed settings into use; slow, so it is called on a thread.
+
+        Returns:
+            Their language model, and whether the settings could be saved.
+
+        Raises:
+            SightlineError: The model is not configured; nothing is changed then.
+        """
+        model = self._program.model_of(changed.llm)
+        return model, self._program.change_settings(changed)
+
+    def _end_unused(self, agent: AgentThread) -> None:
+        """End local models that are no longer chosen, unless a run still uses one."""
+        if self._unused and not agent.busy:
+            unused, self._unused = tuple(self._unused), []
+            # On a thread: a process that hangs must not hold up the window.
+            threading.Thread(target=self._program.models.close, args=(unused,)).start()
+
+
+def _model_or_offline(
+    program: Program, name: str | None
+) -> tuple[LanguageModel, SightlineError | None]:
+    """Return the language model, and why it is the offline planner instead of the one wanted.
+
+    Settings that do not work must not keep the window from opening.
+
+    Raises:
+        SightlineError: The model `name` of the command line cannot be used.
+    """
+    if name is not None:
+        program.choose(name)  # the settings then show what is in use
+        return program.language_model(), None
+    try:
+        return program.language_model(), None
+    except SightlineError as error:
+        return program.language_model("offline"), error
+
+
+def print_error(text: str) -> None:
+    """Print one line on stderr."""
+    sys.stderr.write(f"sightline: {text}\n")
