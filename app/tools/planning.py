@@ -24,6 +24,11 @@ from enum import IntEnum
 from app.tools.telling import Disagreement, Given, Teller, Told
 
 
+def phrases(text: str) -> tuple[str, ...]:
+    """Return the words and phrases of a comma-separated list: "count, how many, zähl*"."""
+    return tuple(" ".join(entry.split()) for entry in text.split(",") if entry.strip())
+
+
 def any_of(*words: str) -> str:
     """Alternatives for one word of an entry.
 
@@ -74,7 +79,6 @@ class QuestionKind:
         tools: What answers it, in the order in which it runs. A tool that is not installed is
             skipped; a recommended one is named by a `Successor`, not here.
         certain: Where the question says nothing else, rules alone may answer it without a model.
-        expects_data: An empty result is suspicious: look at what there really is.
         needs_image: It is about an open image.
         unless: Words with which it is not meant in the same clause: "liver" where nothing of the
             pack outlines one.
@@ -102,7 +106,6 @@ class QuestionKind:
     beats: tuple[str, ...] = ()
     tools: tuple[str | AnyOf, ...] = ()
     certain: bool = False
-    expects_data: bool = False
     needs_image: bool = True
     unless: tuple[str, ...] = ()
     alone: bool = False
@@ -232,7 +235,8 @@ class ToolRule:
         feeds: Where its arguments come from.
         accepts: Which images it is for.
         values: Words for values of its arguments.
-        empty: Keys of its `output`. All of them missing, empty or 0: it found nothing.
+        empty: Keys of its `output`. All of them missing, empty or 0: it found nothing, which is
+            suspicious where a question needs the tool.
         missing: Keys of its `output` or `metadata` that list what was looked for and not found.
         discovery: How to look what there is when it found nothing.
         makes: Key of its `output` under which it returns a picture, "" for none.
