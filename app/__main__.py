@@ -1,4 +1,7 @@
-"""`python -m app`. Guarded: workers import this module again and must not start a window."""
+"""Entry point of `python -m app`.
+
+The guard keeps worker processes, which import this module again, from starting a window.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import multiprocessing
 import sys
 
 if __name__ == "__main__":
-    multiprocessing.freeze_support()  # first: a frozen worker process ends in here
+    multiprocessing.freeze_support()  # must come first: in a bundle a worker process runs here
 
     from app.cli import main
 

@@ -1,4 +1,4 @@
-"""The command line: parses and delegates, no logic.
+"""The command line: parses the arguments and calls the command.
 
 Exit codes: 0 done, 1 the work failed (one-line reason on stderr), 2 wrong usage. JSON goes to
 stdout, everything else to stderr.
@@ -41,10 +41,14 @@ _LLM_HELP = (
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the program; returns the exit code."""
+    """Run the program and return the exit code.
+
+    Args:
+        argv: Arguments without the program's name; None for those of the process.
+    """
     multiprocessing.freeze_support()
     arguments = _join_window(list(sys.argv[1:] if argv is None else argv))
-    _print_anything()
+    _escape_unprintable()
     try:
         log.set_up(paths.log_dir())
         command = arguments[0] if arguments else ""
@@ -57,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"sightline: {printable(error.text)}", file=sys.stderr)
         return error.exit_code
     except BrokenPipeError:
-        # The reader of stdout went away (`| head`): not an error of ours.
+        # The reader of stdout has ended, as with `| head`: no error of this program.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
@@ -69,15 +73,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
 
 
-def _print_anything() -> None:
-    """A name that the terminal's encoding lacks is printed escaped; it must not end the work."""
+def _escape_unprintable() -> None:
+    """Make stdout and stderr escape characters that the terminal's encoding lacks."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 def _join_window(arguments: list[str]) -> list[str]:
-    """`--window -600,1500` as `--window=-600,1500`: argparse takes the former for an option."""
+    """Return the arguments with `--window -600,1500` as `--window=-600,1500`.
+
+    argparse takes a value that begins with a minus sign for an option.
+    """
     joined: list[str] = []
     for argument in arguments:
         if joined and joined[-1] == "--window" and argument[:1] == "-":
@@ -89,7 +96,7 @@ def _join_window(arguments: list[str]) -> list[str]:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """Wrong usage: one line with the remedy, exit code 2."""
+        """Raise UsageError instead of printing the usage."""
         raise UsageError(message, remedy=f"See `{self.prog} --help`.")
 
 
@@ -364,7 +371,7 @@ def _audit(argv: list[str]) -> int:
 
     match options.action:
         case "verify":
-            return audit_command.check(anchor=options.anchor, as_json=options.json)
+            return audit_command.verify_log(anchor=options.anchor, as_json=options.json)
         case "find":
             return audit_command.find(options.target, as_json=options.json)
         case _:

@@ -1,4 +1,4 @@
-"""Errors that a radiologist can read: what failed, why, and what to do about it."""
+"""Errors with texts for the user: what failed, why, and what to do about it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ class SightlineError(Exception):
 
     Args:
         reason: Why it failed, in plain words, without patient data.
-        subject: What it failed on: usually a file's path. Shown to the user, never logged.
-        remedy: What the user can do.
+        subject: The thing it failed on, usually a file's path. Shown to the user, never logged.
+        remedy: What the user can do about it.
         detail: Technical detail for the log only.
     """
 
@@ -26,47 +26,46 @@ class SightlineError(Exception):
 
     @property
     def text(self) -> str:
-        """One line: subject, reason, remedy."""
+        """Subject, reason and remedy as one line."""
         head = f"{self.subject}: {self.reason}" if self.subject else self.reason
         head = head.rstrip(".")
         return f"{head}. {self.remedy}" if self.remedy else f"{head}."
 
 
 class UsageError(SightlineError):
-    """The command line or an argument is wrong."""
+    """The command line or an argument of a tool is wrong."""
 
     exit_code = 2
 
 
 class FileProblem(SightlineError):
-    """A file cannot be read, decoded or shown."""
+    """A file cannot be read, decoded, shown or written."""
 
 
 class WorkerDied(SightlineError):
-    """A worker process crashed, hung or ran out of memory; the viewer goes on."""
+    """A worker process crashed, hung or ran out of memory."""
 
 
 class Cancelled(Exception):
-    """The user stopped the work. Not a failure: nothing is reported as one."""
+    """The user cancelled the work; it is not reported as a failure."""
 
 
 def printable(text: str, *, lines: bool = False) -> str:
-    """Text for a terminal: what stands in files and names must not steer it.
+    """Return a text with control characters escaped, so that it cannot control a terminal.
 
     Args:
-        text: Anything, e.g. a file's name or a series description.
-        lines: Whether it may have several lines.
-
-    Returns:
-        Control characters written as escapes.
+        text: Text from a file, e.g. its name or a series description.
+        lines: Keep line breaks.
     """
+    if text.isprintable():
+        return text
     return "".join(
         sign
-        if sign.isprintable() or sign in _UNCONTROLLED or (lines and sign == "\n")
+        if sign.isprintable() or sign in _HARMLESS or (lines and sign == "\n")
         else sign.encode("unicode_escape").decode("ascii")
         for sign in text
     )
 
 
-_UNCONTROLLED = frozenset(map(chr, range(0xDC80, 0xDD00))) | {"\u00a0", "\u00ad"}
-"""Bytes of names that are no text, which the output escapes itself, and harmless spaces."""
+_HARMLESS = frozenset(map(chr, range(0xDC80, 0xDD00))) | {"\u00a0", "\u00ad"}
+"""Surrogates of undecodable bytes, which the output escapes itself, and special spaces."""

@@ -1,7 +1,7 @@
-"""The log: technical detail for support, never patient data, pixels, prompts or paths.
+"""The log: technical details for support, never patient data, pixels, prompts or paths.
 
-Levels: the console shows warnings, the file in `paths.log_dir()` everything from INFO. Home folders
-and absolute paths are cut from every record, since folder names often carry patients' names.
+The console shows warnings, the file in `paths.log_dir()` everything from INFO on. Absolute paths
+are removed from every record, since names of folders often contain patients' names.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 _NAME = "app"  # the package: every module logs as logging.getLogger(__name__)
 _FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 # Anything that looks like an absolute path of two or more parts, POSIX or Windows, up to its end.
-# A code file keeps its last two parts: tracebacks stay useful and cannot name a patient's folder.
+# A source file keeps its name: tracebacks stay useful and name no patient's folder.
 _PATH = re.compile(
     r"""(?:(?<![\w.])(?:[A-Za-z]:)?[\\/](?:[^\\/\n"'<>|:*?]+[\\/])+)"""
     r"""(?P<last>[^\\/\n"'<>|:*?\s,;)]+)"""
@@ -23,15 +23,15 @@ _PATH = re.compile(
 
 
 def get_logger(name: str) -> logging.Logger:
-    """A logger below the program's own root; the same as `logging.getLogger(__name__)`."""
+    """Return a logger below the program's own root, as `logging.getLogger(__name__)` does."""
     return logging.getLogger(name if name.startswith(_NAME) else f"{_NAME}.{name}")
 
 
 class _Scrub(logging.Formatter):
-    """Cuts paths from messages and tracebacks."""
+    """Removes paths from messages and tracebacks."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record's text without paths (source files keep their own name)."""
+        """Return the record's text with paths removed; of a source file the name is kept."""
         return _PATH.sub(_short, super().format(record))
 
 
@@ -41,7 +41,12 @@ def _short(match: re.Match[str]) -> str:
 
 
 def set_up(folder: Path | None = None, level: int = logging.WARNING) -> None:
-    """Send the program's log to stderr and, when `folder` is given, to a rotating file there."""
+    """Send the program's log to stderr and to a rotating file.
+
+    Args:
+        folder: Folder of the file; None for stderr only.
+        level: Lowest level that stderr shows.
+    """
     root = logging.getLogger(_NAME)
     root.setLevel(logging.INFO)
     root.propagate = False

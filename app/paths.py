@@ -1,4 +1,7 @@
-"""Where Sightline keeps its files. Every folder can be moved by SIGHTLINE_HOME (tests, kiosks)."""
+"""The folders and files of Sightline.
+
+The environment variable SIGHTLINE_HOME puts all folders in one place, for tests and kiosks.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ def _home() -> Path | None:
 
 
 def resources_dir() -> Path:
-    """The shipped, read-only resources; inside the bundle when the app is frozen."""
+    """Return the folder of the shipped resources; in a bundle it is inside the bundle."""
     frozen = getattr(sys, "_MEIPASS", None)
     if frozen:
         return Path(frozen) / "resources"
@@ -26,24 +29,25 @@ def resources_dir() -> Path:
 
 
 def config_dir() -> Path:
-    """Settings; made on demand."""
+    """Return the folder of the settings; created if it is missing."""
     home = _home()
-    return _made(home / "config" if home else Path(platformdirs.user_config_dir(_APP, False)))
+    return _created(home / "config" if home else Path(platformdirs.user_config_dir(_APP, False)))
 
 
 def site_policies() -> tuple[Path, ...]:
-    """Rules for tools that whoever looks after this computer has written; most have none.
+    """Return the paths of the administrator's rules for tools; most computers have none.
 
-    SIGHTLINE_POLICY adds a file and takes none away: they can only make rules stricter.
+    The environment variable SIGHTLINE_POLICY adds a file. It cannot replace one, since rules may
+    only become stricter.
     """
     added = os.environ.get("SIGHTLINE_POLICY")
     return (_site_dir() / "policy.json", *((Path(added),) if added else ()))
 
 
 def _site_dir() -> Path:
-    """Where only an administrator can write."""
+    """Return the folder of system-wide settings, which only an administrator can write."""
     if sys.platform == "win32":
-        # Not %ProgramData%: a user can set that to another folder.
+        # Not from the variable %ProgramData%, which a user can change.
         return Path("C:/ProgramData") / _APP
     if sys.platform == "darwin":
         return Path("/Library/Application Support") / _APP
@@ -51,53 +55,56 @@ def _site_dir() -> Path:
 
 
 def data_dir() -> Path:
-    """Sessions and run outputs; made on demand."""
+    """Return the folder of conversations and results; created if it is missing."""
     home = _home()
-    return _made(home / "data" if home else Path(platformdirs.user_data_dir(_APP, False)))
+    return _created(home / "data" if home else Path(platformdirs.user_data_dir(_APP, False)))
 
 
 def cache_dir() -> Path:
-    """What can be made again, on this machine only; made on demand."""
+    """Return the folder of caches, which may be deleted; created if it is missing."""
     home = _home()
-    return _made(home / "cache" if home else Path(platformdirs.user_cache_dir(_APP, False)))
+    return _created(home / "cache" if home else Path(platformdirs.user_cache_dir(_APP, False)))
 
 
 def index_file() -> Path | None:
-    """The index of opened files, which holds patients' names; None with SIGHTLINE_NO_INDEX=1."""
+    """Return the path of the index of opened files, or None with SIGHTLINE_NO_INDEX=1.
+
+    The index holds patients' names.
+    """
     off = os.environ.get("SIGHTLINE_NO_INDEX", "").strip().lower()
     return cache_dir() / "index.sqlite" if off in ("", "0", "no", "false") else None
 
 
 def log_dir() -> Path:
-    """Log files; made on demand."""
+    """Return the folder of the log files; created if it is missing."""
     home = _home()
-    return _made(home / "log" if home else Path(platformdirs.user_log_dir(_APP, False)))
+    return _created(home / "log" if home else Path(platformdirs.user_log_dir(_APP, False)))
 
 
 def models_dir() -> Path:
-    """Weights that the user installs: SIGHTLINE_MODELS, else `models` in the data folder."""
+    """Return the folder of installed models: SIGHTLINE_MODELS, else `models` in the data folder."""
     value = os.environ.get("SIGHTLINE_MODELS")
-    return _made(Path(value).expanduser().resolve() if value else data_dir() / "models")
+    return _created(Path(value).expanduser().resolve() if value else data_dir() / "models")
 
 
 def sessions_dir() -> Path:
-    """One folder per chat session."""
-    return _made(data_dir() / "sessions")
+    """Return the folder that holds one folder for each conversation; created if it is missing."""
+    return _created(data_dir() / "sessions")
 
 
 def audit_dir() -> Path:
-    """The audit log; made by whoever writes the first line."""
+    """Return the folder of the audit log, which is created with the first line."""
     return data_dir() / "audit"
 
 
 def audit_key_file() -> Path:
-    """The audit log's key, or the word that the keyring has it."""
+    """Return the file that holds the audit log's key or says that the keyring does."""
     return config_dir() / "audit.key"
 
 
-def _made(path: Path) -> Path:
-    # A home that cannot be written must not keep images from being looked at: whoever writes into
-    # the folder says what is wrong and what to do.
+def _created(path: Path) -> Path:
+    # A home that cannot be written must not keep the viewer from starting: code that writes into
+    # the folder reports the error.
     with contextlib.suppress(OSError):
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
     return path

@@ -1,7 +1,7 @@
-"""Keys of services: the system's keyring, else an environment variable, else this process's memory.
+"""Keys of endpoints: in the system keyring, an environment variable, or this process's memory.
 
-A key is kept by the provider and the host that it was typed for (`key_name`), and given out for
-them only: a key of one host is never sent to another. Sightline writes no key to a file.
+A key is stored under the provider and host that it was typed for (`key_name`) and returned for them
+only, so a key of one host is never sent to another. Sightline writes no key to a file.
 """
 
 from __future__ import annotations
@@ -20,28 +20,23 @@ _OWN_HOSTS = {
     "openai@api.openai.com": "OPENAI_API_KEY",
     "anthropic@api.anthropic.com": "ANTHROPIC_API_KEY",
 }
-"""Variables that other programs share; they hold keys of the providers' own hosts only."""
+"""Key name -> environment variable that other programs use for that provider's own host."""
 _AZURE_KEY, _AZURE_HOST = "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT"
 _AZURE_DOMAINS = (".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com")
 
 
 def key_name(kind: str, url: str) -> str:
-    """The name of the key of a provider at an address, e.g. "openai@api.openai.com".
+    """Return the name of a provider's key at an address, e.g. "openai@api.openai.com".
 
-    Another scheme or port is another host: what was typed for https is not sent in the clear.
-
-    Returns:
-        "" where the address names no host.
+    Another scheme or port gives another name, so a key typed for https is not sent unencrypted. The
+    name is "" if the address has no host.
     """
     host = _origin(url)
     return f"{kind}@{host}" if kind and host else ""
 
 
 class Secrets:
-    """Where keys are kept; `where(name)` says which of the three holds one.
-
-    Names are those of `key_name`. Asking a keyring may take seconds.
-    """
+    """Stores and finds keys by their names from `key_name`. A slow keyring may take seconds."""
 
     def __init__(self) -> None:
         self._memory: dict[str, str] = {}
@@ -50,22 +45,22 @@ class Secrets:
         self._old: str = ""
 
     def configure(self, names: Iterable[str], old_name: str = "") -> None:
-        """Say what the settings name.
+        """Set the endpoints of the settings.
 
         Args:
-            names: The endpoints of the settings: the variables SIGHTLINE_OPENAI_KEY,
-                SIGHTLINE_AZURE_KEY and SIGHTLINE_ANTHROPIC_KEY are for them, and no others.
-            old_name: The endpoint that the key which an earlier version kept was typed for.
+            names: Key names of the endpoints. The environment variables SIGHTLINE_OPENAI_KEY,
+                SIGHTLINE_AZURE_KEY and SIGHTLINE_ANTHROPIC_KEY hold keys for these only.
+            old_name: Key name of the endpoint that the key of version 1 was typed for.
         """
         self._configured = frozenset(names) - {""}
         self._old = old_name
 
     def get(self, name: str, *, chosen: bool = False) -> str:
-        """The key, or "" when none is known.
+        """Return a key, or "" if none is known.
 
         Args:
-            name: Of which endpoint.
-            chosen: As if the settings named this endpoint already; see `configure`.
+            name: Name of the key.
+            chosen: Treat its endpoint as one of the settings; see `configure`.
         """
         if not name:
             return ""
@@ -77,14 +72,14 @@ class Secrets:
         )
 
     def set(self, name: str, value: str) -> None:
-        """Keep a key: in the keyring if there is one, else until the program ends.
+        """Store a key in the keyring, or without one in memory until the program ends.
 
         Raises:
-            ValueError: There is no name, so nobody would know whom the key is for.
+            ValueError: The name is empty.
         """
         if not name:
             raise ValueError("a key needs the name of its host")
-        if self._has_keyring():
+        if self.has_keyring:
             import keyring
 
             try:
@@ -96,17 +91,17 @@ class Secrets:
         self._memory[name] = value
 
     def forget(self, name: str) -> bool:
-        """Forget a key that Sightline keeps; one in the environment stays there.
+        """Delete a key from the keyring and the memory; the environment is not changed.
 
         Returns:
-            Whether it is gone from the keyring and the memory.
+            Whether it is gone from both.
         """
         self._memory.pop(name, None)
         gone = self._delete(name)
         return (self._delete(_OLD_NAME) and gone) if name == self._old else gone
 
     def where(self, name: str) -> str:
-        """Where the key is now, in the user's words; empty when there is none."""
+        """Return where a key is, in words for the user; "" if there is none."""
         if name in self._memory:
             return "memory, until Sightline closes"
         if self._from_keyring(name):
@@ -116,19 +111,28 @@ class Secrets:
 
     @property
     def has_keyring(self) -> bool:
-        """Whether a real keyring answers; may take seconds the first time."""
-        return self._has_keyring()
+        """Whether a real keyring answers; asked once, since some take seconds."""
+        if self._keyring_works is None:
+            try:
+                import keyring
+
+                keyring.get_password(_SERVICE, _PROBE)
+                self._keyring_works = True
+            except Exception as error:  # NoKeyringError, D-Bus errors, missing back-ends
+                _log.info("no keyring: %s", type(error).__name__)
+                self._keyring_works = False
+        return self._keyring_works
 
     def would_keep_in(self) -> str:
-        """Where `set` would put a key now, in the user's words."""
-        return "the system keyring" if self._has_keyring() else "memory, until Sightline closes"
+        """Return where `set` would store a key, in words for the user."""
+        return "the system keyring" if self.has_keyring else "memory, until Sightline closes"
 
     def variable_of(self, name: str) -> str:
-        """The variable that would serve as key once `name` is the endpoint of the settings."""
+        """Return the environment variable that holds a key if its endpoint is in the settings."""
         return self._variable(name, configured=True)
 
     def _variable(self, name: str, *, configured: bool = False) -> str:
-        """The environment variable that holds a key for `name`, or ""."""
+        """Return the environment variable that holds a key, or ""."""
         kind, _, host = name.partition("@")
         candidates: list[str] = []
         if configured or name in self._configured:
@@ -140,7 +144,7 @@ class Secrets:
         return next((each for each in candidates if os.environ.get(each, "").strip()), "")
 
     def _from_keyring(self, name: str) -> str:
-        if not name or not self._has_keyring():
+        if not name or not self.has_keyring:
             return ""
         import keyring
 
@@ -154,8 +158,8 @@ class Secrets:
             return ""
 
     def _delete(self, name: str) -> bool:
-        """Take an entry out of the keyring; whether none is there afterwards."""
-        if not self._has_keyring():
+        """Delete a key from the keyring, and return whether it is gone."""
+        if not self.has_keyring:
             return True
         import keyring
 
@@ -167,22 +171,9 @@ class Secrets:
             return False
         return True
 
-    def _has_keyring(self) -> bool:
-        """Whether a real keyring answers; asked once, since some back-ends take seconds."""
-        if self._keyring_works is None:
-            try:
-                import keyring
-
-                keyring.get_password(_SERVICE, _PROBE)
-                self._keyring_works = True
-            except Exception as error:  # NoKeyringError, D-Bus errors, missing back-ends
-                _log.info("no keyring: %s", type(error).__name__)
-                self._keyring_works = False
-        return self._keyring_works
-
 
 def _origin(url: str) -> str:
-    """The host of an address; with scheme and port unless it is https at 443."""
+    """Return an address's host, with scheme and port unless it is https on port 443."""
     try:
         parts = urlsplit(url.strip())
         host, port = (parts.hostname or "").rstrip("."), parts.port
@@ -197,7 +188,7 @@ def _origin(url: str) -> str:
 
 
 def _is_own_azure(host: str) -> bool:
-    """Whether the key in AZURE_OPENAI_API_KEY is for that host of Azure's."""
+    """Return whether the key in AZURE_OPENAI_API_KEY is for a host."""
     endpoint = os.environ.get(_AZURE_HOST, "")
     if endpoint:
         return host == _origin(endpoint)

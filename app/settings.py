@@ -1,7 +1,7 @@
-"""The user's settings: one JSON file, written atomically; a broken one is backed up and reset.
+"""The user's settings: one JSON file, written atomically; a broken file is backed up and reset.
 
-In code a wrong value raises. In a file it is replaced by its default, and a notice says so: what
-somebody wrote by hand, or an older version, never keeps the program from starting.
+A wrong value in code raises an error. A wrong value in the file is replaced by its default, and a
+notice says so: a file edited by hand or of an older version cannot keep the program from starting.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from pydantic import (
 _log = logging.getLogger(__name__)
 
 Kind = Literal["offline", "openai", "azure", "anthropic", "local"]
-"""Who answers: the rule planner, an endpoint, or a model file on this machine."""
+"""The kind of model that answers: rules, an endpoint, or a model file on this computer."""
 
 ToolForm = Literal["auto", "native", "json_schema", "text"]
-"""How a model is made to call tools: by its endpoint's own means, as JSON that a schema enforces,
-or as JSON in its text. "auto" chooses by the kind of endpoint."""
+"""The form of a model's tool calls: the endpoint's own, JSON that a schema enforces, or JSON in its
+text. "auto" chooses by the kind of endpoint."""
 
 OPENAI_URL = "https://api.openai.com/v1"
 ANTHROPIC_URL = "https://api.anthropic.com"
@@ -41,11 +41,11 @@ AZURE_API_VERSION = "2024-10-21"
 Text = Annotated[str, Field(max_length=2_000)]
 Price = Annotated[float | None, Field(ge=0, le=10_000, allow_inf_nan=False)]
 Rule = Literal["ask", "deny"]
-"""What a user may add to the policy; "allow" cannot be said: rules are stricter only."""
+"""A rule that the user may add; there is no "allow", since rules only make the policy stricter."""
 
 
 class _Part(BaseModel):
-    """A part of the settings; see the module for what becomes of wrong values."""
+    """A part of the settings; a wrong value in the file is replaced by its default."""
 
     model_config = ConfigDict(extra="ignore", protected_namespaces=(), frozen=True)
 
@@ -62,25 +62,25 @@ class _Part(BaseModel):
                 raise
             name = info.field_name or ""
             default: Any = cls.model_fields[name].get_default(call_default_factory=True)
-            # Not the value itself: somebody may have put a key in the wrong place.
+            # Without the value, which may be a key in the wrong place.
             reason = error.errors(include_input=False, include_url=False)[0]["msg"]
             notices.append(f'"{name}" had an unusable value ({reason}): the default is used.')
             return default
 
 
 class ProviderSettings(_Part):
-    """What is remembered of one provider.
+    """The settings of one provider of language models.
 
     Attributes:
-        base_url: Address of the endpoint; not used for a local model.
-        model: Its name there; for Azure the name of the deployment.
-        api_version: Azure's.
+        base_url: Address of the endpoint; unused for a local model.
+        model: Name of the model at the endpoint; for Azure the name of the deployment.
+        api_version: Version of Azure's API.
         path: For a local model: a GGUF file, or a folder of transformers files.
-        context_tokens: The most tokens of a request and its answer together.
-        images: Whether it is shown pictures.
-        tool_form: How it calls tools.
-        input_price: US dollars for a million tokens of a request, None when not known.
-        output_price: The same for an answer.
+        context_tokens: Most tokens of a request and its answer together.
+        images: Whether the model is shown pictures.
+        tool_form: Form of its tool calls.
+        input_price: US dollars per million tokens of a request; None if unknown.
+        output_price: US dollars per million tokens of an answer; None if unknown.
     """
 
     base_url: Text = ""
@@ -95,15 +95,15 @@ class ProviderSettings(_Part):
 
 
 class ModelSettings(_Part):
-    """Which language model answers. Keys are never kept here: see app.secrets.
+    """The language model that answers. Keys are stored elsewhere: see app.secrets.
 
     Attributes:
-        kind: Who answers; the other providers' fields are remembered meanwhile.
+        kind: The provider in use; the fields of the others are kept.
         openai: Any OpenAI-compatible endpoint.
         azure: A deployment in Azure.
         anthropic: Anthropic's API.
         local: A model file on this machine.
-        old_key_url: The address that the key named "openai" of earlier versions was typed for.
+        old_key_url: Address that the key of version 1, named "openai", was typed for.
     """
 
     kind: Kind = "offline"
@@ -118,7 +118,7 @@ class ModelSettings(_Part):
     @model_validator(mode="before")
     @classmethod
     def _from_version_1(cls, data: Any) -> Any:
-        """Version 1 had one endpoint: `kind`, `base_url` and `model`."""
+        """Return the fields of version 1, which had one endpoint, as those of version 2."""
         if not isinstance(data, dict) or not {"base_url", "model"} & set(cast("Any", data)):
             return data
         fields = dict(cast("dict[str, Any]", data))
@@ -129,12 +129,12 @@ class ModelSettings(_Part):
         return fields
 
     def of(self, kind: str) -> ProviderSettings:
-        """The fields of a provider; the defaults for the offline planner, which has none."""
+        """Return a provider's settings; defaults for the offline planner, which has none."""
         found = getattr(self, kind, None)
         return found if isinstance(found, ProviderSettings) else ProviderSettings()
 
     def with_provider(self, kind: Kind, fields: ProviderSettings | None = None) -> ModelSettings:
-        """The same with another provider chosen, and with its fields where they are given."""
+        """Return a copy with another provider in use, and its settings if they are given."""
         update: dict[str, Any] = {"kind": kind}
         if fields is not None and kind != "offline":
             update[kind] = fields
@@ -142,16 +142,16 @@ class ModelSettings(_Part):
 
 
 class LimitSettings(_Part):
-    """How far a run may go; see app.agent.request.Limits.
+    """The limits of a run.
 
     Attributes:
-        steps: Questions to the model.
-        tool_calls: Calls of tools.
-        calls_per_task: Calls for one step of the plan.
-        tokens: Of requests and answers together; 0 for no limit.
-        cost: US dollars, for models whose prices are known; 0 for no limit.
-        minutes: Of wall time, the user's own not counted; 0 for no limit.
-        rules_first: What rules are certain of they answer, and no language model is asked.
+        steps: Most requests to the language model.
+        tool_calls: Most calls of tools.
+        calls_per_task: Most calls for one step of the plan.
+        tokens: Most tokens of requests and answers together; 0 for no limit.
+        cost: Most US dollars, for models whose prices are known; 0 for no limit.
+        minutes: Most minutes, without those in which the user is asked; 0 for no limit.
+        rules_first: Let rules answer questions they are certain of, without a language model.
     """
 
     steps: Annotated[int, Field(ge=1, le=200)] = 20
@@ -170,17 +170,17 @@ _Number = Annotated[float, Field(ge=-1e300, le=1e300, allow_inf_nan=False, stric
 _Name = Annotated[str, Field(min_length=1, max_length=1_000, pattern=r"\S")]
 
 
-def _whole_path(value: str) -> str:
+def _absolute_path(value: str) -> str:
     if not Path(value).is_absolute():
         raise ValueError("write folders from the root on")
     return value
 
 
-_Folder = Annotated[_Name, AfterValidator(_whole_path)]
+_Folder = Annotated[_Name, AfterValidator(_absolute_path)]
 
 
 class _Rules(BaseModel):
-    """A part of the policy: nothing in it is passed over."""
+    """A part of the policy; unknown fields are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -197,21 +197,21 @@ class ArgumentSettings(_Rules):
 
 
 class HostSettings(_Rules):
-    """Where tools may send to: names, "*.name", networks."""
+    """The hosts that tools may send to: names, "*.name" or networks."""
 
     allow: list[_Name] = []
     deny: list[_Name] = []
 
 
 class FolderSettings(_Rules):
-    """Where tools may write."""
+    """The folders that tools may write to."""
 
     allow: list[_Folder] = []
     deny: list[_Folder] = []
 
 
 class SizeSettings(_Rules):
-    """How large arguments may be; larger than the program's own bounds says nothing."""
+    """The largest sizes of arguments; the program's own bounds hold besides."""
 
     text: _Count | None = None
     items: _Count | None = None
@@ -220,20 +220,20 @@ class SizeSettings(_Rules):
 
 
 class PolicySettings(_Part):
-    """The user's own rules on top of the policy; they can only be stricter than it.
+    """The user's own rules for tools, which can only make the policy stricter.
 
-    What of them cannot be understood in the file makes things stricter: a rule counts as "ask" for
-    the tool or effect that it names, hosts or folders stop what sends or writes, and anything else
-    makes every tool ask.
+    A part of the file that cannot be understood makes the rules stricter, too: a rule counts as
+    "ask" for the tool or effect that it names, unusable hosts or folders forbid sending or writing,
+    and anything else makes every tool ask.
 
     Attributes:
-        effects: A rule for all tools of an effect, e.g. {"compute": "ask", "send": "deny"}.
-        tools: A rule for one tool by its name, "*" for every one.
-        arguments: Rules for arguments, by tool ("*" for every one) and name.
-        hosts: Where tools may send to.
-        folders: Where they may write.
-        sizes: How large arguments may be.
-        remember: Whether a yes for a whole conversation is offered.
+        effects: Effect -> rule for all its tools, e.g. {"compute": "ask", "send": "deny"}.
+        tools: Name of a tool, or "*" for every one -> rule.
+        arguments: Name of a tool or "*" -> name of an argument -> rule.
+        hosts: Hosts that tools may send to.
+        folders: Folders that tools may write to.
+        sizes: Largest sizes of arguments.
+        remember: Offer a yes that holds for the whole conversation.
     """
 
     effects: dict[Effect, Rule] = {}
@@ -245,7 +245,7 @@ class PolicySettings(_Part):
     remember: Annotated[bool, Field(strict=True)] = True
 
     def data(self) -> dict[str, Any]:
-        """As `app.agent.policy.Policy.from_data` takes it."""
+        """Return the rules as `app.agent.policy.Policy.from_data` takes them."""
         return self.model_dump(exclude_none=True)
 
     @model_validator(mode="before")
@@ -274,7 +274,7 @@ class PolicySettings(_Part):
 
 
 def _take_parts(parts: dict[str, Any], result: dict[str, Any], notices: list[str]) -> bool:
-    """Take the other parts of the policy over; returns whether something was not understood."""
+    """Copy the usable parts to `result`, and return whether something was not understood."""
     unclear = bool(set(parts) - set(PolicySettings.model_fields))
     stops: tuple[tuple[str, type[_Rules], Effect], ...] = (
         ("hosts", HostSettings, "send"),
@@ -311,7 +311,7 @@ def _usable(kind: type[_Rules], value: Any) -> bool:
 
 
 def _table(value: Any) -> dict[str, Any] | None:
-    """A copy of an object; None for anything else."""
+    """Return a copy of a dict; None for anything else."""
     if not isinstance(value, dict):
         return None
     return dict(cast("dict[str, Any]", value))
@@ -321,47 +321,54 @@ _Minutes = Annotated[float, Field(ge=0, le=1_440, allow_inf_nan=False)]
 
 
 class Settings(_Part):
-    """All settings, with defaults that work offline."""
+    """All settings, with defaults that work offline.
+
+    Attributes:
+        version: Version of the file's format.
+        llm: The language model.
+        limits: The limits of a run.
+        policy: The user's rules for tools.
+        device: Device of AI models: "auto", "cpu", "cuda" or "mps".
+        idle_minutes: Minutes without work after which AI models leave memory; 0 for never.
+    """
 
     version: int = 2
     llm: ModelSettings = ModelSettings()
     limits: LimitSettings = LimitSettings()
     policy: PolicySettings = PolicySettings()
-    device: str = "auto"  # for AI models: "auto", "cpu", "cuda", "mps"
+    device: str = "auto"
     idle_minutes: _Minutes = 10.0
-    """After so long without work AI models leave memory; 0 for never."""
 
 
 def bounds(part: type[BaseModel], name: str) -> tuple[float, float]:
-    """The least and the greatest value of a number, for whoever offers it."""
+    """Return the least and the greatest allowed value of a number in the settings."""
     found: list[Any] = list(part.model_fields[name].metadata)
     least = next(item.ge for item in found if hasattr(item, "ge"))
     return least, next(item.le for item in found if hasattr(item, "le"))
 
 
 def load(path: Path, notices: list[str] | None = None) -> Settings:
-    """Read the settings; defaults when there are none.
+    """Read the settings; return the defaults if there is no file.
 
-    A file that cannot be understood is renamed to `<name>.broken` so that the app still starts and
-    nothing the user wrote is lost.
+    A file that cannot be read as settings is renamed to `<name>.broken`.
 
     Args:
         path: The file.
-        notices: Takes a sentence for the user for each thing that was replaced by its default.
+        notices: Gets a sentence for the user for each value that was replaced by its default.
     """
-    told: list[str] = [] if notices is None else notices
+    messages: list[str] = [] if notices is None else notices
     try:
-        # A file that an editor wrote may begin with a byte order mark.
+        # Some editors put a byte order mark at the beginning.
         data: Any = json.loads(path.read_text(encoding="utf-8-sig"))
-        settings = Settings.model_validate(data, context=told)
+        settings = Settings.model_validate(data, context=messages)
     except FileNotFoundError:
         return Settings()
     except (OSError, ValueError, RecursionError) as error:
         _log.warning("settings unreadable (%s): reset to defaults", type(error).__name__)
-        told.append("The settings could not be read: the defaults are used.")
+        messages.append("The settings could not be read: the defaults are used.")
         try:
             path.replace(path.with_name(path.name + ".broken"))
-            told.append(f"The old file is kept as {path.name}.broken.")
+            messages.append(f"The old file is kept as {path.name}.broken.")
         except OSError:
             _log.warning("the unreadable settings file could not be moved aside")
         return Settings()
@@ -369,7 +376,7 @@ def load(path: Path, notices: list[str] | None = None) -> Settings:
 
 
 def save(settings: Settings, path: Path) -> None:
-    """Write the settings atomically: a crash leaves either the old or the new file.
+    """Write the settings; a crash leaves either the old or the new file.
 
     Raises:
         OSError: The folder cannot be written.
@@ -378,7 +385,11 @@ def save(settings: Settings, path: Path) -> None:
 
 
 def write_atomic(path: Path, data: bytes) -> None:
-    """Write `data` to a temporary neighbour, flush it to the disk, and rename it into place."""
+    """Write a file by way of a temporary one beside it, so that it is never half written.
+
+    Raises:
+        OSError: It cannot be written.
+    """
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as stream:

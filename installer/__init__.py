@@ -1,1 +1,1 @@
-"""Sets Sightline up on a fresh machine. Standard library only: nothing else is there yet."""
+"""Set-up of Sightline on a fresh machine, with the standard library only."""

@@ -62,7 +62,7 @@ LINT_IMPORTS = "from importlinter.cli import lint_imports_command as lint; lint(
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs one of the two commands; returns the exit code."""
+    """Run one of the two commands and return the exit code."""
     command, rest = (arguments[0], list(arguments[1:])) if arguments else ("", [])
     console = Console()
     try:
@@ -84,7 +84,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def run(arguments: list[str], console: Console) -> int:
-    """Sets up, then starts the app in place of this process."""
+    """Set up, then start the app in place of this process, and return its exit code."""
     viewer_only, app_arguments = split_arguments(arguments)
     window = opens_window(app_arguments)
     if window and not names_something(app_arguments):
@@ -114,7 +114,7 @@ def run(arguments: list[str], console: Console) -> int:
 
 
 def split_arguments(arguments: Sequence[str]) -> tuple[bool, list[str]]:
-    """Takes our own option out of what stands before `--`; the rest is the app's."""
+    """Return whether `--viewer-only` is given before `--`, and the arguments of the app."""
     mine = list(arguments)
     theirs: list[str] = []
     if "--" in mine:
@@ -125,12 +125,12 @@ def split_arguments(arguments: Sequence[str]) -> tuple[bool, list[str]]:
 
 
 def opens_window(app_arguments: Sequence[str]) -> bool:
-    """Whether the app will open a window for these arguments."""
+    """Return whether the app opens a window for these arguments."""
     return not app_arguments or app_arguments[0] not in WINDOWLESS
 
 
 def names_something(app_arguments: Sequence[str]) -> bool:
-    """Whether the arguments say what to open: a path, or the demo."""
+    """Return whether the arguments name a path or the demo to open."""
     value_next = False
     for argument in app_arguments:
         if value_next:
@@ -143,12 +143,12 @@ def names_something(app_arguments: Sequence[str]) -> bool:
 
 
 def has_option(app_arguments: Sequence[str], name: str) -> bool:
-    """Whether an option is given, as `--name value` or `--name=value`."""
+    """Return whether an option is given, as `--name value` or `--name=value`."""
     return any(a == name or a.startswith(name + "=") for a in app_arguments)
 
 
 def no_display(app_arguments: Sequence[str]) -> SetupError:
-    """What to say where no window can be shown, with the command that works."""
+    """Return the error for a machine without a display, with a command that works there."""
     instead = shlex.join([*app_arguments, "--screenshot", "sightline.png"])
     return SetupError(
         "there is no display to open a window on (no DISPLAY or WAYLAND_DISPLAY that answers)",
@@ -157,7 +157,7 @@ def no_display(app_arguments: Sequence[str]) -> SetupError:
 
 
 def test(pytest_arguments: list[str], console: Console) -> int:
-    """Sets up with the test tools and runs every check; 0 if all passed."""
+    """Set up with the test tools, run every check, and return 0 if all passed."""
     # The tests start some hundred processes: each would compile the whole app anew.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     environment = Environment(REPO, console)
@@ -201,7 +201,7 @@ def test(pytest_arguments: list[str], console: Console) -> int:
 
 
 def sessions_of(processes: int) -> dict[str, list[str]]:
-    """The pytest sessions of a whole run, by name, with their arguments."""
+    """Return the pytest sessions of a whole run: name -> arguments."""
     # A file's tests stay in one process: they share what takes long to make. In their order, which
     # ends with many short ones, so that all processes are done at about the same time.
     beside = ["-n", str(processes), "--dist", "loadfile", "--no-loadscope-reorder"]
@@ -212,10 +212,9 @@ def sessions_of(processes: int) -> dict[str, list[str]]:
 
 
 def test_offscreen(python: str) -> tuple[int, str]:
-    """Tests of what windows draw where there is no screen at all, as pictures are made.
+    """Run the tests of drawing without a screen, as it is done to make pictures.
 
-    What takes long needs no second platform, and stalls are not measured: other programs run
-    beside it.
+    Slow tests are left out, and stalls are not measured, since other programs run at the same time.
 
     Returns:
         Exit code and output.
@@ -241,9 +240,9 @@ def test_offscreen(python: str) -> tuple[int, str]:
 def real_window(
     lacking: Sequence[system.Need], processes: int, console: Console
 ) -> Generator[dict[str, str], None, None]:
-    """The variables under which tests open windows: on displays of their own where we can.
+    """Yield the environment variables for tests that open windows, with displays of their own.
 
-    A display has one keyboard focus and one clipboard: each process of tests has its own.
+    A display has one keyboard focus and one clipboard, so each test process gets its own.
     """
     if not system.on_linux():
         yield {}

@@ -1,4 +1,4 @@
-"""What the bootstrap tells: lines to the person, every detail to a log file."""
+"""Output of the bootstrap: lines for the user, and all details in a log file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class SetupError(Exception):
     """Set-up cannot go on.
 
     Attributes:
-        remedy: What the person can do about it, in one line.
+        remedy: What the user can do about it, in one line.
     """
 
     def __init__(self, message: str, remedy: str) -> None:
@@ -32,12 +32,12 @@ class Console:
         self._log: Path | None = None
 
     def log_to(self, path: Path) -> None:
-        """Sends details to this file from now on, added to what it holds."""
+        """Append details to this file from now on."""
         self._log = path
         self.detail(f"---- {time.strftime('%Y-%m-%d %H:%M:%S')} {' '.join(sys.argv)}")
 
     def detail(self, text: str) -> None:
-        """A line for the log only."""
+        """Write a line to the log only."""
         if self._log is None:
             return
         try:
@@ -48,27 +48,27 @@ class Console:
             self._log = None
 
     def say(self, text: str) -> None:
-        """A line for the person."""
+        """Write a line for the user."""
         self._close_line()
         print(f"sightline: {text}", file=sys.stderr, flush=True)
         self.detail(text)
 
     def progress(self, text: str) -> None:
-        """A passing state, shown on a terminal only."""
+        """Show a temporary line, on a terminal only."""
         if self._live:
             width = max(20, shutil.get_terminal_size().columns - 1)
             print(f"\r\x1b[K{text[:width]}", end="", file=sys.stderr, flush=True)
             self._open_line = True
 
     def step(self, text: str) -> None:
-        """Something done on the way: a passing line on a terminal, a whole one elsewhere."""
+        """Show a finished step: a temporary line on a terminal, a lasting one elsewhere."""
         if self._live:
             self.progress(text)
         else:
             self.say(text)
 
     def problem(self, error: SetupError) -> None:
-        """An error and its remedy, one line each, and where the details are."""
+        """Show an error, its remedy, and the path of the log."""
         self.say(f"error: {error}")
         self.say(f"  what to do: {error.remedy}")
         if self._log is not None and self._log.exists():

@@ -1,6 +1,6 @@
-"""The virtual environment in .venv: made, filled from the lock files, and trusted only when whole.
+"""The virtual environment in .venv, which is filled from the lock files.
 
-Three files in it say how far it is:
+Three files in it record its state:
 - `sightline-packages.json` lists the lock entries that are installed; written after each batch, so
   that a broken-off set-up goes on with the batch it was in;
 - `sightline-stamp.json` says that sets are complete; removed before anything is changed, written
@@ -43,7 +43,7 @@ class Environment:
 
     Args:
         repo: The working copy.
-        console: Where progress is told.
+        console: Output of progress.
     """
 
     def __init__(self, repo: Path, console: Console) -> None:
@@ -63,7 +63,7 @@ class Environment:
         return self.folder / "bin" / "python"
 
     def ready(self, sets: Sequence[str]) -> bool:
-        """Whether the stamp vouches for these sets, as locked now, under this interpreter."""
+        """Return whether the stamp lists these sets as they are locked, with this interpreter."""
         stamp = _read_json(self._stamp)
         wanted = {name: self._digest(name) for name in sets}
         complete = stamp.get("complete")
@@ -73,13 +73,13 @@ class Environment:
         return kind is not None and kind == stamp.get("python")
 
     def ensure(self, sets: Sequence[str]) -> bool:
-        """Brings the environment to hold these sets.
+        """Install these sets unless they are installed.
 
         Returns:
             Whether anything had to be done.
 
         Raises:
-            SetupError: It could not be done; what is there is kept for the next try.
+            SetupError: The installation failed; a next call goes on from there.
         """
         if self.ready(sets):
             return False
@@ -100,13 +100,13 @@ class Environment:
         return hashlib.sha256((self._locks / f"{name}.txt").read_bytes()).hexdigest()
 
     def _space(self, name: str) -> float:
-        """GiB that a set takes, as its lock file says; 0 where it does not."""
+        """Return the GiB that a set takes according to its lock file, or 0 if it says nothing."""
         path = self._locks / f"{name}.txt"
         said = SPACE.search(path.read_text(encoding="utf-8")) if path.is_file() else None
         return float(said[1]) if said else 0.0
 
     def _interpreter(self) -> str | None:
-        """What kind of Python the environment's interpreter is, or None if it does not run."""
+        """Return the kind of the environment's interpreter, or None if it does not run."""
         try:
             done = subprocess.run(
                 [self.python, "-I", "-S", "-c", INTERPRETER],
@@ -119,7 +119,7 @@ class Environment:
         return done.stdout.decode().strip()
 
     def _make(self, handle: int) -> None:
-        """Creates the environment, unless one that this bootstrap made works."""
+        """Create the environment, unless a working one of this bootstrap is there."""
         kind = self._interpreter()
         made_for = _read_json(self._ledger).get("python")
         if kind is not None and kind == made_for and pip_runner.works(self.python):
@@ -144,7 +144,7 @@ class Environment:
         self._write_installed({})
 
     def _clear_away(self) -> None:
-        """Removes a broken environment of ours; moves aside what somebody else put there."""
+        """Remove a broken environment of this bootstrap; rename one that it did not create."""
         if self._log.exists() or not any(self.folder.iterdir()):
             self._console.say(f"{self.folder} is broken or of another Python: making it anew")
             shutil.rmtree(self.folder)
@@ -156,7 +156,7 @@ class Environment:
         self.folder.rename(aside)
 
     def _fill(self, sets: Sequence[str], handle: int) -> None:
-        """Installs, batch by batch, every locked package that the ledger does not list."""
+        """Install, in batches, every locked package that the ledger does not list."""
         locks = [self._locks / f"{name}.txt" for name in ("pip", *sets)]
         wanted = pip_runner.applicable(self.python, read_locks(locks))
         installed = self._installed()
@@ -177,7 +177,7 @@ class Environment:
             self._write_installed(installed)
 
     def _remove(self, installed: dict[str, str]) -> None:
-        """Takes out what this bootstrap installed and no set locks any more."""
+        """Uninstall packages that this bootstrap installed and no set locks any more."""
         locked = read_locks(sorted(self._locks.glob("*.txt")))
         gone = sorted(installed.keys() - locked.keys())
         if not gone:
@@ -189,7 +189,7 @@ class Environment:
         self._write_installed(installed)
 
     def _installed(self) -> dict[str, str]:
-        """The ledger: the digest of each installed lock entry, by package name."""
+        """Return the ledger: package name -> digest of the installed lock entry."""
         packages = _read_json(self._ledger).get("packages")
         return cast(dict[str, str], packages) if isinstance(packages, dict) else {}
 
@@ -198,14 +198,14 @@ class Environment:
         _write_json(self._ledger, content)
 
     def _add_repo_to_path(self) -> None:
-        """Makes `app` importable from any folder; relative, so that the copy can be moved."""
+        """Make `app` importable from any folder, by a relative path: the copy can be moved."""
         code = "import sysconfig; print(sysconfig.get_path('purelib'))"
         packages = Path(pip_runner.ask(self.python, code))
         line = os.path.relpath(self.repo, packages) + "\n"
         (packages / "sightline.pth").write_text(line, encoding="utf-8")
 
     def _add_command(self) -> None:
-        """Adds the command `sightline` beside the interpreter; it finds that one by itself."""
+        """Add the command `sightline` beside the interpreter, which it finds by itself."""
         folder = self.python.parent
         if sys.platform == "win32":
             script = '@"%~dp0python.exe" -P -m app %*\r\n'
@@ -227,9 +227,9 @@ class Environment:
 
     @contextlib.contextmanager
     def _only_one(self, sets: Sequence[str]) -> Generator[int]:
-        """Holds the set-up lock of this working copy; the system frees it if we are killed.
+        """Hold the set-up lock of this working copy; the system frees it if the process is killed.
 
-        pip inherits the lock, so that one which outlives a killed bootstrap still holds it.
+        pip inherits the lock, so a pip that outlives a killed bootstrap still holds it.
         """
         path = self.repo / ".venv.lock"
         try:
@@ -249,7 +249,7 @@ class Environment:
 
 
 def read_locks(paths: Sequence[Path]) -> dict[str, str]:
-    """Lock entries by package name; a package with several (one a Python version) has them all."""
+    """Return package name -> lock entries; a package may have one for each Python version."""
     found: dict[str, str] = {}
     for path in paths:
         text = re.sub(r"^#.*\n", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
@@ -261,7 +261,7 @@ def read_locks(paths: Sequence[Path]) -> dict[str, str]:
 
 
 def batches(names: Sequence[str]) -> Iterator[list[str]]:
-    """Groups packages in order: pip alone and first, the large ones alone, the rest by dozens."""
+    """Yield groups of packages in order: pip and large packages alone, the rest by dozens."""
     small: list[str] = []
     for name in names:
         if name == "pip" or LARGE.match(name):
@@ -280,7 +280,7 @@ def _digest_of(entry: str) -> str:
 
 
 def _read_json(path: Path) -> dict[str, Any]:
-    """The file's object; an empty one if the file is missing or damaged."""
+    """Return the file's JSON object, or {} if the file is missing or damaged."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -289,7 +289,7 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 
 def _write_json(path: Path, content: object) -> None:
-    """Replaces the file at once and for good: never half, not even after a power cut."""
+    """Replace a JSON file so that not even a power cut leaves half of it."""
     partial = path.with_suffix(".partial")
     with partial.open("w", encoding="utf-8") as file:
         json.dump(content, file, indent=1)

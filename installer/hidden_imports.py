@@ -1,6 +1,6 @@
-"""Modules and files that the app names in strings: what a PyInstaller spec must be told.
+"""Modules and files that the app names in strings, and that a PyInstaller spec must list.
 
-Workers and model processes are told their functions by name ("app.imaging.scanning.listing:
+Workers and model processes get their functions by name ("app.imaging.scanning.listing:
 list_entry"), and readers are imported when the first such file comes. The names are read off the
 source, so that a new one cannot be forgotten.
 """
@@ -17,16 +17,16 @@ PLUGINS = ("jpeg_ls", "openjpeg")
 """Decoders that pydicom and pylibjpeg find by name; their metadata must be copied too."""
 
 ENDPOINTS = ("anthropic", "openai")
-"""Packages that `app.agent.llm.endpoint.load` imports by name."""
+"""Packages that the endpoints' code imports by name."""
 
 DATA = {"symspellpy": "frequency_dictionary_en_82_765.txt"}
-"""A package that is found by name and not imported -> the file in it that is read."""
+"""Package that is found by name and not imported -> the file in it that is read."""
 
 _NAME = re.compile(r"(app(?:\.\w+|\.\*)+)(?::[\w*]+)?")
 
 
 def hidden_imports(repo: Path) -> list[str]:
-    """Dotted names of all modules that the app, or a library of it, imports by name.
+    """Return the dotted names of all modules that the app, or a library of it, imports by name.
 
     Args:
         repo: The folder in which `app` lies.
@@ -36,10 +36,10 @@ def hidden_imports(repo: Path) -> list[str]:
 
 
 def data_files() -> list[tuple[str, str]]:
-    """Files of libraries that the app reads: where each is, and its folder in the bundle.
+    """Return the path of each library file that the app reads, and its folder in the bundle.
 
     Raises:
-        LookupError: A package is not installed; a bundle without its file would lack something.
+        LookupError: A package is not installed.
     """
     found: list[tuple[str, str]] = []
     for package, name in DATA.items():
@@ -52,9 +52,9 @@ def data_files() -> list[tuple[str, str]]:
 
 
 def entry_names(repo: Path) -> set[str]:
-    """The strings in `app` that name a module, or a function in one after a colon.
+    """Return the strings in `app` that name a module, or a function in one after a colon.
 
-    A part that is filled in at run time is a `*`.
+    A part of an f-string that is filled in at run time is a `*`.
     """
     found: set[str] = set()
     for path in (repo / "app").rglob("*.py"):
@@ -77,7 +77,7 @@ def _strings(tree: ast.AST) -> Iterator[str]:
 
 
 def _modules(repo: Path, named: str) -> Iterator[str]:
-    """The modules behind a name; those that exist, where a part of it is not known."""
+    """Yield the modules that a name matches, which may contain `*`."""
     module = named.partition(":")[0]
     for path in repo.glob(module.replace(".", "/") + ".py"):
         if path.name != "__init__.py":

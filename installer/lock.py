@@ -1,4 +1,4 @@
-"""Writes the lock files in installer/requirements/ anew from pyproject.toml.
+"""Writes the lock files in installer/requirements/ from pyproject.toml.
 
     python3 installer/lock.py [--upgrade] [--uv PATH]
 
@@ -44,13 +44,13 @@ PIP_REQUIREMENT = "pip>=26"
 
 
 def registry_only() -> dict[str, str]:
-    """The environment without settings that would add an index or a folder of wheels."""
+    """Return the environment variables without those that add an index or a folder of wheels."""
     unwanted = ("UV_INDEX", "UV_DEFAULT_INDEX", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS")
     return {k: v for k, v in os.environ.items() if not k.startswith(unwanted)}
 
 
 def compile_lock(uv: str, arguments: list[str], output: Path, constraint: Path | None) -> None:
-    """Resolves one set; `constraint` keeps it to the versions of the whole."""
+    """Resolve one set, within the versions of the lock file `constraint`."""
     command = [uv, *COMPILE, *arguments, "-o", str(output)]
     if constraint is not None:
         command += ["-c", str(constraint)]
@@ -58,12 +58,12 @@ def compile_lock(uv: str, arguments: list[str], output: Path, constraint: Path |
 
 
 def entries(text: str) -> list[str]:
-    """The lock's entries: a pin with its marker, and the hashes on the lines after it."""
+    """Return the lock's entries: each a pin with its marker, and the hashes of its files."""
     return [entry.strip() for entry in re.split(r"\n(?=[A-Za-z0-9])", text.strip()) if entry]
 
 
 def write_set(name: str, lines: list[str]) -> None:
-    """Replaces one lock file, refusing anything that is not a pin with hashes."""
+    """Replace one lock file; stop at an entry that is not a pin with hashes."""
     for entry in lines:
         if not re.match(r"[\w.-]+==[\w.]+[ \\]", entry) or "--hash=sha256:" not in entry:
             raise SystemExit(f"lock.py: not a pin with hashes: {entry[:100]}")
@@ -80,7 +80,7 @@ def write_set(name: str, lines: list[str]) -> None:
 
 
 def check_wheels(uv: str) -> None:
-    """Stops if a platform lacks a wheel: the bootstrap builds nothing from source."""
+    """Stop if a platform lacks a wheel: the bootstrap builds nothing from source."""
     environment = {**registry_only(), "MACOSX_DEPLOYMENT_TARGET": "14.0"}
     with tempfile.TemporaryDirectory() as target:
         command = [uv, "pip", "install", "--dry-run", "--quiet", "--no-deps", "--require-hashes"]
@@ -95,7 +95,7 @@ def check_wheels(uv: str) -> None:
 
 
 def main() -> int:
-    """Resolves everything at once, so that the sets fit together, then splits it."""
+    """Resolve all sets together, so that they fit, then write one lock file a set."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--upgrade", action="store_true", help="move to the newest versions")
     parser.add_argument("--uv", default="uv", help="the uv program (default: on PATH)")

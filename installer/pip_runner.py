@@ -1,4 +1,4 @@
-"""Runs pip inside the virtual environment: with hashes, with progress, patient with the network."""
+"""pip in the virtual environment: with hashes, progress, and retries after network errors."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ NETWORK = (
 
 
 def inherited(handle: int) -> tuple[int, ...]:
-    """File handles for `pass_fds`, which Windows does not have."""
+    """Return the handle for `pass_fds`, or nothing on Windows, which does not have that."""
     return () if sys.platform == "win32" else (handle,)
 
 
@@ -84,9 +84,9 @@ class Pip:
 
     Args:
         python: The environment's interpreter.
-        scratch: A folder for downloads and temporary files, emptied now and when pip is done.
-        console: Where progress is told.
-        handle: The set-up lock, which pip holds along with us.
+        folder: The environment's folder; downloads and temporary files are in `tmp` below it.
+        console: Output of progress.
+        handle: The set-up lock, which pip inherits.
     """
 
     def __init__(self, python: Path, folder: Path, console: Console, handle: int) -> None:
@@ -97,14 +97,14 @@ class Pip:
         self._raw_progress = False
 
     def install(self, requirements: str, label: str) -> None:
-        """Installs locked requirements, as they are: no dependency is looked for.
+        """Install locked requirements without looking for dependencies.
 
         Args:
-            requirements: Lines of a lock file, hashes included.
-            label: What the person is told is being installed.
+            requirements: Lines of a lock file, with hashes.
+            label: Text of the progress line.
 
         Raises:
-            SetupError: It failed for good.
+            SetupError: It failed, after all retries.
         """
         for wait in (*BACK_OFF, None):
             output = self._run(requirements, label)
@@ -118,7 +118,7 @@ class Pip:
             time.sleep(wait)
 
     def _run(self, requirements: str, label: str) -> str | None:
-        """Runs pip once; None if it went well, else its output."""
+        """Run pip once, and return its output if it failed, else None."""
         shutil.rmtree(self._scratch, ignore_errors=True)
         self._scratch.mkdir()
         with tempfile.TemporaryDirectory(dir=self._scratch) as scratch:
@@ -148,7 +148,7 @@ class Pip:
         return None if process.returncode == 0 else output
 
     def _follow(self, process: subprocess.Popen[str], label: str) -> str:
-        """Condenses pip's output to one passing line; all of it but the counts goes to the log."""
+        """Show pip's output as one progress line, log it without the counts, and return it."""
         lines: list[str] = []
         what = ""
         assert process.stdout is not None
@@ -170,12 +170,12 @@ class Pip:
         return "".join(lines)
 
     def _environment(self, scratch: str) -> dict[str, str]:
-        """Our environment (proxy, certificates, index), with temporary files in the project."""
+        """Return the environment variables, with temporary files in the project's folder."""
         kept = {name: v for name, v in os.environ.items() if name not in UNWANTED}
         return {**kept, "TMPDIR": scratch, "TEMP": scratch, "TMP": scratch}
 
     def _progress_style(self) -> str:
-        """Counts for machines, if this pip has them: the one a new environment brings may not."""
+        """Return pip's progress bar style: "raw" counts if this version of pip has them."""
         if not self._raw_progress:
             version = ask(self._python, "import pip; print(pip.__version__)")
             major, minor = version.split(".")[:2]
@@ -184,7 +184,7 @@ class Pip:
 
 
 def uninstall(python: Path, names: Sequence[str]) -> None:
-    """Removes packages; one that is not there is no error.
+    """Uninstall packages; a package that is not installed is no error.
 
     Raises:
         subprocess.CalledProcessError: pip could not.
@@ -194,10 +194,10 @@ def uninstall(python: Path, names: Sequence[str]) -> None:
 
 
 def ask(python: Path, code: str, *arguments: str, given: str = "") -> str:
-    """What a few lines of code print under the environment's interpreter.
+    """Run code under the environment's interpreter, and return what it prints.
 
     Raises:
-        subprocess.CalledProcessError: They failed.
+        subprocess.CalledProcessError: The code failed.
     """
     command = [python, "-I", "-c", code, *arguments]
     done = subprocess.run(command, input=given, encoding="utf-8", capture_output=True, check=True)
@@ -205,7 +205,7 @@ def ask(python: Path, code: str, *arguments: str, given: str = "") -> str:
 
 
 def diagnose(output: str) -> tuple[str, str, bool]:
-    """The cause in pip's output, its remedy, and whether another try may help."""
+    """Return the cause in pip's output, its remedy, and whether another try may help."""
     for pattern, cause, remedy, again in CAUSES:
         if re.search(pattern, output):
             return cause, remedy, again
@@ -213,7 +213,7 @@ def diagnose(output: str) -> tuple[str, str, bool]:
 
 
 def works(python: Path) -> bool:
-    """Whether the environment has a whole pip: its own upgrade may have been broken off."""
+    """Return whether the environment has a working pip; its upgrade may have been interrupted."""
     try:
         ask(python, "import runpy, sys; sys.argv = ['pip', 'list']; runpy.run_module('pip')")
     except (OSError, subprocess.SubprocessError):
@@ -222,7 +222,7 @@ def works(python: Path) -> bool:
 
 
 def applicable(python: Path, entries: Mapping[str, str]) -> dict[str, str]:
-    """The lock entries whose markers hold for this interpreter on this system.
+    """Return the lock entries whose markers hold for this interpreter on this system.
 
     Evaluated by the copy of `packaging` inside pip, whose version is locked.
     """
@@ -249,7 +249,7 @@ def _marker(entry: str) -> str:
 
 
 def forget_half_installed(python: Path, names: Sequence[str]) -> None:
-    """Removes the metadata of packages whose unpacking broke off.
+    """Remove the metadata of packages whose unpacking was interrupted.
 
     pip writes a package's RECORD last and refuses to replace one that has none.
     """

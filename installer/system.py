@@ -1,4 +1,4 @@
-"""What the operating system must bring: shared libraries, a font, a display, a witness."""
+"""What the operating system must provide: shared libraries, a font, a display, test programs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from installer.console import Console, SetupError
 
 
 class Need(NamedTuple):
-    """Something the system should have, and the packages that bring it."""
+    """A library or program that the system should have, and the packages that contain it."""
 
     name: str
     debian: str
@@ -56,23 +56,23 @@ WINDOW = (
 FONT = Need("a font", "fonts-dejavu-core", "dejavu-sans-fonts")
 SCREENLESS_X = Need("Xvfb", "xvfb", "xorg-x11-server-Xvfb")
 WITNESS = Need("dcm2pnm", "dcmtk", "dcmtk")
-"""DCMTK's programs, with which the tests compare our pixels; without them those tests skip."""
+"""DCMTK's programs, with which tests compare our pixels; without them those tests skip."""
 TRACER = Need("strace", "strace", "strace")
-"""With which a test sees from outside that nothing is connected to; without it, it skips."""
+"""Shows a test from outside that no connection is made; without it that test skips."""
 TITLES = (Need("xprop", "x11-utils", "xprop"), Need("xwininfo", "x11-utils", "xwininfo"))
-"""With which a test reads the titles of windows; without them, it skips."""
+"""Read the titles of windows for a test; without them that test skips."""
 PROGRAMS = (SCREENLESS_X, WITNESS, TRACER, *TITLES)
 FONT_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.fonts", "~/.local/share/fonts")
 APT_GET = ["apt-get", "-y", "-o", "DPkg::Lock::Timeout=120"]
 
 
 def on_linux() -> bool:
-    """Whether the packages above are the ones to think of."""
+    """Return whether this is Linux, where the needs above apply."""
     return sys.platform.startswith("linux")
 
 
 def missing(needs: Sequence[Need]) -> list[Need]:
-    """Those of `needs` that this machine lacks; always none outside Linux."""
+    """Return those of `needs` that this machine lacks; none outside Linux."""
     return [need for need in needs if not _present(need)] if on_linux() else []
 
 
@@ -92,13 +92,13 @@ def _present(need: Need) -> bool:
 
 
 def venv_need() -> Need:
-    """Debian splits the module that makes virtual environments off Python itself."""
+    """Return the need for the module of virtual environments, which Debian packages separately."""
     python = f"python{sys.version_info.major}.{sys.version_info.minor}"
     return Need("ensurepip", f"{python}-venv", python)
 
 
 def install_command(lacking: Sequence[Need]) -> str:
-    """The exact command that brings what is lacking, to be shown to the person."""
+    """Return the exact command that installs what is missing."""
     sudo = "" if _is_root() else "sudo "
     if shutil.which("apt-get"):
         return f"{sudo}apt-get install -y {' '.join(_names(n.debian for n in lacking))}"
@@ -111,10 +111,10 @@ def install_command(lacking: Sequence[Need]) -> str:
 
 
 def provide(needs: Sequence[Need], console: Console) -> list[Need]:
-    """Installs what is missing where it may (Debian or Ubuntu, as root).
+    """Install what is missing if that is allowed (Debian or Ubuntu, as root).
 
     Returns:
-        What is still missing; the person has then been shown the command.
+        What is still missing; the user has then been shown the command.
     """
     lacking = missing(needs)
     if lacking and _is_root() and shutil.which("apt-get"):
@@ -129,7 +129,7 @@ def provide(needs: Sequence[Need], console: Console) -> list[Need]:
 
 
 def _apt_get(packages: list[str], console: Console) -> None:
-    """Tries with the package lists at hand first: fetching them anew takes a while."""
+    """Install packages, first with the package lists at hand: updating them takes a while."""
     install = [*APT_GET, "install", "--no-install-recommends", *packages]
     for command in (install, [*APT_GET, "update"], install):
         environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
@@ -151,7 +151,7 @@ def _is_root() -> bool:
 
 
 def has_display(environment: dict[str, str]) -> bool:
-    """Whether a window can be shown: a Wayland or X display is named, and the X one answers."""
+    """Return whether a window can be shown: a Wayland display, or an X display that answers."""
     if not on_linux():
         return True
     platform = environment.get("QT_QPA_PLATFORM", "")
@@ -181,7 +181,7 @@ def _answers(address: str) -> bool:
 
 @contextlib.contextmanager
 def virtual_display(console: Console) -> Generator[dict[str, str]]:
-    """Runs an X server without a screen; gives the variables that show windows on it."""
+    """Run an X server without a screen, and yield the variables that show windows on it."""
     reading, writing = os.pipe()
     command = ["Xvfb", "-displayfd", str(writing), "-screen", "0", "1920x1200x24"]
     command += ["-nolisten", "tcp", "-noreset"]

@@ -1,6 +1,6 @@
-"""Calls that have ended, and on which open images each of them rests.
+"""Log of the finished calls of a conversation, with the open images that each rests on.
 
-A file that a call made rests on the images of that call: a PNG converted from a CT is a CT.
+A file made by a call rests on the images of that call: a PNG converted from a CT is a CT.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ _STRINGS = 2_000  # of one result, or of one call's arguments, that are looked a
 
 @dataclass(frozen=True, slots=True)
 class LoggedCall:
-    """A call with its result.
+    """A finished call with its result.
 
     Attributes:
         call: The call.
         message: Its result.
         images: References of the open images that it rests on; empty where not known.
-        sources: The same with pictures that tools made from nothing; see `CallLog.sources`.
+        sources: The same, with pictures that tools made from nothing; see `CallLog.sources`.
         here: It was made in this run.
-        number: In the order in which results came.
+        number: Its place in the order of results, from 0.
     """
 
     call: ToolCall
@@ -40,18 +40,18 @@ class LoggedCall:
     number: int
     sources: frozenset[str] = frozenset()
 
-    def about(self, images: Collection[str]) -> bool:
-        """Whether it may rest on one of these images; what is not known does not rule it out."""
+    def may_concern(self, images: Collection[str]) -> bool:
+        """Return whether it may rest on one of these images; True where that is not known."""
         return not images or not self.images or not self.images.isdisjoint(images)
 
 
 class CallLog:
-    """The ended calls of a conversation, those of the run that goes on among them.
+    """The finished calls of a conversation, including those of the current run.
 
     Args:
         history: The conversation before the run.
-        notes: What is open now, the current image first.
-        folder: The run's output folder: names in it may be relative.
+        notes: Notes on the open images, the current one first.
+        folder: The run's output folder, which relative file names refer to.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class CallLog:
                 self._names[base] = key if self._names.get(base, key) == key else ""
 
     def add(self, call: ToolCall, message: Message, *, here: bool = True) -> LoggedCall:
-        """Take a result."""
+        """Add a finished call."""
         images = self.images_of(call.arguments)
         made = [*self._made_by(message)]
         sources = self._sources(call.arguments) or self._named_in(message.data.get("output"))
@@ -103,7 +103,7 @@ class CallLog:
         return ended
 
     def _made_by(self, message: Message) -> Iterator[str]:
-        """The files that a call made, as far as its result names them."""
+        """Yield the files that a call made, as far as its result names them."""
         # Each text once: the rows of a large output name the same file again and again.
         for text in dict.fromkeys(_strings(message.data.get("output") if message.ok else None)):
             if not _MADE.fullmatch(text):
@@ -113,7 +113,7 @@ class CallLog:
                 yield path
 
     def _sources(self, arguments: Mapping[str, Any]) -> frozenset[str]:
-        """What arguments name: open, made of what is, or else their files as they stand."""
+        """Return the open images that arguments name, or that made the files they name."""
         found: set[str] = set()
         for text in _strings(arguments):
             name = self._open_image(text)
@@ -122,26 +122,26 @@ class CallLog:
         return frozenset(found) or self._named_in(arguments)
 
     def _named_in(self, table: Any) -> frozenset[str]:
-        """The files that are named by keys that say so, of arguments or an output."""
+        """Return the files named under keys that end with `_path` or `_paths`."""
         entries = cast("dict[str, Any]", table).items() if isinstance(table, Mapping) else ()
         texts = (text for key, value in entries if key.endswith(_PATHS) for text in _strings(value))
         return frozenset(self._path(text) for text in texts)
 
     def sources(self, note: Mapping[str, Any]) -> frozenset[str]:
-        """Return an open image, and what it was made from, as in `LoggedCall.sources`."""
+        """Return an open image, and the images it was made from, as in `LoggedCall.sources`."""
         own = self._path(image_reference(note))
         return self._made_of.get(own, frozenset()) | {own}
 
     def all(self) -> tuple[LoggedCall, ...]:
-        """All of them, in the order in which their results came."""
+        """Return all calls, in the order in which their results came."""
         return tuple(self._ended)
 
     def note(self, key: str) -> Mapping[str, Any] | None:
-        """The note on an image."""
+        """Return the note on an image, by its reference."""
         return self._notes.get(key)
 
     def images_of(self, arguments: Any) -> frozenset[str]:
-        """The open images that are named by arguments, as such or by what was made of them."""
+        """Return the open images that arguments name, directly or by files made from them."""
         found: set[str] = set()
         for text in _strings(arguments):
             name = self._open_image(text)
@@ -149,60 +149,60 @@ class CallLog:
         return frozenset(found)
 
     def _open_image(self, text: str) -> str:
-        """The image that a text names, as tools read it: by id, path or file name; "" for none."""
+        """Return the image that a text names by id, path or file name; "" for none."""
         return self._names.get(_id(text)) or self._names.get(self._path(text), "")
 
     def _path(self, text: str) -> str:
-        """A path with "." and ".." taken out; a relative one lies in the run's folder."""
+        """Return a normalised path; a relative one is taken to lie in the run's folder."""
         # Not by pathlib, which takes six times as long: a result may hold thousands of texts.
         return os.path.normcase(os.path.normpath(os.path.join(self._folder or "", text.strip())))  # noqa: PTH118
 
-    def here(self) -> Iterator[LoggedCall]:
-        """Those of this run."""
+    def of_this_run(self) -> Iterator[LoggedCall]:
+        """Yield the calls of this run."""
         return (item for item in self._ended if item.here)
 
     def earlier(self, images: Collection[str] = ()) -> Iterator[LoggedCall]:
-        """Those of earlier questions that ended well and may be about these images.
+        """Yield the successful calls of earlier questions that may be about these images.
 
         Args:
-            images: () for the current one.
+            images: References; () for the current image.
         """
         images = frozenset(images or filter(None, (self.current,)))
-        return (i for i in self._ended if not i.here and i.message.ok and i.about(images))
+        return (i for i in self._ended if not i.here and i.message.ok and i.may_concern(images))
 
-    def of(self, call_id: str) -> LoggedCall | None:
-        """The call of that id."""
+    def by_id(self, call_id: str) -> LoggedCall | None:
+        """Return the call with that id."""
         return next((i for i in reversed(self._ended) if i.message.call_id == call_id), None)
 
-    def elsewhere(self, images: Collection[str]) -> Iterator[LoggedCall]:
-        """Those that rest on other images than these, as far as that is known."""
-        return (item for item in self._ended if not item.about(images))
+    def on_other_images(self, images: Collection[str]) -> Iterator[LoggedCall]:
+        """Yield the calls that are known to rest on other images than these."""
+        return (item for item in self._ended if not item.may_concern(images))
 
     def latest(
         self, tools: Collection[str], images: Collection[str] = (), *, ok: bool = True
     ) -> LoggedCall | None:
-        """The last call of any of these tools that may be about these images.
+        """Return the last call of any of these tools that may be about these images.
 
         Args:
-            tools: Names.
-            images: () for any.
-            ok: It ended well; otherwise however it ended, in this run.
+            tools: Their names.
+            images: References; () for any.
+            ok: Only successful calls, of any run; otherwise calls of this run with any outcome.
         """
         for item in reversed(self._ended):
-            if item.call.name not in tools or not item.about(images):
+            if item.call.name not in tools or not item.may_concern(images):
                 continue
             if item.message.ok if ok else item.here:
                 return item
         return None
 
     def failed_here(self, tool: str, images: Collection[str] = ()) -> bool:
-        """Whether this tool was tried in this run for these images and gave nothing."""
+        """Return whether this tool was tried in this run for these images and gave nothing."""
         last = self.latest((tool,), images, ok=False)
         return last is not None and not last.message.ok
 
 
 def output_of(ended: LoggedCall, key: str) -> Any | None:
-    """The value of a key of a call's output, or None where there is nothing."""
+    """Return the value of a key in a call's output, or None where there is none."""
     output: Any = ended.message.data.get("output")
     value: Any = cast("dict[str, Any]", output).get(key) if isinstance(output, dict) else None
     return None if value in ("", [], {}) else value
@@ -213,7 +213,7 @@ def _id(text: str) -> str:
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """The strings in JSON, at any depth."""
+    """Yield the strings in JSON, at any depth."""
     left = [value]
     for _ in range(_STRINGS):
         if not left:

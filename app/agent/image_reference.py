@@ -18,16 +18,19 @@ _IMAGE_ENDINGS = ("_path", "_paths", "_image", "_image_id")
 _OTHER_FILES = ("output", "out_", "save", "model", "weights", "config", "log")
 
 _PLAIN = re.compile(r"(?=.{4})[\w,()+=@#^~&'-][\w .,()+=@#^~&'-]{0,70}\.\w{1,8}")
-"""A name that stands in a text as it is, with its suffix: a changed one, or one without, would not
-be known again where names of files are taken out of what is sent."""
+"""A file name, with its suffix, that can be shown in a text unchanged.
+
+A changed name, or one without a suffix, would not be recognised where file names are removed from
+what is sent to a remote model.
+"""
 
 
 def name_of(note: Mapping[str, Any], notes: Sequence[Mapping[str, Any]] = ()) -> str:
-    """The name of an image's file; the app's id where that says nothing.
+    """Return the name of an image's file; the app's id where the file has no usable name.
 
     Args:
-        note: On the image, as of `RunRequest.image_notes`.
-        notes: On all that is open: where two files have one name the id stands with it.
+        note: The note on the image.
+        notes: Notes on all open images: where two files have the same name, the id is added.
     """
     own = str(note.get("id") or "")
     name = _file(note)
@@ -38,7 +41,7 @@ def name_of(note: Mapping[str, Any], notes: Sequence[Mapping[str, Any]] = ()) ->
 
 
 def named_with_id(note: Mapping[str, Any]) -> str:
-    """The same with the id, where a person is to name the image."""
+    """Return the same name with the id, for texts that ask a person to name an image."""
     own, name = str(note.get("id") or ""), name_of(note)
     return name if name == own or not own else f"{name} ({own})"
 

@@ -3,6 +3,10 @@
 Each append takes a lock between programs, reads the signed head, and goes on where the head says
 that the log ends. If the log does not end there, nothing is repaired over it: a new file begins
 that says why, so that `verify` reports the damage for good.
+
+The key is in the system keyring, else in a file that only the user can read. That file holds the
+word "keyring", or the key itself: so a keyring that does not answer is not mistaken for one that
+never had the key.
 """
 
 from __future__ import annotations
@@ -10,6 +14,8 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import re
+import secrets
 import sys
 import threading
 from collections import deque
@@ -18,9 +24,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from io import FileIO
 from pathlib import Path
-from typing import Any, NamedTuple
-
-from filelock import FileLock, Timeout
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from app.audit.entries import (
     GENESIS,
@@ -40,11 +44,21 @@ from app.audit.entries import (
     signed,
 )
 from app.errors import SightlineError
+from app.secrets import Secrets
+from app.settings import write_atomic
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 _log = logging.getLogger(__name__)
 
 SEGMENT_BYTES = 8_000_000
 _LOCK_WAIT_S = 2.0
+KEYRING_NAME = "audit-log"
+"""The key's name in the keyring."""
+
+_IN_KEYRING = "keyring"
+_HEX = re.compile(r"[0-9a-f]{64}")
 
 
 class AuditFailed(SightlineError):
@@ -150,7 +164,7 @@ class AuditLog:
             reason, remedy = error.reason.rstrip("."), error.remedy
         else:
             reason = error.strerror or type(error).__name__
-            if isinstance(error, Timeout):
+            if isinstance(error, TimeoutError):
                 reason = "another program holds the audit log"
             remedy = "Make room on the disk, or ask for the right to write into its folder."
         failed = AuditFailed(f"the audit log cannot be written ({reason})", remedy=remedy)
@@ -179,8 +193,10 @@ class AuditLog:
 def folder_lock(folder: Path) -> FileLock:
     """Return the lock that keeps other programs from writing to a folder meanwhile.
 
-    Entering it raises `filelock.Timeout`, an OSError, if another program keeps it for 2 s.
+    Entering it raises `filelock.Timeout`, a TimeoutError, if another program keeps it for 2 s.
     """
+    from filelock import FileLock  # takes 30 ms, which a command that records nothing saves
+
     return FileLock(folder / "lock", timeout=_LOCK_WAIT_S, mode=0o600, poll_interval=0.002)
 
 
@@ -360,3 +376,60 @@ def _last_line(folder: Path) -> Head:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def audit_key(file: Path, keyring: Secrets) -> bytes:
+    """Return the key, 32 bytes; create it if there is none. May take seconds with a slow keyring.
+
+    Args:
+        file: Holds the key, or says that the keyring has it.
+        keyring: The system keyring.
+
+    Raises:
+        SightlineError: The key exists and cannot be read, or a new one cannot be stored.
+    """
+    try:
+        found = _stored_key(file, keyring)
+        if found is None:
+            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with folder_lock(file.parent):
+                found = _stored_key(file, keyring) or _new_key(file, keyring)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise SightlineError(
+            f"its key cannot be read or kept ({reason})",
+            remedy="Ask whoever looks after this computer for the right to the settings folder.",
+        ) from error
+    return found
+
+
+def _stored_key(file: Path, keyring: Secrets) -> bytes | None:
+    try:
+        text = file.read_text(encoding="ascii", errors="replace").strip()
+    except FileNotFoundError:
+        return None
+    value = keyring.get(KEYRING_NAME) if text == _IN_KEYRING else text
+    if _HEX.fullmatch(value):
+        return bytes.fromhex(value)
+    if text == _IN_KEYRING:
+        raise SightlineError(
+            "its key is in the system keyring, which does not give it out",
+            remedy="Unlock the keyring and start Sightline again.",
+        )
+    raise SightlineError(
+        "the file of its key is damaged",
+        remedy="Put the file audit.key back from a backup. Without it a new log must be begun: "
+        "move the folder of the audit log and that file away.",
+    )
+
+
+def _new_key(file: Path, keyring: Secrets) -> bytes:
+    """Store a new key, or note one that the keyring still has after the file was lost."""
+    value = keyring.get(KEYRING_NAME) if keyring.has_keyring else ""
+    if not _HEX.fullmatch(value):
+        value = secrets.token_hex(32)
+        if keyring.has_keyring:
+            keyring.set(KEYRING_NAME, value)
+    in_keyring = keyring.has_keyring and "keyring" in keyring.where(KEYRING_NAME)
+    write_atomic(file, f"{_IN_KEYRING if in_keyring else value}\n".encode("ascii"))
+    return bytes.fromhex(value)

@@ -16,7 +16,7 @@ from app.audit.entry_text import KINDS, entry_kind, line_text
 from app.audit.exports import content_name
 from app.audit.verification import Report, verify
 from app.errors import SightlineError, UsageError, printable
-from app.headless.common import print_json, program_of, scanned
+from app.headless.common import open_program, print_json, scan_source
 from app.imaging.types import Instance
 from app.wiring import Program
 
@@ -41,7 +41,7 @@ def list_entries(*, kind: str = "", last: int | None = None, as_json: bool = Fal
         known = ", ".join(KINDS).lower()
         raise UsageError(f"--kind: there is no kind {kind!r}", remedy=f"There are: {known}.")
     wanted = {name.lower() for name in KINDS} if not kind else {kind.lower()}
-    with program_of() as program:
+    with open_program() as program:
         found = [item for item in _entries(program) if entry_kind(item).lower() in wanted]
     for entry in found[-last:] if last else found:
         _print_entry(entry, as_json=as_json)
@@ -51,7 +51,7 @@ def list_entries(*, kind: str = "", last: int | None = None, as_json: bool = Fal
     return 0
 
 
-def check(*, anchor: str = "", as_json: bool = False) -> int:
+def verify_log(*, anchor: str = "", as_json: bool = False) -> int:
     """Verify the log, print the problems, and return the exit code, 1 if there are any.
 
     Args:
@@ -61,7 +61,7 @@ def check(*, anchor: str = "", as_json: bool = False) -> int:
     Raises:
         UsageError: `anchor` is malformed.
     """
-    with program_of() as program:
+    with open_program() as program:
         folder = program.audit.folder
         try:
             secret = program.audit_secret() if folder.exists() or anchor else b"\0" * 32
@@ -109,7 +109,7 @@ def find(target: str, *, as_json: bool = False) -> int:
     Raises:
         UsageError: `target` is neither a UID nor a path.
     """
-    with program_of() as program:
+    with open_program() as program:
         names = set(_names(program, target))
         found = [entry for entry in _entries(program) if names & set(_hashes(entry.facts))]
     for entry in found:
@@ -154,7 +154,7 @@ def _names(program: Program, target: str) -> Iterator[str]:
 
 def _instances(program: Program, path: Path) -> Iterable[Instance]:
     try:
-        studies = scanned(program.decoder, path).studies
+        studies = scan_source(program.decoder, path).studies
     except SightlineError:
         return ()  # no image: a document, or a picture that is named by its bytes alone
     series = (series for study in studies for series in study.series)

@@ -17,7 +17,7 @@ from app.wiring import Program
 
 
 @contextlib.contextmanager
-def program_of() -> Generator[Program]:
+def open_program() -> Generator[Program]:
     """Yield a new `Program` and end its processes at the end of the `with` statement."""
     program = Program()
     try:
@@ -26,7 +26,7 @@ def program_of() -> Generator[Program]:
         program.close()
 
 
-def scanned(decoder: Decoder, source: Path) -> ScanResult:
+def scan_source(decoder: Decoder, source: Path) -> ScanResult:
     """Return the scan of a file, folder or archive.
 
     Raises:

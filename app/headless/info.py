@@ -12,7 +12,7 @@ from pydicom.uid import UID
 
 from app.agent.json_forms import plain
 from app.errors import FileProblem, printable
-from app.headless.common import print_json, program_of
+from app.headless.common import open_program, print_json
 from app.imaging.decode import Decoder
 from app.imaging.layers import Layer
 from app.imaging.presentation import PresentationState
@@ -66,7 +66,7 @@ def info(sources: Sequence[Path], *, as_json: bool) -> int:
 
     A report that is itself one of the sources is printed as text, too.
     """
-    with program_of() as program:
+    with open_program() as program:
         result = program.decoder.scan(list(sources)).result()
         objects = _object_facts(program.decoder, result)
         if as_json:

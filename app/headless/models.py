@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.errors import SightlineError, printable
-from app.headless.common import print_json, program_of
+from app.headless.common import open_program, print_json
 from app.tools.models.cards import ModelCard, cards_table
 from app.tools.models.downloads import host_of
 from app.tools.models.install_plan import InstallPlan
@@ -50,7 +50,7 @@ def models(asked: Asked) -> int:
     if asked.markdown:
         print(cards_table())
         return 0
-    with program_of() as program:
+    with open_program() as program:
         statuses = _done(program, asked)
     if asked.as_json:
         print_json([status.as_dict() for status in statuses])

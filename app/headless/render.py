@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from app.audit.exports import record_export
 from app.errors import FileProblem, UsageError
-from app.headless.common import program_of, scanned
+from app.headless.common import open_program, scan_source
 from app.imaging.decode import Decoder
 from app.imaging.export import write_png
 from app.imaging.files import synthetic
@@ -68,8 +68,8 @@ def render(request: RenderRequest) -> int:
         FileProblem: The source cannot be read, decoded or shown, or `out` cannot be written.
         UsageError: There is no such frame or series.
     """
-    with program_of() as program:
-        result = scanned(program.decoder, request.src)
+    with open_program() as program:
+        result = scan_source(program.decoder, request.src)
         pixels, model = _pixels(program.decoder, result, request)
         with record_export(program.audit, "picture", request.out, annotated=request.annotated):
             write_png(request.out, pixels)
@@ -167,12 +167,12 @@ def _picture(
         layers = ((state.layer, LayerFrame(presented.shapes)),)
     if not request.annotated and turn == Display():
         return pipeline.render(frame, request.window)
-    from app.views.canvas.annotated_render import render_annotated_offscreen
+    from app.views.canvas.annotated_render import render_annotated
     from app.views.canvas.orientation import turned
 
     if not request.annotated:
         return turned(pipeline.render(frame, request.window), turn)
-    return render_annotated_offscreen(
+    return render_annotated(
         frame,
         instance,
         request.window,

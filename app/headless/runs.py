@@ -24,7 +24,7 @@ from app.agent.request import Decision
 from app.agent.sessions import Thread
 from app.audit import AuditFailed, AuditLog
 from app.errors import FileProblem, SightlineError, UsageError, printable
-from app.headless.common import print_json, program_of, scanned
+from app.headless.common import open_program, print_json, scan_source
 from app.imaging.decode import Decoder
 from app.imaging.types import Content, Instance
 from app.tools.api import CancelToken, ToolContext, ToolSpec
@@ -68,7 +68,7 @@ class AskRequest:
 
 def ask(request: AskRequest) -> int:
     """Run the assistant on one question and return the exit code, 0 if the run finished."""
-    with program_of() as program:
+    with open_program() as program:
         images = _open_images(program.decoder, request.images)
         if request.plan_only:
             return _plan_only(program, request, images)
@@ -252,7 +252,7 @@ def run_tool(
     from app.agent.loop.tool_execution import run_tool as execute
     from app.agent.messages import ToolCall
 
-    with program_of() as program:
+    with open_program() as program:
         tool = program.registry.get(name)
         if tool is None:
             known = ", ".join(item.spec.name for item in program.registry.all())
@@ -419,7 +419,7 @@ def _open_images(decoder: Decoder, sources: Sequence[Path]) -> tuple[OpenImage, 
 
 
 def _images(decoder: Decoder, source: Path) -> tuple[Instance, ...]:
-    result = scanned(decoder, source)
+    result = scan_source(decoder, source)
     everything = [
         instance
         for study in result.studies

@@ -21,10 +21,10 @@ from app.agent.sessions.export import export as write_export
 from app.agent.sessions.replay import Recorded, Replay, Replayed
 from app.audit.exports import record_export
 from app.errors import FileProblem, SightlineError, printable
-from app.headless.common import print_json, program_of, scanned
+from app.headless.common import open_program, print_json, scan_source
 from app.imaging.decode import Decoder
 from app.imaging.types import Instance
-from app.tools import lineage
+from app.tools import picture_sources
 from app.tools.api import CancelToken, ToolContext
 from app.tools.images import OpenImage, RunImages
 from app.wiring import Program
@@ -57,7 +57,7 @@ def export(thread_id: str, form: Form, target: Path) -> int:
     """Write one conversation to a file: Markdown, HTML or JSON."""
     content = _content(thread_id)
     with (
-        program_of() as program,
+        open_program() as program,
         record_export(program.audit, "conversation", target, thread=_id(content)),
     ):
         write_export(content, form, target)
@@ -85,7 +85,7 @@ def replay(thread_id: str, images: tuple[Path, ...], out: Path | None, *, as_jso
             stack.enter_context(tempfile.TemporaryDirectory(prefix="sightline-replay-"))
         )
         folder.mkdir(parents=True, exist_ok=True)
-        program = stack.enter_context(program_of())
+        program = stack.enter_context(open_program())
         content = thread.content
         noted = {str(note.get("id")): note for item in content.messages for note in item.images}
         renamed: dict[str, str] = {}
@@ -197,7 +197,7 @@ class _ReplayImages:
             if str(instance.path) != path:
                 self.renamed[path] = str(instance.path)
             shown = int(facts.get("shown_frame", 0))
-            window = lineage.window_of(facts.get("window"))
+            window = picture_sources.window_of(facts.get("window"))
             opened.append(OpenImage(name, instance, shown, window, bool(facts.get("invert"))))
         self._missing[call.run_id] = missing
         self._images[call.run_id] = RunImages(opened, self.folder, self.program.decoder)
@@ -206,7 +206,7 @@ class _ReplayImages:
         """Return the instance with the recorded UID and pixels, or None."""
         recorded = Path(str(facts.get("path")))
         places = [*_existing(recorded), *self.sources]
-        for instance in (item for place in places for item in self._scanned(place)):
+        for instance in (item for place in places for item in self._scan(place)):
             if instance.part == facts.get("part", 0) and self._matches(instance, facts):
                 return instance
         return None
@@ -223,7 +223,7 @@ class _ReplayImages:
             return False
         return (ref.sop_instance_uid, ref.pixel_sha256) == (uid, facts.get("pixel_sha256"))
 
-    def _scanned(self, place: Path) -> tuple[Instance, ...]:
+    def _scan(self, place: Path) -> tuple[Instance, ...]:
         if place not in self._scans:
             self._scans[place] = _images_in(self.program.decoder, place)
         return self._scans[place]
@@ -236,7 +236,7 @@ def _existing(path: Path) -> list[Path]:
 
 def _images_in(decoder: Decoder, place: Path) -> tuple[Instance, ...]:
     try:
-        studies = scanned(decoder, place).studies
+        studies = scan_source(decoder, place).studies
     except FileProblem:
         return ()
     series = (series for study in studies for series in study.series)

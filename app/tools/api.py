@@ -220,7 +220,7 @@ class ImageSnapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class LaidOn:
+class RegistrationTarget:
     """In whose pixels a picture shows an image that was moved to lie there.
 
     Attributes:
@@ -246,15 +246,16 @@ class Images(Protocol):
         ...
 
     def add_derived(
-        self, path: Path, source: ImageSnapshot | None, *, laid: LaidOn | None = None
+        self, path: Path, source: ImageSnapshot | None, *, target: RegistrationTarget | None = None
     ) -> None:
         """Note that `path` was made in this run.
 
         Args:
             path: A file under the run's output folder.
-            source: The image it shows pixel by pixel (same rows and columns), or None.
-            laid: It shows `source` not pixel by pixel but moved to lie on another image: it is a
-                picture of its own then, with the source's attributes and the other one's sides.
+            source: The image that it shows, or None.
+            target: Given if `source` was registered to another image: the picture then has its
+                own identity, with the source's attributes and the target's rows, columns and sides.
+                Without it, the picture has the source's rows and columns, pixel by pixel.
         """
         ...
 

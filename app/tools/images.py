@@ -1,18 +1,19 @@
-"""The images that a run may touch: what was open when it started, and what it makes.
+"""The images that a run may read: those that were open when it started, and those it makes.
 
-A tool names an image by the app's id ("image-1") or a path. A path is taken only if it is that of
-an open image or lies in the run's own output folder; of any other nothing is said, not even
-whether it exists, and nothing on the disk is touched.
+A tool names an image by the app's id ("image-1") or a path. A path is accepted only if it is that
+of an open image or lies in the run's own output folder. Any other path is never touched, and the
+error does not even say whether it exists.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import CancelledError, Future
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -22,12 +23,112 @@ from numpy.typing import NDArray
 from app.errors import SightlineError
 from app.imaging.attributes import AttributeRow
 from app.imaging.files import synthetic
+from app.imaging.findings import Finding
 from app.imaging.pixels import pipeline, windows
-from app.imaging.types import Content, Frame, ImageRef, Instance, Window
-from app.tools import lineage
-from app.tools.api import ImageSnapshot, LaidOn, ToolRetry
-from app.tools.laid_pictures import laid_snapshot
-from app.tools.open_images import OpenImage, OpenImages, lexical
+from app.imaging.space import projections
+from app.imaging.types import Content, Frame, ImageRef, Instance, Orientation, Spacing, Window
+from app.tools import picture_sources
+from app.tools.api import ImageSnapshot, RegistrationTarget, ToolRetry
+
+_MOST_NOTES = 200  # images that a language model is told of
+
+
+@dataclass(frozen=True, slots=True)
+class OpenImage:
+    """An image as it was shown when the run started.
+
+    Attributes:
+        id: The app's id; "image-1" is the current image.
+        instance: The image's file.
+        frame_index: Index of the shown frame, from 0.
+        window: The window it was shown with; None for the file's own.
+        invert: Whether the user had inverted the greys. Tools get the natural polarity, which
+            their models expect.
+        drawn: Boxes and points that the user marked on any of its frames, the latest last.
+    """
+
+    id: str
+    instance: Instance
+    frame_index: int = 0
+    window: Window | None = None
+    invert: bool = False
+    drawn: tuple[Finding, ...] = ()
+
+
+class OpenImages:
+    """The open images, found by the names that tools and language models use for them.
+
+    Args:
+        opened: The current image first.
+    """
+
+    def __init__(self, opened: Iterable[OpenImage]) -> None:
+        self._opened = tuple(opened)
+        # Resolved now, since a link that the user opened may point elsewhere later.
+        self._paths: dict[Path, OpenImage] = {}
+        folders: dict[Path, Path] = {}
+        for image in reversed(self._opened):
+            for path in _names_of(image.instance.path, folders):
+                self._paths[path] = image
+
+    def find(self, name: str) -> OpenImage | None:
+        """Return the image of that id, full path, or unique file name; None if there is none."""
+        wanted = name.strip()
+        for image in self._opened:
+            if wanted.lower() == image.id.lower():
+                return image
+        if not wanted or "\0" in wanted:
+            return None
+        found = self._paths.get(lexical(Path(wanted))) if Path(wanted).is_absolute() else None
+        if found is None and Path(wanted).name == wanted:
+            same = {i.instance.path: i for i in self._opened if i.instance.path.name == wanted}
+            found = next(iter(same.values())) if len(same) == 1 else None
+        return found
+
+    def notes(self, remote: bool) -> list[dict[str, Any]]:
+        """Return JSON-able notes on the open images for a language model, the current one first.
+
+        Args:
+            remote: Give ids in place of paths, since folder and file names often hold patients'
+                names.
+        """
+        return [
+            {
+                "id": image.id,
+                "path": image.id if remote else str(image.instance.path),
+                "kind": image.instance.kind,
+                "content": image.instance.content.value,
+                "modality": image.instance.get("Modality"),
+                "view": projections.projection_name(image.instance),
+                "rows": image.instance.rows,
+                "columns": image.instance.columns,
+                "frames": image.instance.frames,
+                **_drawn_by_a_model(image.instance),
+            }
+            for image in self._opened[:_MOST_NOTES]
+        ]
+
+
+def _names_of(path: Path, folders: dict[Path, Path]) -> tuple[Path, Path]:
+    """Return a file's path as given, and with links resolved; `folders` caches resolved folders."""
+    named = lexical(path)
+    if named.is_symlink():
+        return named, named.resolve()
+    parent = named.parent
+    if parent not in folders:
+        folders[parent] = parent.resolve()
+    return named, folders[parent] / named.name
+
+
+def _drawn_by_a_model(instance: Instance) -> dict[str, bool]:
+    """Whether it shows no patient, nothing of any other image; the file's words stay out."""
+    return {"synthetic": True} if instance.get(synthetic.ATTRIBUTE) else {}
+
+
+def lexical(path: Path) -> Path:
+    """Return an absolute path without "." and "..", by its text alone: the disk is not asked."""
+    return Path(os.path.normpath(path.absolute()))
+
 
 __all__ = ["FrameSource", "OpenImage", "RunImages"]
 
@@ -50,10 +151,10 @@ _NAMES = {
 
 
 class FrameSource(Protocol):
-    """What decodes; `app.imaging.decode.Decoder` is one."""
+    """Decodes frames, like `app.imaging.decode.Decoder`."""
 
     def frame(self, instance: Instance, index: int) -> Future[Frame]:
-        """The decoded frame, soon."""
+        """Return a future of the decoded frame."""
         ...
 
 
@@ -61,7 +162,7 @@ class RunImages:
     """Implements `app.tools.api.Images`. Thread-safe.
 
     Args:
-        opened: What is open, the current image first.
+        opened: The open images, the current one first.
         out_dir: The run's own output folder; it exists.
         source: Decodes frames.
     """
@@ -72,13 +173,15 @@ class RunImages:
         self._source = source
         self._out = lexical(out_dir)
         self._out_real = self._out.resolve()
-        self._derived: OrderedDict[Path, tuple[ImageSnapshot | None, LaidOn | None]] = OrderedDict()
+        self._derived: OrderedDict[Path, tuple[ImageSnapshot | None, RegistrationTarget | None]] = (
+            OrderedDict()
+        )
         self._cache: OrderedDict[tuple[Path, int], ImageSnapshot] = OrderedDict()
         self._used: dict[tuple[str, int], dict[str, Any]] = {}
         self._lock = threading.Lock()
 
     def resolve(self, name: str, frame: int | None = None) -> ImageSnapshot:
-        """The image named by the app's id or a path; see `app.tools.api.Images`.
+        """Return the image named by the app's id or a path; see `app.tools.api.Images`.
 
         Raises:
             ToolRetry: It is neither open nor in the run's output folder, or has no such frame.
@@ -95,7 +198,7 @@ class RunImages:
         return self._picture(path)
 
     def add_derived(
-        self, path: Path, source: ImageSnapshot | None, *, laid: LaidOn | None = None
+        self, path: Path, source: ImageSnapshot | None, *, target: RegistrationTarget | None = None
     ) -> None:
         """Note that `path` was made in this run; see `app.tools.api.Images`.
 
@@ -106,32 +209,32 @@ class RunImages:
         if not real.is_relative_to(self._out_real):
             raise ValueError("a derived image must lie in the run's output folder")
         with self._lock:
-            self._derived[real] = source, laid
+            self._derived[real] = source, target
             self._cache.pop((real, 0), None)
-        # A picture of what is not open itself (drawn by a model here) stands alone another day: its
-        # own file says that it is synthetic.
+        # A picture whose source is not open (drawn by a model) gets no note: a later run takes it
+        # on its own, and its file says that it is synthetic.
         uids = {image.instance.sop_instance_uid for image in self._opened}
-        refs = [image.ref for image in (source, laid.image if laid else source) if image]
+        refs = [image.ref for image in (source, target.image if target else source) if image]
         if source is not None and all(ref.sop_instance_uid in uids for ref in refs):
-            origin = lineage.Origin(source.ref, source.window)
-            if laid is not None:
-                origin = replace(origin, laid_on=laid.image.ref, scale=laid.scale)
-            lineage.record(self._out_real, self._noted_name(real), origin)
+            origin = picture_sources.Origin(source.ref, source.window)
+            if target is not None:
+                origin = replace(origin, target=target.image.ref, scale=target.scale)
+            picture_sources.record(self._out_real, self._noted_name(real), origin)
 
     def names(self) -> tuple[str, ...]:
-        """Ids of the open images, the current one first, then the paths of those made here.
+        """Return the ids of the open images, the current one first, then the paths of those made.
 
-        A report or another object that is shown is no image and not among them.
+        Reports and other objects that are no images are left out.
         """
         with self._lock:
             made = [str(path) for path in self._derived]
         return (*(image.id for image in self._opened if image.instance.is_image), *made)
 
     def headers(self) -> list[tuple[str, str]]:
-        """Keyword (tag, of a private attribute) and value of all that the open files' headers say.
+        """Read (keyword, value) of all attributes in the open files' headers.
 
-        Of each series one file is read, and the one that is shown; one that cannot be read says
-        nothing. It takes as long as the files take to be read.
+        A private attribute has its tag in place of a keyword. One file of each series is read,
+        and the shown one; files that cannot be read are left out. Blocks while they are read.
         """
         ask = getattr(self._source, "attributes", None)
         if ask is None:
@@ -150,28 +253,28 @@ class RunImages:
         return told
 
     def knows(self, name: str) -> bool:
-        """Whether this names an open image, by its id, its path or a file name of its own."""
+        """Return True if `name` is the id, path or unique file name of an open image."""
         return self._by_name.find(name) is not None
 
     def notes(self, remote: bool) -> list[dict[str, Any]]:
-        """What a language model is told of the open images; see `OpenImages.notes`."""
+        """Return notes on the open images for a language model; see `OpenImages.notes`."""
         return self._by_name.notes(remote)
 
     def used(self) -> list[dict[str, Any]]:
-        """What was read so far, for the record: which pixels of which file, and how shown."""
+        """Return a JSON-able entry for each frame that was read: its file, pixels and window."""
         with self._lock:
             return list(self._used.values())
 
     def studies(self) -> list[str]:
-        """StudyInstanceUID of what is open."""
+        """Return the StudyInstanceUIDs of the open images, sorted."""
         uids = {image.instance.get("StudyInstanceUID") for image in self._opened}
         return sorted(uids - {""})
 
     def _own_file(self, name: str) -> Path | None:
-        r"""The file in the output folder, links and ".." followed; None for anything else.
+        r"""Return the resolved path of a file in the output folder; None for anything else.
 
-        The text alone must already lie in the folder: a path elsewhere is never touched, since on
-        Windows merely looking at \\server\share logs in there.
+        The path as written must already lie in the folder: a path elsewhere is never touched,
+        since on Windows merely looking at \\server\share logs in there.
         """
         wanted = name.strip()
         if not wanted or "\0" in wanted:
@@ -228,28 +331,28 @@ class RunImages:
             "frame": ref.frame,
             "pixel_sha256": ref.pixel_sha256,
             "shown_frame": image.frame_index,
-            "window": lineage.window_json(image.window),
+            "window": picture_sources.window_json(image.window),
             "invert": image.invert,
         }
         with self._lock:
             self._used[image.id, ref.frame] = facts
 
     def _picture(self, path: Path) -> ImageSnapshot:
-        """A picture of the output folder; what it was made from lends it spacing and identity."""
+        """Return a picture of the output folder, with the spacing and identity of its source."""
         key = (path, 0)
         known = self._cached(key)
         if known is not None:
             return known
         frame = self._decode(Instance(path, "", "picture", 0, 0), 0)
-        # As it is: an automatic window would stretch a picture of few greys.
+        # Unchanged, since an automatic window would stretch a picture of few greys.
         display = np.asarray(frame.stored, np.uint8) if _is_bytes(frame) else pipeline.render(frame)
-        source, laid = self._source_of(path)
-        like = laid.image if laid else source
+        source, target = self._source_of(path)
+        like = target.image if target else source
         size = None if like is None else (like.frame.rows, like.frame.columns)
         if source is None or display.shape[:2] != size:
             made = _alone(path, frame, display)
-        elif laid is not None:
-            made = laid_snapshot(path, frame, display, source, laid)
+        elif target is not None:
+            made = registered_snapshot(path, frame, display, source, target)
         else:
             made = ImageSnapshot(
                 ref=source.ref,
@@ -263,26 +366,26 @@ class RunImages:
             )
         return self._keep(key, made)
 
-    def _source_of(self, path: Path) -> tuple[ImageSnapshot | None, LaidOn | None]:
-        """What a picture was made from, now or by an earlier question of the conversation.
+    def _source_of(self, path: Path) -> tuple[ImageSnapshot | None, RegistrationTarget | None]:
+        """Return the images that a picture was made from, in this run or an earlier one.
 
         Raises:
-            ToolRetry: From an image that is not open any more. Taken on its own, the picture would
-                have lost modality, sides and spacing: a CT slice would pass for a radiograph.
+            ToolRetry: The source is not open any more. Without it the picture would lack modality,
+                sides and spacing: a CT slice would pass for a radiograph.
         """
         with self._lock:
             if path in self._derived:
                 return self._derived[path]
-        origin = lineage.find(self._out_real, self._noted_name(path))
+        origin = picture_sources.find(self._out_real, self._noted_name(path))
         if origin is None:
             return None, None
-        source = self._once_more(origin.ref, origin.window)
-        if origin.laid_on is None:
+        source = self._reopened(origin.ref, origin.window)
+        if origin.target is None:
             return source, None
-        return source, LaidOn(self._once_more(origin.laid_on, None), origin.scale)
+        return source, RegistrationTarget(self._reopened(origin.target, None), origin.scale)
 
-    def _once_more(self, wanted: ImageRef, window: Window | None) -> ImageSnapshot:
-        """The open image with these pixels.
+    def _reopened(self, wanted: ImageRef, window: Window | None) -> ImageSnapshot:
+        """Return the open image with these pixels.
 
         Raises:
             ToolRetry: It is not open any more.
@@ -331,7 +434,7 @@ def _snapshot(instance: Instance, frame: Frame, window: Window | None) -> ImageS
 
 
 def _alone(path: Path, frame: Frame, display: NDArray[np.uint8]) -> ImageSnapshot:
-    """A picture of which no more is known than it says itself."""
+    """Return a picture without a source: only its own file describes it."""
     model = synthetic.file_model_title(path)
     says = {synthetic.ATTRIBUTE: model} if model else {}
     uid = frame.ref.sop_instance_uid
@@ -345,3 +448,70 @@ def _key_of(row: AttributeRow) -> str:
 
 def _is_bytes(frame: Frame) -> bool:
     return frame.stored.dtype == np.uint8 and frame.palette is None
+
+
+_PIXEL_ATTRIBUTES = frozenset(
+    """
+    PhotometricInterpretation BitsAllocated BitsStored PixelRepresentation
+    SamplesPerPixel NumberOfFrames PixelSpacing ImagerPixelSpacing NominalScannedPixelSpacing
+    EstimatedRadiographicMagnificationFactor ImagePositionPatient ImageOrientationPatient
+    PatientOrientation WindowCenter WindowWidth RescaleSlope RescaleIntercept RescaleType
+    LossyImageCompression LossyImageCompressionRatio LossyImageCompressionMethod
+    """.split()  # noqa: SIM905 - a list of 20 literals reads worse
+)
+"""Attributes that do not hold for a picture whose pixels were moved."""
+
+
+def registered_snapshot(
+    path: Path,
+    frame: Frame,
+    display: NDArray[np.uint8],
+    source: ImageSnapshot,
+    target: RegistrationTarget,
+) -> ImageSnapshot:
+    """Return a picture of one open image moved to lie on another, such as a registered prior.
+
+    Patient, date, view and synthetic mark are the source's; the sides and, times the scale, the
+    pixel spacing are the target's, in whose pixels the picture was made.
+
+    Args:
+        path: The picture's file.
+        frame: Its decoded pixels.
+        display: The same pixels as uint8 [rows, columns].
+        source: The image that it shows.
+        target: The image that it lies on, and the scale.
+    """
+    sides = target.image.frame.orientation
+    instance = source.instance
+    kept = {k: v for k, v in instance.attributes.items() if k not in _PIXEL_ATTRIBUTES}
+    if sides.row and sides.column:
+        kept["PatientOrientation"] = f"{sides.row}\\{sides.column}"
+    model = kept.get(synthetic.ATTRIBUTE) or synthetic.file_model_title(path)
+    if model:
+        kept[synthetic.ATTRIBUTE] = model
+    shown = replace(
+        instance,
+        path=path,
+        sop_instance_uid=frame.ref.sop_instance_uid,
+        rows=frame.rows,
+        columns=frame.columns,
+        frames=1,
+        attributes=kept,
+        part=0,
+    )
+    spacing, orientation = _spacing(source, target), Orientation(sides.row, sides.column)
+    frame = replace(frame, spacing=spacing, orientation=orientation)
+    return ImageSnapshot(frame.ref, path, shown, frame, display, None, derived=True)
+
+
+def _spacing(source: ImageSnapshot, target: RegistrationTarget) -> Spacing:
+    """Return the pixel spacing of the shown image, which was scaled to fit the target.
+
+    Its origin is that of the source's spacing, by which the scale was found.
+    """
+    own, other = source.frame.spacing, target.image.frame.spacing
+    rows, columns = other.row_mm, other.column_mm
+    if target.scale is None or rows is None or columns is None or not own.known:
+        note = "the spacing of an image that it was made from is unknown"
+        return Spacing(aspect=other.aspect, note=note)
+    return Spacing(rows * target.scale, columns * target.scale, own.source, other.aspect, own.note)

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from app.tools.telling import Disagreement, Given, Teller, Told
+from app.tools.result_wording import AnswerContext, CallResult, Disagreement, ResultWording
 
 
 def phrases(text: str) -> tuple[str, ...]:
@@ -314,9 +314,9 @@ class PackPlan:
     tools: tuple[ToolRule, ...] = ()
     alternatives: tuple[AnyOf, ...] = ()
     successors: tuple[Successor, ...] = ()
-    tellers: tuple[Teller, ...] = ()
-    unanswered: Callable[[Told], Sequence[str]] | None = None
-    disagreements: Callable[[Sequence[Given]], Sequence[Disagreement]] | None = None
+    wordings: tuple[ResultWording, ...] = ()
+    unanswered: Callable[[AnswerContext], Sequence[str]] | None = None
+    disagreements: Callable[[Sequence[CallResult]], Sequence[Disagreement]] | None = None
     caveats: tuple[str, ...] = ()
     suggestions: tuple[str, ...] = ()
     marked_question: str = ""
@@ -362,14 +362,14 @@ class Plans:
         packs = (pack for pack in self.packs if any(rule.tool == tool for rule in pack.tools))
         return tuple(word for pack in packs for word in pack.caveats)
 
-    def teller(self, tool: str) -> Teller:
+    def wording(self, tool: str) -> ResultWording:
         """How results of a tool are told; an empty one where no pack says."""
-        return next((item for item in self.tellers() if item.tool == tool), Teller(tool))
+        return next((item for item in self.wordings() if item.tool == tool), ResultWording(tool))
 
-    def tellers(self) -> Iterator[Teller]:
+    def wordings(self) -> Iterator[ResultWording]:
         """How results are told, in the packs' order."""
         for pack in self.packs:
-            yield from pack.tellers
+            yield from pack.wordings
 
     def alternatives(self, tool: str) -> tuple[str, ...]:
         """Tools that do the same work, the readiest first; the tool itself is among them."""

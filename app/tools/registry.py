@@ -1,30 +1,46 @@
-"""Which tools there are: the built-in packs and those that other packages bring."""
+"""The registry of tools: those of the built-in packs and those of third-party packages."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, fields, replace
 from importlib.metadata import EntryPoint, entry_points
+from typing import Any, cast
 
 from app.log import get_logger
 from app.tools import chest, general
-from app.tools.api import Registrar, Tool
-from app.tools.foreign_plans import bounded
-from app.tools.pinned import PinnedTool
-from app.tools.planning import PackPlan, Plans
+from app.tools.api import Approval, Registrar, Tool, ToolContext, ToolFailed, ToolResult, ToolSpec
+from app.tools.planning import PackPlan, Plans, QuestionKind
+from app.tools.synthetic_results import CallImages, marked
 
 ENTRY_POINT_GROUP = "sightline.tool_packs"
 """An entry point of this group names a function `register(registry)`."""
 
 OWN_PACK = "sightline"
-"""The pack of the loop's own tools, which the policy does not look into: nobody else's."""
+"""Pack name of the agent loop's own tools, which the policy trusts; no other pack may use it."""
 
 _log = get_logger(__name__)
+
+_WORDS = """
+    a about all an and any anything are as at be been but by can could do does done for from get
+    give go has have help here how i if in is it its just know like look made make may me more my
+    need no not now of ok on one or out please say see shall should show so some tell than that the
+    them then there these they thing this those to up us use want was we were what when where which
+    who why will with would yes you your
+    case file files finding findings image images patient picture pictures question result results
+    scan scans study
+    aber alle als am an auch auf aus bei bild bilder bitte da das dass datei dem den der des die
+    dies diese dieser dieses du ein eine einen er es etwas frage für gibt hat hier ich ihr im in ist
+    ja kann kannst man mir mit nach nein nicht noch nur oder sag sagen sehen sich sie siehst sind so
+    studie und uns von was wer wie wir wird wo zeig zeige zeigen zu zum zur
+"""
+EVERYDAY_WORDS = frozenset(_WORDS.split())
+"""English and German words that alone do not relate a question to any tool."""
 
 
 @dataclass(frozen=True, slots=True)
 class PackProblem:
-    """A third-party pack that could not be loaded: shown to the user, never fatal."""
+    """A third-party pack that could not be loaded, and why; shown to the user, never fatal."""
 
     pack: str
     reason: str
@@ -51,10 +67,10 @@ class Registry:
         self._tools[name] = pinned
 
     def plan(self, plan: PackPlan) -> None:
-        """Take what a pack tells the planner.
+        """Add a pack's plan.
 
         Raises:
-            ValueError: A pack of that name has told already.
+            ValueError: There is already a plan of a pack of that name.
         """
         if plan.pack in self._plans:
             raise ValueError(f"a pack named {plan.pack!r} has told the planner already")
@@ -62,7 +78,7 @@ class Registry:
 
     @property
     def plans(self) -> Plans:
-        """What the packs tell the planner."""
+        """The plans of all packs."""
         return Plans(self._plans.values())
 
     @property
@@ -72,74 +88,152 @@ class Registry:
         return tuple(dict.fromkeys(found))
 
     def get(self, name: str) -> Tool | None:
-        """The tool of that exact name, or None."""
+        """Return the tool of that exact name, or None."""
         return self._tools.get(name)
 
     def all(self) -> tuple[Tool, ...]:
-        """Every tool."""
+        """Return every tool."""
         return tuple(self._tools.values())
 
+    def merge(self, other: Registry, plans: Iterable[PackPlan]) -> None:
+        """Add all tools of another registry, and plans, or nothing.
 
-class _Trial:
-    """Collects a pack's tools, so that a pack that fails half-way leaves none behind."""
-
-    def __init__(self, taken: Iterable[str], packs: Iterable[str]) -> None:
-        self.tools: dict[str, Tool] = {}
-        self.plans: dict[str, PackPlan] = {}
-        self._taken = frozenset(taken)
-        self._packs = frozenset(packs)
-
-    def register(self, tool: Tool) -> None:
-        pinned = PinnedTool(tool)  # once: what it says while it is looked at is what holds
-        name = pinned.spec.name
-        if pinned.spec.pack == OWN_PACK:
-            raise ValueError(f"a pack may not call itself {OWN_PACK!r}")
-        if name in self._taken or name in self.tools:
-            raise ValueError(f"a tool named {name!r} is already registered")
-        self.tools[name] = pinned
-
-    def plan(self, plan: PackPlan) -> None:
-        if plan.pack in self._packs or plan.pack in self.plans:
-            raise ValueError(f"a pack named {plan.pack!r} has told the planner already")
-        self.plans[plan.pack] = plan
+        Raises:
+            ValueError: One of these tools or plans is already there.
+        """
+        plans = {plan.pack: plan for plan in plans}
+        if taken := sorted(self._tools.keys() & other._tools.keys()):
+            raise ValueError(f"a tool named {taken[0]!r} is already registered")
+        if taken := sorted(self._plans.keys() & plans.keys()):
+            raise ValueError(f"a pack named {taken[0]!r} has told the planner already")
+        self._tools |= other._tools
+        self._plans |= plans
 
 
 def load_packs(third_party: Iterable[EntryPoint] | None = None) -> Registry:
-    """The built-in packs, then the third-party ones.
+    """Return a registry of the built-in packs, then the third-party ones.
 
     Args:
         third_party: Entry points to load; by default those that installed packages declare.
 
     Returns:
-        The registry; `problems` says which third-party packs were left out, and why.
+        The registry; its `problems` name the third-party packs that were left out, and why.
     """
     registry = Registry()
     general.register(registry)
     chest.register(registry)
     if third_party is None:
         third_party = entry_points(group=ENTRY_POINT_GROUP)
-    problems: list[PackProblem] = []
-    for point in third_party:
-        problem = _load(registry, point)
-        if problem:
-            problems.append(problem)
-    registry.problems = tuple(problems)
+    problems = [_load(registry, point) for point in third_party]
+    registry.problems = tuple(problem for problem in problems if problem is not None)
     return registry
 
 
 def _load(registry: Registry, point: EntryPoint) -> PackProblem | None:
-    taken = (tool.spec.name for tool in registry.all())
-    trial = _Trial(taken, (plan.pack for plan in registry.plans.packs))
+    # A registry of its own first, so that a pack that fails half-way leaves nothing behind.
+    pack = Registry()
     try:
         register: Callable[[Registrar], object] = point.load()
-        register(trial)
-        plans = [bounded(plan, trial.tools) for plan in trial.plans.values()]
+        register(pack)
+        if any(tool.spec.pack == OWN_PACK for tool in pack.all()):
+            raise ValueError(f"a pack may not call itself {OWN_PACK!r}")
+        names = [tool.spec.name for tool in pack.all()]
+        registry.merge(pack, [limited_plan(plan, names) for plan in pack.plans.packs])
     except Exception as error:  # foreign code may raise anything; the viewer goes on
         reason = f"{type(error).__name__}: {error}"
         _log.warning("tool pack %s left out: %s", point.name, type(error).__name__)
         return PackProblem(point.name, reason)
-    for tool in trial.tools.values():
-        registry.register(tool)
-    for plan in plans:
-        registry.plan(plan)
     return None
+
+
+class PinnedTool:
+    """A tool that runs only under the spec with which it was registered.
+
+    It also marks results that rest on synthetic images; see `synthetic_results`.
+
+    Args:
+        tool: The tool; its spec is read once, here.
+    """
+
+    def __init__(self, tool: Tool) -> None:
+        self._tool = tool
+        self._spec = plain_spec(tool.spec)
+
+    @property
+    def spec(self) -> ToolSpec:
+        """The spec at the time of registration."""
+        return self._spec
+
+    def run(self, args: Any, context: ToolContext) -> ToolResult:
+        """Run the tool; see `app.tools.api.Tool.run`.
+
+        Raises:
+            ToolFailed: The tool's spec has changed since it was registered.
+        """
+        if plain_spec(self._tool.spec) != self._spec:
+            raise ToolFailed(
+                f"{self._spec.name} has changed what it says of itself since it was loaded",
+                remedy="It is not run. Start Sightline again, or remove the pack that brings it.",
+            )
+        images = CallImages(context.images)
+        return marked(self._tool.run(args, replace(context, images=images)), images.models)
+
+    def __getattr__(self, name: str) -> Any:
+        # Other attributes of a pack's tool stay reachable, for its own tests and commands.
+        return getattr(self._tool, name)
+
+
+def plain_spec(spec: ToolSpec) -> ToolSpec:
+    """Return a copy of a spec with plain values, which cannot change or differ between reads.
+
+    An unknown effect stays as its text; the policy asks the user about it.
+    """
+    held = {item.name: getattr(spec, item.name) for item in fields(ToolSpec)}
+    effect = "".join(str.__iter__(held["approval"]))  # a str subclass may lie about equality
+    held["approval"] = next((item for item in Approval if item.value == effect), effect)
+    held["paths"] = {
+        str(name): use for name, use in cast("dict[str, Any]", dict(held["paths"])).items()
+    }
+    held["hosts"] = tuple(str(host) for host in held["hosts"])
+    held["labels"] = tuple(str(label) for label in held["labels"])
+    return ToolSpec(**held)
+
+
+def limited_plan(plan: PackPlan, tools: Collection[str]) -> PackPlan:
+    """Return a third-party pack's plan without everyday words and power over other packs.
+
+    Every plan takes part in every question: one that claimed "is" or "image" as its own words
+    would have the model asked once more about nearly each. A kind without other words is left
+    out; a kind declared `bare` keeps its words, since it is meant only where nothing else is said.
+
+    Args:
+        plan: The plan as the pack declares it.
+        tools: Names of the pack's own tools.
+
+    Raises:
+        ValueError: The plan has a rule for a tool that is not the pack's own.
+    """
+    foreign = sorted({rule.tool for rule in plan.tools} - set(tools))
+    if foreign:
+        raise ValueError(f"its plan has rules for tools of others: {', '.join(foreign)}")
+    # `whole` and `addressed` would take words away from other packs' kinds.
+    own = (replace(kind, whole=False, addressed=False) for kind in plan.kinds)
+    kinds = (kind if kind.bare else _without_everyday_words(kind) for kind in own)
+    caveats = tuple(word for word in plan.caveats if not _is_everyday(word))
+    kept = tuple(kind for kind in kinds if kind is not None)
+    return replace(plan, kinds=kept, caveats=caveats)
+
+
+def _without_everyday_words(kind: QuestionKind) -> QuestionKind | None:
+    words = tuple(word for word in kind.words if not _is_everyday(word))
+    if words == kind.words:
+        return kind
+    return replace(kind, words=words) if words else None
+
+
+def _is_everyday(word: str) -> bool:
+    """Return True if a phrase has only everyday words: "is", "the image", "*"."""
+    parts = word.casefold().replace("*", " ").split()
+    return all(
+        any(one in EVERYDAY_WORDS or len(one) < 2 for one in part.split("|")) for part in parts
+    )

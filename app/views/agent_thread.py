@@ -1,7 +1,7 @@
-"""The agent as the window sees it: questions go in, events come out on the GUI thread, in order.
+"""Connects the window to the agent: sends questions and delivers events on the GUI thread.
 
-The runner calls back on its own thread. Here its events are put into an inbox, taken out in small
-batches on the GUI thread, and streamed text is joined: a flood of events costs no stall.
+The runner calls back on its own thread. Its events go into an inbox, from which the GUI thread
+takes them in small batches, with streamed text joined: so a flood of events does not stall it.
 """
 
 from __future__ import annotations
@@ -32,31 +32,31 @@ from app.imaging.findings import Finding
 from app.log import get_logger
 from app.tools.api import Artifact
 
-BATCH_MS = 30  # events wait this long at most; faster than the eye, slower than tokens come
-SLICE_S = 0.008  # GUI time a batch may take before other GUI events get their turn
-JOINED_CHARS = 4_000  # streamed text joined into one event; bounds the work of one slot call
-LOOKED_AHEAD = 64  # progress reports that are looked through for a newer one of the same call
+BATCH_MS = 30  # the longest that events wait: not noticeable, yet several tokens arrive in it
+SLICE_S = 0.008  # GUI time of a batch before other GUI events get their turn
+JOINED_CHARS = 4_000  # of streamed text in one event: bounds the work of one slot call
+LOOKED_AHEAD = 64  # events searched for a newer progress report of the same call
 
 _log = get_logger(__name__)
 
 
 class Runner(Protocol):
-    """What runs the questions: `app.agent.loop.runner.AgentRunner`. Called on the GUI thread."""
+    """Runs questions, as `app.agent.loop.runner.AgentRunner` does. Called on the GUI thread."""
 
     def start(self) -> None:
-        """Start its thread."""
+        """Start the thread."""
         ...
 
     def ask(self, question: Any) -> str:
-        """Start a run; returns its run_id at once."""
+        """Start a run and return its id at once."""
         ...
 
     def cancel(self, run_id: str, *, after_tool: bool = False) -> object:
-        """Stop that run, at once or after the calls that run now."""
+        """Stop a run, at once or after its current tool calls."""
         ...
 
     def resolve(self, approval_id: str, decision: Decision | bool) -> None:
-        """The user's answer to an approval request."""
+        """Take the user's answer to an approval request."""
         ...
 
     def close(self) -> None:
@@ -65,7 +65,7 @@ class Runner(Protocol):
 
 
 class Results(Protocol):
-    """Takes what tools brought: the workspace."""
+    """Takes the results of tools, as the workspace does."""
 
     def take_results(
         self, tool: str, findings: Sequence[Finding], artifacts: Sequence[Artifact]
@@ -76,13 +76,13 @@ class Results(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question with the request that was frozen when it was asked.
+    """A question with the request that was made when it was asked.
 
     Attributes:
-        number: Unique, rising.
+        number: Unique and rising.
         text: The user's text.
-        thread: The conversation it belongs to.
-        request: For the runner, or the error that came of making it.
+        thread: The thread that it belongs to.
+        request: The request for the runner, or the SightlineError that making it raised.
     """
 
     number: int
@@ -97,22 +97,22 @@ MakeRequest = Callable[[str, Any], Any]
 
 
 class AgentThread(QObject):
-    """Sends questions to a runner one after another and brings its events to the GUI thread.
+    """Sends questions to a runner one after another and delivers its events on the GUI thread.
 
     Args:
-        make_runner: Given the callback for events, returns the runner (not started).
-        make_request: `make_request(question, thread)`: freezes what is open now for the runner.
-            Called on the GUI thread when the question is asked, also while another one runs: a
-            waiting question is about what was on screen when it was asked.
-        results: Takes findings and artifacts, on the GUI thread, before `run_event` tells of them.
+        make_runner: Makes the runner, not started, given the callback for events.
+        make_request: `make_request(text, thread)` makes the request for the runner. It is called
+            when the question is asked, even while another one runs: a queued question is about the
+            images that were open then.
+        results: Takes findings and artifacts before `run_event` is emitted for them.
         parent: Qt parent.
 
     Attributes:
-        run_event: Each RunEvent in order. Adjacent pieces of text are joined and overtaken progress
-            reports are left out, so `seq` may jump here (never backwards).
-        asked: A Question was handed to the runner; its events follow.
-        changed: Busy, stopping or the queue changed.
-        run_ended: run_id and the kind of the terminal event, after `run_event` told of it.
+        run_event: Emitted with each RunEvent in order. Adjacent pieces of text are joined and
+            outdated progress reports are left out, so `seq` may skip numbers.
+        asked: Emitted with the Question that is handed to the runner, before its events.
+        changed: `busy`, `stopping` or `pending` changed.
+        run_ended: Emitted with the run's id and the kind of its terminal event, after `run_event`.
     """
 
     run_event = Signal(object)
@@ -133,7 +133,7 @@ class AgentThread(QObject):
         self._results = results
         self._inbox: deque[RunEvent] = deque()
         self._lock = threading.Lock()
-        self._told = False  # the GUI thread knows that the inbox is not empty
+        self._notified = False  # the GUI thread knows that the inbox is not empty
         self._closed = False
         self._numbers = count(1)
         self._pending: list[Question] = []
@@ -148,17 +148,17 @@ class AgentThread(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether a question was sent and its run has not ended."""
+        """Whether a run goes on."""
         return self._current is not None
 
     @property
     def stopping(self) -> str:
-        """How the run was told to stop that has not ended: "", "now" or "after_tool"."""
+        """How the current run is being stopped: "", "now" or "after_tool"."""
         return self._stopping
 
     @property
     def pending(self) -> tuple[Question, ...]:
-        """Questions that wait, the next one first."""
+        """The queued questions, the next one first."""
         return tuple(self._pending)
 
     @property
@@ -167,17 +167,17 @@ class AgentThread(QObject):
         return self._current
 
     def is_idle(self) -> bool:
-        """Whether nothing runs, waits or is still to be shown."""
+        """Return whether nothing runs, is queued or is still to be delivered."""
         return self._current is None and not self._pending and not self._inbox
 
     def start(self) -> None:
-        """Start the runner's thread; called by itself with the first question."""
+        """Start the runner's thread; the first question does so by itself."""
         if not self._started and not self._closed:
             self._started = True
             self._runner.start()
 
     def ask(self, text: str, thread: Any) -> Question:
-        """Send a question, or queue it behind the one that runs."""
+        """Send a question, or queue it while another one runs."""
         try:
             request = self._make_request(text, thread)
         except SightlineError as error:
@@ -189,19 +189,19 @@ class AgentThread(QObject):
         return question
 
     def remove(self, number: int) -> None:
-        """Take a waiting question back; nothing happens when it runs already."""
+        """Remove a question from the queue, unless it runs already."""
         self._pending = [item for item in self._pending if item.number != number]
         self.changed.emit()
 
     def clear_pending(self) -> None:
-        """Take all waiting questions back."""
+        """Remove all questions from the queue."""
         self._pending.clear()
         self.changed.emit()
 
     def stop(self, *, after_tool: bool = False) -> None:
-        """Stop the run, at once or after the calls that run now; waiting questions start after it.
+        """Stop the run, at once or after its current tool calls; then the next question starts.
 
-        Whoever waits for a call to end may still stop at once.
+        A run that is stopping after its calls can still be stopped at once.
         """
         if self._current is None or self._stopping == "now" or (after_tool and self._stopping):
             return
@@ -210,12 +210,12 @@ class AgentThread(QObject):
         self.changed.emit()
 
     def resolve(self, approval_id: str, decision: Decision | bool) -> None:
-        """Hand the user's answer to the runner."""
+        """Hand the user's answer to an approval request to the runner."""
         if not self._closed:
             self._runner.resolve(approval_id, decision)
 
     def close(self) -> None:
-        """Stop everything and join the thread; no event comes out after this."""
+        """Stop everything and join the thread; no event is delivered afterwards."""
         if self._closed:
             return
         with self._lock:
@@ -227,16 +227,16 @@ class AgentThread(QObject):
             self._runner.close()
 
     def receive(self, event: RunEvent) -> None:
-        """Take an event from the runner; from any thread."""
+        """Take an event from the runner; any thread may call it."""
         with self._lock:
             if self._closed:
                 return
             self._inbox.append(event)
-            tell, self._told = not self._told, True
-        if tell:
+            notify, self._notified = not self._notified, True
+        if notify:
             try:
                 self._arrived.emit()
-            except RuntimeError:  # Qt deleted this object while the runner was still speaking
+            except RuntimeError:  # Qt deleted this object while the runner still sent events
                 self._closed = True
 
     def _on_arrived(self) -> None:
@@ -255,15 +255,15 @@ class AgentThread(QObject):
                 return
 
     def _take(self) -> RunEvent | None:
-        """The next event, with those after it that it can be joined with."""
+        """Return the next event, joined with text that follows it; None if there is none."""
         with self._lock:
             if not self._inbox:
-                self._told = False
+                self._notified = False
                 return None
             event = self._inbox.popleft()
             if isinstance(event, (TextDelta, ReasoningDelta)):
                 return _joined(event, self._inbox)
-            while isinstance(event, ToolProgress) and _overtaken(event, self._inbox):
+            while isinstance(event, ToolProgress) and _is_outdated(event, self._inbox):
                 event = self._inbox.popleft()
             return event
 
@@ -271,13 +271,13 @@ class AgentThread(QObject):
         if isinstance(event, ToolFinished) and self._results is not None:
             try:
                 self._results.take_results(event.tool, event.findings, event.artifacts)
-            except Exception:  # a result that cannot be shown must not end the conversation
+            except Exception:  # a result that cannot be shown must not end the run
                 _log.exception("the results of a tool call could not be shown")
         self.run_event.emit(event)
         if event.kind in TERMINAL and event.run_id == self._run_id:
-            self._ended(event)
+            self._end(event)
 
-    def _ended(self, event: RunEvent) -> None:
+    def _end(self, event: RunEvent) -> None:
         self._current = None
         self._run_id = ""
         self._stopping = ""
@@ -303,17 +303,17 @@ class AgentThread(QObject):
             self._fail(question, "The assistant is not running.", remedy)
 
     def _fail(self, question: Question, reason: str, remedy: str) -> None:
-        """End a question that the runner never got, the way that runs end."""
+        """End a question that never reached the runner like a run that failed."""
         run_id = self._run_id = f"not-run-{question.number}"
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         self.receive(RunFailed(run_id=run_id, seq=0, time=now, error=reason, remedy=remedy))
 
 
 def _joined(event: TextDelta | ReasoningDelta, inbox: deque[RunEvent]) -> RunEvent:
-    """`event` with the pieces of the same kind that follow it at once.
+    """Return `event` joined with the pieces of the same kind that follow it directly.
 
-    Never across an event of another kind: a `ModelRetry` takes back what was streamed since the
-    last one, so nobody may find older and newer text in one piece.
+    An event of another kind ends it: a `ModelRetry` withdraws the text since the last event, which
+    must therefore not be joined with older text.
     """
     pieces, size, last = [event.text], len(event.text), event
     while inbox and size < JOINED_CHARS:
@@ -327,8 +327,8 @@ def _joined(event: TextDelta | ReasoningDelta, inbox: deque[RunEvent]) -> RunEve
     return last.model_copy(update={"text": "".join(pieces)}) if len(pieces) > 1 else event
 
 
-def _overtaken(event: ToolProgress, inbox: Iterable[RunEvent]) -> bool:
-    """Whether a newer report of the same call waits, with only reports of other calls between."""
+def _is_outdated(event: ToolProgress, inbox: Iterable[RunEvent]) -> bool:
+    """Whether a newer report of the same call waits behind nothing but other progress reports."""
     for following in islice(inbox, LOOKED_AHEAD):
         if not isinstance(following, ToolProgress):
             return False

@@ -29,19 +29,17 @@ class Background(QObject):
     Args:
         workers: Number of threads.
         parent: Qt parent.
+
+    Attributes:
+        pending: Answers that are still to come.
     """
 
     def __init__(self, workers: int = 2, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="sightline-view")
         self._closed = False
-        self._pending = 0
+        self.pending = 0
         self._gui = post()
-
-    @property
-    def pending(self) -> int:
-        """Answers that are still to come."""
-        return self._pending
 
     def submit(
         self,
@@ -63,14 +61,14 @@ class Background(QObject):
         failed: OnError | None = None,
     ) -> None:
         """Call `done(result)` or `failed(error)` here when somebody else's future is done."""
-        self._pending += 1
+        self.pending += 1
         future.add_done_callback(lambda answer: self._post(answer, done, failed))
 
     def call(self, function: Callable[[], object]) -> None:
         """Call `function` on this object's thread, from any thread; for progress reports."""
         done: Future[None] = Future()
         done.set_result(None)
-        self._pending += 1
+        self.pending += 1
         self._post(done, lambda _none: function(), None)
 
     def close(self) -> None:
@@ -86,7 +84,7 @@ class Background(QObject):
     def _deliver(
         self, future: Future[Any], done: Callable[[Any], object], failed: OnError | None
     ) -> None:
-        self._pending -= 1
+        self.pending -= 1
         if self._closed or not isValid(self):
             return
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.imaging.studies.instance_lists import frames_in
+from app.imaging.studies.instance_lists import frame_count
 from app.imaging.types import Content, Series
 
 
@@ -46,7 +46,7 @@ def counted(count: int, one: str, many: str = "") -> str:
 def amount(series: Series) -> str:
     """How much a series holds, e.g. "135 images", "2 images, 40 frames", "3 pages"."""
     look, count = LOOKS[series.content], len(series.instances)
-    frames = frames_in(series.instances)
+    frames = frame_count(series.instances)
     match series.content:
         case Content.IMAGE if count == 1 and frames > 1:
             return counted(frames, "frame")

@@ -9,13 +9,14 @@ from pathlib import Path
 
 from PySide6.QtCore import QElapsedTimer, QEvent, QMimeData, QObject, Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QProgressBar, QVBoxLayout, QWidget
 
 from app.errors import SightlineError
 from app.imaging.openable import CONTAINERS, OPENABLE
 from app.imaging.types import Instance, ScanResult
 from app.tools.api import CancelToken
 from app.views.garbage_collection import Collector
+from app.views.layouts import row
 from app.views.loader import Loader
 from app.views.notices import Notices
 from app.views.theme import SPACE
@@ -190,12 +191,13 @@ class _Progress(QWidget):
         self._bar = QProgressBar()
         self._bar.setTextVisible(False)
         self._bar.setFixedWidth(140)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(SPACE.s, 0, SPACE.s, 0)
-        row.setSpacing(SPACE.s)
-        row.addWidget(self._text)
-        row.addWidget(self._bar)
-        row.addWidget(tool_button("x", "Stop opening", cancel, 12))
+        row(
+            self._text,
+            self._bar,
+            tool_button("x", "Stop opening", cancel, 12),
+            margins=(SPACE.s, 0, SPACE.s, 0),
+            parent=self,
+        )
         self.hide()
 
     def begin(self, paths: Sequence[Path]) -> None:

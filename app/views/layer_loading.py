@@ -29,6 +29,9 @@ class LayerLoading(QObject):
         decoder: Reads in worker processes.
         background: Brings answers to the GUI thread.
         tell: Shows a failure to the user.
+
+    Attributes:
+        states: Presentation states that are about the shown image.
     """
 
     def __init__(
@@ -47,7 +50,7 @@ class LayerLoading(QObject):
         self._tell = tell
         self._applying: Instance | None = None
         self._reading: dict[Place, tuple[LayerRequest, Future[LayerFrame]]] = {}
-        self._states: tuple[Instance, ...] = ()
+        self.states: tuple[Instance, ...] = ()
         self._image: Instance | None = None
         self._objects: list[Instance] = []
         self._all_states: list[Instance] = []
@@ -60,11 +63,6 @@ class LayerLoading(QObject):
         layers.frame_wanted.connect(self._read_frame)
         canvas.picture_changed.connect(self._picture_changed)
         self._learn()
-
-    @property
-    def states(self) -> tuple[Instance, ...]:
-        """Presentation states that are about the shown image."""
-        return self._states
 
     @property
     def applied(self) -> Instance | None:
@@ -166,7 +164,7 @@ class LayerLoading(QObject):
     def _find_objects(self) -> None:
         """What is about the shown image: asked at every step of the wheel."""
         shown, named = self._image, self._named
-        self._states = tuple(
+        self.states = tuple(
             item
             for item in self._all_states
             if shown is not None

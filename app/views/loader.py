@@ -18,7 +18,7 @@ from app.imaging.processes.worker_pool import Priority
 from app.imaging.processes.workers import CancelLike
 from app.imaging.report import Report
 from app.imaging.space.reformat import planes_of
-from app.imaging.studies.instance_lists import made_of
+from app.imaging.studies.instance_lists import loaded_instances
 from app.imaging.types import Frame, Instance, ScanResult, Series, Study
 from app.imaging.volume import Plane, Volume
 from app.views.background import Background, OnError
@@ -164,7 +164,7 @@ class Loader:
     def forget(self, studies: Sequence[Study]) -> None:
         """These were closed; they may have 100,000 files, so not on this thread."""
         # Of those that were never made from the index, nothing can be kept.
-        every = (made_of(series.instances) for one in studies for series in one.series)
+        every = (loaded_instances(series.instances) for one in studies for series in one.series)
         instances = chain.from_iterable(every)
         self._background.submit(partial(self._decoder.forget, instances), lambda _none: None)
 

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QBoxLayout,
     QFrame,
     QHBoxLayout,
-    QLabel,
     QPushButton,
     QStackedLayout,
     QVBoxLayout,
@@ -26,7 +25,15 @@ from app.views.browser.problem_list import by_reason, problems_text
 from app.views.canvas.canvas import Canvas
 from app.views.content_names import counted
 from app.views.theme import SPACE, THEME
-from app.views.widgets import ElidedLabel, IconLabel, label, plain_tip, push_button, tool_button
+from app.views.widgets import (
+    ElidedLabel,
+    IconLabel,
+    center_page,
+    label,
+    plain_tip,
+    push_button,
+    tool_button,
+)
 from app.workspace.viewport import Viewport
 
 MOST = 3  # shown at once; older ones make way
@@ -215,12 +222,13 @@ class Placeholder(QWidget):
         self._pages = QStackedLayout(self)
         self._pages.addWidget(_begin_page(actions))
         self._pages.addWidget(
-            _page(IconLabel("loader-circle", 28, THEME.text_faint), [label("Loading…", "muted")])
+            _page(IconLabel("loader-circle", 28, THEME.text_faint), label("Loading…", "muted"))
         )
         self._pages.addWidget(
             _page(
                 IconLabel("image-off", 36, THEME.error),
-                [label("This image cannot be shown", "title"), self.error_text],
+                label("This image cannot be shown", "title"),
+                self.error_text,
             )
         )
         canvas.installEventFilter(self)
@@ -258,28 +266,9 @@ class Placeholder(QWidget):
         return False
 
 
-def _page(icon: QWidget, labels: list[QLabel], below: QWidget | None = None) -> QWidget:
+def _page(*parts: QWidget) -> QWidget:
     page = QWidget()
-    inner = QWidget()
-    inner.setMaximumWidth(460)
-    column = QVBoxLayout(inner)
-    column.setContentsMargins(SPACE.xl, 0, SPACE.xl, 0)
-    column.setSpacing(SPACE.m)
-    column.addWidget(icon, 0, Qt.AlignmentFlag.AlignHCenter)
-    for text in labels:
-        text.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        column.addWidget(text)
-    if below is not None:
-        column.addSpacing(SPACE.s)
-        column.addWidget(below)
-    outer = QVBoxLayout(page)
-    outer.addStretch(1)
-    row = QHBoxLayout()
-    row.addStretch(1)
-    row.addWidget(inner, 4)
-    row.addStretch(1)
-    outer.addLayout(row)
-    outer.addStretch(1)
+    center_page(page, parts, 460)
     return page
 
 
@@ -290,7 +279,7 @@ def _begin_page(actions: list[tuple[str, Callable[[], object]]]) -> QWidget:
             for number, (text, run) in enumerate(actions)
         ]
     )
-    labels = [
+    labels = (
         label("Open a study to begin", "heading"),
         label(
             f"Drop {OPENABLE} files, or {CONTAINERS} of them, anywhere on this window. "
@@ -298,8 +287,9 @@ def _begin_page(actions: list[tuple[str, Callable[[], object]]]) -> QWidget:
             "muted",
             wrap=True,
         ),
-    ]
-    return _page(IconLabel("sightline", 72), labels, buttons)
+    )
+    buttons.setContentsMargins(0, SPACE.s, 0, 0)
+    return _page(IconLabel("sightline", 72), *labels, buttons)
 
 
 class _Buttons(QWidget):

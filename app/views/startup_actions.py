@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QEventLoop, QObject, QPoint, QTimer
+from PySide6.QtCore import QObject, QPoint, QTimer
 from PySide6.QtGui import QImage, QPainter, QRegion
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -175,22 +175,6 @@ def settle(
     timer.timeout.connect(look)
     timer.start(step)
     return timer
-
-
-def settled(busy: Callable[[], bool], *, timeout_s: float = 30.0) -> bool:
-    """Run a local event loop until nothing is pending; returns whether it came to rest."""
-    loop = QEventLoop()
-    answer: list[bool] = []
-
-    def finish(idle: bool) -> None:
-        answer.append(idle)
-        loop.quit()
-
-    timer = settle(busy, finish, timeout_s=timeout_s)
-    if not answer:
-        loop.exec()
-    timer.stop()
-    return answer[0]
 
 
 def window_image(window: QWidget, ratio: float | None = None) -> QImage:

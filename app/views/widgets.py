@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from PySide6.QtCore import QAbstractItemModel, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
@@ -11,6 +11,7 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QDockWidget,
     QFrame,
+    QGridLayout,
     QHBoxLayout,
     QHeaderView,
     QLabel,
@@ -190,6 +191,33 @@ class EmptyState(QWidget):
             part.setAlignment(Qt.AlignmentFlag.AlignCenter)
             column.addWidget(part)
         column.addStretch(2)
+
+
+def center_page(page: QWidget, parts: Sequence[QWidget], max_width: int) -> QVBoxLayout:
+    """Put widgets into the middle of a page, one below the other, and return their column.
+
+    Args:
+        page: An empty widget.
+        parts: The first is an icon; labels among the others are centred.
+        max_width: Of the column, px.
+    """
+    inner = QWidget()
+    inner.setMaximumWidth(max_width)
+    column = QVBoxLayout(inner)
+    column.setContentsMargins(SPACE.xl, 0, SPACE.xl, 0)
+    column.setSpacing(SPACE.m)
+    column.addWidget(parts[0], 0, Qt.AlignmentFlag.AlignHCenter)
+    for part in parts[1:]:
+        if isinstance(part, QLabel):
+            part.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        column.addWidget(part)
+    outer = QGridLayout(page)
+    outer.addWidget(inner, 1, 1)
+    for side in (0, 2):
+        outer.setRowStretch(side, 1)
+        outer.setColumnStretch(side, 1)
+    outer.setColumnStretch(1, 4)
+    return column
 
 
 class PanelTitle(QWidget):

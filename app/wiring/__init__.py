@@ -4,17 +4,17 @@ Nothing here starts a process, a thread or a window before it is used: a command
 tools stays quick, and `view` alone imports Qt.
 """
 
-from app.wiring.program import IDENTIFYING, Program, identifiers, limits_of, new_run_id
+from app.wiring.program import IDENTIFYING_KEYWORDS, Program, identifiers, new_run_id, run_limits
 from app.wiring.window_builder import ViewRequest, build_window, print_error, view
 
 __all__ = [
-    "IDENTIFYING",
+    "IDENTIFYING_KEYWORDS",
     "Program",
     "ViewRequest",
     "build_window",
     "identifiers",
-    "limits_of",
     "new_run_id",
     "print_error",
+    "run_limits",
     "view",
 ]

@@ -1,4 +1,4 @@
-"""The objects of one process, each built when it is first needed."""
+"""The objects of one process, and the facts about settings that the audit log gets."""
 
 from __future__ import annotations
 
@@ -25,21 +25,20 @@ from app.agent.policy import Grants, Policy
 from app.agent.policy.policy import site_policies
 from app.agent.privacy.consents import Consents
 from app.agent.sessions import SessionStore, Thread
-from app.audit import AuditLog
-from app.audit.key import audit_key
+from app.audit.log import AuditLog, audit_key
 from app.imaging.decode import Decoder
 from app.imaging.types import Instance
 from app.secrets import Secrets, key_name
 from app.settings import LimitSettings, ModelSettings, ProviderSettings, Settings
 from app.tools.api import CancelToken
-from app.tools.host import ProcessHost
+from app.tools.hosting.host import ProcessHost
 from app.tools.images import OpenImage, RunImages
 from app.tools.models.store import ModelStore
 from app.tools.registry import Registry, load_packs
 
 _log = logging.getLogger(__name__)
 
-IDENTIFYING = (
+IDENTIFYING_KEYWORDS = (
     "PatientName",
     "PatientID",
     "PatientBirthDate",
@@ -52,11 +51,20 @@ IDENTIFYING = (
     "ReferringPhysicianName",
     "InstitutionName",
 )
+"""Keywords of the attributes whose values are removed from data that is sent."""
 
 
 @dataclass
 class Program:
-    """The objects of one process, each built when it is first needed."""
+    """The objects of one process, each built when it is first needed.
+
+    Attributes:
+        secrets: The keys of endpoints.
+        consents: Hosts that the user allowed to send to.
+        grants: Answers of the user that allow or refuse tools.
+        models: The language models that were built.
+        settings_notices: Sentences about settings and rules that are not as expected.
+    """
 
     secrets: Secrets = field(default_factory=Secrets)
     consents: Consents = field(default_factory=Consents)
@@ -76,24 +84,24 @@ class Program:
     def settings(self) -> Settings:
         """The user's settings."""
         loaded = settings.load(self.settings_path, self.settings_notices)
-        self._tell_secrets(loaded)
+        self._configure_secrets(loaded)
         return loaded
 
     def change_settings(self, changed: Settings) -> bool:
-        """Use other settings from now on; returns whether they could be kept on disk."""
+        """Use other settings from now on, and return whether they could be saved."""
         self.note("settings_changed", **settings_facts(self.settings, changed))
         self.settings = changed
-        self._tell_secrets(changed)
+        self._configure_secrets(changed)
         if "host" in self.__dict__:
             self.host.end_when_idle(changed.idle_minutes * 60 or None)
         try:
             settings.save(changed, self.settings_path)
-        except OSError as error:  # they then hold until the program ends
+        except OSError as error:
             _log.warning("the settings could not be saved (%s)", type(error).__name__)
             return False
         return True
 
-    def _tell_secrets(self, known: Settings) -> None:
+    def _configure_secrets(self, known: Settings) -> None:
         names = [
             key_name(kind, providers.url_of(kind, known.llm.of(kind))) for kind in providers.KINDS
         ]
@@ -101,87 +109,91 @@ class Program:
 
     @property
     def settings_path(self) -> Path:
-        """Where they are kept."""
+        """The path of the settings file."""
         return paths.config_dir() / "settings.json"
 
     @cached_property
     def decoder(self) -> Decoder:
-        """The decode workers."""
+        """The decoder, with its worker processes."""
         return Decoder(index=paths.index_file())
 
     @cached_property
     def registry(self) -> Registry:
-        """All tools."""
+        """The tools of all packs."""
         return load_packs()
 
     @cached_property
     def host(self) -> ProcessHost:
-        """The model process."""
+        """The host of the model processes."""
         return ProcessHost(idle_s=self.settings.idle_minutes * 60 or None)
 
     @cached_property
     def model_store(self) -> ModelStore:
-        """The models folder."""
+        """The store of the installed models."""
         return ModelStore(paths.models_dir())
 
     @cached_property
     def audit(self) -> AuditLog:
-        """The audit log; its key is looked for with the first line."""
+        """The audit log; its key is read with the first line."""
         return AuditLog(paths.audit_dir(), self.audit_secret)
 
     def audit_secret(self) -> bytes:
-        """The audit log's key; may take seconds where a keyring is slow."""
+        """Return the audit log's key; may take seconds with a slow keyring."""
         return audit_key(paths.audit_key_file(), self.secrets)
 
     @cached_property
-    def audited(self) -> Audited:
-        """Tells the audit log what runs do."""
+    def audit_trail(self) -> Audited:
+        """The recorder of the runs' events in the audit log."""
         return Audited(self.audit, self.registry)
 
     def note(self, action: str, **facts: Any) -> None:
-        """Tell the audit log what the user changed; soon, since a keyring may be slow."""
+        """Record an action in the audit log on a thread, since a keyring may be slow."""
         work = partial(self.audit.note, action, facts)
         threading.Thread(target=work, name="audit").start()
 
-    def note_tried(self, wanted: providers.Wanted) -> None:
-        """Tell the audit log that an endpoint is tried from the settings."""
+    def note_endpoint_test(self, wanted: providers.ModelChoice) -> None:
+        """Record that an endpoint is tested from the settings."""
         self.note("endpoint_tried", kind=wanted.kind, host=_host(wanted.url))
 
     @cached_property
     def sessions(self) -> SessionStore:
-        """The chat threads on disk."""
+        """The store of the conversations."""
         return SessionStore(paths.sessions_dir())
 
     def language_model(self, name: str | None = None) -> LanguageModel:
-        """The language model called `name` ("KIND" or "KIND:MODEL"; see `providers.KINDS`).
-
-        Looks for its key, which may take seconds where a keyring is slow.
+        """Return a language model. May take seconds, since its key is looked up.
 
         Args:
-            name: None for the one in the settings.
+            name: "KIND" or "KIND:MODEL", with a kind from `providers.KINDS`; None for the model of
+                the settings.
 
         Raises:
             UsageError: There is no such model, or it is not configured.
         """
-        return self.model_of(self.settings.llm if name is None else self._named(name))
+        return self.language_model_for(
+            self.settings.llm if name is None else self._model_settings(name)
+        )
 
-    def choose(self, name: str) -> None:
-        """Take the model that the command line names, until another one is chosen; not kept.
+    def use_model(self, name: str) -> None:
+        """Use a language model instead of that of the settings, without saving it.
+
+        Args:
+            name: See `language_model`.
 
         Raises:
             UsageError: There is no such model.
         """
-        self.settings = self.settings.model_copy(update={"llm": self._named(name)})
-        self._tell_secrets(self.settings)
+        self.settings = self.settings.model_copy(update={"llm": self._model_settings(name)})
+        self._configure_secrets(self.settings)
 
-    def _named(self, name: str) -> ModelSettings:
+    def _model_settings(self, name: str) -> ModelSettings:
         kind, model = providers.parse(name)
         chosen = self.settings.llm
         named = {"path" if kind == "local" else "model": model} if model else {}
         return chosen.with_provider(kind, chosen.of(kind).model_copy(update=named))
 
-    def model_of(self, chosen: ModelSettings) -> LanguageModel:
-        """The language model of other settings than those in use.
+    def language_model_for(self, chosen: ModelSettings) -> LanguageModel:
+        """Return the language model of settings that need not be those in use.
 
         Raises:
             UsageError: It is not configured.
@@ -189,39 +201,39 @@ class Program:
         fields = chosen.of(chosen.kind)
         key = self._key(chosen.kind, fields)
         return self.models.get(
-            providers.Wanted(chosen.kind, fields, key, plans=self.registry.plans)
+            providers.ModelChoice(chosen.kind, fields, key, plans=self.registry.plans)
         )
 
     def _key(self, kind: str, fields: ProviderSettings) -> str:
         return self.secrets.get(key_name(kind, providers.url_of(kind, fields)), chosen=True)
 
     @cached_property
-    def site(self) -> tuple[Policy, ...]:
-        """The rules for tools that whoever looks after this computer wrote; read once."""
+    def site_rules(self) -> tuple[Policy, ...]:
+        """The rules for tools that this computer's administrator wrote."""
         return site_policies(paths.site_policies(), self.settings_notices)
 
     def policy(self) -> Policy:
-        """The user's rules for tools and the site's."""
-        return replace(Policy.from_data(self.settings.policy.data()), also=self.site)
+        """Return the rules for tools: the user's and the administrator's."""
+        return replace(Policy.from_data(self.settings.policy.data()), also=self.site_rules)
 
     def notices(self) -> list[str]:
-        """What the user should know of settings and rules that are not as expected."""
+        """Return sentences about settings and rules that are not as expected."""
         specs = [tool.spec for tool in self.registry.all()]
         unknown = self.policy().unknown_names(specs)
         return [*self.settings_notices, *unknown]
 
     def loop(self, model: LanguageModel) -> AgentLoop:
-        """An agent loop with that model, all tools, and the limits and rules of the settings."""
+        """Return an agent loop with a model, all tools, and the settings' limits and rules."""
         return AgentLoop(
             model,
             self.registry,
             system=system_prompt(),
-            limits=limits_of(self.settings.limits),
+            limits=run_limits(self.settings.limits),
             consents=self.consents,
             approvals=Gate(self.policy(), self.grants),
             plans=self.registry.plans,
             rules_first=self.settings.limits.rules_first,
-            audit=self.audited,
+            audit=self.audit_trail,
         )
 
     def request(
@@ -235,7 +247,17 @@ class Program:
         run_id: str | None = None,
         cancel: CancelToken | None = None,
     ) -> RunRequest:
-        """A question frozen with the images that are open now, the shown one first."""
+        """Return a run's request: the question, and the images as they are open now.
+
+        Args:
+            question: The user's text.
+            images: The open images, the shown one first.
+            thread: The conversation.
+            out_dir: Folder for pictures and masks.
+            approve: Answers requests for approval.
+            run_id: Id of the run; None for a new one.
+            cancel: Cancels the run; None for a token that nothing cancels.
+        """
         frozen = self.question(question, images, thread, out_dir)
         return RunRequest(
             run_id=run_id or new_run_id(),
@@ -259,16 +281,16 @@ class Program:
         thread: Thread,
         out_dir: Path | None = None,
     ) -> Question:
-        """A question for the runner, frozen with the images that are open now.
+        """Return a question for the runner, with the images as they are open now.
 
         Args:
             text: The user's text.
-            images: What is open, the shown image first.
+            images: The open images, the shown one first.
             thread: The conversation.
-            out_dir: For pictures and masks; None for a new folder of the thread's.
+            out_dir: Folder for pictures and masks; None for the conversation's own.
 
         Raises:
-            FileProblem: The thread's folder cannot be made.
+            FileProblem: The conversation's folder cannot be created.
         """
         folder = out_dir or self._files_dir(thread)
         run_images = RunImages(images, folder, self.decoder)
@@ -293,7 +315,7 @@ class Program:
         return Path(folder.name)
 
     def close(self) -> None:
-        """Stop the processes that were started."""
+        """End the processes that were started, and remove temporary folders."""
         self.models.close()
         for name in ("host", "decoder"):
             if name in self.__dict__:
@@ -303,8 +325,8 @@ class Program:
         self._temporary.clear()
 
 
-def limits_of(chosen: LimitSettings) -> Limits:
-    """The limits of a run, as the settings say them."""
+def run_limits(chosen: LimitSettings) -> Limits:
+    """Return the limits of a run from the settings."""
     return Limits(
         steps=chosen.steps,
         tool_calls=chosen.tool_calls,
@@ -316,13 +338,13 @@ def limits_of(chosen: LimitSettings) -> Limits:
 
 
 def new_run_id() -> str:
-    """A fresh run id; says nothing about the patient."""
+    """Return a new random run id."""
     return uuid.uuid4().hex
 
 
 def identifiers(instances: Iterable[Instance]) -> tuple[str, ...]:
-    """Texts that identify the patients of `instances`, to be cut from what leaves the machine."""
-    found = {instance.get(keyword) for instance in instances for keyword in IDENTIFYING}
+    """Return the texts that identify the images' patients, to be removed from sent data."""
+    found = {instance.get(keyword) for instance in instances for keyword in IDENTIFYING_KEYWORDS}
     return tuple(sorted(found - {""}))
 
 

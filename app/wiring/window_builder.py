@@ -85,7 +85,7 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
     from app.views.audit.audit_window import CopyRecorder, show_audit
     from app.views.chat.dock import ChatDock
     from app.views.main_window import MainWindow
-    from app.views.models.window import close_models, show_models
+    from app.views.models.models_window import close_models, show_models
     from app.views.pack_texts import PackTexts
     from app.views.startup_actions import StartupActions, StartupRequest
 
@@ -180,7 +180,9 @@ class _ActiveModel:
             self._end_unused(agent)
 
         def show(page: str) -> None:
-            probe = Probe(program.models.to_try, program.models.is_kept, program.note_tried)
+            probe = Probe(
+                program.models.trial_model, program.models.is_kept, program.note_endpoint_test
+            )
             specs = tuple(tool.spec for tool in program.registry.all())
             sources = SettingsSources(
                 program.secrets,
@@ -190,7 +192,7 @@ class _ActiveModel:
                 show_audit=lambda: show_audit(program.audit, window),
                 show_models=lambda: chat.models_wanted.emit(""),
                 tools=specs,
-                site=program.site,
+                site=program.site_rules,
             )
             dialog = SettingsDialog(program.settings, sources, self._apply, use, window)
             dialog.show_page(page)
@@ -212,7 +214,7 @@ class _ActiveModel:
         Raises:
             SightlineError: The model is not configured; nothing is changed then.
         """
-        model = self._program.model_of(changed.llm)
+        model = self._program.language_model_for(changed.llm)
         return model, self._program.change_settings(changed)
 
     def _end_unused(self, agent: AgentThread) -> None:
@@ -234,7 +236,7 @@ def _model_or_offline(
         SightlineError: The model `name` of the command line cannot be used.
     """
     if name is not None:
-        program.choose(name)  # the settings then show what is in use
+        program.use_model(name)  # the settings then show what is in use
         return program.language_model(), None
     try:
         return program.language_model(), None

@@ -35,13 +35,16 @@ class Annotations:
     Args:
         commands: Takes each change as a step that can be undone.
         labels: Labels that keep their colour; see `LabelColors`.
+
+    Attributes:
+        selected: Id of the selected finding, or "".
     """
 
     def __init__(self, commands: CommandStack, labels: Sequence[str] = ()) -> None:
         self._commands = commands
         self._items: dict[str, Annotation] = {}
         self._colors = LabelColors(labels)
-        self._selected: str = ""
+        self.selected: str = ""
         self.changed: Signal[()] = Signal()
         self.selection_changed: Signal[str] = Signal()
 
@@ -110,14 +113,9 @@ class Annotations:
 
     def select(self, finding_id: str) -> None:
         """Select a finding ("" for none): list, canvas and chat highlight it together."""
-        if finding_id != self._selected:
-            self._selected = finding_id
+        if finding_id != self.selected:
+            self.selected = finding_id
             self.selection_changed.emit(finding_id)
-
-    @property
-    def selected(self) -> str:
-        """Id of the selected finding, or ""."""
-        return self._selected
 
     def color_of(self, label: str) -> int:
         """The colour that a finding of this label has or would get."""
@@ -132,7 +130,7 @@ class Annotations:
 
     def _set(self, items: dict[str, Annotation]) -> None:
         self._items = dict(items)
-        if self._selected and self._selected not in items:
+        if self.selected and self.selected not in items:
             self.select("")
         self.changed.emit()
 

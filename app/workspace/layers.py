@@ -106,7 +106,11 @@ class LayerRequest:
 
 
 class Layers:
-    """The layers of the image on the canvas. All methods are called on one thread (the GUI's)."""
+    """The layers of the image on the canvas. All methods are called on one thread (the GUI's).
+
+    Attributes:
+        opacity: Of the fills of all layers, 0 to 1.
+    """
 
     def __init__(self) -> None:
         self._objects: dict[str, Instance] = {}
@@ -121,7 +125,7 @@ class Layers:
         self._frames: OrderedDict[Place, LayerFrame] = OrderedDict()
         self._bytes = 0
         self._pending: set[Place] = set()
-        self._opacity = LayerLook().opacity
+        self.opacity = LayerLook().opacity
         self._own: tuple[Frame, LayerEntry] | None = None
         self.changed: Signal[()] = Signal()
         self.wanted: Signal[str, Instance] = Signal()
@@ -234,12 +238,7 @@ class Layers:
 
     def look(self, key: str) -> LayerLook:
         """How a layer is shown."""
-        return self._looks.get(key) or LayerLook(opacity=self._opacity)
-
-    @property
-    def opacity(self) -> float:
-        """Of the fills of all layers, 0 to 1."""
-        return self._opacity
+        return self._looks.get(key) or LayerLook(opacity=self.opacity)
 
     def set_visible(self, key: str, visible: bool) -> None:
         """Show or hide a layer."""
@@ -271,9 +270,9 @@ class Layers:
 
     def set_opacity(self, opacity: float) -> None:
         """Opacity of all fills, 0 to 1, those of layers to come included."""
-        self._opacity = min(max(opacity, 0.0), 1.0)
+        self.opacity = min(max(opacity, 0.0), 1.0)
         self._looks = {
-            key: replace(look, opacity=self._opacity) for key, look in self._looks.items()
+            key: replace(look, opacity=self.opacity) for key, look in self._looks.items()
         }
         self.changed.emit()
 

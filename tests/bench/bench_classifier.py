@@ -39,7 +39,7 @@ from app.imaging.pixels import pipeline, windows
 from app.imaging.reading.image_entries import read_instance
 from app.tools.api import CancelToken, ToolContext, ToolResult
 from app.tools.chest.classifier import MODEL, ChestXRayClassifier, ClassifierInput
-from app.tools.host import ProcessHost, default_threads
+from app.tools.hosting.host import ProcessHost, default_threads
 from app.tools.images import OpenImage, RunImages
 from app.tools.models.cards import card
 from tests.unit.tools.chest.synthetic import radiograph

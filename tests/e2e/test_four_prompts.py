@@ -19,7 +19,7 @@ from PIL import Image
 from app.headless import runs
 from app.headless.runs import AskRequest
 from app.imaging.demo import demo_paths
-from app.tools.host import ProcessHost
+from app.tools.hosting.host import ProcessHost
 from app.wiring import Program
 from tests.support import four_prompts as seed
 from tests.support.four_prompts import MODELS, TOOLS, Following, script
@@ -76,7 +76,7 @@ def ask(program: Program, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsy
 
     def run(prompt: str, *images: Path, folder: Path, model: Following | None = None) -> Events:
         monkeypatch.setenv("SIGHTLINE_MODELS", str(folder))
-        monkeypatch.setattr(runs, "program_of", shared)
+        monkeypatch.setattr(runs, "open_program", shared)
         if model is not None:
             monkeypatch.setattr(program, "language_model", lambda _name: model)
         asked = AskRequest(prompt, images, "offline", tmp_path / "out", as_json=True)

@@ -17,10 +17,10 @@ from pydicom.dataset import Dataset, FileMetaDataset
 from pydicom.uid import DigitalXRayImageStorageForPresentation, ExplicitVRLittleEndian
 
 from app.agent.events import ApprovalRequested
-from app.agent.llm import hosted
+from app.agent.llm import hosted_model
 from app.agent.llm.base import ModelInfo
 from app.agent.llm.openai_model import OpenAIModel
-from app.headless.common import scanned
+from app.headless.common import scan_source
 from app.tools.images import OpenImage
 from app.wiring import Program
 from tests.support.openai_server import OpenAIServer, call_reply, text_reply
@@ -82,7 +82,7 @@ def png_chunks(data: bytes) -> Iterator[str]:
 def test_nothing_that_names_the_patient_reaches_the_endpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(hosted, "is_loopback", lambda _host: False)
+    monkeypatch.setattr(hosted_model, "is_loopback", lambda _host: False)
     source = scan(tmp_path)
     asks = [
         ("dicom_processor", {"dicom_path": "image-1"}),
@@ -111,7 +111,7 @@ def test_nothing_that_names_the_patient_reaches_the_endpoint(
         return [event.kind async for event in loop.run(made)][-1]
 
     try:
-        instance = scanned(program.decoder, source).studies[0].series[0].instances[0]
+        instance = scan_source(program.decoder, source).studies[0].series[0].instances[0]
         thread = program.sessions.new_thread()
         with OpenAIServer([*replies, text_reply("Zyxwv is well."), text_reply("Yes.")]) as server:
             info = ModelInfo(images=True, context_tokens=100_000)

@@ -12,7 +12,7 @@ from PIL import Image
 
 from app.agent.context.model_pictures import picture_of, reduced_size
 from app.cli import main
-from app.headless.common import scanned
+from app.headless.common import scan_source
 from app.imaging.decode import Decoder
 from app.imaging.types import Window
 from app.tools.images import OpenImage, RunImages
@@ -49,7 +49,7 @@ def first_of(kind: str) -> Path:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_picture_is_the_rendered_image(kind: str, tmp_path: Path, decoder: Decoder):
     source, out = first_of(kind), tmp_path / "x.png"
-    instance = scanned(decoder, source).studies[0].series[0].instances[0]
+    instance = scan_source(decoder, source).studies[0].series[0].instances[0]
     last = instance.frames - 1
     window = Window(100.0, 300.0) if kind == "a window" else None
     shown = OpenImage("image-1", instance, last, window)

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from app.tools.host import ProcessHost
-from app.tools.hosting.devices import likely_device
+from app.tools.hosting.device_queue import likely_device
+from app.tools.hosting.host import ProcessHost
 from tests.gpu.trial import MODELS, Trial
 
 pytestmark = [

@@ -12,7 +12,7 @@ from typing import Any
 
 from app.errors import Cancelled
 from app.tools.api import CancelToken, Tool, ToolFailed
-from app.tools.host import ProcessHost
+from app.tools.hosting.host import ProcessHost
 from app.tools.models.store import ModelStore
 from app.tools.registry import load_packs
 from tests.support.four_prompts import MODELS as OF_THE_PROMPTS

@@ -12,6 +12,7 @@ from app.views import startup_actions
 from app.views.application import create_application, use_offscreen
 from app.views.audit.audit_table import ACTION
 from app.views.audit.audit_window import AuditWindow
+from tests.gui.settling import settled
 
 HOST = "api.example.org"
 MODEL = "gpt-4o at api.example.org"
@@ -28,11 +29,11 @@ def main(folder: Path) -> None:
         window = AuditWindow(log)
         window.resize(920, 640)
         window.show()
-        startup_actions.settled(lambda: not window.model.rowCount())
+        settled(lambda: not window.model.rowCount())
         row = next(n for n in range(99) if window.model.index(n, ACTION).data() == "Sent")
         window.table.selectRow(row)
         window.verify()
-        startup_actions.settled(lambda: not window.verdict.text().startswith("All"))
+        settled(lambda: not window.verdict.text().startswith("All"))
         startup_actions.save_window(window, folder / "audit.png")
         window.close()
 

@@ -13,8 +13,9 @@ from app.tools.hosting.states import ModelState, State
 from app.tools.models.store import ModelStore
 from app.views import startup_actions
 from app.views.application import create_application, use_offscreen
-from app.views.models.window import ModelsWindow
+from app.views.models.models_window import ModelsWindow
 from tests.gui.models_support import FakeHost
+from tests.gui.settling import settled
 
 SHOWN = "chexagent-2-3b"
 EMBEDDED = "thorax-net"
@@ -33,7 +34,7 @@ def main(folder: Path) -> None:
         window.resize(1240, 760)
         window.choose(SHOWN)
         window.show()
-        startup_actions.settled(lambda: window.chosen != SHOWN)
+        settled(lambda: window.chosen != SHOWN)
         startup_actions.save_window(window, folder / "models.png")
         window.shut_down()
 

@@ -18,6 +18,7 @@ from app.views import startup_actions
 from app.views.application import create_application, use_offscreen
 from app.views.chat.dock import ChatDock
 from app.wiring import Program, ViewRequest, build_window
+from tests.gui.settling import settled
 from tests.support.openai_server import OpenAIServer, Reply, text_reply
 
 QUESTION = "Is the heart enlarged? Say it in one line, and please don't classify anything."
@@ -57,7 +58,7 @@ def _picture(path: Path) -> None:
     def busy() -> bool:
         return not shown.runs or not shown.runs[-1].ended
 
-    if not startup_actions.settled(busy, timeout_s=60):
+    if not settled(busy, timeout_s=60):
         raise SystemExit("the question was not answered")
     dock.setParent(None)
     dock.resize(*_SIZE)
@@ -67,9 +68,9 @@ def _picture(path: Path) -> None:
     plan.fold(False)
     dock.composer.hide()
     dock.conversation.setFocus()
-    startup_actions.settled(lambda: False)
+    settled(lambda: False)
     dock.conversation.verticalScrollBar().setValue(0)
-    startup_actions.settled(lambda: False)
+    settled(lambda: False)
     startup_actions.save_window(dock, path)
     dock.close_models()
     dock.close()

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QStatusBar, QWidget
 from app.agent.context.model_pictures import make_pictures
 from app.agent.events import ApprovalRequested, DataSent
 from app.agent.privacy.consents import Shown, risky_request
-from app.headless.common import program_of
+from app.headless.common import open_program
 from app.headless.runs import AskRequest, _open_images
 from app.imaging.demo import demo_paths
 from app.tools.api import CancelToken
@@ -29,6 +29,7 @@ from app.views.chat.consent import ConsentCard
 from app.views.chat.run_view import RunView
 from app.views.main_window import WhereMark
 from tests.gui.chat_support import make_chat
+from tests.gui.settling import settled
 from tests.unit.agent.test_pictures import request
 
 HOST = "api.example.org"
@@ -63,7 +64,7 @@ def main(folder: Path) -> None:
 
 def _pictured(folder: Path) -> list[Shown]:
     asked = AskRequest("What is it?", tuple(demo_paths()[:1]))
-    with program_of() as program:
+    with open_program() as program:
         images = _open_images(program.decoder, asked.images)
         from app.tools.images import RunImages
 
@@ -113,7 +114,7 @@ def _marks(path: Path) -> None:
         bar.resize(240, 32)
         bar.show()
         mark.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        startup_actions.settled(lambda: False)
+        settled(lambda: False)
         states.append(startup_actions.window_image(bar))
         bar.close()
     gap = 8
@@ -130,7 +131,7 @@ def _marks(path: Path) -> None:
 
 
 def _until(done: Callable[[], bool]) -> None:
-    if not startup_actions.settled(lambda: not done()):
+    if not settled(lambda: not done()):
         raise SystemExit("the picture did not come to rest")
 
 

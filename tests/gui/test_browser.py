@@ -22,7 +22,7 @@ from app.views.browser.findings_list import (
     FindingRow,
     FindingsList,
     MakerRow,
-    buttons_of,
+    button_rects,
     place_value,
 )
 from app.views.browser.study_list import StudyList
@@ -36,6 +36,7 @@ from tests.gui.viewer_support import (
     FakeDecoder,
     Heartbeat,
     WaitUntil,
+    activate,
     finding,
     found,
     frame,
@@ -118,6 +119,7 @@ def test_thumbnails_arrive(desk: Desk):
 def test_delete_closes_the_study(desk: Desk):
     panel = desk.add(StudyList(desk.workspace, desk.loader))
     desk.workspace.add(found(study(instance())))
+    activate(panel, desk.wait_until)
     panel.view.setFocus()
     QTest.keyClick(panel.view, Qt.Key.Key_Delete)
     assert desk.workspace.studies.all == ()
@@ -223,7 +225,7 @@ def test_choosing_in_the_list_selects_and_the_other_way_round(desk: Desk):
 
 def press_button(panel: FindingsList, finding_id: str, name: str) -> None:
     rect = panel.view.visualRect(panel.model.index_of(finding_id))
-    place = getattr(buttons_of(rect), name).center()
+    place = dict(zip(("eye", "delete"), button_rects(rect), strict=True))[name].center()
     QTest.mouseClick(panel.view.viewport(), LEFT, pos=place)
 
 
@@ -240,7 +242,7 @@ def test_the_eye_hides_and_shows(desk: Desk):
 def test_a_makers_eye_hides_all_that_it_made(desk: Desk):
     panel = shown_finding_list(desk)
     rect = panel.view.visualRect(panel.model.index(0))
-    QTest.mouseClick(panel.view.viewport(), LEFT, pos=buttons_of(rect).eye.center())
+    QTest.mouseClick(panel.view.viewport(), LEFT, pos=button_rects(rect)[0].center())
     visible = {item.finding.label: item.visible for item in desk.workspace.annotations.all()}
     assert visible == {"Right Lung": False, "Left Lung": False, "Heart width": True}
 
@@ -448,3 +450,18 @@ def test_a_narrow_list_keeps_the_name_and_never_half_a_number(desk: Desk, descri
     assert below == (f"{row.value} · {described}" if described else "")
     elsewhere = FindingRow(annotation, here=False)
     assert place_value(elsewhere, 60, font)[1].startswith("on another image")
+
+
+def test_keys_hide_and_delete_the_selected_finding(desk: Desk):
+    panel = desk.add(FindingsList(desk.workspace))
+    desk.workspace.add(found(study(instance())))
+    desk.settle()
+    one = finding(desk.workspace.viewport.frame.ref, Point(3, 4))
+    desk.workspace.annotations.add([one])
+    desk.workspace.annotations.select(one.id)
+    activate(panel, desk.wait_until)
+    panel.view.setFocus()
+    QTest.keyClick(panel.view, Qt.Key.Key_Space)
+    assert not desk.workspace.annotations.get(one.id).visible
+    QTest.keyClick(panel.view, Qt.Key.Key_Delete)
+    assert desk.workspace.annotations.get(one.id) is None

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.errors import FileProblem
 from app.imaging.pixels.windows import auto_window
-from app.imaging.space import reformat, volumes
+from app.imaging.space import reformat
 from app.imaging.types import (
     Content,
     Frame,
@@ -33,6 +33,7 @@ from app.views.browser.findings_list import FindingsModel
 from app.views.canvas.plane_switch import PlaneSwitch
 from tests.gui.canvas_scene import LEFT, Scene, move
 from tests.gui.viewer_support import FakeDecoder, WaitUntil, found, frame, instance, study
+from tests.unit.imaging.stack_files import assemble
 
 pytestmark = pytest.mark.gui
 
@@ -74,7 +75,7 @@ class PlaneDecoder(FakeDecoder):
         self.refuse_sections = False
 
     def made(self) -> Volume:
-        return volumes.assemble(list(self.frames.values()))
+        return assemble(list(self.frames.values()))
 
     def volume(self, source: Any, cancel: Any = None, progress: Any = None) -> Future[Volume]:
         future: Future[Volume] = Future()

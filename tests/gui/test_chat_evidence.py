@@ -13,8 +13,8 @@ from PySide6.QtWidgets import QApplication, QToolTip
 
 from app.agent.events import RunFinished, TextDelta, ToolFinished, ToolStarted
 from app.imaging.findings import Finding
-from app.views.chat.textview import TextView
 from app.views.chat.tool_card import ToolCard
+from app.views.text_view import TextView
 from app.views.theme import THEME
 from tests.gui.chat_support import Chat, ask, finding, open_image, opened
 from tests.gui.test_chat_links import click_link

@@ -14,7 +14,7 @@ from PySide6.QtTest import QTest
 from app.agent.events import TextDelta, ToolFinished, ToolStarted
 from app.imaging.findings import Finding
 from app.views.chat.finding_links import FindingChip
-from app.views.chat.textview import TextView
+from app.views.text_view import TextView
 from app.views.theme import THEME
 from tests.gui.chat_support import Chat, finding, open_image, opened
 

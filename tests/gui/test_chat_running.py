@@ -23,7 +23,7 @@ from app.agent.events import (
     ToolStarted,
     Usage,
 )
-from app.agent.llm.endpoint import LOADING, WAITING
+from app.agent.llm.endpoint import LOADING_NOTE, WAITING_NOTE
 from app.views.chat.run_status import NoteLine, RetryLine
 from tests.gui.chat_support import Chat, ask, opened
 from tests.gui.heartbeat import Heartbeat
@@ -126,10 +126,14 @@ def test_a_notice_is_written_anew_in_place_and_gone_when_the_model_answers(
     chat: Chat, wait_until: Wait
 ):
     ask(chat, wait_until)
-    for text in (LOADING, "The model is still being loaded (10 s): reading 40%.", WAITING):
+    for text in (
+        LOADING_NOTE,
+        "The model is still being loaded (10 s): reading 40%.",
+        WAITING_NOTE,
+    ):
         chat.runner.say(Noted, text=text, passing=True)
         wait_until(lambda text=text: chat.run.note and chat.run.note.text == text)
-        assert order(chat) == ["UserBubble", "NoteLine", "Thinking"]
+        assert order(chat) == ["UserBubble", "NoteLine", "ActivityBar"]
         assert chat.run.state_text == "Waiting…"  # beside a bar that moves
     chat.runner.say(TextDelta, text="Hello.")
     wait_until(lambda: order(chat) == ["UserBubble", "AnswerView"])
@@ -143,7 +147,7 @@ def test_a_notice_that_holds_stays_and_the_run_is_seen_to_go_on(chat: Chat, wait
     chat.runner.say(Noted, text="Older <i>results</i> were shortened.")
     wait_until(lambda: chat.run.note)
     assert chat.run.state_text == "Thinking…"
-    chat.runner.say(Noted, text=LOADING, passing=True)
+    chat.runner.say(Noted, text=LOADING_NOTE, passing=True)
     chat.runner.finish("Hello.")
     wait_until(lambda: chat.run.ended)
     wait_until(lambda: order(chat) == ["UserBubble", "NoteLine", "AnswerView"])

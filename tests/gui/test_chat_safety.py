@@ -34,8 +34,8 @@ from app.views.chat import thumbnails
 from app.views.chat.approval import ApprovalCard
 from app.views.chat.dock import Header
 from app.views.chat.run_status import RetryLine
-from app.views.chat.textview import TextView
 from app.views.chat.thumbnails import SIDE, read
+from app.views.text_view import TextView
 from tests.conftest import REPO
 from tests.gui.chat_support import Chat, finding, open_image, opened, picture
 
@@ -230,7 +230,7 @@ def test_leaving_after_a_copy_does_not_crash():
     """The clipboard outlives Python: what it holds must not be an object made in Python."""
     program = (
         "from app.views.application import create_application\n"
-        "from app.views.chat.textview import TextView\n"
+        "from app.views.text_view import TextView\n"
         "application = create_application()\n"
         "view = TextView()\n"
         "view.set_plain('copied')\n"

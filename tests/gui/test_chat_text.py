@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from PySide6.QtGui import QTextCursor, QTextDocument
 
 from app.views.chat.markdown import Linker, MarkdownWriter, Span, Style
-from app.views.chat.plain_text import clean, one_line, tooltip
 from app.views.chat.tool_card import key_figures, number
+from app.views.plain_text import clean, one_line, tooltip
 
 SAMPLE = """# Findings
 Intro with **bold**, `code` and a *star*.

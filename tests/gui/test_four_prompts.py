@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication
 from app.agent.loop.agent_loop import AgentLoop
 from app.imaging.demo import demo_paths
 from app.imaging.findings import Box, Finding, Mask
-from app.tools.host import ProcessHost
+from app.tools.hosting.host import ProcessHost
 from app.views.canvas.pane import PaneView
 from app.views.chat.dock import ChatDock
 from app.views.main_window import MainWindow

@@ -75,7 +75,7 @@ def test_the_slider_follows_and_leads(scene: Scene):
     assert tops == sorted(set(tops))
     assert slider.handle.bottom() <= slider.height()
 
-    at = slider.handle.center().toPoint()
+    at = slider.handle.center()
     QTest.mousePress(slider, LEFT, pos=at)
     assert shown(scene) == ("1.19", 0)  # taking the handle alone moves nothing
     to = QPoint(at.x(), 0)

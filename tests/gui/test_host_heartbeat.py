@@ -15,7 +15,7 @@ import pytest
 
 from app.errors import Cancelled, SightlineError
 from app.tools.api import CancelToken
-from app.tools.host import ProcessHost
+from app.tools.hosting.host import ProcessHost
 from app.tools.needs import is_installed
 from app.wiring import Program, ViewRequest, build_window
 from tests.gui.heartbeat import Heartbeat

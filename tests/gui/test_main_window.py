@@ -23,6 +23,7 @@ from app.views.style import stylesheet
 from app.views.theme import THEME
 from app.workspace.panes import Pane
 from app.workspace.workspace import Workspace
+from tests.gui.settling import settled
 from tests.gui.viewer_support import (
     FakeDecoder,
     WaitUntil,
@@ -403,7 +404,7 @@ def test_a_screenshot_has_the_image_and_the_asked_density(
 ):
     decoder.frames[("1.1", 0)] = frame(stored=np.full((80, 100), 3000, np.int16))
     open_study(window, decoder, wait_until)
-    assert startup_actions.settled(lambda: window.busy)
+    assert settled(lambda: window.busy)
     startup_actions.save_window(window, tmp_path / "shot.png", 2.0)
     shot = QImage(str(tmp_path / "shot.png"))
     assert (shot.width(), shot.height()) == (2 * window.width(), 2 * window.height())

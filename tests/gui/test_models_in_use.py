@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 
 from app.tools.chest.plan import PLAN
-from app.views.models.window import ModelsWindow
+from app.views.models.models_window import ModelsWindow
 from app.workspace import user_marks
 from tests.gui import test_settings_in_use
 from tests.gui.canvas_scene import move

@@ -17,9 +17,9 @@ from shiboken6 import isValid
 from app.tools.hosting.states import ModelState, State
 from app.tools.models.status import ModelStatus
 from app.tools.models.store import ModelStore
-from app.views.models.agree import AgreeDialog, Asked
-from app.views.models.table import LICENCE, STATE, TITLE, TitleDelegate
-from app.views.models.window import ModelsWindow, close_models, show_models
+from app.views.models.consent_dialog import ConsentDialog, Question
+from app.views.models.models_table import LICENCE, STATE, TITLE, TitleDelegate
+from app.views.models.models_window import ModelsWindow, close_models, show_models
 from app.views.theme import THEME
 from tests.gui.hands import click
 from tests.gui.models_support import CARDS, PLAIN, STRICT, FakeHost, Hub, folder_of, weights
@@ -44,9 +44,9 @@ class Room:
         number = self.window.model.find(name)
         return str(self.window.model.index(number, STATE).data())
 
-    def question(self) -> AgreeDialog:
-        self.wait(lambda: self.window.findChildren(AgreeDialog))
-        dialog = self.window.findChildren(AgreeDialog)[-1]
+    def question(self) -> ConsentDialog:
+        self.wait(lambda: self.window.findChildren(ConsentDialog))
+        dialog = self.window.findChildren(ConsentDialog)[-1]
         self.wait(lambda: dialog.windowHandle() is not None and dialog.windowHandle().isExposed())
         return dialog
 
@@ -96,7 +96,7 @@ def test_each_model_is_listed_and_all_that_is_known_of_it_told(room: Room):
 @pytest.mark.stall_limit(150)
 def test_a_folder_is_installed_after_a_yes_verified_and_removed(room: Room, tmp_path: Path):
     window = room.window
-    window.look_at(folder_of(PLAIN, tmp_path / "brought"))
+    window.inspect(folder_of(PLAIN, tmp_path / "brought"))
     question = room.question()
     assert "Install Plain net?" in question.accessibleName()
     assert question.focusWidget() is question.cancel, "no slip of the Enter key installs it"
@@ -126,13 +126,13 @@ def test_terms_and_code_are_each_asked_for_and_nothing_is_installed_without(
     room: Room, tmp_path: Path
 ):
     brought = folder_of(STRICT, tmp_path / "brought")
-    room.window.look_at(brought)
+    room.window.inspect(brought)
     question = room.question()
     assert not question.yes.isEnabled()
     QTest.keyClick(question, Qt.Key.Key_Return)
-    room.wait(lambda: not room.window.findChildren(AgreeDialog))
+    room.wait(lambda: not room.window.findChildren(ConsentDialog))
     assert room.state("strict-net") == "Not installed"
-    room.window.look_at(brought)
+    room.window.inspect(brought)
     question = room.question()
     (terms,) = question.terms
     assert question.code is not None
@@ -152,8 +152,8 @@ def test_terms_and_code_are_each_asked_for_and_nothing_is_installed_without(
 
 def test_terms_of_many_models_leave_the_buttons_on_the_screen(room: Room):
     terms = [(f"Model {number}", "You shall not.\n" * 20) for number in range(12)]
-    asked = Asked("Install them?", ("A pack.",), "Install", terms=terms)
-    AgreeDialog(asked, lambda _yes: None, room.window).open()
+    asked = Question("Install them?", ("A pack.",), "Install", terms=terms)
+    ConsentDialog(asked, lambda _yes: None, room.window).open()
     question = room.question()
     screen = question.screen().availableGeometry()
     assert question.height() <= screen.height()
@@ -225,12 +225,12 @@ def test_a_file_that_says_nothing_of_itself_is_told_and_offered_as_the_chosen_on
 ):
     brought = folder_of(PLAIN, tmp_path / "brought").rename(tmp_path / "nameless")
     room.window.choose("plain-net")
-    room.window.look_at(brought)
+    room.window.inspect(brought)
     question = room.question()
     assert question.accessibleName() == "Is it Plain net?"
     click(question.yes)
     room.wait(
-        lambda: [q for q in room.window.findChildren(AgreeDialog) if q.yes.text() == "Install"]
+        lambda: [q for q in room.window.findChildren(ConsentDialog) if q.yes.text() == "Install"]
     )
     click(room.question().yes)
     room.wait(lambda: room.state("plain-net") == "Installed")
@@ -247,13 +247,13 @@ def test_a_model_pack_is_installed_and_a_damaged_one_refused_with_what_to_do(
     whole = pack.read_bytes()
     spot = whole.index(weights(2_000)) + 500
     broken.write_bytes(whole[:spot] + b"x" + whole[spot + 1 :])
-    room.window.look_at(broken)
+    room.window.inspect(broken)
     click(room.question().yes)
     room.wait(lambda: "damaged" in room.said)
     room.rest()
     assert room.state("plain-net") == "Not installed"
-    room.wait(lambda: not room.window.findChildren(AgreeDialog))
-    room.window.look_at(pack)
+    room.wait(lambda: not room.window.findChildren(ConsentDialog))
+    room.window.inspect(pack)
     click(room.question().yes)
     room.wait(lambda: room.state("plain-net") == "Installed")
 
@@ -261,10 +261,10 @@ def test_a_model_pack_is_installed_and_a_damaged_one_refused_with_what_to_do(
 def test_an_error_says_what_and_what_to_do(room: Room, tmp_path: Path):
     brought = folder_of(PLAIN, tmp_path / "brought")
     (brought / "model.safetensors").unlink()
-    room.window.look_at(brought)
+    room.window.inspect(brought)
     room.wait(lambda: "model.safetensors" in room.said)
     room.rest()
-    assert not room.window.findChildren(AgreeDialog)
+    assert not room.window.findChildren(ConsentDialog)
     assert room.state("plain-net") == "Not installed"
 
 
@@ -289,7 +289,7 @@ def test_a_download_says_host_and_terms_before_anything_is_asked_of_anyone(
         assert hub.url.removeprefix("http://") in question.accessibleDescription()
         assert hub.asked == []
         click(question.cancel)
-        room.wait(lambda: not room.window.findChildren(AgreeDialog))
+        room.wait(lambda: not room.window.findChildren(ConsentDialog))
         assert hub.asked == []
         click(room.window.get_button)
         click(room.question().yes)
@@ -331,7 +331,7 @@ def test_a_download_shows_how_far_it_is_and_stops_when_it_is_told_to(
 
 
 def test_what_the_host_does_is_seen_at_once(room: Room, tmp_path: Path):
-    room.window.look_at(folder_of(PLAIN, tmp_path / "brought"))
+    room.window.inspect(folder_of(PLAIN, tmp_path / "brought"))
     click(room.question().yes)
     room.wait(lambda: room.state("plain-net") == "Installed")
     room.rest()

@@ -27,7 +27,7 @@ from shiboken6 import isValid
 
 from app import settings
 from app.agent.llm.probe import Probe, Report
-from app.agent.llm.providers import Wanted, build
+from app.agent.llm.providers import ModelChoice, build
 from app.agent.messages import Picture
 from app.agent.policy import Grants, Policy, Rule
 from app.agent.privacy.consents import Consents, Shown, Target
@@ -93,11 +93,11 @@ class FakeProbe(Probe):
     report: Report | SightlineError = FINE
     names: tuple[str, ...] = ("small", "large")
     gate: threading.Event | None = None
-    asked: list[Wanted] = field(default_factory=list)
+    asked: list[ModelChoice] = field(default_factory=list)
     tokens: list[CancelToken] = field(default_factory=list)
     threads: set[threading.Thread] = field(default_factory=set)
 
-    def diagnose(self, wanted: Wanted, cancel: CancelToken) -> Report:
+    def diagnose(self, wanted: ModelChoice, cancel: CancelToken) -> Report:
         self.asked.append(wanted)
         self.tokens.append(cancel)
         self.threads.add(threading.current_thread())
@@ -107,7 +107,7 @@ class FakeProbe(Probe):
             raise self.report
         return self.report
 
-    def models(self, wanted: Wanted, cancel: CancelToken) -> tuple[str, ...]:
+    def models(self, wanted: ModelChoice, cancel: CancelToken) -> tuple[str, ...]:
         self.asked.append(wanted)
         self.threads.add(threading.current_thread())
         return self.names
@@ -324,7 +324,7 @@ def test_a_test_says_how_it_went(rig: Callable[..., Rig], wait_until: Wait):
     wait_until(lambda: page.outcome.plain() == "This model can be used.")
     assert page.steps.isVisible()
     assert "answers after 0.4 s." in page.steps.plain()
-    assert made.probe.asked == [Wanted("openai", REMOTE.openai, "kept key")]
+    assert made.probe.asked == [ModelChoice("openai", REMOTE.openai, "kept key")]
     assert page.test_button.isEnabled()
     assert threading.main_thread() not in made.probe.threads
 

@@ -14,6 +14,7 @@ from app.tools.registry import load_packs
 from app.views import startup_actions
 from app.views.application import create_application, use_offscreen
 from app.views.settings.settings_dialog import SettingsDialog, SettingsSources
+from tests.gui.settling import settled
 from tests.gui.test_settings_window import FakeProbe, Keys
 
 
@@ -32,10 +33,10 @@ def main(folder: Path) -> None:
     )
     rules = PolicySettings(tools={"chest_xray_classifier": "ask"})
     dialog = SettingsDialog(Settings(policy=rules), sources, lambda _: None, lambda _: None)
-    dialog.show_page("permissions")
+    dialog.show_page("tools")
     dialog.resize(780, 1110)
     dialog.show()
-    startup_actions.settled(lambda: not dialog.tools.isVisible())
+    settled(lambda: not dialog.tools.isVisible())
     startup_actions.save_window(dialog, folder / "tools.png")
     dialog.close()
 

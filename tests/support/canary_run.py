@@ -19,7 +19,7 @@ from urllib.parse import quote
 from pydantic import BaseModel, ConfigDict
 
 from app.agent.events import RunEvent, ToolFinished
-from app.agent.llm import hosted
+from app.agent.llm import hosted_model
 from app.agent.messages import Message
 from app.agent.privacy import redaction as redact
 from app.agent.privacy.consents import Consents
@@ -94,7 +94,7 @@ def prepare(mode: str) -> None:
     """Put the cloud and the pack in place."""
     from app.wiring import program
 
-    hosted.is_loopback = lambda host: False
+    hosted_model.is_loopback = lambda host: False
     program.load_packs = _load_packs
     if mode == "bare":
         redact.Redactor.messages = _untouched

@@ -25,7 +25,7 @@ from app.tools.api import (
     Approval,
     CancelToken,
     ImageSnapshot,
-    LaidOn,
+    RegistrationTarget,
     Tool,
     ToolContext,
     ToolResult,
@@ -152,7 +152,7 @@ class NoImages:
         raise ToolRetry(f"{name} is not open")
 
     def add_derived(
-        self, path: Path, source: ImageSnapshot | None, *, laid: LaidOn | None = None
+        self, path: Path, source: ImageSnapshot | None, *, target: RegistrationTarget | None = None
     ) -> None:
         """Nothing to note."""
 

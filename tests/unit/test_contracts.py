@@ -135,7 +135,7 @@ def test_the_import_contracts_hold(repo: Path) -> None:
             id="a-pack-in-a-pack",
         ),
         pytest.param(
-            {"app/tools/chest/planted.py": "import app.tools.host"},
+            {"app/tools/chest/planted.py": "import app.tools.hosting.host"},
             "packs-see-api",
             id="the-host-in-a-pack",
         ),

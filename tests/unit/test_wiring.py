@@ -14,7 +14,7 @@ from keyring.backends.fail import Keyring as NoKeyring
 
 from app.agent.events import ApprovalRequested, RunFinished
 from app.agent.llm.base import LanguageModel, ModelFailed, ModelInfo, info_of
-from app.agent.llm.providers import Wanted
+from app.agent.llm.providers import ModelChoice
 from app.agent.loop.agent_loop import Limits
 from app.agent.loop.offline_model import OfflineModel
 from app.agent.messages import Message
@@ -74,7 +74,7 @@ def test_a_name_on_the_command_line_changes_only_what_it_names(program: Program)
 
 def test_a_model_that_the_command_line_chose_is_in_use_but_not_kept(program: Program):
     program.change_settings(endpoint("openai", "http://127.0.0.1:9/v1"))
-    program.choose("local:/models/small.gguf")
+    program.use_model("local:/models/small.gguf")
     assert program.settings.llm.kind == "local", "as the settings window shows it"
     assert "small" in program.language_model().name
     assert program.settings.llm.openai.model == "m"
@@ -239,12 +239,16 @@ def test_loops_of_one_program_share_consents_and_grants(program: Program):
 
 def test_a_model_on_this_computer_is_made_once_and_closed_with_the_program(program: Program):
     fields = ProviderSettings(path="/models/small.gguf")
-    one = program.models.get(Wanted("local", fields))
-    assert program.models.get(Wanted("local", fields)) is one
-    assert program.models.to_try(Wanted("local", fields)) is one, "not loaded a second time"
+    one = program.models.get(ModelChoice("local", fields))
+    assert program.models.get(ModelChoice("local", fields)) is one
+    assert program.models.trial_model(ModelChoice("local", fields)) is one, (
+        "not loaded a second time"
+    )
     assert program.models.is_kept(one)
-    other = program.models.get(Wanted("local", ProviderSettings(path="/models/large.gguf")))
-    tried = program.models.to_try(Wanted("local", ProviderSettings(path="/models/other.gguf")))
+    other = program.models.get(ModelChoice("local", ProviderSettings(path="/models/large.gguf")))
+    tried = program.models.trial_model(
+        ModelChoice("local", ProviderSettings(path="/models/other.gguf"))
+    )
     assert not program.models.is_kept(tried), "whoever tried it closes it"
     program.models.close([one])
     assert not program.models.is_kept(one)

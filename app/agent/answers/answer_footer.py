@@ -1,18 +1,239 @@
-"""What the program says behind an answer, whoever gave it: contradictions, doubtful images."""
+"""The footer of an answer: contradictions between results, and warnings about images.
+
+The program adds it, whoever gave the answer. A follow-up question is often answered from earlier
+results, and no tool runs again; warnings about an earlier result are then repeated where the answer
+cites it, and where the question is about the same image.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import logging
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from app.agent.answers.disagreements import disagreements
-from app.agent.answers.image_warnings import caveats
-from app.agent.answers.relevant_results import concerned_by
+from app.agent.answers.evidence import cite
+from app.agent.call_log import CallLog, LoggedCall
 from app.agent.enforcement.director import Director
+from app.agent.image_reference import image_reference, name_of
+from app.agent.messages import Message
+from app.agent.planning import Intent
 from app.agent.request import RunRequest
 from app.tools.planning import Plans
+from app.tools.result_wording import CallResult, Disagreement, has_words, one_line
+
+Notes = Sequence[Mapping[str, Any]]
 
 
-def behind(director: Director, request: RunRequest, plans: Plans, cited: Collection[int]) -> str:
+@dataclass(frozen=True, slots=True)
+class RelevantResults:
+    """What an answer may rest on.
+
+    Attributes:
+        results: The results, in the order in which they came.
+        rested_on: The numbers (`LoggedCall.number`) of those that it does rest on: the run's own
+            and those it cites. All of them, where a model's answer cites nothing.
+        seen: The open images that are shown or that the question is about, the current one first.
+        mirrored: Names of the images that the model itself saw as their files have them: mirrored.
+        open: Each open image by its name, with its sources (`CallLog.sources`), the current first.
+    """
+
+    results: tuple[LoggedCall, ...] = ()
+    rested_on: frozenset[int] = frozenset()
+    seen: Notes = ()
+    mirrored: tuple[str, ...] = ()
+    open: tuple[tuple[str, frozenset[str]], ...] = ()
+
+    def where(self, item: LoggedCall) -> str:
+        """On which image a result is, "" where that is the current one, or not known."""
+        if not item.sources or not self.open or not item.sources.isdisjoint(self.open[0][1]):
+            return ""
+        others = (name for name, sources in self.open if not item.sources.isdisjoint(sources))
+        return next(others, "an image that is not open now")
+
+
+def relevant_results(
+    record: CallLog,
+    intent: Intent,
+    cited: Collection[int],
+    history: Sequence[Message] = (),
+    *,
+    by_rules: bool,
+) -> RelevantResults:
+    """What an answer may rest on.
+
+    Args:
+        record: The calls of the conversation that have ended.
+        intent: What was asked, of which open images.
+        cited: Numbers of the results that the answer cites.
+        history: The conversation, with the pictures that the model was shown.
+        by_rules: Rules gave the answer: it cites all that it rests on.
+    """
+    notes = intent.scene.images
+    unclear = bool(intent.unclear_image) or intent.may_concern_other_images
+    asked = [note for note in notes if unclear or note.get("id") in intent.images]
+    asked = asked or list(notes[:1])
+    ended = [item for item in record.all() if item.message.ok]
+    named = [item for item in ended if item.here or item.message.evidence in cited]
+    # Rules that cite nothing of an image say nothing of it; of a model nobody knows.
+    about = [] if by_rules else [record.sources(note) for note in asked]
+    images = frozenset[str]().union(*about, *(item.sources for item in named))
+    anywhere = not by_rules and (unclear or not notes)
+    earlier = [item for item in ended if item.sources and (anywhere or item.sources & images)]
+    results = {item.number: item for item in (*named, *earlier)}
+    certain = by_rules or bool(cited)
+    seen = [note for note in notes if note in asked or note is notes[0]]
+    keys = frozenset() if by_rules else _seen_mirrored(history)
+    return RelevantResults(
+        tuple(results[number] for number in sorted(results)),
+        frozenset(item.number for item in named) if certain else frozenset(results),
+        seen,
+        tuple(name_of(note, notes) for note in seen if image_reference(note) in keys),
+        tuple((name_of(note, notes), record.sources(note)) for note in notes),
+    )
+
+
+def _seen_mirrored(history: Sequence[Message]) -> frozenset[str]:
+    """The images, by `image_reference`, of which the model was shown a mirrored picture."""
+    found: set[str] = set()
+    for message in history:
+        mirrored = {picture.image_id for picture in message.pictures if picture.mirrored}
+        found |= {image_reference(note) for note in message.images if note.get("id") in mirrored}
+    return frozenset(found)
+
+
+_log = logging.getLogger(__name__)
+ADVICE = "Nothing of this was averaged: look at the image yourself."
+
+
+def disagreements(concerned: RelevantResults, plans: Plans) -> str:
+    """A paragraph on what the tools disagree on, "" where they do not.
+
+    Args:
+        concerned: What the answer may rest on.
+        plans: What the packs say.
+    """
+    results = concerned.results
+    given = [_given(item) for item in results]
+    lines = [
+        f"- on {one_line(found.about)}{_place(found, concerned)}: "
+        f"{'; '.join(_sides(found, results))}."
+        for found in _found(given, plans)
+        if any(results[place].number in concerned.rested_on for _, place in found.sides)
+    ]
+    return "\n".join(["**The tools disagree:**", *lines, ADVICE]) if lines else ""
+
+
+def _found(given: Sequence[CallResult], plans: Plans) -> Iterator[Disagreement]:
+    for pack in plans.packs:
+        if pack.disagreements is None:
+            continue
+        try:
+            yield from pack.disagreements(given)
+        except Exception as error:  # a pack's own code, on whatever its tools returned
+            _log.warning("The pack %s could not compare results (%s)", pack.pack, type(error))
+
+
+def _place(found: Disagreement, concerned: RelevantResults) -> str:
+    places = (concerned.where(concerned.results[place]) for _, place in found.sides)
+    where = next(filter(None, places), "")
+    return f" in {where}" if where else ""
+
+
+def _sides(found: Disagreement, results: Sequence[LoggedCall]) -> Iterator[str]:
+    for text, place in found.sides:
+        yield cite(one_line(text), results[place].message.evidence)
+
+
+def _given(item: LoggedCall) -> CallResult:
+    data = item.message.data
+    output, metadata = (_table(data.get(key)) for key in ("output", "metadata"))
+    return CallResult(item.call.name, item.call.arguments, output, metadata, item.sources)
+
+
+def _table(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+HEAD = "**Mind the images:**"
+SYNTHETIC = "results rest on a synthetic image, made by a model: they say nothing of any patient"
+MIRRORED = (
+    "as it is stored, mirrored: what it calls left or right by its own eyes may be the other side"
+)
+_OVERRULED = (" although ", "you said that")
+"""In the warning of a result on an image that only the user's yes let in."""
+_LONGEST = 600  # characters of one warning: all that was overruled stands in it
+
+
+def image_warnings(concerned: RelevantResults, plans: Plans) -> str:
+    """A paragraph on images that prove nothing, "" where there are none.
+
+    Args:
+        concerned: What the answer may rest on.
+        plans: What the packs say.
+    """
+    lines = list(dict.fromkeys([*_synthetic(concerned), *_open(concerned)]))
+    lines += [f"the model saw {name} {MIRRORED}" for name in concerned.mirrored]
+    lines += _warned(concerned, plans)
+    return "\n".join([HEAD, *(f"- {line}." for line in lines)]) if lines else ""
+
+
+def _part(item: LoggedCall, key: str) -> Mapping[str, Any]:
+    found = item.message.data.get(key)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _synthetic(concerned: RelevantResults) -> Iterator[str]:
+    made = [i for i in concerned.results if _part(i, "metadata").get("synthetic") is True]
+    if made:
+        yield _cited(SYNTHETIC, made)
+
+
+def _open(concerned: RelevantResults) -> Iterator[str]:
+    for note in concerned.seen:
+        if note.get("synthetic"):
+            which = name_of(note, concerned.seen)
+            yield f"{which} is synthetic, made by a model: it shows no patient"
+
+
+def _warned(concerned: RelevantResults, plans: Plans) -> Iterator[str]:
+    """What several results say alike of one image stands once, with all their numbers."""
+    alike: dict[tuple[str, str], list[LoggedCall]] = {}
+    for item in concerned.results:
+        for said in dict.fromkeys(_warnings(item)):
+            if _minded(said, item.call.name, plans):
+                alike.setdefault((concerned.where(item), said), []).append(item)
+    for (where, said), items in alike.items():
+        tools = ", ".join(dict.fromkeys(item.call.name for item in items))
+        place = f" on {where}" if where else ""
+        yield _cited(f"{tools}{place}: {one_line(said, _LONGEST)}", items)
+
+
+def _warnings(item: LoggedCall) -> Iterator[str]:
+    """The warnings of a result, wherever the tool put them."""
+    for part in (_part(item, "output"), _part(item, "metadata")):
+        told = part.get("warnings")
+        for said in told if isinstance(told, list) else ():
+            if isinstance(said, str):
+                yield said
+
+
+def _minded(said: str, tool: str, plans: Plans) -> bool:
+    return all(part in said for part in _OVERRULED) or any(
+        has_words(said, re.escape(word)) for word in plans.caveats(tool)
+    )
+
+
+def _cited(line: str, items: list[LoggedCall]) -> str:
+    for number in dict.fromkeys(item.message.evidence for item in items):
+        line = cite(line, number)
+    return line
+
+
+def answer_footer(
+    director: Director, request: RunRequest, plans: Plans, cited: Collection[int]
+) -> str:
     """Paragraphs of their own, each with an empty line before it; "" for nothing.
 
     Args:
@@ -21,12 +242,12 @@ def behind(director: Director, request: RunRequest, plans: Plans, cited: Collect
         plans: What the packs say.
         cited: Numbers of the results that the answer cites.
     """
-    concerned = concerned_by(
+    concerned = relevant_results(
         director.record,
         director.intent,
         cited,
         request.thread.history,
         by_rules=director.by_rules,
     )
-    told = disagreements(concerned, plans), caveats(concerned, plans)
+    told = disagreements(concerned, plans), image_warnings(concerned, plans)
     return "".join(f"\n\n{part}" for part in told if part)

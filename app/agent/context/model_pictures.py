@@ -48,7 +48,7 @@ _MENTION = re.compile(r"\bimages?[\s#-]*(\d{1,6}(?:\s*(?:,|&|and)\s*\d{1,6})*)\b
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ShownPictures:
     """The pictures of one question.
 
     Attributes:
@@ -65,7 +65,7 @@ class Look:
         return tuple(item.picture for item in self.shown)
 
 
-async def make_pictures(request: RunRequest) -> Look:
+async def make_pictures(request: RunRequest) -> ShownPictures:
     """Picture the current image and the others that the question names, in a thread.
 
     Nothing is sent by this. Never raises for an image that cannot be read: the question can still
@@ -76,19 +76,19 @@ async def make_pictures(request: RunRequest) -> Look:
     """
     names = wanted_images(request.question, request.images.names())
     if not names:
-        return Look()
+        return ShownPictures()
     value, error = await in_thread(lambda: _look(request, names), "pictures")
     if isinstance(error, Cancelled):
         raise error
     if isinstance(error, BaseException):
         log_unexpected("The pictures could not be made", error)
-        return Look(problems=("The images could not be pictured for the model.",))
-    return value or Look()
+        return ShownPictures(problems=("The images could not be pictured for the model.",))
+    return value or ShownPictures()
 
 
 async def may_send(
     request: RunRequest,
-    look: Look,
+    look: ShownPictures,
     model: str,
     host: str,
     *,
@@ -297,7 +297,7 @@ def _code(text: str) -> str:
     return wanted if _CODE.fullmatch(wanted) else ""
 
 
-def _look(request: RunRequest, names: Sequence[str]) -> Look:
+def _look(request: RunRequest, names: Sequence[str]) -> ShownPictures:
     shown: list[Shown] = []
     problems: list[str] = []
     for name in names:
@@ -314,4 +314,4 @@ def _look(request: RunRequest, names: Sequence[str]) -> Look:
             ref = snapshot.ref
             image = f"{ref.sop_instance_uid} {ref.frame} {ref.pixel_sha256}"
             shown.append(Shown(picture, image, risk_of(snapshot.instance)))
-    return Look(tuple(shown), tuple(problems))
+    return ShownPictures(tuple(shown), tuple(problems))

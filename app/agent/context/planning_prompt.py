@@ -15,7 +15,7 @@ from app.tools.planning import AnyOf, Plans, Priority, QuestionKind
 _MOST = 40  # lines
 
 
-def with_planning(system: str, plans: Plans, tools: Tools, info: ModelInfo) -> str:
+def with_planning_prompt(system: str, plans: Plans, tools: Tools, info: ModelInfo) -> str:
     """The system prompt, with what a model that plans must know of the packs' rules.
 
     Args:

@@ -1,4 +1,4 @@
-"""Arguments of a call that nobody wrote: from earlier results, the open image and defaults."""
+"""Arguments for calls that rules make: from earlier results, the open image, and defaults."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from app.tools.planning import Plans
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A call's arguments.
+    """The arguments of a call that rules make.
 
     Attributes:
-        arguments: As far as they are known.
-        missing: What nothing gives, or what the tool would refuse; () when the call can be made.
-        fed: Arguments that come from earlier results.
+        arguments: Those that are known.
+        missing: Required arguments that are unknown or invalid; () if the call can be made.
+        fed: Names of arguments that come from earlier results.
     """
 
     arguments: dict[str, Any]
@@ -40,15 +40,15 @@ def bind(
     given: Mapping[str, Any] | None = None,
     fresh: Collection[str] = (),
 ) -> Bound:
-    """The arguments of a call of this tool.
+    """Return the arguments for a call of this tool.
 
     Args:
         spec: The tool.
-        plans: What feeds it.
-        record: Earlier results.
-        images: The images that the call is about, by `image_reference`.
+        plans: The packs' rules, which say what feeds the tool.
+        record: The earlier calls.
+        images: References of the images that the call is about.
         given: Arguments that are known already; those that the tool does not take are left out.
-        fresh: Tools whose result is newer than what was given, and so wins over it.
+        fresh: Tools whose result is newer than `given`, and therefore replaces it.
     """
     schema = schema_of(spec.Input)
     properties: dict[str, Any] = schema.get("properties", {})
@@ -75,7 +75,11 @@ def feed(
     images: Collection[str],
     fresh: Collection[str] = (),
 ) -> tuple[str, ...]:
-    """Set what earlier results give, where nothing is given or the result is newer."""
+    """Set arguments from earlier results, where none is given or the result is newer.
+
+    Returns:
+        The names of the arguments that were set.
+    """
     fed: list[str] = []
     for item in plans.rule(tool).feeds:
         sources = item.tools or tuple(rule.tool for rule in plans.rules() if rule.makes)
@@ -98,7 +102,7 @@ def feed(
 def _show(
     arguments: dict[str, Any], spec: ToolSpec, record: CallLog, images: Collection[str]
 ) -> None:
-    """Name the image in the argument that takes one."""
+    """Set the argument that takes the image, if nothing is given for it."""
     schema = ToolSchema(spec.name, "", schema_of(spec.Input))
     name = next(iter(image_arguments(schema)), "")
     if not name or arguments.get(name) not in (None, "", []):
@@ -112,6 +116,6 @@ def _show(
 
 
 def _many(field: Mapping[str, Any]) -> bool:
-    """Whether an argument is a list, or a list or null."""
+    """Return whether an argument takes a list, or a list or null."""
     kinds = {item.get("type") for item in (field, *field.get("anyOf", ()))} - {None, "null"}
     return kinds == {"array"}

@@ -1,9 +1,10 @@
-"""What the loop asks between two answers: what runs next, what came of it, and is the goal reached.
+"""Direction of a run: the next call, the verdict on a result, and whether the goal is reached.
 
-    the model's calls -> `turn` -> what runs now, rules applied -> `ended` -> `after` -> ...
-    the model's answer -> `before_answer` -> what must still run -> `finish`
+    the model's calls -> `turn` -> calls to make now -> `judge_result` -> `follow_ups` -> ...
+    the model's answer -> `before_answer` -> calls that must still be made -> `finish`
 
-Whoever plans, a model or rules, the same holds. Without plans of packs nothing is changed.
+The same rules hold whether a model or the offline planner plans. Without plans of packs nothing
+is changed.
 """
 
 from __future__ import annotations
@@ -15,16 +16,23 @@ from dataclasses import dataclass, replace
 from uuid import uuid4
 
 from app.agent.call_log import CallLog
-from app.agent.enforcement.discovery import AGAIN, LOOK, adapted, look
-from app.agent.enforcement.eligibility import Eligible
+from app.agent.enforcement.discovery import AGAIN, LOOK, adapted_retry, listing_call
+from app.agent.enforcement.eligibility import Eligibility
 from app.agent.enforcement.enforcer import Enforcer
-from app.agent.enforcement.goal import Goal
-from app.agent.enforcement.orders import PLAIN, Judged, Order
 from app.agent.enforcement.plan_check import check_plan
-from app.agent.enforcement.plan_checklist import ENFORCED, Made, PlanState, Written
-from app.agent.enforcement.rulings import INSERTED, First, Go, No, new_id
-from app.agent.enforcement.update_plan_tool import CHECK
-from app.agent.enforcement.verdicts import judge_task
+from app.agent.enforcement.plan_checklist import ENFORCED, CallOrigin, PlannedStep, PlanState
+from app.agent.enforcement.rulings import (
+    INSERTED,
+    PLAIN,
+    CallOrder,
+    CallVerdict,
+    Proceed,
+    Refusal,
+    RunFirst,
+    new_id,
+)
+from app.agent.enforcement.update_plan_tool import CHECK_ANSWER
+from app.agent.enforcement.verdicts import Goal, judge_task
 from app.agent.events import Override
 from app.agent.llm.base import ToolSchema
 from app.agent.loop.tool_execution import Outcome, Tools, not_run
@@ -38,33 +46,33 @@ _log = logging.getLogger(__name__)
 OFFLINE = "offline-"
 _PUT_IN = "Sightline's rules put this call in: go on from its result, and do not repeat it."
 _MOST_FIRST = 12
-"""Calls that rules put before one turn, at most: packs' data may go in circles."""
+"""The most calls that rules put before one turn, since packs' rules may form a circle."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """A call that looks what there really is, for one that found nothing."""
+    """A call that lists what exists, made because another call found nothing."""
 
     rule: ToolRule
     empty: ToolCall
 
 
 class Director:
-    """Directs one run.
+    """Directs one run by the packs' rules.
 
     Args:
-        plans: What the packs tell.
+        plans: The packs' rules.
         request: The question.
         tools: The packs' tools.
-        plan: The checklist.
+        plan: The checklist of the run.
 
     Attributes:
-        intent: What is asked.
-        by_rules: Rules plan, not a model: asking it again would change nothing.
+        intent: What the question asks for.
+        by_rules: Rules plan this run, not a model, so asking again would change nothing.
         results: The results of this run, in the order in which they came.
-        notes: What rules that answer have to say of what was looked up.
-        seen: The model was sent pictures of this question.
-        record: The calls of the conversation that have ended, with what they rest on.
+        notes: What the answer should say about names that were looked up.
+        seen: The model was sent pictures with this question.
+        record: The finished calls of the conversation.
     """
 
     def __init__(self, plans: Plans, request: RunRequest, tools: Tools, plan: PlanState) -> None:
@@ -81,7 +89,7 @@ class Director:
         self._enforcer: Enforcer | None = None
         self._goal: Goal | None = None
         self._schemas: dict[str, ToolSchema] = {}
-        self._orders: dict[str, Order] = {}
+        self._orders: dict[str, CallOrder] = {}
         self._settled: set[str] = set()  # calls that rules have judged, or made themselves
         self._moved: set[str] = set()
         self._looks: dict[str, _Look] = {}
@@ -90,14 +98,14 @@ class Director:
         self._checked = False
 
     def begin(self, planner: Planner, schemas: Sequence[ToolSchema]) -> Intent:
-        """Interpret the question, before it is part of the conversation.
+        """Interpret the question. Called before the question becomes part of the conversation.
 
         Args:
-            planner: Reads it.
-            schemas: Those of the packs' tools.
+            planner: The planner that interprets it.
+            schemas: The schemas of the packs' tools.
 
         Returns:
-            What is asked.
+            The intent of the question.
         """
         question, notes = self._request.question, self._request.image_notes
         history = list(self._request.thread.history)
@@ -108,14 +116,18 @@ class Director:
         self.record = CallLog(history, notes, self._request.out_dir)
         if self.plans:
             self._goal = Goal(self.plans, self.intent, self.record)
-            self._enforcer = Enforcer(Eligible(self.plans, self.intent, self._tools, self.record))
+            self._enforcer = Enforcer(
+                Eligibility(self.plans, self.intent, self._tools, self.record)
+            )
         return self.intent
 
-    def check_plan(self, steps: Sequence[Written]) -> tuple[list[Written], list[str]]:
-        """The model's own plan as it may be followed, and what was mended; called in its thread.
+    def check_plan(self, steps: Sequence[PlannedStep]) -> tuple[list[PlannedStep], list[str]]:
+        """Check the model's own plan, and return it corrected, with notes on the corrections.
+
+        Called in the tool's thread.
 
         Raises:
-            ToolRetry: It cannot be followed.
+            ToolRetry: The plan cannot be followed.
         """
         if self._enforcer is None:
             return list(steps), []
@@ -127,7 +139,7 @@ class Director:
         return checked.steps, checked.notes
 
     def turn(self, waiting: deque[ToolCall]) -> list[ToolCall]:
-        """Take from what waits the calls that are made next, side by side, as rules have them."""
+        """Take from the waiting calls those to make now, side by side, as the rules change them."""
         turn: list[ToolCall] = []
         firsts = 0
         while waiting and (not turn or self._joins(waiting[0], turn)):
@@ -137,7 +149,7 @@ class Director:
                 continue
             later = () if call.id in self._moved else tuple(waiting)[1:]
             ruling = self._enforcer.judge(call, later)
-            if isinstance(ruling, First) and firsts < _MOST_FIRST:
+            if isinstance(ruling, RunFirst) and firsts < _MOST_FIRST:
                 firsts += 1
                 self._put_first(ruling, waiting)
                 continue
@@ -145,19 +157,19 @@ class Director:
             turn.append(self._settle(call, ruling))
         return turn
 
-    def order(self, call: ToolCall) -> Order:
-        """How a call of the turn is to be made."""
+    def order(self, call: ToolCall) -> CallOrder:
+        """Return how a call of this turn is to be made."""
         return self._orders.get(call.id, PLAIN)
 
-    def ended(self, call: ToolCall, message: Message) -> Judged:
-        """Judge a result, before anybody is told of it."""
+    def judge_result(self, call: ToolCall, message: Message) -> CallVerdict:
+        """Judge a result before it is shown."""
         order = self.order(call)
         if order.own or self._tools.get(call.name) is None:
-            return Judged(note=order.note, advice=order.advice)
+            return CallVerdict(note=order.note, advice=order.advice)
         self.record.add(call, message)
         self.results.append(message)
         if self._enforcer is None:
-            return Judged(note=order.note, advice=order.advice)
+            return CallVerdict(note=order.note, advice=order.advice)
         rule = self.plans.rule(call.name)
         verdict = judge_task(rule, message, self.intent)
         notes = [order.note]
@@ -172,22 +184,22 @@ class Director:
             self._look(rule, call, message)
         # What rules refused was left out: nothing went wrong.
         state = "skipped" if order.outcome is not None else verdict.state
-        return Judged(state, verdict.why, _joined(notes), _joined(advice))
+        return CallVerdict(state, verdict.why, _joined(notes), _joined(advice))
 
-    def after(self) -> list[ToolCall]:
-        """What rules want to run next, because of what the turn gave."""
+    def follow_ups(self) -> list[ToolCall]:
+        """Return the calls that rules want next because of the results of this turn."""
         following, self._next = self._next, []
         return following
 
     def before_answer(self) -> list[ToolCall]:
-        """What must run before the model's answer counts; nothing where it does."""
+        """Return the calls that must be made before the model's answer counts; [] if it counts."""
         if self._enforcer is None or self._goal is None:
             return []
         ruling = self._enforcer.before_answer()
-        if isinstance(ruling, First):
+        if isinstance(ruling, RunFirst):
             self._insert(ruling.call, ruling.override)
             return [ruling.call]
-        if isinstance(ruling, No):
+        if isinstance(ruling, Refusal):
             self._tell(ruling.override)
             return [self._check(ruling.override.reason, ruling.remedy, [ruling.call.name])]
         verdict = self._goal.verdict(self._needed(), self.results, self._plan.waiting())
@@ -200,16 +212,16 @@ class Director:
         return [self._check(verdict.why, remedy, missing)]
 
     def finish(self, stopped: str = "") -> None:
-        """The run ends with an answer, or at a limit: say in the plan whether its goal is reached.
+        """End the plan: say whether the goal was reached.
 
         Args:
-            stopped: Which limit, a clause.
+            stopped: The limit that ended the run, as a clause; "" if none did.
         """
         if self._goal is None:
             return
         verdict = self._goal.verdict(self._needed(), self.results, self._plan.waiting())
         self._plan.close(not stopped)
-        short = self._plan.short()
+        short = self._plan.unreached()
         if stopped:
             self._plan.end("incomplete", f"Stopped: {stopped}.")
         elif not verdict.complete:
@@ -222,7 +234,7 @@ class Director:
             self._plan.end("done", _sentence(verdict.why))
 
     def planned_results(self) -> list[Message]:
-        """Return the results of this run, without those of calls that rules put in."""
+        """Return the results of this run, without those of calls that rules inserted."""
         return [
             item
             for item in self.results
@@ -230,22 +242,22 @@ class Director:
         ]
 
     def rules_call(self, step: Step) -> ToolCall:
-        """The call of a step that rules alone, and no model, decided on."""
+        """Return the call for a step that rules alone, without a model, decided on."""
         call = ToolCall(id=f"rules-{uuid4().hex[:20]}", name=step.tool, arguments=step.arguments)
-        self._orders[call.id] = Order(Made("rules", step.why))
+        self._orders[call.id] = CallOrder(CallOrigin("rules", step.why))
         return call
 
     def _needed(self) -> Intent:
-        """What is asked, without what eyes suffice for where the model has them."""
+        """Return what is asked, without the tools that a model with eyes can do without."""
         return self.intent.with_eyes() if self.seen and not self.by_rules else self.intent
 
     def _joins(self, call: ToolCall, turn: Sequence[ToolCall]) -> bool:
-        """Whether a call may run beside those of the turn: nothing of them concerns it."""
+        """Return whether a call may run beside those of the turn, because they do not affect it."""
         if self._enforcer is None:
             return True
-        return call.id not in self._orders and self._enforcer.free(call, turn)
+        return call.id not in self._orders and self._enforcer.may_run_beside(call, turn)
 
-    def _put_first(self, ruling: First, waiting: deque[ToolCall]) -> None:
+    def _put_first(self, ruling: RunFirst, waiting: deque[ToolCall]) -> None:
         first = ruling.call
         if first in waiting:  # the model asked for it as well, only later
             waiting.remove(first)
@@ -255,41 +267,43 @@ class Director:
             self._insert(first, ruling.override)
         waiting.appendleft(first)
 
-    def _settle(self, call: ToolCall, ruling: Go | First | No) -> ToolCall:
-        """The call as it is made."""
+    def _settle(self, call: ToolCall, ruling: Proceed | RunFirst | Refusal) -> ToolCall:
+        """Return the call as it is to be made, and note how."""
         self._settled.add(call.id)
         order = self.order(call)
         match ruling:
-            case Go(changed, override, note):
+            case Proceed(changed, override, note):
                 awaited = self._plan.awaited(changed.name)
                 if awaited:
                     note = f"{note} By your plan it waits for: {', '.join(awaited)}.".strip()
                 if override is not None:
                     self._tell(override)
-                    order = replace(order, made=Made(ENFORCED, override.reason))
+                    order = replace(order, made=CallOrigin(ENFORCED, override.reason))
                 if note:
                     self._orders[call.id] = replace(order, note=f"{order.note} {note}".strip())
                 return changed
-            case No(_, override, remedy):
+            case Refusal(_, override, remedy):
                 self._tell(override)
                 outcome = not_run(f"Not run: {override.reason}", remedy, override.reason)
-                made = Made(ENFORCED)
+                made = CallOrigin(ENFORCED)
                 self._orders[call.id] = replace(order, made=made, outcome=outcome, advice=remedy)
-            case First():
+            case RunFirst():
                 pass  # rules go in circles: what is first enough is as it was asked for
         return call
 
     def _insert(self, call: ToolCall, override: Override) -> None:
         self._tell(override)
         note = f"Put in by Sightline's rules: {override.reason}"
-        self._orders[call.id] = Order(Made(ENFORCED, override.reason), note=note, advice=_PUT_IN)
+        self._orders[call.id] = CallOrder(
+            CallOrigin(ENFORCED, override.reason), note=note, advice=_PUT_IN
+        )
 
     def _check(self, why: str, remedy: str, missing: Sequence[str]) -> ToolCall:
-        """A call of the loop's own that tells the model why its answer does not count yet."""
-        call = ToolCall(id=new_id(), name=CHECK, arguments={})
+        """Return a call of the loop's own that tells the model why its answer does not count."""
+        call = ToolCall(id=new_id(), name=CHECK_ANSWER, arguments={})
         told = f"The question is not answered yet: {_sentence(why)} {remedy}"
         outcome = Outcome("ok", told, output={"complete": False, "missing": list(missing)})
-        self._orders[call.id] = Order(outcome=outcome, own=True, advice=remedy)
+        self._orders[call.id] = CallOrder(outcome=outcome, own=True, advice=remedy)
         self._settled.add(call.id)
         return call
 
@@ -303,10 +317,10 @@ class Director:
         return " ".join(told)
 
     def _look(self, rule: ToolRule, call: ToolCall, message: Message) -> None:
-        """Have it looked up what there really is, once for a tool."""
+        """Have a call list what exists, at most once for each tool."""
         if rule.tool in self._looked:
             return
-        wanted = look(rule, call, message, self.intent, self._schemas)
+        wanted = listing_call(rule, call, message, self.intent, self._schemas)
         if wanted is None:
             return
         self._looked.add(rule.tool)
@@ -318,8 +332,8 @@ class Director:
         )
 
     def _adapt(self, looked: _Look, message: Message) -> str:
-        """Have the empty call made once more with a name that exists; else say what exists."""
-        again = adapted(looked.rule, looked.empty, message)
+        """Have the empty call repeated with a name that exists; else return what exists."""
+        again = adapted_retry(looked.rule, looked.empty, message)
         tool = looked.rule.tool
         reason = _sentence(again.why)
         if again.call is None:
@@ -341,7 +355,10 @@ class Director:
         self._next.append(known)
 
     def _tell(self, override: Override) -> None:
-        """Show what a rule changed, and log it: names of tools, nothing of a patient."""
+        """Show and log what a rule changed.
+
+        Only names of tools are logged, nothing of a patient.
+        """
         if self._plan.override(override):
             _log.info(
                 "Override (%s): %s -> %s",

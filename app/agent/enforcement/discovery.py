@@ -1,8 +1,8 @@
-"""Looks what there really is when a call found nothing where something was expected.
+"""Discovery of what exists, when a call found nothing where something was expected.
 
-`look` makes the call that lists it, `adapted` the one retry: the argument set to the nearest name
-that exists. Where nothing is near nothing is guessed: the answer then names what there is.
-Pure functions; whether their calls may run is for the policy, as with any other.
+`listing_call` makes the call that lists what exists, `adapted_retry` the one retry, with the
+argument set to the nearest existing name. Where no name is near, nothing is guessed: the answer
+then says what exists. These functions are pure; whether a call may run is for the policy.
 """
 
 from __future__ import annotations
@@ -21,50 +21,53 @@ from app.agent.planning import Intent, edits
 from app.tools.planning import ToolRule
 
 LOOK = "-look"
-"""Ends the id of a call that looks what there is."""
+"""Suffix of the id of a call that lists what exists."""
 AGAIN = "-again"
-"""Ends the id of an adapted retry: there is never a second one."""
+"""Suffix of the id of an adapted retry. There is never a second retry."""
 
 _EDITS = ((9, 2), (5, 1))
-"""(least letters of a word, most of them that may be wrong); shorter ones must be the same."""
+"""Pairs of a word's least length and the most letters that may be wrong in it."""
 _PREFIXES = (
     *("hyper", "hypo", "inter", "intra", "extra", "pre", "post", "supra", "infra", "super"),
     *("sub", "micro", "macro", "endo", "exo", "ab", "ad"),
 )
-"""Words that begin with different ones of these are different words, however alike."""
+"""Prefixes that change a word's meaning:
+
+words that differ in one are never taken for each other.
+"""
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 _NEGATIONS = frozenset(("no", "non", "not", "un", "without", "ohne", "nicht", "kein", "keine"))
 _NAMED_BY = ("name", "label", "value", "id")
 
 
 @dataclass(frozen=True, slots=True)
-class Adapted:
-    """The one retry, or why there is none.
+class AdaptedRetry:
+    """The one retry of a call that found nothing, or why there is none.
 
     Attributes:
-        call: The same call with the argument set to what exists; None where nothing is near.
-        why: What was changed, or what there is instead: for the plan and for the answer.
+        call: The same call with the argument set to an existing name; None where none is near.
+        why: What was changed, or what exists instead, for the plan and the answer.
     """
 
     call: ToolCall | None
     why: str
 
 
-def look(
+def listing_call(
     rule: ToolRule,
     call: ToolCall,
     message: Message,
     asked: Intent,
     tools: Mapping[str, ToolSchema],
 ) -> ToolCall | None:
-    """The call that lists what there is, or None where there is no reason to look.
+    """Return the call that lists what exists, or None where there is no reason to look.
 
     Args:
-        rule: What is known of the tool that was called.
+        rule: The rule of the tool that was called.
         call: The call.
         message: Its result.
-        asked: The question; what it leaves out is not called.
-        tools: The tools there are, by name.
+        asked: The intent of the question; tools that it leaves out are not called.
+        tools: The tools' schemas, by name.
     """
     seek = rule.discovery
     if seek is None or not asked.expects_data or not found_nothing(rule, message):
@@ -80,27 +83,27 @@ def look(
     return ToolCall(id=f"{call.id}{LOOK}", name=seek.tool, arguments=arguments)
 
 
-def adapted(rule: ToolRule, call: ToolCall, found: Message) -> Adapted:
-    """The retry with the nearest name that exists.
+def adapted_retry(rule: ToolRule, call: ToolCall, found: Message) -> AdaptedRetry:
+    """Return the retry with the nearest name that exists.
 
     Args:
-        rule: What is known of the tool that found nothing.
+        rule: The rule of the tool that found nothing.
         call: Its call.
-        found: The result of the call that `look` made.
+        found: The result of the call made by `listing_call`.
     """
     seek = rule.discovery
     if seek is None or call.id.endswith(AGAIN):
-        return Adapted(None, "it was tried again once already")
+        return AdaptedRetry(None, "it was tried again once already")
     if not found.ok:
-        return Adapted(None, f"{seek.tool} could not tell what there is")
+        return AdaptedRetry(None, f"{seek.tool} could not tell what there is")
     names = _names(output_of(found).get(seek.key), seek.argument)
     what = seek.argument.replace("_", " ")
     if not names:
-        return Adapted(None, f"{seek.tool} lists no {what} either")
+        return AdaptedRetry(None, f"{seek.tool} lists no {what} either")
     there = f"there is: {listed(names)}"
     given = call.arguments.get(seek.argument)
     if not given:
-        return Adapted(None, f"no {what} was given; {there}")
+        return AdaptedRetry(None, f"no {what} was given; {there}")
     several = isinstance(given, list)
     wanted = [str(value) for value in given] if several else [str(given)]
     chosen: list[str] = []
@@ -108,23 +111,24 @@ def adapted(rule: ToolRule, call: ToolCall, found: Message) -> Adapted:
         near = nearest(value, names)
         if not near or (len(near) > 1 and not several):
             says = f"{value!r} may be {' or '.join(near)}" if near else f"there is no {value!r}"
-            return Adapted(None, f"{what}: {says}; {there}")
+            return AdaptedRetry(None, f"{what}: {says}; {there}")
         chosen += near
     chosen = list(dict.fromkeys(chosen))
     if chosen == wanted:
-        return Adapted(None, f"{what} {listed(chosen)} exists, and nothing is in it; {there}")
+        return AdaptedRetry(None, f"{what} {listed(chosen)} exists, and nothing is in it; {there}")
     arguments = {**call.arguments, seek.argument: chosen if several else chosen[0]}
     again = ToolCall(id=f"{call.id}{AGAIN}", name=call.name, arguments=arguments)
     old = ", ".join(wanted)
-    return Adapted(again, f"{what} {old!r} does not exist; the nearest is {listed(chosen)}")
+    return AdaptedRetry(again, f"{what} {old!r} does not exist; the nearest is {listed(chosen)}")
 
 
 def nearest(wanted: str, names: Sequence[str]) -> list[str]:
-    """The existing names that `wanted` may mean: one, several that are as near, or none.
+    """Return the existing names that `wanted` may mean: one, several equally near, or none.
 
-    First the same name but for case, accents and signs; then names that have all its words (or it
-    all theirs); then names that are misspelt by a letter or two. A name with other digits is
-    another one ("T1", "T2"), and so is one that a prefix turns round ("asymmetric").
+    Names that differ only in case, accents and punctuation come first; then names that contain all
+    its words, or it all of theirs; then names that are misspelt by a letter or two. A name with
+    other digits is a different one ("T1", "T2"), and so is one with a negating prefix
+    ("asymmetric").
     """
     folded = _folded(wanted)
     if not folded:
@@ -140,7 +144,7 @@ def nearest(wanted: str, names: Sequence[str]) -> list[str]:
 
 
 def _shared(call: ToolCall, caller: ToolSchema | None, schema: ToolSchema) -> dict[str, Any] | None:
-    """The call's arguments as far as the listing tool takes them; None if it needs others."""
+    """Return the call's arguments that the listing tool takes too; None if it needs others."""
     properties: Mapping[str, Any] = schema.parameters.get("properties", {})
     arguments = {name: value for name, value in call.arguments.items() if name in properties}
     given = image_arguments(caller) if caller else []
@@ -155,7 +159,7 @@ def _shared(call: ToolCall, caller: ToolSchema | None, schema: ToolSchema) -> di
 
 
 def _names(value: Any, argument: str) -> list[str]:
-    """The names in a listing: a list of them, of tables with a name, or a table by name."""
+    """Return the names in a listing, which is a list or a table of names."""
     if isinstance(value, Mapping):
         inner: Any = value.get(argument)
         items: list[Any] = inner if isinstance(inner, list) else list(value)
@@ -171,7 +175,7 @@ def _names(value: Any, argument: str) -> list[str]:
 
 
 def _folded(name: str) -> tuple[str, ...]:
-    """Its words in small letters, without accents and signs."""
+    """Return the words of a name in small letters, without accents and punctuation."""
     text = unicodedata.normalize("NFC", name).casefold().translate(_UMLAUTS)
     text = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
     return tuple(re.findall(r"[^\W\d_]+|\d+", text))
@@ -182,7 +186,7 @@ def _equal(one: Sequence[str], other: Sequence[str]) -> bool:
 
 
 def _contained(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether one has all words of the other, and what it has besides does not turn it round."""
+    """Return whether one name contains all words of the other, with none that negates it."""
     few, many = sorted((frozenset(one), frozenset(other)), key=len)
     besides = many - few
     telling = any(len(word) > 2 for word in few)
@@ -190,7 +194,7 @@ def _contained(one: Sequence[str], other: Sequence[str]) -> bool:
 
 
 def _edits(one: Sequence[str], other: Sequence[str]) -> int | None:
-    """Letters wrong in all, word by word; None where any word has more wrong than it may."""
+    """Return the number of wrong letters in all words; None where a word has too many."""
     if len(one) != len(other):
         return None
     total = 0
@@ -208,7 +212,7 @@ def _prefix(word: str) -> str:
 
 
 def _turned(a: str, b: str) -> bool:
-    """Whether one is the other with something before it: it may say the contrary."""
+    """Return whether one word is the other with a prefix, which may negate it."""
     return a.endswith(b) or b.endswith(a)
 
 
@@ -217,6 +221,6 @@ def _digits(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def _digits_agree(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether they have the same numbers, or one of them has none."""
+    """Return whether two names have the same numbers, or one of them has none."""
     a, b = _digits(one), _digits(other)
     return a == b or not a or not b

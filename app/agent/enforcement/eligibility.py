@@ -1,7 +1,7 @@
-"""Which tools may run for a question, and on which images, whatever runs before or after them.
+"""Eligibility of tools: which may run for a question, and on which images.
 
-A tool that its pack excludes, that the question leaves out or that is not for an image is refused,
-and rules bring none of these in by themselves.
+A tool is refused if its pack excludes it, if the question leaves it out, or if it is not for the
+image. Rules never insert such a tool by themselves.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from app.agent.call_log import CallLog
-from app.agent.enforcement.rulings import GO_ON, No
+from app.agent.enforcement.rulings import GO_ON_WITHOUT, Refusal
 from app.agent.events import Override
 from app.agent.image_reference import unsuitable_image
 from app.agent.loop.tool_execution import Tools
@@ -20,14 +20,14 @@ from app.tools.planning import Plans, Priority
 
 
 @dataclass(frozen=True)
-class Eligible:
-    """Says which tools may run in one run.
+class Eligibility:
+    """Decides which tools may run in one run.
 
     Attributes:
-        plans: What the packs tell.
-        intent: What is asked.
+        plans: The packs' rules.
+        intent: What the question asks for.
         tools: The packs' tools.
-        record: What ran.
+        record: The finished calls.
     """
 
     plans: Plans
@@ -36,26 +36,26 @@ class Eligible:
     record: CallLog
 
     def may(self, tool: str) -> bool:
-        """Whether rules may bring this tool in at all."""
+        """Return whether rules may insert this tool at all."""
         excluded = self.plans.rule(tool).priority is Priority.EXCLUDED
         there = self.tools.get(tool) is not None
         return there and not excluded and tool not in self.intent.left_out
 
-    def barred(self, call: ToolCall) -> No | None:
-        """Why the call does not go on any image; None where it may."""
+    def barred(self, call: ToolCall) -> Refusal | None:
+        """Return the refusal of a call on any image; None where it may run."""
         name = call.name
         if self.plans.rule(name).priority is Priority.EXCLUDED:
             reason = f"{name} is excluded by its pack: it never runs for a question."
-            return No(call, Override(rule="excluded", tool=name, reason=reason), GO_ON)
+            return Refusal(call, Override(rule="excluded", tool=name, reason=reason), GO_ON_WITHOUT)
         words = self.intent.left_out.get(name)
         if words is not None:
             said = f' ("{words}")' if words else ""
             reason = f"The question leaves {name} out{said}."
-            return No(call, Override(rule="left_out", tool=name, reason=reason), GO_ON)
+            return Refusal(call, Override(rule="left_out", tool=name, reason=reason), GO_ON_WITHOUT)
         return None
 
-    def unsuitable(self, call: ToolCall, images: Collection[str]) -> No | None:
-        """Why the call does not go on one of these images; None where it may."""
+    def unsuitable(self, call: ToolCall, images: Collection[str]) -> Refusal | None:
+        """Return the refusal of a call on one of these images; None where it may run."""
         accepts = self.plans.rule(call.name).accepts
         if accepts.asks:
             return None  # it refuses by itself, unless the user wants it
@@ -65,11 +65,11 @@ class Eligible:
             if why:
                 reason = f"{call.name} is not for this image: {why}."
                 override = Override(rule="unsuitable", tool=call.name, reason=reason)
-                return No(call, override, "Choose a tool that is for this image, or say so.")
+                return Refusal(call, override, "Choose a tool that is for this image, or say so.")
         return None
 
     def blocked(self, name: str, images: Collection[str]) -> str:
-        """Why nothing is to be had of a tool for these images, a clause; "" where it may run."""
+        """Return why a tool can give nothing for these images, as a clause; "" where it may run."""
         if self.tools.get(name) is None:
             return f"{name} is not installed"
         if name in self.intent.left_out:
@@ -82,7 +82,7 @@ class Eligible:
         return f"{name} is not for this image: {why}" if why else ""
 
     def preferred(self, names: Sequence[str], images: Collection[str]) -> list[str]:
-        """Those of the tools that may run, the one that the question is about first."""
+        """Return those of the tools that may run, the one that the question is about first."""
 
         def rank(name: str) -> tuple[bool, bool, bool, int]:
             rule = self.plans.rule(name)
@@ -94,5 +94,5 @@ class Eligible:
         return sorted(fit, key=rank)
 
     def fit(self, name: str, images: Collection[str]) -> bool:
-        """Whether rules may bring this tool in for these images."""
+        """Return whether rules may insert this tool for these images."""
         return self.may(name) and not self.blocked(name, images)

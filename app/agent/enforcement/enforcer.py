@@ -1,11 +1,11 @@
-"""The packs' rules, held against each call that a model asks for, whoever planned it.
+"""Enforcement of the packs' rules on each call, whoever asked for it.
 
     left out, excluded, unsuitable: the call is refused
     low priority: a better tool runs in its place
     mandatory successor, dependency: another tool runs first
 
-What is decided here rests on the packs' data, the user's question and what really ran; never on
-what a model says of itself, nor on the text of a result.
+Decisions rest on the packs' data, the user's question and the calls that really ran; never on
+what a model says about itself, nor on the text of a result.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import Any
 
 from app.agent.call_log import LoggedCall
 from app.agent.enforcement.argument_binding import Bound, bind, feed
-from app.agent.enforcement.eligibility import Eligible
+from app.agent.enforcement.eligibility import Eligibility
 from app.agent.enforcement.rulings import (
-    GO_ON,
+    GO_ON_WITHOUT,
     INSERTED,
-    First,
-    Go,
-    Next,
-    No,
+    PendingSuccessor,
+    Proceed,
+    Refusal,
     Ruling,
+    RunFirst,
     listed,
     new_id,
 )
@@ -40,10 +40,10 @@ class Enforcer:
     """Judges the calls of one run.
 
     Args:
-        eligible: Which tools may run, and what that rests on.
+        eligible: Decides which tools may run.
     """
 
-    def __init__(self, eligible: Eligible) -> None:
+    def __init__(self, eligible: Eligibility) -> None:
         self.plans = eligible.plans
         self.intent = eligible.intent
         self.record = eligible.record
@@ -54,24 +54,24 @@ class Enforcer:
         self._roots: dict[str, str] = {}  # a call that rules put in -> the model's that led to it
 
     def judge(self, call: ToolCall, coming: Sequence[ToolCall] = ()) -> Ruling:
-        """What becomes of a call that is to run now.
+        """Return the ruling on a call that is to run now.
 
         Args:
-            call: What was asked for.
-            coming: What was asked for together with it, and runs after it.
+            call: The call.
+            coming: Calls that were requested together with it, and run after it.
         """
         tool = self._tools.get(call.name)
         if tool is None:
-            return Go(call)  # an unknown one is answered with near names; the loop's own run
+            return Proceed(call)  # an unknown one is answered with near names; the loop's own run
         refused = self._eligible.barred(call)
         if refused is not None:
             return refused
         if call.raw:
-            return Go(call)  # it does not run: nobody knows which image it means
+            return Proceed(call)  # it does not run: nobody knows which image it means
         better = self._better(call, tool)
-        if isinstance(better, No):
+        if isinstance(better, Refusal):
             return better
-        ruled = better or Go(call)
+        ruled = better or Proceed(call)
         unsuitable = self._eligible.unsuitable(ruled.call, self.images_of(ruled.call))
         if unsuitable is not None:
             return unsuitable
@@ -82,12 +82,12 @@ class Enforcer:
             return waits
         return self._fed(ruled)
 
-    def free(self, call: ToolCall, beside: Sequence[ToolCall]) -> bool:
-        """Whether a call may run at the same time as others: it waits for none of them.
+    def may_run_beside(self, call: ToolCall, beside: Sequence[ToolCall]) -> bool:
+        """Return whether a call may run beside others because it depends on none of them.
 
         Args:
-            call: What was asked for.
-            beside: What runs then.
+            call: The call.
+            beside: The calls that run at that time.
         """
         rule, names = self.plans.rule(call.name), {other.name for other in beside}
         images = self.images_of(call)
@@ -101,10 +101,10 @@ class Enforcer:
         following += [item.rule for item in self.pending()]
         return all(call.name in self._leading_to(item) for item in following)
 
-    def before_answer(self) -> First | No | None:
-        """The mandatory successor that must run before an answer is given.
+    def before_answer(self) -> RunFirst | Refusal | None:
+        """Return the mandatory successor that must run before an answer is given, or None.
 
-        A `No` names one whose arguments nothing gives: the model has to call it.
+        A `Refusal` names one whose arguments are unknown: the model has to call it.
         """
         for item in self.pending():
             ruling = self._force(item, "")
@@ -112,10 +112,10 @@ class Enforcer:
                 return ruling
         return None
 
-    def pending(self) -> Iterator[Next]:
-        """The mandatory successors that have not run since the call that they follow."""
+    def pending(self) -> Iterator[PendingSuccessor]:
+        """Yield the mandatory successors that have not run since the call that they follow."""
         seen: set[tuple[str, frozenset[str]]] = set()
-        for cause in self.record.here():
+        for cause in self.record.of_this_run():
             if not cause.message.ok:
                 continue
             for rule in self._follow(cause.call.name):
@@ -123,10 +123,10 @@ class Enforcer:
                 ran = last is not None and last.number > cause.number
                 if not ran and (rule.then, cause.images) not in seen:
                     seen.add((rule.then, cause.images))
-                    yield Next(rule, self._latest(rule, cause))
+                    yield PendingSuccessor(rule, self._latest(rule, cause))
 
     def recommended(self, tool: str) -> tuple[Successor, ...]:
-        """What the packs recommend after this tool, for this question."""
+        """Return the tools that the packs recommend after this one, for this question."""
         return tuple(
             rule
             for rule in self.plans.successors(tool, self.intent.kinds)
@@ -134,16 +134,16 @@ class Enforcer:
         )
 
     def images_of(self, call: ToolCall) -> frozenset[str]:
-        """The open images that a call is about; the current one where it names none."""
+        """Return the open images that a call is about; the current one if it names none."""
         named = self.record.images_of(call.arguments)
         return named or frozenset(filter(None, (self.record.current,)))
 
     def bound(self, tool: Tool, images: Collection[str], **given: Any) -> Bound:
-        """The arguments of a call of a tool that nobody wrote."""
+        """Return arguments for a call of a tool that rules make."""
         return bind(tool.spec, self.plans, self.record, images, **given)
 
     def _follow(self, tool: str) -> list[Successor]:
-        """What must come after this tool, once it ended well."""
+        """Return the rules that say what must follow this tool after it succeeded."""
         after = self.plans.successors(tool, self.intent.kinds)
         # Nothing follows itself: that would never end.
         return [r for r in after if r.mandatory and r.then != tool and self._eligible.may(r.then)]
@@ -151,8 +151,8 @@ class Enforcer:
     def _latest(self, rule: Successor, cause: LoggedCall) -> LoggedCall:
         return self.record.latest(rule.after, cause.images) or cause
 
-    def _better(self, call: ToolCall, tool: Tool) -> Go | No | None:
-        """A better tool in place of one of low priority, unless the user named that."""
+    def _better(self, call: ToolCall, tool: Tool) -> Proceed | Refusal | None:
+        """Return the better tool that replaces one of low priority which the user did not name."""
         name = call.name
         chosen = name in self.intent.named or call.id.startswith(INSERTED)
         if self.plans.rule(name).priority is not Priority.LOW or chosen:
@@ -171,15 +171,15 @@ class Enforcer:
             bound = self.bound(better, images, given=call.arguments)
             if bound.missing:
                 needs = ", ".join(bound.missing)
-                return No(call, override, f"Call {other} instead; it needs {needs}.")
+                return Refusal(call, override, f"Call {other} instead; it needs {needs}.")
             changed = call.model_copy(
                 update={"name": other, "arguments": bound.arguments, "raw": ""}
             )
-            return Go(changed, override, f"Run in place of {name}: {reason}")
+            return Proceed(changed, override, f"Run in place of {name}: {reason}")
         return None
 
-    def _successor_before(self, call: ToolCall) -> First | No | None:
-        """What must follow an earlier call before this one may run."""
+    def _successor_before(self, call: ToolCall) -> RunFirst | Refusal | None:
+        """Return the successor of an earlier call that must run before this call."""
         for item in self.pending():
             if call.name == item.rule.then or call.name in self._leading_to(item.rule):
                 continue
@@ -189,7 +189,7 @@ class Enforcer:
         return None
 
     def _leading_to(self, rule: Successor) -> set[str]:
-        """Tools that prepare more for a successor: those it follows, and what those need."""
+        """Return the tools that prepare a successor: those it follows, and what those need."""
         found: set[str] = set()
         left = [*rule.after, rule.then]
         while left:
@@ -198,8 +198,10 @@ class Enforcer:
                 found.update(need.tools)
         return {*found, *rule.after} - {rule.then}
 
-    def _force(self, item: Next, wanted: str, call: ToolCall | None = None) -> First | No | None:
-        """The successor's own call; None where it was forced for this cause already."""
+    def _force(
+        self, item: PendingSuccessor, wanted: str, call: ToolCall | None = None
+    ) -> RunFirst | Refusal | None:
+        """Return the successor's own call; None where it was inserted for this cause already."""
         then, cause = item.rule.then, item.cause
         if not self._eligible.fit(then, cause.images):
             return None
@@ -207,7 +209,7 @@ class Enforcer:
         assert tool is not None
         root = self._roots.get(cause.call.id, cause.call.id)
         deeper = self._dependency(self._inserted(then, root), cause.images)
-        if isinstance(deeper, First):
+        if isinstance(deeper, RunFirst):
             return deeper
         if deeper or not self._once("successor", then, f"{root} {cause.call.name}"):
             return None
@@ -219,10 +221,12 @@ class Enforcer:
         )
         if bound.missing:
             asked = call or self._inserted(then, root, bound.arguments)
-            return No(asked, override, f"Call {then} first; it needs {', '.join(bound.missing)}.")
+            return Refusal(
+                asked, override, f"Call {then} first; it needs {', '.join(bound.missing)}."
+            )
         if call is not None:
             self._fed_by.setdefault(call.id, set()).add(then)
-        return First(self._inserted(then, root, bound.arguments), override)
+        return RunFirst(self._inserted(then, root, bound.arguments), override)
 
     def _dependency(
         self,
@@ -230,8 +234,8 @@ class Enforcer:
         images: Collection[str],
         coming: Sequence[ToolCall] = (),
         above: tuple[str, ...] = (),
-    ) -> First | No | None:
-        """What the call needs, run first where its arguments are known."""
+    ) -> RunFirst | Refusal | None:
+        """Return the call that this one depends on, to run first if its arguments are known."""
         for need in self.plans.rule(call.name).requires:
             lacking = self._lacking(need, images)
             if lacking:
@@ -250,12 +254,12 @@ class Enforcer:
         images: Collection[str],
         coming: Sequence[ToolCall],
         above: tuple[str, ...],
-    ) -> First | No:
+    ) -> RunFirst | Refusal:
         if images and self._names_no_image(call):
             what = f"{call.name} needs a result of {listed(need)}"
             reason = f"{what}, and the image that it names is not open."
             override = Override(rule="dependency", tool=call.name, reason=reason)
-            return No(call, override, "Name an open image.")
+            return Refusal(call, override, "Name an open image.")
         later = next((other for other in coming if self._serves(other, lacking, above)), None)
         if later is not None:
             return self._before(call, later, f"{call.name} needs a result of {later.name}")
@@ -267,7 +271,7 @@ class Enforcer:
             deeper = self._dependency(
                 ToolCall(id=call.id, name=name, arguments={}), images, (), above
             )
-            if isinstance(deeper, First):
+            if isinstance(deeper, RunFirst):
                 return deeper
             bound = self.bound(tool, images)
             if deeper is None and bound.missing:
@@ -279,7 +283,7 @@ class Enforcer:
         return self._refused(call, need, lacking, images, unmet)
 
     def _names_no_image(self, call: ToolCall) -> bool:
-        """Whether the image that a call names is neither open nor made of what is."""
+        """Return whether the image named by a call is neither open nor made from an open one."""
         tool = self._tools.get(call.name)
         schema = ToolSchema(call.name, "", schema_of(tool.spec.Input)) if tool else None
         name = image_argument(schema) if schema else ""
@@ -288,7 +292,7 @@ class Enforcer:
         return named and not self.record.images_of(given)
 
     def _serves(self, other: ToolCall, lacking: Collection[str], above: Collection[str]) -> bool:
-        """Whether a call that the model asked for anyway is one that is needed."""
+        """Return whether a call that the model requested anyway provides what is needed."""
         if other.name not in lacking or other.name in above:
             return False
         return (
@@ -296,10 +300,10 @@ class Enforcer:
             and self._eligible.unsuitable(other, self.images_of(other)) is None
         )
 
-    def _before(self, call: ToolCall, first: ToolCall, why: str) -> First:
+    def _before(self, call: ToolCall, first: ToolCall, why: str) -> RunFirst:
         self._fed_by.setdefault(call.id, set()).add(first.name)
         reason = f"{why}, so {first.name} runs first."
-        return First(
+        return RunFirst(
             first, Override(rule="dependency", tool=call.name, instead=first.name, reason=reason)
         )
 
@@ -310,15 +314,15 @@ class Enforcer:
         lacking: Sequence[str],
         images: Collection[str],
         unmet: str,
-    ) -> No:
+    ) -> Refusal:
         reason = f"{call.name} needs a result of {listed(need)}, and there is none"
         blocks = list(filter(None, (self._eligible.blocked(name, images) for name in lacking)))
         reason += f" ({'; '.join(blocks)})." if blocks else "."
         override = Override(rule="dependency", tool=call.name, reason=reason)
-        return No(call, override, unmet or GO_ON)
+        return Refusal(call, override, unmet or GO_ON_WITHOUT)
 
-    def _fed(self, ruled: Go) -> Go:
-        """Arguments that nobody gave, or that a call put in before has newer values for."""
+    def _fed(self, ruled: Proceed) -> Proceed:
+        """Set arguments that are not given, or for which an inserted call has newer values."""
         call = ruled.call
         tool, rule = self._tools.get(call.name), self.plans.rule(call.name)
         fresh = self._fed_by.pop(call.id, set())
@@ -332,18 +336,18 @@ class Enforcer:
             return ruled
         told = f"{', '.join(fed)} was set from the result before it."
         changed = call.model_copy(update={"arguments": arguments})
-        return Go(changed, ruled.override, f"{ruled.note} {told}".strip())
+        return Proceed(changed, ruled.override, f"{ruled.note} {told}".strip())
 
     def _inserted(
         self, tool: str, root: str, arguments: Mapping[str, Any] | None = None
     ) -> ToolCall:
-        """A call that rules put in, because of the model's call `root`."""
+        """Return a call that rules insert because of the model's call `root`."""
         call = ToolCall(id=new_id(), name=tool, arguments=dict(arguments or {}))
         self._roots[call.id] = root
         return call
 
     def _once(self, rule: str, tool: str, cause: str) -> bool:
-        """Whether a rule brings this tool in for the first time, for this cause."""
+        """Return whether a rule inserts this tool for the first time for this cause."""
         key = (rule, tool, cause)
         if key in self._forced:
             return False

@@ -1,11 +1,11 @@
-"""Holds a plan that a model wrote against the packs' rules: mends it, or says why it cannot be."""
+"""Check of a model's plan against the packs' rules; it is corrected, or refused with a reason."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
-from app.agent.enforcement.plan_checklist import Written
+from app.agent.enforcement.plan_checklist import PlannedStep
 from app.agent.events import Override
 from app.agent.planning import Intent, near_names
 from app.tools.api import ToolRetry
@@ -19,34 +19,35 @@ class Checked:
     """A plan as it may be followed.
 
     Attributes:
-        steps: In an order in which none waits for a later one.
-        notes: What was mended, for the model.
-        overrides: What rules changed.
+        steps: In an order in which no step waits for a later one.
+        notes: The corrections, for the model.
+        overrides: The changes made by rules.
     """
 
-    steps: list[Written]
+    steps: list[PlannedStep]
     notes: list[str] = field(default_factory=list[str])
     overrides: list[Override] = field(default_factory=list[Override])
 
 
 def check_plan(
-    steps: Sequence[Written],
+    steps: Sequence[PlannedStep],
     plans: Plans,
     asked: Intent,
     tools: Collection[str],
     ran: Collection[str] = (),
 ) -> Checked:
-    """The plan, mended where there is one way to.
+    """Return the plan, corrected where there is only one way to correct it.
 
     Args:
         steps: As the model wrote them.
-        plans: What the packs tell.
-        asked: The question.
-        tools: The tools there are.
-        ran: Those that gave a result already.
+        plans: The packs' rules.
+        asked: The intent of the question.
+        tools: The tools' names.
+        ran: Tools that have already given a result.
 
     Raises:
-        ToolRetry: A step names no tool, waits for none of the steps, or steps wait in a circle.
+        ToolRetry: A step names an unknown tool or waits for a step that does not exist, or steps
+            wait for each other in a circle.
     """
     checked = Checked(_in_order([_known(step, tools) for step in steps]))
     for index, step in enumerate(checked.steps):
@@ -57,8 +58,8 @@ def check_plan(
     return checked
 
 
-def _known(step: Written, tools: Collection[str]) -> Written:
-    """The step with names that exist."""
+def _known(step: PlannedStep, tools: Collection[str]) -> PlannedStep:
+    """Return the step with tool names that exist."""
     named: list[str] = []
     for name in step.tools:
         near = [name] if name in tools else near_names(name, list(tools), _LIKENESS)
@@ -72,8 +73,8 @@ def _known(step: Written, tools: Collection[str]) -> Written:
     return replace(step, tools=tuple(dict.fromkeys(named)))
 
 
-def _in_order(steps: Sequence[Written]) -> list[Written]:
-    """The steps, each behind those that it waits for; otherwise as they stand."""
+def _in_order(steps: Sequence[PlannedStep]) -> list[PlannedStep]:
+    """Return the steps, each after those it waits for, and otherwise in their order."""
     for number, step in enumerate(steps, start=1):
         for other in step.after:
             if not 1 <= other <= len(steps) or other == number:
@@ -100,8 +101,8 @@ def _in_order(steps: Sequence[Written]) -> list[Written]:
     ]
 
 
-def _allowed(step: Written, plans: Plans, asked: Intent, checked: Checked) -> Written:
-    """The step without tools that may not run for this question."""
+def _allowed(step: PlannedStep, plans: Plans, asked: Intent, checked: Checked) -> PlannedStep:
+    """Return the step without tools that may not run for this question."""
     kept: list[str] = []
     for name in step.tools:
         if plans.rule(name).priority is Priority.EXCLUDED:
@@ -123,7 +124,7 @@ def _allowed(step: Written, plans: Plans, asked: Intent, checked: Checked) -> Wr
 def _complete(
     checked: Checked, plans: Plans, asked: Intent, tools: Collection[str], ran: Collection[str]
 ) -> None:
-    """Put what a tool needs before it, in the same step, where no step before has it."""
+    """Insert the tools that a step's tools need, where no earlier step has them."""
     there = set(ran)
     for index, step in enumerate(checked.steps):
         needed: list[str] = []
@@ -171,7 +172,7 @@ def _needs(
 
 
 def _least(checked: Checked, plans: Plans, asked: Intent, ran: Collection[str]) -> None:
-    """Say what is more than the question needs: the least that suffices is what is planned."""
+    """Add a note on tools that the question does not need."""
     if not asked.wanted:
         return
     useful = {*asked.wanted, *asked.named, *ran}

@@ -1,9 +1,9 @@
-"""The plan as a live checklist: which step is pending, running, done, incomplete, failed, skipped.
+"""The plan as a live checklist of steps: pending, running, done, incomplete, failed or skipped.
 
-A plan comes from a planner, whose steps are calls of tools and follow what becomes of those calls,
-or from the model itself by `update_plan`: its steps have titles and the states that it gives them,
-as far as what really ran bears them out. A call that no plan foresaw, and one that the packs' rules
-put in, are steps as well.
+A plan comes from a planner, whose steps are tool calls and follow their outcome, or from the
+model itself by `update_plan`: its steps have titles and the states that it gives them, as far as
+the results confirm them. Calls that no plan foresaw, and calls that rules inserted, become steps
+as well.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ NOTHING_RAN = "none of its tools gave a result"
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class PlannedStep:
     """A step of the model's own plan.
 
     Attributes:
-        title: What is to be found.
-        state: As the model says.
-        tools: What it needs.
-        after: Numbers from 1 of the steps that it waits for.
+        title: What the step is to find out.
+        state: The state that the model gave it.
+        tools: The tools that it needs.
+        after: Numbers, from 1, of the steps that it waits for.
     """
 
     title: str
@@ -36,12 +36,12 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """Who makes a call, for its step.
+class CallOrigin:
+    """The origin of a call, shown with its step.
 
     Attributes:
-        by: "rules", "model", "enforced".
-        why: For the plan.
+        by: "rules", "model" or "enforced".
+        why: The reason, for the plan.
     """
 
     by: str = "model"
@@ -60,22 +60,22 @@ class _Step:
     titled: bool = False
     found: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
 
-    def told(self) -> dict[str, Any]:
-        """As the event has it: what is empty is left out."""
+    def event_steps(self) -> dict[str, Any]:
+        """Return the step as it stands in the event, without empty fields."""
         shown: dict[str, Any] = {"tool": self.tool, "why": self.why, "state": self.state}
         more = {"by": self.by, "verdict": self.verdict, "after": list(self.after)}
         return shown | {name: value for name, value in more.items() if value}
 
 
 class PlanState:
-    """Steps with states, what rules changed, and whether the goal was reached.
+    """The steps with their states, the overrides by rules, and whether the goal was reached.
 
     Args:
-        live: A call that no plan foresaw becomes a step of its own.
+        live: Calls that no plan foresaw become steps of their own.
 
     Attributes:
-        changed: Something changed since `told` was last called.
-        overrides: What the packs' rules changed, in order.
+        changed: Something changed since the last event.
+        overrides: The changes made by the packs' rules, in order.
         goal: "", "done" or "incomplete".
         goal_why: What is missing.
     """
@@ -92,11 +92,11 @@ class PlanState:
         self.goal_why = ""
 
     def __bool__(self) -> bool:
-        """Whether there is anything to show."""
+        """Return whether there is anything to show."""
         return bool(self._steps or self.overrides)
 
     def set(self, steps: Iterable[tuple[str, str]], by: str = "") -> None:
-        """Take a planner's plan of (tool, why); steps that were already run keep their state."""
+        """Take a planner's plan of (tool, why). Steps that have already run keep their state."""
         forced = [step for step in self._steps if step.by == ENFORCED]
         kept = [step for step in self._steps if step.state != "pending" and step.by != ENFORCED]
         planned = [_Step(tool, why, by=by) for tool, why in steps]
@@ -107,8 +107,8 @@ class PlanState:
         self._current = self._first("running")
         self.changed = True
 
-    def write(self, steps: Iterable[Written]) -> None:
-        """Take the model's own plan. What rules put in stays, and so does what was found."""
+    def write(self, steps: Iterable[PlannedStep]) -> None:
+        """Take the model's own plan. Steps inserted by rules, and results, are kept."""
         before = {step.tool: step for step in self._steps if step.titled}
         own = [_written(item, before.get(item.title)) for item in steps]
         named = {name for step in own for name in step.tools}
@@ -126,13 +126,13 @@ class PlanState:
         self._current = running if running is not None else self._first("pending", titled=True)
         self.changed = True
 
-    def start(self, call_id: str, tool: str, made: Made | None = None) -> str:
-        """A call starts. Pending steps before its own were passed over.
+    def start(self, call_id: str, tool: str, made: CallOrigin | None = None) -> str:
+        """Mark a call as started. Pending steps before its own are skipped.
 
         Returns:
-            The step that it is made for: its own, else the one under way; "" without any.
+            The step that the call is made for: its own, else the one under way; "" for none.
         """
-        made = made or Made()
+        made = made or CallOrigin()
         self._tools[call_id] = tool
         index = self._step_for(tool)
         if index is not None:
@@ -151,13 +151,13 @@ class PlanState:
         return f"{self._current} {self._steps[self._current].tool}"
 
     def finish(self, call_id: str, ok: bool, state: str = "", verdict: str = "") -> None:
-        """A call ended.
+        """Mark a call as finished.
 
         Args:
             call_id: The call.
-            ok: Whether it gave a result.
-            state: "done", "incomplete" or "failed", where somebody judged it.
-            verdict: Why.
+            ok: It gave a result.
+            state: "done", "incomplete" or "failed"; "" if the result was not judged.
+            verdict: The reason for the state.
         """
         step = self._calls.pop(call_id, None)
         tool = self._tools.pop(call_id, "")
@@ -173,7 +173,7 @@ class PlanState:
             self.changed = True
 
     def recommend(self, tool: str, why: str) -> bool:
-        """Show a step that the packs recommend, unless it is there already; nothing forces it."""
+        """Add a step that the packs recommend; return False if it is there already."""
         if any(tool == step.tool or tool in step.tools for step in self._steps):
             return False
         self._steps.append(_Step(tool, why, by="rules"))
@@ -181,7 +181,7 @@ class PlanState:
         return True
 
     def override(self, item: Override) -> bool:
-        """Note what a rule changed, once; returns whether it is new."""
+        """Note a change made by a rule; return whether it is new."""
         if item in self.overrides:
             return False
         self.overrides.append(item)
@@ -189,15 +189,17 @@ class PlanState:
         return True
 
     def end(self, goal: str, why: str) -> None:
-        """Say whether the whole was reached."""
+        """Set whether the goal of the run was reached."""
         if (self.goal, self.goal_why) != (goal, why):
             self.goal, self.goal_why, self.changed = goal, why, True
 
     def close(self, ok: bool) -> None:
-        """The run ends: what was under way is done if the run is; all else that is open is skipped.
+        """End all steps.
+
+        The one under way is done if the run succeeded; other open ones are skipped.
 
         Args:
-            ok: Whether the model ended the run with an answer.
+            ok: The model ended the run with an answer.
         """
         for step in self._steps:
             if step.state in ("pending", "running"):
@@ -207,18 +209,18 @@ class PlanState:
                 self.changed = True
 
     def open(self) -> list[str]:
-        """The tools, or titles, of the steps that are not done yet."""
+        """Return the tools, or titles, of the steps that are not done."""
         return [step.tool for step in self._steps if step.state in ("pending", "running")]
 
     def awaited(self, tool: str) -> list[str]:
-        """What this tool's step waits for, by the model's own plan, and has given nothing yet."""
+        """Return what this tool's step still waits for, by the model's own plan."""
         index = self._step_for(tool)
         numbers = self._steps[index].after if index is not None else ()
         steps = [self._steps[number - 1] for number in numbers if number <= len(self._steps)]
         return [s.tool for s in steps if s.state in ("pending", "running") and not s.found]
 
-    def short(self) -> list[str]:
-        """Steps of the model's own that did not come to what they were for, each with why."""
+    def unreached(self) -> list[str]:
+        """Return the steps of the model's own plan that did not reach their aim, with reasons."""
         return [
             f"{step.tool}: {step.verdict or step.state}"
             for step in self._steps
@@ -227,19 +229,19 @@ class PlanState:
 
     @property
     def needs_tools(self) -> bool:
-        """Whether any step is a call, or names tools."""
+        """Return whether any step is a call, or names tools."""
         return any(step.tools or not step.titled for step in self._steps)
 
     def waiting(self) -> list[str]:
-        """The tools, or titles, of the steps that have not begun."""
+        """Return the tools, or titles, of the steps that have not begun."""
         return [step.tool for step in self._steps if step.state == "pending"]
 
-    def told(self) -> list[dict[str, Any]]:
-        """The steps, to be shown now."""
+    def event_steps(self) -> list[dict[str, Any]]:
+        """Return the steps to show now."""
         self.changed = False
-        return [step.told() for step in self._steps]
+        return [step.event_steps() for step in self._steps]
 
-    def _begin(self, call_id: str, index: int, made: Made) -> None:
+    def _begin(self, call_id: str, index: int, made: CallOrigin) -> None:
         step = self._steps[index]
         step.state = "running"
         if not step.titled:
@@ -250,20 +252,20 @@ class PlanState:
         self.changed = True
 
     def _step_for(self, tool: str) -> int | None:
-        """The first pending step that is this tool's, else the model's own that names it."""
+        """Return the index of the tool's pending step, else of the model's step that names it."""
         steps = list(enumerate(self._steps))
         named = [i for i, s in steps if s.tool == tool and s.state == "pending" and not s.titled]
         own = [i for i, s in steps if tool in s.tools and s.state in ("running", "pending")]
         return next(iter([*named, *own]), None)
 
     def _titled_current(self) -> bool:
-        """Whether a step of the model's own is under way that did not say which tools it needs."""
+        """Return whether a step of the model's own is under way that names no tools."""
         if self._current is None or not self._steps[self._current].titled:
             return False
         return not (self._live and self._steps[self._current].tools)
 
-    def _add(self, tool: str, made: Made) -> int:
-        """A new step, before what is still to come."""
+    def _add(self, tool: str, made: CallOrigin) -> int:
+        """Insert a new step before the pending ones; return its index."""
         index = self._first("pending")
         index = len(self._steps) if index is None else index
         self._steps.insert(index, _Step(tool, made.why, by=made.by))
@@ -274,7 +276,7 @@ class PlanState:
         return index
 
     def _stays(self, step: _Step, named: set[str]) -> bool:
-        """Whether a step outlasts a new plan of the model's own that names these tools."""
+        """Return whether a step is kept when the model writes a new plan that names these tools."""
         if step.titled or not self._live:
             return False
         if step.by == ENFORCED or step.state == "running":
@@ -282,7 +284,7 @@ class PlanState:
         return bool(named) and step.tool not in named and step.state != "skipped"
 
     def _bear_out(self, step: _Step, among: Sequence[_Step]) -> None:
-        """A step that the model calls done is, only where what its tools gave says so."""
+        """Correct a step that the model calls done, if its tools' results do not confirm it."""
         if step.state != "done" or not self._live:
             return
         elsewhere = [entry for other in among if other is not step for entry in other.found]
@@ -306,7 +308,7 @@ class PlanState:
         )
 
 
-def _written(item: Written, before: _Step | None) -> _Step:
+def _written(item: PlannedStep, before: _Step | None) -> _Step:
     step = _Step(
         item.title, state=item.state, tools=item.tools, after=item.after, titled=True, by="model"
     )

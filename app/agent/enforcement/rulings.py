@@ -1,27 +1,29 @@
-"""What the packs' rules say to a call: it goes, another goes first, or it does not go."""
+"""Rulings on a call: it proceeds, another runs first, or it is refused; and how it is then made."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import uuid4
 
 from app.agent.call_log import LoggedCall
+from app.agent.enforcement.plan_checklist import CallOrigin
 from app.agent.events import Override
+from app.agent.loop.tool_execution import Outcome
 from app.agent.messages import ToolCall
 from app.tools.planning import AllOf, AnyOf, Successor
 
 INSERTED = "rule-"
-"""How the id of a call begins that rules put in."""
+"""Prefix of the ids of calls that rules insert."""
 
 
 @dataclass(frozen=True, slots=True)
-class Go:
-    """The call is made, as it was asked for or changed.
+class Proceed:
+    """The call is made, as requested or changed.
 
     Attributes:
-        call: What runs.
-        override: What rules changed.
-        note: What the model is told of it, with the result.
+        call: The call to make.
+        override: The change made by a rule, or None.
+        note: Told to the model together with the result.
     """
 
     call: ToolCall
@@ -30,20 +32,20 @@ class Go:
 
 
 @dataclass(frozen=True, slots=True)
-class First:
-    """Another call is made before."""
+class RunFirst:
+    """Another call is made first."""
 
     call: ToolCall
     override: Override
 
 
 @dataclass(frozen=True, slots=True)
-class No:
+class Refusal:
     """The call is not made.
 
     Attributes:
-        call: What was asked for.
-        override: Which rule, and why.
+        call: The requested call.
+        override: Which rule refused it, and why.
         remedy: What the model should do instead.
     """
 
@@ -52,15 +54,15 @@ class No:
     remedy: str
 
 
-Ruling = Go | First | No
+Ruling = Proceed | RunFirst | Refusal
 
 
 @dataclass(frozen=True, slots=True)
-class Next:
+class PendingSuccessor:
     """A mandatory successor that has not run yet.
 
     Attributes:
-        rule: What the pack says.
+        rule: The pack's rule.
         cause: The call that it follows.
     """
 
@@ -68,15 +70,56 @@ class Next:
     cause: LoggedCall
 
 
-GO_ON = "Do not call it again. Go on without it, and say what it would have been needed for."
+GO_ON_WITHOUT = (
+    "Do not call it again. Go on without it, and say what it would have been needed for."
+)
 
 
 def listed(need: AnyOf | AllOf) -> str:
-    """The tools that are needed, in words."""
+    """Return the needed tools as text."""
     joined = " or " if isinstance(need, AnyOf) else " and "
     return joined.join(need.tools)
 
 
 def new_id() -> str:
-    """An id for a call that rules put in."""
+    """Return an id for a call that rules insert."""
     return f"{INSERTED}{uuid4().hex[:20]}"
+
+
+@dataclass(frozen=True, slots=True)
+class CallOrder:
+    """How a call is to be made.
+
+    Attributes:
+        made: Who makes it, and why.
+        outcome: Its outcome if it is not to run.
+        note: Told to the model with its result as data, since it may quote a file.
+        advice: Sightline's own advice to the model: only names of tools and fixed words.
+        own: It is a call of the loop's own tool, and does not count as a tool call.
+    """
+
+    made: CallOrigin = field(default_factory=CallOrigin)
+    outcome: Outcome | None = None
+    note: str = ""
+    advice: str = ""
+    own: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CallVerdict:
+    """The verdict on a finished call.
+
+    Attributes:
+        state: "done", "incomplete" or "failed"; "" if it was not judged.
+        verdict: The reason.
+        note: Told to the model with the result, as `CallOrder.note`.
+        advice: As `CallOrder.advice`.
+    """
+
+    state: str = ""
+    verdict: str = ""
+    note: str = ""
+    advice: str = ""
+
+
+PLAIN = CallOrder()

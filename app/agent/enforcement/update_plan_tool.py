@@ -1,4 +1,4 @@
-"""`update_plan`: the loop's own tool by which a language model tells what it means to do."""
+"""`update_plan`: the loop's own tool by which a language model writes its plan."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.agent.enforcement.plan_checklist import PlanState, Written
+from app.agent.enforcement.plan_checklist import PlannedStep, PlanState
 from app.tools.api import Approval, ToolContext, ToolResult, ToolSpec
 
 OWN = "sightline"  # the pack of the loop's own tools
-CHECK = "check_answer"
-"""A call that the loop itself makes, to tell the model why its answer does not count yet."""
+CHECK_ANSWER = "check_answer"
+"""Name of the call by which the loop tells the model why its answer does not count yet."""
 
 State = Literal["pending", "running", "done", "failed", "skipped"]
 ToolName = Annotated[str, Field(min_length=1, max_length=80)]
@@ -35,7 +35,7 @@ class PlanStep(BaseModel):
 
 
 class PlanInput(BaseModel):
-    """The whole plan; it replaces the one before."""
+    """The whole plan; it replaces the previous one."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -43,7 +43,7 @@ class PlanInput(BaseModel):
 
 
 class PlanOutput(BaseModel):
-    """Nothing: the plan is shown to the user."""
+    """Empty: the plan is shown to the user."""
 
 
 SPEC = ToolSpec(
@@ -62,16 +62,16 @@ SPEC = ToolSpec(
     sequential=True,
 )
 
-Check = Callable[[Sequence[Written]], tuple[list[Written], list[str]]]
-"""Holds a plan against the packs' rules: the plan as it may be followed, and what was mended."""
+Check = Callable[[Sequence[PlannedStep]], tuple[list[PlannedStep], list[str]]]
+"""Checks a plan against the packs' rules; returns it corrected, with notes on the corrections."""
 
 
 class UpdatePlan:
-    """The tool, for one run: it writes that run's plan, which the loop then shows.
+    """The tool `update_plan` of one run.
 
     Args:
-        plan: The run's plan.
-        check: None to take plans as they are.
+        plan: The run's checklist.
+        check: Checks a plan; None to take plans as they are.
     """
 
     spec = SPEC
@@ -84,10 +84,10 @@ class UpdatePlan:
         """Take the plan.
 
         Raises:
-            ToolRetry: It names tools that there are not, or its steps wait in a circle.
+            ToolRetry: It names unknown tools, or its steps wait for each other in a circle.
         """
         steps = [
-            Written(step.title, step.state, tuple(step.tools), tuple(step.after))
+            PlannedStep(step.title, step.state, tuple(step.tools), tuple(step.after))
             for step in args.steps
         ]
         notes: list[str] = []

@@ -1,16 +1,18 @@
-"""Judges what a call gave, and whether the run as a whole reached its goal. Pure functions.
+"""Verdicts on a call's result, and on whether the run reached its goal.
 
-A call that ended well is not yet an answer: a segmenter that found no cell where cells were asked
-for is incomplete. A run that ended is not yet a success: what the question needs must have run and
-given something, and what the packs put behind it as well.
+A call that succeeded is not yet an answer: a segmenter that found no cell where cells were asked
+for is incomplete. A run that ended is not yet a success: the tools that the question needs must
+have run and given a result, and so must the tools that the packs require after them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from app.agent.call_log import CallLog
+from app.agent.image_reference import image_reference, name_of, unsuitable_image
 from app.agent.messages import Message
 from app.agent.planning import Intent
 from app.tools.planning import Plans, Priority, Successor, ToolRule
@@ -24,11 +26,11 @@ _PARTIAL = frozenset(("partial", "incomplete", "timeout", "aborted"))
 
 @dataclass(frozen=True, slots=True)
 class TaskVerdict:
-    """What a call came to.
+    """The verdict on one call.
 
     Attributes:
         state: "done", "incomplete" (it ran, but does not answer) or "failed".
-        why: In words for the plan; "" where nothing need be said.
+        why: The reason, in words for the plan; may be "".
     """
 
     state: TaskState
@@ -37,12 +39,12 @@ class TaskVerdict:
 
 @dataclass(frozen=True, slots=True)
 class GoalVerdict:
-    """Whether the run answers the question.
+    """The verdict on a run.
 
     Attributes:
-        complete: Whether it does.
-        why: What is missing, in a sentence; "" where nothing is.
-        missing: Tools that the question needs and that have not run, in the order to run them.
+        complete: The run answers the question.
+        why: What is missing, as a sentence; "" if nothing is.
+        missing: Needed tools that have not run, in the order in which to run them.
     """
 
     complete: bool
@@ -51,12 +53,12 @@ class GoalVerdict:
 
 
 def judge_task(rule: ToolRule, message: Message, asked: Intent) -> TaskVerdict:
-    """What a call came to.
+    """Return the verdict on a call.
 
     Args:
-        rule: What is known of its tool.
+        rule: The rule of its tool.
         message: Its result.
-        asked: The question.
+        asked: The intent of the question.
     """
     if not message.ok:
         return TaskVerdict("failed", _error(message))
@@ -75,7 +77,7 @@ def judge_task(rule: ToolRule, message: Message, asked: Intent) -> TaskVerdict:
 
 
 def found_nothing(rule: ToolRule, message: Message) -> bool:
-    """Whether a call that ended well came back empty, as far as its pack says how to tell."""
+    """Return whether a call that succeeded came back empty, by the keys that its pack names."""
     if not rule.empty or not message.ok:
         return False
     output = output_of(message)
@@ -91,17 +93,17 @@ def judge_goal(
     earlier: Iterable[Message] = (),
     barred: Callable[[str], str] = lambda _: "",
 ) -> GoalVerdict:
-    """Whether the run answers the question.
+    """Return whether the run answers the question.
 
     Args:
-        asked: The question.
-        plans: What the packs say.
+        asked: The intent of the question.
+        plans: The packs' rules.
         results: The results of the run's calls, in the order in which they ended.
         open_steps: Tools, or titles, of the plan's steps that are not done.
-        tools: The tools that there are; None where it is not known.
-        earlier: Results of earlier questions about the same image: they serve this one as well,
-            but what must follow them was for their own question to do.
-        barred: Says of a tool why it cannot run here at all, "" where it can: it is told, but is
+        tools: The names of all tools; None where they are not known.
+        earlier: Results of earlier questions about the same image. They count for this question
+            too, but their mandatory successors do not.
+        barred: Returns why a tool cannot run here at all, or "". Such a tool is mentioned, but is
             not missing.
     """
     ran = [message for message in results if message.role == "tool"]
@@ -131,14 +133,14 @@ def judge_goal(
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names in a line, the first few of many."""
+    """Return names as a line of text, only the first few of many."""
     shown = ", ".join(names[:_MOST_NAMED])
     rest = len(names) - _MOST_NAMED
     return f"{shown} and {rest} more" if rest > 0 else shown
 
 
 def output_of(message: Message) -> Mapping[str, Any]:
-    """The `output` of a result; empty where there is none."""
+    """Return the `output` of a result; empty where there is none."""
     output = message.data.get("output")
     return output if isinstance(output, Mapping) else {}
 
@@ -146,7 +148,10 @@ def output_of(message: Message) -> Mapping[str, Any]:
 def _needed(
     asked: Intent, plans: Plans, ran: Sequence[Message], tools: Collection[str] | None
 ) -> dict[str, str]:
-    """Tools that must have given a result -> why, as it goes on after "did not run"."""
+    """Return the tools that must have given a result, each with its reason.
+
+    The reason continues the text "... did not run".
+    """
     needed = dict.fromkeys(asked.wanted, ", though the question needs it")
     # Those that come after what ran, and those that come after these in turn.
     waiting = [*needed, *(message.tool for message in ran if message.ok)]
@@ -175,9 +180,9 @@ def _must_follow(
 
 
 def _best(tool: str, plans: Plans, ran: Sequence[Message], asked: Intent) -> TaskVerdict | None:
-    """The best that a tool's calls came to; those of another that does the same work count too.
+    """Return the best verdict on a tool's calls, those of its alternatives included.
 
-    None where none of them ran. A tool that the user names is not to be had by another.
+    None where none of them ran. A tool that the user named is not replaced by an alternative.
     """
     same = (tool,) if tool in asked.named else plans.alternatives(tool)
     verdicts = [
@@ -194,23 +199,23 @@ def _best(tool: str, plans: Plans, ran: Sequence[Message], asked: Intent) -> Tas
 def _left_open(
     steps: Iterable[str], plans: Plans, needed: Collection[str], ran: Sequence[Message]
 ) -> list[str]:
-    """Open steps that nothing else speaks of.
+    """Return the open steps that no other reason mentions.
 
-    A needed tool is told of as such. Another tool that stands open is a recommended one, or one
-    that turned out not to be needed: the run may end without it.
+    A needed tool is mentioned as such. Any other open tool was only recommended, or turned out not
+    to be needed: the run may end without it.
     """
     tools = {rule.tool for rule in plans.rules()} | {message.tool for message in ran}
     return [step for step in dict.fromkeys(steps) if step not in tools and step not in needed]
 
 
 def _places(message: Message) -> tuple[Mapping[str, Any], ...]:
-    """Its `output` and its `metadata`."""
+    """Return a result's `output` and `metadata`."""
     metadata = message.data.get("metadata")
     return (output_of(message), metadata if isinstance(metadata, Mapping) else {})
 
 
 def _told_state(message: Message) -> TaskVerdict | None:
-    """What a tool that ended well says of itself, where it says that it did not do its work."""
+    """Return the verdict that a tool itself reports, if it says that it did not do its work."""
     for place in _places(message):
         status, error = str(place.get("status") or "").lower(), place.get("error")
         if (isinstance(error, str) and error.strip()) or status in _FAILED:
@@ -232,7 +237,7 @@ def _looked_for_in_vain(rule: ToolRule, message: Message) -> list[str]:
 
 
 def _is_nothing(value: Any) -> bool:
-    """None, 0, "", an empty list or table; a list of nothings, a table of nothings or zeros."""
+    """Return whether a value is empty: None, 0, "", NaN, or a list or table of such values."""
     if isinstance(value, str):
         return not value.strip()
     if isinstance(value, bool | int | float):
@@ -252,3 +257,73 @@ def _error(message: Message) -> str:
 
 def _short(text: str) -> str:
     return text if len(text) <= _LONGEST_WHY else f"{text[: _LONGEST_WHY - 1]}…"
+
+
+class Goal:
+    """The goal of one question.
+
+    Args:
+        plans: The packs' rules.
+        intent: What the question asks for.
+        record: The finished calls.
+    """
+
+    def __init__(self, plans: Plans, intent: Intent, record: CallLog) -> None:
+        notes = intent.scene.images
+        self._plans = plans
+        self._notes = notes
+        self._record = record
+        self._schemas = intent.scene.tools
+        # The open images that the question names.
+        by_id = {str(note.get("id")): name_of(note, notes) for note in notes}
+        self._named = tuple(by_id[name] for name in intent.images if name in by_id)
+        self._images = frozenset(
+            image_reference(note) for note in notes if note.get("id") in intent.images
+        )
+
+    def verdict(
+        self, needed: Intent, results: Sequence[Message], waiting: Sequence[str]
+    ) -> GoalVerdict:
+        """Return whether the goal is reached by this run, and by earlier results on the same image.
+
+        Args:
+            needed: What is asked for.
+            results: The results of this run.
+            waiting: The steps of the plan that are still to come.
+        """
+        meant = [message for message in results if self._meant(message)]
+        verdict = judge_goal(
+            needed,
+            self._plans,
+            meant,
+            waiting,
+            self._schemas,
+            earlier=[item.message for item in self._record.earlier(self._images)],
+            barred=lambda tool: self._barred(tool, needed),
+        )
+        if len(meant) < len(results) and not verdict.complete:
+            names = " and ".join(self._named)
+            verdict = replace(verdict, why=f"{verdict.why} The question is about {names}.")
+        return verdict
+
+    def found(self, results: Sequence[Message]) -> bool:
+        """Return whether any call gave a result, now or earlier for the same image."""
+        return any(item.ok for item in results) or any(self._record.earlier())
+
+    def tried(self, tool: str, results: Sequence[Message]) -> bool:
+        """Return whether a tool ran on an image that the question is about, with any outcome."""
+        return any(message.tool == tool and self._meant(message) for message in results)
+
+    def _barred(self, tool: str, needed: Intent) -> str:
+        """Return why a tool can run on none of the open images; "" where it can."""
+        if not self._notes:
+            return f"{tool} needs an image, and none is open" if needed.needs_image else ""
+        whys = [unsuitable_image(self._plans.rule(tool).accepts, note) for note in self._notes]
+        return f"{tool} is not for what is open: {whys[0]}" if all(whys) else ""
+
+    def _meant(self, message: Message) -> bool:
+        """Return whether a result may be about an image that the question names, if any."""
+        if not self._images:
+            return True
+        ended = self._record.by_id(message.call_id)
+        return ended is None or ended.may_concern(self._images)

@@ -1,4 +1,4 @@
-"""Anthropic's API through its own package, which is an optional extra of this program."""
+"""Models behind Anthropic's API, by its own package, an optional extra of this program."""
 
 from __future__ import annotations
 
@@ -6,21 +6,13 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from app.agent.llm.base import (
-    Call,
-    ModelEvent,
-    ModelInfo,
-    Reasoning,
-    Text,
-    Tokens,
-    ToolSchema,
-)
-from app.agent.llm.deltas import CUT_NOTE, FILTER_NOTE, MAX_CALLS, Parts, tool_call
-from app.agent.llm.endpoint import Allowance, Bounds
-from app.agent.llm.failures import Endpoint, cut, too_much, unreadable
-from app.agent.llm.hosted import HostedModel
+from app.agent.llm.answer_assembly import Assembly, CallParts, Finish
+from app.agent.llm.base import ModelEvent, ModelInfo, Tokens, ToolSchema
+from app.agent.llm.endpoint import Bounds
+from app.agent.llm.failures import Endpoint
+from app.agent.llm.hosted_model import HostedModel
 from app.agent.llm.openai_model import wire_name
-from app.agent.llm.png import MEDIA_TYPE, encoded, missing
+from app.agent.llm.picture_encoding import MEDIA_TYPE, encoded, missing
 from app.agent.messages import Message
 from app.errors import UsageError
 from app.settings import ANTHROPIC_URL
@@ -36,8 +28,8 @@ class AnthropicModel(HostedModel):
         model: The model's name.
         key: The key.
         base_url: The API's address; "" for Anthropic's own.
-        info: What the loop must know of the model; its `output_tokens` bound each answer.
-        bounds: How long and how much it may answer.
+        info: Size, abilities and prices of the model; `output_tokens` bounds each answer.
+        bounds: Limits of time and size for an answer.
 
     Raises:
         UsageError: The package is not installed, or `base_url` is no http(s) address.
@@ -70,8 +62,8 @@ class AnthropicModel(HostedModel):
             bounds or Bounds(),
         )
 
-    def _answer(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> _Answer:
-        return _Answer(self._at, self._bounds)
+    def _answer(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Assembly:
+        return _MessagesAssembly(self._at, self._bounds)
 
     async def _opened(self, packages: Any, client: Any, request: dict[str, Any]) -> Any:
         return await client.messages.create(**request)
@@ -114,81 +106,57 @@ class AnthropicModel(HostedModel):
         return request
 
 
-class _Answer:
-    """Puts the events of one streamed message together."""
+class _MessagesAssembly(Assembly):
+    """The answer of the Messages API."""
 
     def __init__(self, at: Endpoint, bounds: Bounds) -> None:
-        self.started = False
-        self._at = at
-        self._allowed = Allowance(bounds, at)
-        self._stop = ""
-        self._calls: dict[int, Parts] = {}
+        super().__init__(at, bounds)
+        self._blocks: dict[int, CallParts] = {}
         self._input_tokens = 0
         self._output_tokens = 0
 
-    def take(self, event: Any) -> Iterable[ModelEvent]:
-        """What an event gives at once: text and reasoning; calls are kept until they are whole."""
-        match event.type:
+    def take(self, chunk: Any) -> Iterable[ModelEvent]:
+        """Return what an event gives at once; see `Assembly.take`."""
+        match chunk.type:
             case "message_start":
                 self.started = True
-                self._count(event.message.usage)
-            case "content_block_start":
-                if event.content_block.type == "tool_use":
-                    block = event.content_block
-                    self._calls[event.index] = Parts(str(block.id), str(block.name))
-                    if len(self._calls) > MAX_CALLS:
-                        raise too_much(self._at)
+                self._count(chunk.message.usage)
+            case "content_block_start" if chunk.content_block.type == "tool_use":
+                block = chunk.content_block
+                self._blocks[chunk.index] = self._new_call(str(block.id), str(block.name))
             case "content_block_delta":
-                yield from self._delta(event.index, event.delta)
+                yield from self._delta(chunk.index, chunk.delta)
             case "message_delta":
-                self._stop = event.delta.stop_reason or self._stop
-                self._count(event.usage)
+                if chunk.delta.stop_reason:
+                    endings: dict[str, Finish] = {"max_tokens": "length", "refusal": "filter"}
+                    self._finish = endings.get(chunk.delta.stop_reason, "complete")
+                self._count(chunk.usage)
             case _:  # the ends of blocks and of the message, and what is new in a later version
                 return
-
-    def end(self) -> Iterable[ModelEvent]:
-        """The calls and the usage, once the stream has ended.
-
-        Raises:
-            ModelFailed: It ended without a reason to stop: it was cut off, or was no such stream.
-        """
-        if not self.started:
-            raise unreadable(self._at, "an empty stream")
-        if not self._stop:
-            raise cut(self._at)
-        complete = self._stop != "max_tokens"
-        for index in sorted(self._calls):
-            yield Call(tool_call(self._calls[index], complete))
-        if not complete and not self._calls:
-            yield Text(CUT_NOTE)
-        if self._stop == "refusal":
-            yield Text(FILTER_NOTE)
-        yield Tokens(self._input_tokens, self._output_tokens)
 
     def _delta(self, index: int, delta: Any) -> Iterable[ModelEvent]:
         match delta.type:
             case "text_delta":
-                self._allowed.spend(0, text=len(delta.text))
-                yield Text(delta.text)
+                yield from self._text(delta.text)
             case "thinking_delta":
-                self._allowed.spend(len(delta.thinking))
-                yield Reasoning(delta.thinking)
+                yield from self._reasoning(delta.thinking)
             case "input_json_delta":
-                self._allowed.spend(len(delta.partial_json))
-                if index in self._calls:  # not a tool that Anthropic runs itself
-                    self._calls[index].arguments += delta.partial_json
+                self._spend(len(delta.partial_json))
+                if index in self._blocks:  # else a tool that Anthropic runs itself
+                    self._blocks[index].arguments += delta.partial_json
             case _:  # signatures and citations
                 return
 
     def _count(self, usage: Any) -> None:
-        """Usage is cumulative; what was read from or written to a cache was sent as well."""
+        # Usage is cumulative; what was read from or written to a cache was sent as well.
         counts = [getattr(usage, name, None) or 0 for name in _INPUT_COUNTS]
         self._input_tokens = sum(counts) or self._input_tokens
         self._output_tokens = getattr(usage, "output_tokens", None) or self._output_tokens
+        self._usage = Tokens(self._input_tokens, self._output_tokens)
 
 
 def wire_messages(messages: Sequence[Message], *, images: bool) -> list[dict[str, Any]]:
-    """The transcript without its system message, as the Messages API expects it.
+    """Return the transcript without its system message, as the Messages API expects it.
 
     Results of tools are content of a user message there, and messages of one role in a row are one.
     """
@@ -234,15 +202,15 @@ def _blocks(message: Message, images: bool) -> list[dict[str, Any]]:
 
 
 def _text(text: str) -> list[dict[str, Any]]:
-    """A text block; the API refuses a blank one."""
+    """Return a text block, or none for blank text, which the API refuses."""
     return [{"type": "text", "text": text}] if text.strip() else []
 
 
 def _wire_id(call_id: str) -> str:
-    """A call's id in the characters that the API takes; other models' ids have more."""
+    """Return a call's id in the characters that the API accepts; other models' ids have more."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", call_id) or "call"
 
 
 def _without_version(url: str) -> str:
-    """The package adds "/v1" itself; people paste it with the address."""
+    # The package adds "/v1" itself; people paste it with the address.
     return re.sub(r"/v1/?$", "", url.rstrip("/"))

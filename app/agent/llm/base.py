@@ -13,11 +13,11 @@ from app.errors import SightlineError
 
 @dataclass(frozen=True, slots=True)
 class TooLong:
-    """A request did not fit into the endpoint's context.
+    """An endpoint's answer that a request exceeds its context.
 
     Attributes:
-        limit: Tokens that it takes, the answer's included; 0 where it did not say.
-        used: Tokens that it counted in the request; 0 where it did not say.
+        limit: Tokens of request and answer that it takes; 0 if it did not say.
+        used: Tokens that it counted in the request; 0 if it did not say.
     """
 
     limit: int = 0
@@ -25,12 +25,12 @@ class TooLong:
 
 
 class ModelFailed(SightlineError):
-    """The language model gave no usable answer: says which host, why, and what to do.
+    """A language model gave no usable answer; has host, reason and remedy.
 
     Attributes:
         retryable: Whether the same request may succeed a little later (busy, reset, stalled).
-        retry_after_s: How long the endpoint asked to wait (Retry-After), None when it did not say.
-        too_long: What the endpoint said of a request that is longer than its context.
+        retry_after_s: Seconds that the endpoint asked to wait, None if it did not say.
+        too_long: Set if the request exceeds the endpoint's context.
     """
 
     retryable: bool = False
@@ -40,18 +40,18 @@ class ModelFailed(SightlineError):
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """What the loop must know of a model.
+    """Size, abilities and prices of a model.
 
     Attributes:
         context_tokens: The most tokens of a request and its answer together.
-        output_tokens: Of them, how many are kept free for the answer.
+        output_tokens: The part of them that is kept free for the answer.
         images: Whether it takes pictures.
         own_tools: Whether it is offered the loop's own tools (`read_result`, `update_plan`).
-        input_price: US dollars for a million tokens of a request, None when not known.
+        input_price: US dollars for a million tokens of a request, None if not known.
         output_price: The same for an answer.
         chars_per_token: For estimates, of English text and JSON.
-        metered: Whether its use is told in tokens; not so for the rule planner.
-        rules: It is the rule planner: asked again, it says the same.
+        metered: Whether its use is counted in tokens; not so for the rule planner.
+        rules: Whether it is the rule planner, which gives the same answer again.
     """
 
     context_tokens: int = 32_768
@@ -67,9 +67,13 @@ class ModelInfo:
 
 @dataclass(frozen=True, slots=True)
 class ToolSchema:
-    """A tool as the model sees it: name, description and JSON schema of the arguments.
+    """A tool as the model sees it.
 
-    `phrases` are for the offline planner: what a user may write to mean it.
+    Attributes:
+        name: The name that the model calls.
+        description: For the model.
+        parameters: JSON schema of the arguments.
+        phrases: What a user may write to mean it, for the offline planner.
     """
 
     name: str
@@ -87,18 +91,18 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """A piece of the model's reasoning, where the endpoint tells it."""
+    """A piece of the model's reasoning, if the endpoint sends it."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something the user should know while it goes on, e.g. that the model is being loaded.
+    """A note for the user during an answer, e.g. that the model is being loaded.
 
     Attributes:
-        text: What it is.
-        passing: Whether it tells only of what goes on right now, not of something that stays true.
+        text: The note.
+        passing: Whether it is about the current moment, not about something that stays true.
     """
 
     text: str
@@ -114,7 +118,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the model means to do: (tool, why) a step."""
+    """The steps that the model plans, each (tool, why)."""
 
     steps: tuple[tuple[str, str], ...]
 
@@ -131,58 +135,58 @@ ModelEvent = Text | Reasoning | Note | Call | Plan | Tokens
 
 
 def info_of(model: object) -> ModelInfo:
-    """What a model says of itself (its `info`), else cautious defaults."""
+    """Return a model's `info`, else cautious defaults."""
     info = getattr(model, "info", None)
     return info if isinstance(info, ModelInfo) else ModelInfo()
 
 
-_before_resending: ContextVar[Callable[[], None] | None] = ContextVar("resend", default=None)
+_resend_check: ContextVar[Callable[[], None] | None] = ContextVar("resend", default=None)
 
 
-def on_resending(tell: Callable[[], None]) -> None:
-    """Have `tell` called before a model sends its request once more within one stream.
+def set_resend_check(check: Callable[[], None]) -> None:
+    """Have `check` called before a model repeats its request within one stream.
 
     Args:
-        tell: Called in the task that streams; what it raises ends the stream.
+        check: Called in the task that streams; an error that it raises ends the stream.
     """
-    _before_resending.set(tell)
+    _resend_check.set(check)
 
 
-def resending() -> None:
-    """A request is about to be sent once more: to be called by whoever does that.
+def check_resend() -> None:
+    """Run the check before a request is repeated; see `set_resend_check`.
 
     Raises:
-        ModelFailed: It may not.
+        ModelFailed: It may not be repeated.
     """
-    tell = _before_resending.get()
-    if tell is not None:
-        tell()
+    check = _resend_check.get()
+    if check is not None:
+        check()
 
 
 def is_encrypted(model: object) -> bool:
-    """Whether nobody on the way to a remote model can read what is sent (its `encrypted`)."""
+    """Report whether the connection to a remote model is encrypted (its `encrypted`)."""
     return getattr(model, "encrypted", True) is True
 
 
 class LanguageModel(Protocol):
-    """A language model. It may have an `info: ModelInfo`; see `info_of`, and `is_encrypted`."""
+    """A language model; it may also have `info` (see `info_of`) and `encrypted`."""
 
     @property
     def name(self) -> str:
-        """Its name for the user and the log, e.g. "offline" or "gpt-5 at api.example.org"."""
+        """The name for the user and the log, e.g. "offline" or "gpt-5 at api.example.org"."""
         ...
 
     @property
     def remote_host(self) -> str:
-        """The host that data would be sent to, or "" when nothing leaves this machine."""
+        """The host that data is sent to, "" if nothing leaves this machine."""
         ...
 
     def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema]
     ) -> AsyncIterator[ModelEvent]:
-        """Answer the transcript.
+        """Answer the transcript, event by event.
 
         Raises:
-            ModelFailed: The endpoint is down, refuses, stalls or sends what cannot be read.
+            ModelFailed: The endpoint is down, refuses, stalls or sends unreadable data.
         """
         ...

@@ -1,4 +1,4 @@
-"""What all endpoints share: addresses, packages, patience, and how much they may answer."""
+"""The common ground of all endpoints: addresses, packages, and bounds on time and size."""
 
 from __future__ import annotations
 
@@ -15,33 +15,34 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from app.agent.llm.base import Note
-from app.agent.llm.failures import Endpoint, stalled, too_long, too_much
+from app.agent.llm.failures import Endpoint, silent_endpoint, unfinished_answer
 from app.errors import UsageError
 
-LOADING = (
+LOADING_NOTE = (
     "The model is still being loaded. The first answer after a start can take half a minute "
     "and more."
 )
-WAITING = "The model has not begun to answer yet: a long question or a busy server takes a while."
+WAITING_NOTE = (
+    "The model has not begun to answer yet: a long question or a busy server takes a while."
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How long and how much an endpoint may answer, so that no fault of it goes on for ever.
+    """Limits of time (in seconds) and size for an answer, so that no fault goes on for ever.
 
     Attributes:
-        connect_s: Until the connection stands.
+        connect_s: Until the connection is established.
         first_s: Until the first piece of the answer. Local servers load a model during the first
-            request, and some models think for minutes before they say a word.
-        silence_s: The longest time without a piece, from then on.
-        answer_s: The longest answer.
-        note_s: After so long without a first piece the user is told what is waited for.
-        poll_s: Between two questions to a server that says that it still loads the model.
-        body_bytes: The largest answer as it is sent; a token takes 200 to 400 bytes.
-        line_bytes: Its longest line, which has to be in memory at once.
-        text_chars: The most characters of text. What is longer nobody reads, and a window that
-            shows it while it comes gets slow.
-        chars: The most characters of text, reasoning and calls' arguments together.
+            request, and some models think for minutes before the first word.
+        silence_s: Between two pieces.
+        answer_s: For the whole answer.
+        note_s: Without a first piece for so long, the user gets a note.
+        poll_s: Between two requests to a server that still loads its model.
+        body_bytes: Size of the answer as it is sent; a token takes 200 to 400 bytes.
+        line_bytes: Size of one line, which has to be in memory at once.
+        text_chars: Characters of text; a window that shows more while it comes gets slow.
+        chars: Characters of text, reasoning and arguments of calls together.
     """
 
     connect_s: float = 10.0
@@ -56,39 +57,19 @@ class Bounds:
     chars: int = 600_000
 
 
-class Allowance:
-    """What an answer may still hold, of the characters that its bounds allow."""
-
-    def __init__(self, bounds: Bounds, at: Endpoint) -> None:
-        self._at = at
-        self._text = bounds.text_chars
-        self._all = bounds.chars
-
-    def spend(self, chars: int, *, text: int = 0) -> None:
-        """Count characters of reasoning or calls, and of text.
-
-        Raises:
-            ModelFailed: The answer is too long.
-        """
-        self._all -= chars + text
-        self._text -= text
-        if min(self._all, self._text) < 0:
-            raise too_much(self._at)
-
-
 T = TypeVar("T")
 
 
-async def patiently(
+async def bounded_stream(
     source: AsyncGenerator[T], bounds: Bounds, at: Endpoint
 ) -> AsyncGenerator[T | Note]:
-    """Pass on what a stream gives, within its bounds; closes it whatever happens.
+    """Pass on the items of a stream within its bounds, and close it in the end.
 
     Yields:
-        Its items, and a Note when the first one takes long.
+        Its items, and a Note if the first one takes long.
 
     Raises:
-        ModelFailed: The stream fell silent or does not end.
+        ModelFailed: Nothing comes for too long, or the stream does not end in time.
     """
     end = time.monotonic() + bounds.answer_s
     # A task of its own, since a Note is yielded while it goes on.
@@ -97,11 +78,11 @@ async def patiently(
         await asyncio.wait({first}, timeout=min(bounds.note_s, bounds.first_s))
         if not first.done():
             if bounds.note_s < bounds.first_s:
-                yield Note(LOADING if is_loopback(at.host) else WAITING, passing=True)
+                yield Note(LOADING_NOTE if is_loopback(at.host) else WAITING_NOTE, passing=True)
             left_s = min(bounds.first_s, bounds.answer_s) - bounds.note_s
             await asyncio.wait({first}, timeout=max(left_s, 0))
         if not first.done():
-            raise stalled(at, started=False)
+            raise silent_endpoint(at, started=False)
         item = first.result()
         while not isinstance(item, _End):
             yield item
@@ -111,15 +92,15 @@ async def patiently(
                     item = await _next(source)
             except TimeoutError as error:
                 if wait_s < bounds.silence_s:
-                    raise too_long(at, bounds.answer_s) from error
-                raise stalled(at, started=True) from error
+                    raise unfinished_answer(at, bounds.answer_s) from error
+                raise silent_endpoint(at, started=True) from error
     finally:
-        await _end(first)
+        await _cancel(first)
         await source.aclose()
 
 
 class _End:
-    """Stands for the end of a stream."""
+    """The end of a stream."""
 
 
 async def _next(source: AsyncGenerator[T]) -> T | _End:
@@ -128,18 +109,18 @@ async def _next(source: AsyncGenerator[T]) -> T | _End:
     return _End()
 
 
-async def _end(task: asyncio.Future[Any]) -> None:
+async def _cancel(task: asyncio.Future[Any]) -> None:
     if not task.done():
         task.cancel()
         await asyncio.wait({task})
     if not task.cancelled():
-        task.exception()  # seen, so that asyncio does not complain of it
+        task.exception()  # retrieved, or asyncio would log it
 
 
 def load(package: str) -> tuple[Any, Any]:
-    """An endpoint's package and the transport, which take a second to import the first time."""
+    """Import an endpoint's package and `transport`; takes a second the first time."""
     with _loading, _no_collection():
-        # The transport goes first: it sees to it that the packages log no requests.
+        # The transport goes first: it keeps the packages from logging requests.
         transport = importlib.import_module("app.agent.llm.transport")
         return importlib.import_module(package), transport
 
@@ -149,10 +130,10 @@ _loading = threading.Lock()
 
 @contextmanager
 def _no_collection() -> Generator[None]:
-    """No round of the garbage collector meanwhile.
+    """Switch the garbage collector off meanwhile.
 
-    Thousands of new classes set off hundreds, some of all that the program holds: those stop the
-    window for 30 to 60 ms. What is new is looked through once, at the end.
+    Thousands of new classes would start it hundreds of times, and a full round stops the window for
+    30 to 60 ms.
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -164,7 +145,7 @@ def _no_collection() -> Generator[None]:
 
 
 def host_of(base_url: str) -> str:
-    """The host of an http(s) address.
+    """Return the host of an http(s) address.
 
     Raises:
         UsageError: It is not one.
@@ -184,22 +165,22 @@ def host_of(base_url: str) -> str:
 
 
 def place_of(base_url: str) -> str:
-    """The host of an http(s) address as the user is told it, with its port unless that is https's.
+    """Return the host of an http(s) address for the user, with its port unless that is 443 (https).
 
-    Two services of one machine are two places: what one was allowed, the other was not. Letters
-    other than ASCII's are written as they go over the wire ("xn--..."), so that no host can look
-    like another.
+    The port counts, since a consent for one service of a machine is none for another. Letters
+    outside ASCII are written as they go over the wire ("xn--..."), so that no host can look like
+    another.
 
     Raises:
         UsageError: It is not such an address.
     """
     host, parts = host_of(base_url), urlsplit(base_url)
     port = parts.port or {"http": 80, "https": 443}[parts.scheme]
-    name = f"[{host}]" if ":" in host else _wire_name(host)
+    name = f"[{host}]" if ":" in host else _ascii_name(host)
     return name if (parts.scheme, port) == ("https", 443) else f"{name}:{port}"
 
 
-def _wire_name(host: str) -> str:
+def _ascii_name(host: str) -> str:
     if host.isascii():
         return host
     try:
@@ -209,9 +190,9 @@ def _wire_name(host: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine: localhost, 127.0.0.0/8 or ::1.
+    """Report whether a host is this machine: localhost, 127.0.0.0/8 or ::1.
 
-    Not a name below localhost: many systems ask the network for it.
+    A name below localhost is none: many systems ask the network for it.
     """
     name = host.lower().rstrip(".")
     if name == "localhost":

@@ -1,6 +1,6 @@
-"""What went wrong at an endpoint, in words that say what to do. No traceback, no key.
+"""Turns failures of an endpoint into errors with reason and remedy, without traceback or key.
 
-Also says whether the same request may succeed a little later: the loop repeats only then.
+Each also says whether the same request may succeed a little later: the loop repeats only then.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _TOO_LONG = (
     "input is too long",
     "reduce the length",
 )
-"""How OpenAI, vLLM, llama.cpp, LM Studio, Ollama and Anthropic say that a request is too long."""
+"""Words for a request that is too long: OpenAI, vLLM, llama.cpp, LM Studio, Ollama, Anthropic."""
 _LIMIT = re.compile(
     r"(?:context (?:length|size|window)(?: of| is|:)? ?\(?|> )(\d{3,9})(?! ?in the)", re.IGNORECASE
 )
@@ -47,7 +47,7 @@ _FINAL = (
     "billing_error",
     "request_too_large",
 )
-"""Types of errors that Anthropic and OpenAI send inside a stream and that stay as they are."""
+"""Types of errors that Anthropic and OpenAI send inside a stream and that a retry cannot mend."""
 _BROKEN = {
     "ConnectionResetError",
     "ConnectionAbortedError",
@@ -58,19 +58,19 @@ _BROKEN = {
     "RemoteProtocolError",
     "EndOfStream",
 }
-"""Errors of a connection that was made, in Python, anyio and httpx2."""
+"""Errors of an established connection, in Python, anyio and httpx2."""
 _NO_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE")
 _ELSE = "or choose another model in the settings"
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a request went: for messages.
+    """The endpoint of a request, for messages.
 
     Attributes:
         host: The host.
         model: The model that was asked for.
-        secret: The key, to strike it from the endpoint's own words.
+        secret: The key, to remove it from the endpoint's own words.
     """
 
     host: str
@@ -78,17 +78,18 @@ class Endpoint:
     secret: str = ""
 
     def without_secret(self, text: str) -> str:
-        """Text without the key in it; what is shorter than any real key may be part of a word."""
+        """Return text without the key in it."""
+        # What is shorter than any real key may be part of a word.
         return text.replace(self.secret, "[key]") if len(self.secret) >= _KEY_LENGTH else text
 
 
-def failure(error: BaseException, at: Endpoint, started: bool) -> ModelFailed:
-    """An error of the packages `openai`, `anthropic` or `httpx2` as one of ours.
+def model_failure(error: BaseException, at: Endpoint, started: bool) -> ModelFailed:
+    """Return an error of the packages `openai`, `anthropic` or `httpx2` as `ModelFailed`.
 
     Args:
         error: The error.
         at: Where it happened.
-        started: Whether part of the answer had come.
+        started: Whether part of the answer had arrived.
     """
     for item in _causes(error):
         if isinstance(item, ModelFailed):
@@ -98,28 +99,28 @@ def failure(error: BaseException, at: Endpoint, started: bool) -> ModelFailed:
         return _status(error, at)
     kinds = {kind.__name__ for item in _causes(error) for kind in type(item).__mro__}
     if "ConnectTimeout" in kinds:
-        return _made(
+        return _model_failed(
             "the language model's server does not accept the connection", at, _ADDRESS, True
         )
     if kinds & {"APITimeoutError", "TimeoutException", "TimeoutError"}:
-        return stalled(at, started)
+        return silent_endpoint(at, started)
     if kinds & {"APIConnectionError", "TransportError"}:
-        return cut(at) if started else no_connection(error, at)
+        return cut_off_answer(at) if started else connection_failure(error, at)
     code = _code(error)
     # A server that took the request and then failed may do better the next time.
-    found = _made(
-        f"the language model reported an error{_said(error, at)}",
+    found = _model_failed(
+        f"the language model reported an error{_server_message(error, at)}",
         at,
         f"Ask again, {_ELSE}.",
         code in _RETRY_STATUS or not (400 <= code < 500 or _body(error).get("type") in _FINAL),
     )
-    found.too_long = None if started else _too_long(error)
+    found.too_long = None if started else _context_exceeded(error)
     return found
 
 
-def unreadable(at: Endpoint, detail: str, started: bool = False) -> ModelFailed:
-    """The endpoint sent something else than an answer's stream."""
-    found = _made(
+def unreadable_answer(at: Endpoint, detail: str, started: bool = False) -> ModelFailed:
+    """Return the error for an endpoint that sends something else than the stream of an answer."""
+    found = _model_failed(
         "the language model's endpoint sent an answer that cannot be read",
         at,
         'Check the address in the settings (it usually ends with "/v1") or ask again.',
@@ -129,9 +130,9 @@ def unreadable(at: Endpoint, detail: str, started: bool = False) -> ModelFailed:
     return found
 
 
-def web_page(at: Endpoint) -> ModelFailed:
-    """The endpoint answered with a page for a browser."""
-    return _made(
+def web_page_answer(at: Endpoint) -> ModelFailed:
+    """Return the error for an endpoint that answers with a page for a browser."""
+    return _model_failed(
         "the address leads to a web page: this answer cannot be read as one of a language model",
         at,
         'Check the address in the settings (it usually ends with "/v1"), and whether the network '
@@ -139,23 +140,23 @@ def web_page(at: Endpoint) -> ModelFailed:
     )
 
 
-def packed(at: Endpoint) -> ModelFailed:
-    """The endpoint compressed its answer although it was asked not to."""
-    return _made(
+def compressed_answer(at: Endpoint) -> ModelFailed:
+    """Return the error for an endpoint that compresses its answer although asked not to."""
+    return _model_failed(
         "the endpoint sent a compressed answer, which was not asked for and is not unpacked",
         at,
         "Switch off compression in the proxy or server between here and the model.",
     )
 
 
-def cut(at: Endpoint) -> ModelFailed:
-    """The stream ended before the answer did."""
-    return _made("the connection broke in the middle of the answer", at, "Ask again.", True)
+def cut_off_answer(at: Endpoint) -> ModelFailed:
+    """Return the error for a stream that ended before the answer did."""
+    return _model_failed("the connection broke in the middle of the answer", at, "Ask again.", True)
 
 
-def stalled(at: Endpoint, started: bool) -> ModelFailed:
-    """Nothing came for too long."""
-    return _made(
+def silent_endpoint(at: Endpoint, started: bool) -> ModelFailed:
+    """Return the error for an endpoint that sends nothing for too long."""
+    return _model_failed(
         "the language model stopped in the middle of its answer"
         if started
         else "the language model did not answer in time",
@@ -165,22 +166,22 @@ def stalled(at: Endpoint, started: bool) -> ModelFailed:
     )
 
 
-def too_long(at: Endpoint, limit_s: float) -> ModelFailed:
-    """The answer does not come to its end."""
+def unfinished_answer(at: Endpoint, limit_s: float) -> ModelFailed:
+    """Return the error for an answer that takes longer than `limit_s` seconds."""
     time = f"{limit_s / 60:.0f} minutes" if limit_s >= 120 else f"{limit_s:g} seconds"
-    return _made(
+    return _model_failed(
         f"the answer was not complete after {time}", at, f"Ask for less at a time, {_ELSE}."
     )
 
 
-def too_much(at: Endpoint) -> ModelFailed:
-    """The answer is larger than any real one."""
-    return _made(
+def oversized_answer(at: Endpoint) -> ModelFailed:
+    """Return the error for an answer that is larger than any real one."""
+    return _model_failed(
         "the answer is larger than any sensible one and was stopped", at, f"Ask again, {_ELSE}."
     )
 
 
-def _made(reason: str, at: Endpoint, remedy: str, retryable: bool = False) -> ModelFailed:
+def _model_failed(reason: str, at: Endpoint, remedy: str, retryable: bool = False) -> ModelFailed:
     found = ModelFailed(reason, subject=at.host, remedy=remedy)
     found.retryable = retryable
     return found
@@ -192,12 +193,12 @@ _ADDRESS = (
 )
 
 
-def no_connection(error: BaseException, at: Endpoint) -> ModelFailed:
-    """The connection was never made, or ended before the answer began."""
+def connection_failure(error: BaseException, at: Endpoint) -> ModelFailed:
+    """Return the error for a connection that was never made, or ended before the answer began."""
     for item in _causes(error):
         if isinstance(item, ssl.SSLCertVerificationError):
             why = str(getattr(item, "verify_message", "") or "no reason given").rstrip(".")
-            return _made(
+            return _model_failed(
                 f"its certificate is not trusted ({why})",
                 at,
                 "Check the address and this computer's clock; a hospital's own certificate has "
@@ -207,11 +208,11 @@ def no_connection(error: BaseException, at: Endpoint) -> ModelFailed:
             "WRONG_VERSION_NUMBER",
             "HTTP_REQUEST",
         ):
-            return _made(
+            return _model_failed(
                 "it does not speak TLS", at, 'Begin the address with "http://" for this server.'
             )
         if isinstance(item, socket.gaierror):
-            return _made(
+            return _model_failed(
                 "no computer of this name is known",
                 at,
                 "Check the address in the settings and the network connection.",
@@ -220,15 +221,15 @@ def no_connection(error: BaseException, at: Endpoint) -> ModelFailed:
     refused = any(isinstance(item, ConnectionRefusedError) for item in _causes(error))
     kinds = {kind.__name__ for item in _causes(error) for kind in type(item).__mro__}
     if kinds & _BROKEN and not refused:
-        return _made("the connection broke before the answer began", at, "Ask again.", True)
-    return _made("the language model cannot be reached", at, _ADDRESS)
+        return _model_failed("the connection broke before the answer began", at, "Ask again.", True)
+    return _model_failed("the language model cannot be reached", at, _ADDRESS)
 
 
 def _status(error: Any, at: Endpoint) -> ModelFailed:
     status: int = error.status_code
     retryable = status in _RETRY_STATUS or 500 <= status < 600
     wait_s = retry_after(error.response.headers)
-    said = _said(error, at)
+    said = _server_message(error, at)
     spent = any(mark in _words(error) for mark in _QUOTA)
     match status:
         case 401 | 403:
@@ -260,18 +261,19 @@ def _status(error: Any, at: Endpoint) -> ModelFailed:
         case _:
             reason = f"the language model's server failed (HTTP {status})"
             remedy = "Wait a moment and ask again."
-    found = _made(reason, at, remedy, retryable)
+    found = _model_failed(reason, at, remedy, retryable)
     found.retry_after_s = wait_s if retryable else None
     if status in (400, 413, 422, 500):  # llama.cpp's older servers say 500
-        found.too_long = _too_long(error)
+        found.too_long = _context_exceeded(error)
         found.retryable = retryable and found.too_long is None
     return found
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that an endpoint asks to wait: `retry-after-ms`, else Retry-After (RFC 9110 10.2.3).
+    """Return the seconds that an endpoint asks to wait, or None.
 
-    That is a number of seconds or a date; None where there is neither.
+    The header `retry-after-ms` counts before Retry-After, which is a number of seconds or a date
+    (RFC 9110, 10.2.3).
     """
     for name, scale in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         try:
@@ -289,8 +291,8 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     return max((date - datetime.now(UTC)).total_seconds(), 0.0)
 
 
-def _too_long(error: Any) -> TooLong | None:
-    """What the endpoint said if the request was too long for its context."""
+def _context_exceeded(error: Any) -> TooLong | None:
+    """Return the sizes that the endpoint names if the request exceeds its context, else None."""
     words = _words(error)
     if not any(mark in words for mark in _TOO_LONG):
         return None
@@ -308,7 +310,7 @@ def _number(form: re.Pattern[str], words: str) -> int:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The error and all that led to it."""
+    """Yield the error and everything that led to it."""
     waiting, seen = [error], set[int]()
     while waiting:
         item = waiting.pop(0)
@@ -337,7 +339,7 @@ def _words(error: Any) -> str:
     return " ".join(str(body.get(name, "")) for name in ("code", "type", "message")).lower()
 
 
-def _said(error: Any, at: Endpoint) -> str:
-    """The endpoint's own words, shortened; they are shown, never logged."""
+def _server_message(error: Any, at: Endpoint) -> str:
+    """Return the endpoint's own words, shortened; they are shown, never logged."""
     line = " ".join(at.without_secret(str(_body(error).get("message") or "")).split())
     return f": {line[:_TEXT_LIMIT]}" if line else ""

@@ -1,4 +1,4 @@
-"""Any endpoint with chat completions: OpenAI, Azure, vLLM, Ollama, LM Studio, llama.cpp."""
+"""Models behind chat completions: OpenAI, Azure, vLLM, Ollama, LM Studio, llama.cpp."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import asyncio
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
-from app.agent.llm.base import ModelFailed, ModelInfo, ToolSchema, resending
-from app.agent.llm.constrained import Reader, as_plain, instruction, response_format
-from app.agent.llm.deltas import Assembly, TextFilter
-from app.agent.llm.endpoint import Bounds, host_of, is_loopback
-from app.agent.llm.hosted import HostedModel
-from app.agent.llm.png import MEDIA_TYPE, encoded, missing
+from app.agent.llm.answer_assembly import ChatAssembly, TextFilter
+from app.agent.llm.base import ModelInfo, ToolSchema, check_resend
+from app.agent.llm.endpoint import Bounds
+from app.agent.llm.hosted_model import HostedModel
+from app.agent.llm.picture_encoding import MEDIA_TYPE, encoded, missing
+from app.agent.llm.schema_calls import SchemaReader, as_plain, instruction, response_format
 from app.agent.llm.text_calls import TextCalls, quoted_data
 from app.agent.messages import Message
 from app.settings import OPENAI_URL, ToolForm
@@ -28,17 +27,14 @@ class OpenAIModel(HostedModel):
     Args:
         base_url: For example "http://127.0.0.1:11434/v1"; "" for OpenAI's own.
         model: The model's name there; in Azure the deployment's.
-        key: The key, or None where the endpoint asks for none.
-        info: What the loop must know of the model.
+        key: The key, or None if the endpoint asks for none.
+        info: Context size, abilities and prices of the model.
         tool_form: How it calls tools: "native" by the endpoint's own means; "json_schema" as JSON
             that the endpoint enforces; "text" as JSON at the end of its text; "auto" is native.
-        text_calls: Whether calls that stand in the text are taken as calls as well: local models
-            write them when their server doesn't know their format. None: unless "native".
-        answer_schema: A JSON schema that the whole answer has to keep to; for answers without
-            tools, since calls have a schema of their own.
-        read_timeout_s: The longest silence in an answer; None for that of `bounds`.
-        first_timeout_s: The longest time until its first piece; None for that of `bounds`.
-        bounds: How long and how much it may answer.
+        text_calls: Whether calls in the text count as well: local models write them if their server
+            does not know their format. None means: unless the form is "native".
+        answer_schema: A JSON schema that an answer without tools must keep to.
+        bounds: Limits of time and size for an answer.
         api_version: Azure's version of the API; "" for everything but Azure.
 
     Raises:
@@ -58,30 +54,24 @@ class OpenAIModel(HostedModel):
         tool_form: ToolForm = "native",
         text_calls: bool | None = None,
         answer_schema: Mapping[str, Any] | None = None,
-        read_timeout_s: float | None = None,
-        first_timeout_s: float | None = None,
         bounds: Bounds | None = None,
         api_version: str = "",
     ) -> None:
-        bounds = bounds or Bounds()
-        bounds = replace(
-            bounds,
-            silence_s=bounds.silence_s if read_timeout_s is None else read_timeout_s,
-            first_s=bounds.first_s if first_timeout_s is None else first_timeout_s,
+        super().__init__(
+            base_url.strip() or OPENAI_URL, model, key, info or ModelInfo(), bounds or Bounds()
         )
-        super().__init__(base_url.strip() or OPENAI_URL, model, key, info or ModelInfo(), bounds)
         self._api_version = api_version.strip()
         self._form: ToolForm = "native" if tool_form == "auto" else tool_form
         self._text_calls = tool_form != "native" if text_calls is None else text_calls
         self._answer_schema = answer_schema
         self._counts = True
-        """Whether the endpoint takes `stream_options`, as far as is known."""
+        """Whether the endpoint accepts `stream_options`, as far as is known."""
 
-    def _answer(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Assembly:
-        return Assembly(self._at, self._bounds, self._filter(messages, tools))
+    def _answer(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> ChatAssembly:
+        return ChatAssembly(self._at, self._bounds, self._filter(messages, tools))
 
     async def _opened(self, packages: Any, client: Any, request: dict[str, Any]) -> Any:
-        """The answer's stream, once the endpoint begins to answer."""
+        """Return the stream of the answer once the endpoint begins to answer."""
         while True:
             if not self._counts:
                 request.pop("stream_options", None)
@@ -94,11 +84,11 @@ class OpenAIModel(HostedModel):
                         raise
                     self._counts = False
                 elif error.status_code == 503 and "loading model" in text:
-                    # llama.cpp's server while it loads; `patiently` says so and ends it.
+                    # llama.cpp's server while it loads; `bounded_stream` limits the wait.
                     await asyncio.sleep(self._bounds.poll_s)
                 else:
                     raise
-            resending()
+            check_resend()
 
     async def _page(self, client: Any) -> Any:
         return await client.models.list()
@@ -128,7 +118,7 @@ class OpenAIModel(HostedModel):
         self, messages: Sequence[Message], tools: Sequence[ToolSchema]
     ) -> TextFilter | None:
         if self._form == "json_schema":
-            return Reader(tools, quoted_data(messages))
+            return SchemaReader(tools, quoted_data(messages))
         return TextCalls(tools, quoted_data(messages)) if self._text_calls and tools else None
 
     def _request(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> dict[str, Any]:
@@ -154,12 +144,12 @@ class OpenAIModel(HostedModel):
 def _text_of(error: Any) -> str:
     try:
         return str(error.response.text).lower()
-    except (RuntimeError, LookupError):  # not read, or in an encoding that nobody knows
+    except (RuntimeError, LookupError):  # not read, or in an unknown encoding
         return ""
 
 
 def _instructed(messages: Sequence[Message], text: str) -> list[Message]:
-    """The transcript with an instruction in its system message."""
+    """Return the transcript with an instruction added to its system message."""
     if not text:
         return list(messages)
     if messages and messages[0].role == "system":
@@ -170,11 +160,11 @@ def _instructed(messages: Sequence[Message], text: str) -> list[Message]:
 
 
 def wire_message(message: Message, *, images: bool = False) -> dict[str, Any]:
-    """A message as the endpoint expects it.
+    """Return a message as the endpoint expects it.
 
     Args:
         message: The message.
-        images: Whether the model takes pictures; without, their captions stand in their place.
+        images: Whether the model takes pictures; otherwise their captions replace them.
     """
     wire: dict[str, Any] = {"role": message.role, "content": message.text}
     if message.pictures:
@@ -194,7 +184,7 @@ def wire_message(message: Message, *, images: bool = False) -> dict[str, Any]:
 
 
 def wire_name(name: str) -> str:
-    """A tool's name as endpoints take it.
+    """Return a tool's name in the characters that endpoints accept.
 
     They refuse a transcript with any other, even in an old call of a tool that does not exist.
     """
@@ -223,6 +213,3 @@ def _wire_tool(tool: ToolSchema) -> dict[str, Any]:
         "parameters": tool.parameters,
     }
     return {"type": "function", "function": function}
-
-
-__all__ = ["ModelFailed", "OpenAIModel", "host_of", "is_loopback", "wire_message"]

@@ -1,105 +1,155 @@
 """Tries a language model before it is used, for the settings page. Blocks; no Qt.
 
-`Probe` answers what the page asks: does it work, which models are there, what about this file.
+`Probe` tests a model, lists the models of an endpoint, and checks a model file. The test of an
+endpoint ("Test connection") sends no patient data: a few words, a made-up tool and a red square.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import ctypes
+import difflib
+import json
 import os
+import socket
+import ssl
 import sys
+import tempfile
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+import urllib.request
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, cast
+from urllib.parse import urlsplit
 
-from app.agent.llm.base import LanguageModel, ModelFailed, Note, Reasoning, Text
-from app.agent.llm.providers import Wanted
-from app.agent.messages import Message
-from app.errors import Cancelled, SightlineError
+from app.agent.llm.anthropic_model import AnthropicModel
+from app.agent.llm.base import (
+    Call,
+    LanguageModel,
+    ModelEvent,
+    ModelFailed,
+    ModelInfo,
+    Note,
+    Reasoning,
+    Text,
+    Tokens,
+    ToolSchema,
+)
+from app.agent.llm.endpoint import Bounds, host_of, is_loopback, load
+from app.agent.llm.failures import Endpoint, connection_failure
+from app.agent.llm.openai_model import OpenAIModel
+from app.agent.llm.providers import OWN_URLS, ModelChoice
+from app.agent.messages import Message, Picture
+from app.errors import Cancelled, SightlineError, UsageError
+from app.settings import AZURE_API_VERSION, ToolForm
 from app.tools.api import CancelToken
 from app.tools.needs import is_installed, missing_package
 
 GIB = 2**30
-_BESIDE = 1.2
-"""Memory that a model takes, in sizes of its file: the weights, and what computing needs."""
+_MEMORY_FACTOR = 1.2
+"""Memory that a model needs, weights and computing, in sizes of its file."""
 _MAGIC = b"GGUF"
 LIST_S = 30.0
+"""Seconds that an endpoint has to list its models."""
+
+BOUNDS = Bounds(connect_s=8, first_s=90, silence_s=20, answer_s=120, body_bytes=8 * 2**20)
+ENOUGH = 2_000
+"""Characters of an answer after which the test stops reading it."""
+
+_KINDS = ("openai", "azure", "anthropic")
+_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"value": {"type": "integer"}},
+    "required": ["value"],
+    "additionalProperties": False,
+}
+_TOOL = ToolSchema("note_number", "Notes a number.", _SCHEMA)
+_KEPT: tuple[Literal["✓"], str] = ("✓", "it keeps to a JSON schema")
+_NOT_KEPT: tuple[Literal["–"], str] = ("–", "it does not keep to a JSON schema")
+_RED = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAIAAAAlC+aJAAAAT0lEQVR42u3PQQkAAAgEsAtx/ZMZxgi+hcEKLNO+"
+    "FgEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQGBywKqxUDxqh7TUQAAAABJRU5E"
+    "rkJggg=="
+)
+_SEES = ModelInfo(images=True, output_tokens=1_024)
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What was found, a line a step. `ok` says whether it can be used."""
+    """The outcome of a test.
+
+    Attributes:
+        ok: Whether the model can be used.
+        lines: A line a step, in order: ✓ works, ✕ does not, – the model cannot or it is unknown.
+            Unless `ok`, the last one says what to do.
+    """
 
     ok: bool
     lines: tuple[str, ...]
 
 
 class Probe:
-    """Asks endpoints and files.
+    """Tests language models for the settings page.
 
     Args:
-        build: Makes the model that is wanted.
-        in_use: Whether a model answers questions now, so that it must not be closed.
-        told: Is told which endpoint is about to be asked.
+        build: Builds the model with the given settings.
+        in_use: Reports whether a model answers questions now, so that it must not be closed.
+        before_request: Called before an endpoint is asked, for the audit log.
     """
 
     def __init__(
         self,
-        build: Callable[[Wanted], LanguageModel],
+        build: Callable[[ModelChoice], LanguageModel],
         in_use: Callable[[LanguageModel], bool] = lambda _model: False,
-        told: Callable[[Wanted], object] = lambda _wanted: None,
+        before_request: Callable[[ModelChoice], object] = lambda _choice: None,
     ) -> None:
         self._build = build
         self._in_use = in_use
-        self._told = told
+        self._before_request = before_request
 
-    def diagnose(self, wanted: Wanted, cancel: CancelToken) -> Report:
-        """Try it, and say step by step how it went; unless it is fine, the last line is a remedy.
+    def diagnose(self, choice: ModelChoice, cancel: CancelToken) -> Report:
+        """Test a model step by step.
 
         Raises:
             Cancelled: It was cancelled.
             SightlineError: It cannot even be tried.
         """
-        if wanted.kind == "local":
-            return run(self._one_word(wanted), cancel)
-        from app.agent.llm.diagnosis import examine
-
-        self._told(wanted)
-        fields = wanted.fields
+        if choice.kind == "local":
+            return run(self._one_word(choice), cancel)
+        self._before_request(choice)
+        fields = choice.fields
         tried = examine(
-            wanted.kind, wanted.url, fields.model, wanted.key, api_version=fields.api_version
+            choice.kind, choice.url, fields.model, choice.key, api_version=fields.api_version
         )
-        found = run(tried, cancel)
-        return Report(found.ok, found.lines)
+        return run(tried, cancel)
 
-    def models(self, wanted: Wanted, cancel: CancelToken) -> tuple[str, ...]:
-        """The names of an endpoint's models.
+    def models(self, choice: ModelChoice, cancel: CancelToken) -> tuple[str, ...]:
+        """Return the names of an endpoint's models.
 
         Raises:
             Cancelled: It was cancelled.
             SightlineError: The endpoint does not say.
         """
-        self._told(wanted)
-        fields = wanted.fields
-        if not fields.model.strip():  # not chosen yet; it is not needed to be told which there are
+        self._before_request(choice)
+        fields = choice.fields
+        if not fields.model.strip():  # not chosen yet, nor needed for a list
             fields = fields.model_copy(update={"model": "any"})
-        model = self._build(Wanted(wanted.kind, fields, wanted.key))
+        model = self._build(ModelChoice(choice.kind, fields, choice.key))
         listed = getattr(model, "models", None)
         return tuple(run(_in_time(listed()), cancel)) if listed is not None else ()
 
     def about_file(self, path: str) -> Report:
-        """What there is to say about a model file before it is started."""
+        """Return size and memory of a model file, and what is missing to run it."""
         return about_file(path)
 
-    async def _one_word(self, wanted: Wanted) -> Report:
-        """Start a model on this computer for one word."""
-        model = self._build(wanted)
+    async def _one_word(self, choice: ModelChoice) -> Report:
+        """Start a model on this computer and have it say one word."""
+        model = self._build(choice)
         began = time.monotonic()
         lines: list[str] = []
         said = False
@@ -139,7 +189,7 @@ async def _in_time(listing: Awaitable[list[str]]) -> list[str]:
 
 
 def run(work: Coroutine[Any, Any, T], cancel: CancelToken) -> T:
-    """Run a coroutine on a loop of its own; a cancel ends it soon.
+    """Run a coroutine in an event loop of its own; a cancel ends it soon.
 
     Raises:
         Cancelled: It was cancelled.
@@ -165,7 +215,7 @@ def run(work: Coroutine[Any, Any, T], cancel: CancelToken) -> T:
 
 
 def about_file(path: str) -> Report:
-    """Size, memory, and what is missing to run a model file."""
+    """Return size and memory of a model file, and what is missing to run it."""
     if not path.strip():
         return Report(True, ("Choose a GGUF file, or a folder with safetensors.",))
     file = Path(path)
@@ -181,11 +231,11 @@ def about_file(path: str) -> Report:
         lines.append(missing_package("A model on this computer", package).text)
         return Report(False, tuple(lines))
     memory = memory_bytes()
-    return Report(not memory or whole * _BESIDE < memory, tuple(lines))
+    return Report(not memory or whole * _MEMORY_FACTOR < memory, tuple(lines))
 
 
 def _size(file: Path) -> int:
-    """Bytes of weights.
+    """Return the size of the weights in bytes.
 
     Raises:
         OSError: It cannot be read.
@@ -205,11 +255,13 @@ def _size(file: Path) -> int:
 
 
 def _memory_line(whole: int) -> str:
-    needs = f"{_in_words(whole)}; needs about {_in_words(round(whole * _BESIDE))} of memory"
+    needs = f"{_in_words(whole)}; needs about {_in_words(round(whole * _MEMORY_FACTOR))} of memory"
     memory = memory_bytes()
     if not memory:
         return f"{needs}."
-    enough = "" if whole * _BESIDE < memory else " This is too little: choose a smaller model."
+    enough = (
+        "" if whole * _MEMORY_FACTOR < memory else " This is too little: choose a smaller model."
+    )
     return f"{needs}, this computer has {_in_words(memory)}.{enough}"
 
 
@@ -218,7 +270,7 @@ def _in_words(size: int) -> str:
 
 
 class _MemoryStatus(ctypes.Structure):
-    """MEMORYSTATUSEX of the Windows API."""
+    """The structure MEMORYSTATUSEX of the Windows API."""
 
     _fields_ = (
         ("length", ctypes.c_uint32),
@@ -228,7 +280,7 @@ class _MemoryStatus(ctypes.Structure):
 
 
 def memory_bytes() -> int:
-    """The memory of this computer, 0 where it is not known."""
+    """Return the size of this computer's memory in bytes, 0 if it is not known."""
     if sys.platform == "win32":
         status = _MemoryStatus(length=ctypes.sizeof(_MemoryStatus))
         found = ctypes.windll.kernel32.GlobalMemoryStatusEx(ctypes.byref(status))
@@ -237,3 +289,313 @@ def memory_bytes() -> int:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (ValueError, OSError):
         return 0
+
+
+# -- the test of an endpoint ------------------------------------------------------------------
+
+
+async def examine(
+    kind: str, base_url: str, model: str, key: str, *, api_version: str = ""
+) -> Report:
+    """Test an endpoint step by step, as far as it gets.
+
+    Args:
+        kind: "openai", "azure" or "anthropic".
+        base_url: Its address; "" for the provider's own.
+        model: The model's name, in Azure the deployment's.
+        key: The key, "" for none; it appears in no line of the report.
+        api_version: Azure's version of the API.
+    """
+    found = _Examination(kind, base_url.strip() or OWN_URLS.get(kind, ""), model.strip(), key)
+    found.api_version = api_version
+    try:
+        await found.connection()
+        await found.models()
+        await found.answer()
+        await found.abilities()
+        ok = True
+    except SightlineError as error:
+        # Host and all are in the lines before.
+        found.say("✕", error.reason)
+        found.lines.append(error.remedy or "Check the settings.")
+        ok = False
+    at = Endpoint("", secret=key)
+    return Report(ok, tuple(at.without_secret(line) for line in found.lines))
+
+
+def _model(
+    kind: str,
+    base_url: str,
+    model: str,
+    key: str,
+    api_version: str,
+    *,
+    form: ToolForm = "native",
+    schema: Mapping[str, Any] | None = None,
+) -> OpenAIModel | AnthropicModel:
+    if kind == "anthropic":
+        return AnthropicModel(model, key, base_url=base_url, info=_SEES, bounds=BOUNDS)
+    version = (api_version.strip() or AZURE_API_VERSION) if kind == "azure" else ""
+    return OpenAIModel(
+        base_url,
+        model,
+        key,
+        info=_SEES,
+        tool_form=form,
+        answer_schema=schema,
+        bounds=BOUNDS,
+        api_version=version,
+    )
+
+
+@dataclass(slots=True)
+class _Answer:
+    """One answer; `first_s` is when its first piece came, in seconds, 0 for never."""
+
+    text: str = ""
+    calls: list[Call] = field(default_factory=list[Call])
+    counted: bool = False
+    first_s: float = 0.0
+
+
+@dataclass(slots=True)
+class _Examination:
+    """The steps of a test; each adds lines, and raises what ends the test."""
+
+    kind: str
+    base_url: str
+    model: str
+    key: str
+    api_version: str = ""
+    lines: list[str] = field(default_factory=list[str])
+
+    def say(self, mark: Literal["✓", "✕", "–"], text: str) -> None:
+        """Add a line to the report."""
+        self.lines.append(f"{mark} {text[:1].upper()}{text[1:].rstrip('.')}.")
+
+    async def connection(self) -> None:
+        """Test name, connection and TLS one by one, so that the one that fails is known."""
+        if self.kind not in _KINDS:
+            raise UsageError(f"there is no endpoint of the kind {self.kind!r}")
+        host = host_of(self.base_url)
+        parts = urlsplit(self.base_url)
+        at = Endpoint(host, self.model, self.key)
+        if not is_loopback(host) and _proxied(parts.scheme, host):
+            self.say("–", "this computer's proxy is used, so name and connection are not tried")
+            return
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        try:
+            address = await _resolved(host, port)
+            if host != address:
+                self.say("✓", f"{host} is {address}")
+            _, writer = await _connected(address, port)
+            writer.transport.abort()
+            self.say("✓", f"port {port} accepts a connection")
+            if parts.scheme == "https":
+                self.say("✓", f"TLS works: {await _tls_version(host, port)}")
+        except (OSError, TimeoutError) as error:
+            raise _unreachable(error, at) from error
+
+    async def models(self) -> None:
+        """Test whether it speaks the API, accepts the key and knows the model."""
+        try:
+            names = await self._new_model().models()
+        except ModelFailed as error:
+            await self._explain(error)
+            return
+        self.say("✓", f"it lists {len(names)} model{'s' * (len(names) != 1)}")
+        if self.kind == "azure":
+            self.say("–", "Azure lists models, not deployments: the next step tries the deployment")
+        elif self.model in names or f"{self.model}:latest" in names:
+            self.say("✓", f'the model "{self.model}" is there')
+        else:
+            self.say(
+                "–", f'the model "{self.model}" is not in the list{_offered(self.model, names)}'
+            )
+
+    async def answer(self) -> None:
+        """Test whether and how soon it streams an answer."""
+        if not self.model:
+            raise UsageError(
+                "no model is named", remedy="Choose one of the endpoint's models, and test again."
+            )
+        answer = await self._ask(Message(role="user", text="Say OK."))
+        if not answer.first_s:
+            raise ModelFailed(
+                f'the model "{self.model}" ended its answer without a word',
+                remedy="Test again, or choose another model.",
+            )
+        self.say("✓", f"it streams: the first word came after {max(answer.first_s, 0.1):.1f} s")
+        if not answer.counted:
+            self.say("–", "it does not count tokens: limits then rest on estimates")
+
+    async def abilities(self) -> None:
+        """Test what it can do beyond text; none of that is needed to be usable."""
+        order = Message(role="user", text="Call the tool note_number with the value 7.")
+        if await self._calls(order, "native"):
+            self.say("✓", "it calls tools")
+        elif self.kind != "anthropic" and await self._calls(order, "json_schema"):
+            self.say("✕", 'it calls tools only by JSON: choose "JSON schema" as the form of calls')
+        else:
+            self.say("✕", "it did not call a tool: choose another model to have it run tools")
+        if self.kind != "anthropic":
+            kept = await self._keeps_schema()
+            self.say(*_KEPT if kept else _NOT_KEPT)
+        await self._eyes()
+
+    async def _keeps_schema(self) -> bool:
+        """Test whether an answer keeps to its schema, whatever the question is."""
+        try:
+            answer = await self._ask(Message(role="user", text="Say OK."), schema=_SCHEMA)
+            found = json.loads(answer.text)
+        except (ModelFailed, ValueError, RecursionError):
+            return False
+        return isinstance(found, dict) and list(cast("dict[str, Any]", found)) == ["value"]
+
+    async def _calls(self, order: Message, form: ToolForm) -> bool:
+        try:
+            answer = await self._ask(order, [_TOOL], form)
+        except ModelFailed:
+            return False
+        return any(
+            item.call.name == _TOOL.name and item.call.arguments == {"value": 7}
+            for item in answer.calls
+        )
+
+    async def _eyes(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                answer = await self._ask(_about_picture(folder))
+            except ModelFailed:
+                self.say("–", "it takes no pictures")
+                return
+        if "red" in answer.text.lower():
+            self.say("✓", "it sees pictures")
+        else:
+            self.say("–", "it does not see pictures: it could not name the colour of one")
+
+    async def _ask(
+        self,
+        message: Message,
+        tools: Sequence[ToolSchema] = (),
+        form: ToolForm = "native",
+        schema: Mapping[str, Any] | None = None,
+    ) -> _Answer:
+        answer, began = _Answer(), time.monotonic()
+        async with aclosing(self._new_model(form, schema).stream([message], tools)) as events:
+            async for event in events:
+                if not isinstance(event, Note | Tokens) and not answer.first_s:
+                    answer.first_s = max(time.monotonic() - began, 0.001)
+                _add(event, answer)
+                if len(answer.text) > ENOUGH:
+                    break
+        return answer
+
+    async def _explain(self, error: ModelFailed) -> None:
+        """Explain why no models were listed; raise unless the chat may work all the same."""
+        better = await self._better_address()
+        if better:
+            raise ModelFailed(
+                "the server is there, but not at this address",
+                remedy=f"Use {better} as the address.",
+            )
+        if any(word in error.reason for word in ("key was refused", "web page", "certificate")):
+            raise error
+        none = "it has no list of models at this address"
+        why = "" if none in error.reason else f" ({error.reason.rstrip('.')})"
+        self.say("–", f"{none}{why}")
+
+    async def _better_address(self) -> str:
+        """Return the address with "/v1" added, "" if that is not what is missing."""
+        url = self.base_url.rstrip("/")
+        if self.kind != "openai" or url.endswith("/v1"):
+            return ""
+        # People paste Ollama's own address, or the whole one of a request.
+        for end in ("/chat/completions", "/completions", "/models", "/api/chat", "/api"):
+            url = url.removesuffix(end)
+        better = url if url.endswith("/v1") else f"{url}/v1"
+        try:
+            await _model("openai", better, self.model, self.key, "").models()
+        except SightlineError:
+            return ""
+        return better
+
+    def _new_model(
+        self, form: ToolForm = "native", schema: Mapping[str, Any] | None = None
+    ) -> OpenAIModel | AnthropicModel:
+        return _model(
+            self.kind,
+            self.base_url,
+            self.model,
+            self.key,
+            self.api_version,
+            form=form,
+            schema=schema,
+        )
+
+
+def _add(event: ModelEvent, answer: _Answer) -> None:
+    match event:
+        case Text(text) | Reasoning(text):
+            answer.text += text
+        case Call():
+            answer.calls.append(event)
+        case Tokens():
+            answer.counted = True
+        case _:
+            return
+
+
+def _about_picture(folder: str) -> Message:
+    path = Path(folder, "red.png")
+    path.write_bytes(_RED)
+    picture = Picture(path=str(path), caption="A test picture.")
+    question = "What colour is this picture? Answer with one word."
+    return Message(role="user", text=question, pictures=[picture])
+
+
+def _proxied(scheme: str, host: str) -> bool:
+    return scheme in urllib.request.getproxies() and not urllib.request.proxy_bypass(host)
+
+
+async def _resolved(host: str, port: int) -> str:
+    found = await asyncio.wait_for(
+        asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM),
+        BOUNDS.connect_s,
+    )
+    return str(found[0][4][0])
+
+
+async def _connected(
+    host: str, port: int, tls: ssl.SSLContext | None = None, name: str | None = None
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    opening = asyncio.open_connection(host, port, ssl=tls, server_hostname=name)
+    return await asyncio.wait_for(opening, BOUNDS.connect_s)
+
+
+async def _tls_version(host: str, port: int) -> str:
+    _, transport = await asyncio.to_thread(load, "openai")
+    _, writer = await _connected(host, port, transport.tls_context(), host)
+    session = writer.get_extra_info("ssl_object")
+    version = str(session.version()) if session is not None else ""
+    writer.transport.abort()
+    return version.replace("TLSv", "TLS ")
+
+
+def _unreachable(error: Exception, at: Endpoint) -> ModelFailed:
+    if isinstance(error, TimeoutError):
+        return ModelFailed(
+            f"{at.host} does not accept the connection in time",
+            remedy="Check the address, and whether a firewall or a VPN is in between.",
+        )
+    return connection_failure(error, at)
+
+
+def _offered(model: str, names: Sequence[str]) -> str:
+    """Return similar names, else the first ones, as the end of a sentence."""
+    near = difflib.get_close_matches(model, names, n=3, cutoff=0.5)
+    near += [name for name in names if model and model in name and name not in near][:3]
+    if near:
+        return f"; near it: {', '.join(near)}"
+    more = ", ..." if len(names) > 5 else ""
+    return f"; there are {', '.join(names[:5])}{more}" if names else ""

@@ -1,4 +1,4 @@
-"""Builds the language model that the settings name: the one table of kinds.
+"""Builds the language model that the settings name; the one table of kinds.
 
 To add a kind: a class with `name`, `remote_host`, `info` and `stream` (see `base.LanguageModel`), a
 function below that builds it, its line in `_BUILDERS`, and its name in `app.settings.Kind`.
@@ -21,20 +21,20 @@ from app.tools.planning import NO_PLANS, Plans
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 OWN_URLS: Mapping[str, str] = {"openai": OPENAI_URL, "anthropic": ANTHROPIC_URL}
-"""Where a provider is reached when no address is given."""
+"""Addresses of providers if none is given."""
 
 _REMEDY = "Choose one in the settings of the assistant, or use --llm {kind}:{what}."
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """A language model by kind and fields.
+class ModelChoice:
+    """The settings of a language model.
 
     Attributes:
-        kind: Who answers.
+        kind: The kind of provider.
         fields: Its settings.
-        key: "" where none is known.
-        plans: What the packs tell of their tools; for the offline planner.
+        key: Its key, "" if none is known.
+        plans: The packs' rules for their tools, for the offline planner.
     """
 
     kind: Kind
@@ -44,19 +44,19 @@ class Wanted:
 
     @property
     def url(self) -> str:
-        """The address in use; "" for what runs in this program's own processes."""
+        """The address in use; "" for the offline planner and a local model."""
         return url_of(self.kind, self.fields)
 
 
 def url_of(kind: str, fields: ProviderSettings) -> str:
-    """The address in use; "" for the offline planner and a local model."""
+    """Return the address in use; "" for the offline planner and a local model."""
     if kind in ("offline", "local"):
         return ""
     return fields.base_url.strip() or OWN_URLS.get(kind, "")
 
 
 def parse(name: str) -> tuple[Kind, str]:
-    """A name from the command line, "KIND" or "KIND:MODEL", as kind and model.
+    """Return kind and model of a name from the command line, "KIND" or "KIND:MODEL".
 
     Raises:
         UsageError: There is no such kind.
@@ -70,7 +70,7 @@ def parse(name: str) -> tuple[Kind, str]:
 
 
 def info_of_settings(fields: ProviderSettings) -> ModelInfo:
-    """What the loop must know of a model, as the user's settings say it."""
+    """Return size, abilities and prices of a model as the user's settings have them."""
     return ModelInfo(
         context_tokens=fields.context_tokens,
         # A small context must keep room for the question.
@@ -82,10 +82,10 @@ def info_of_settings(fields: ProviderSettings) -> ModelInfo:
 
 
 def check(kind: Kind, fields: ProviderSettings) -> None:
-    """Refuse what cannot work, before anything is built or kept.
+    """Refuse settings that cannot work, before a model is built or settings are saved.
 
     Raises:
-        UsageError: What is missing or wrong, and what to do.
+        UsageError: Something is missing or wrong.
     """
     if kind == "offline":
         return
@@ -127,49 +127,49 @@ def _check_url(url: str) -> None:
         )
 
 
-def build(wanted: Wanted) -> LanguageModel:
-    """The language model.
+def build(choice: ModelChoice) -> LanguageModel:
+    """Return the language model.
 
     Raises:
         UsageError: It is not configured, or a package for it is missing.
     """
-    check(wanted.kind, wanted.fields)
-    return _BUILDERS[wanted.kind](wanted)
+    check(choice.kind, choice.fields)
+    return _BUILDERS[choice.kind](choice)
 
 
-def _offline(wanted: Wanted) -> LanguageModel:
-    return OfflineModel(wanted.plans)
+def _offline(choice: ModelChoice) -> LanguageModel:
+    return OfflineModel(choice.plans)
 
 
-def _openai(wanted: Wanted) -> LanguageModel:
+def _openai(choice: ModelChoice) -> LanguageModel:
     from app.agent.llm.openai_model import OpenAIModel
 
-    fields = wanted.fields
+    fields = choice.fields
     return OpenAIModel(
-        wanted.url,
+        choice.url,
         fields.model.strip(),
-        wanted.key,
+        choice.key,
         info=info_of_settings(fields),
         tool_form=fields.tool_form,
         api_version=(fields.api_version.strip() or AZURE_API_VERSION)
-        if wanted.kind == "azure"
+        if choice.kind == "azure"
         else "",
     )
 
 
-def _anthropic(wanted: Wanted) -> LanguageModel:
+def _anthropic(choice: ModelChoice) -> LanguageModel:
     from app.agent.llm.anthropic_model import AnthropicModel
 
-    fields = wanted.fields
+    fields = choice.fields
     return AnthropicModel(
-        fields.model.strip(), wanted.key, base_url=wanted.url, info=info_of_settings(fields)
+        fields.model.strip(), choice.key, base_url=choice.url, info=info_of_settings(fields)
     )
 
 
-def _local(wanted: Wanted) -> LanguageModel:
+def _local(choice: ModelChoice) -> LanguageModel:
     from app.agent.llm.local.model import LocalModel
 
-    fields = wanted.fields
+    fields = choice.fields
     return LocalModel(
         Path(fields.path.strip()).expanduser(),
         context_tokens=fields.context_tokens,
@@ -177,7 +177,7 @@ def _local(wanted: Wanted) -> LanguageModel:
     )
 
 
-_BUILDERS: Mapping[str, Callable[[Wanted], LanguageModel]] = {
+_BUILDERS: Mapping[str, Callable[[ModelChoice], LanguageModel]] = {
     "offline": _offline,
     "openai": _openai,
     "azure": _openai,
@@ -187,44 +187,44 @@ _BUILDERS: Mapping[str, Callable[[Wanted], LanguageModel]] = {
 
 
 class Models:
-    """The language models of one program.
+    """The language models of one program. Thread-safe.
 
-    One on this computer is made once, for it takes much memory, and is closed here; the others
-    hold nothing. Safe to use from several threads.
+    A local model is built once, since it takes much memory, and is closed here; others hold no
+    resources.
     """
 
     def __init__(self) -> None:
         self._local: dict[ProviderSettings, LanguageModel] = {}
         self._lock = threading.Lock()
 
-    def get(self, wanted: Wanted) -> LanguageModel:
-        """A model to answer questions.
+    def get(self, choice: ModelChoice) -> LanguageModel:
+        """Return a model to answer questions.
 
         Raises:
             UsageError: It is not configured, or a package for it is missing.
         """
         with self._lock:
-            model = self._known(wanted) or build(wanted)
-            if wanted.kind == "local":
-                self._local[wanted.fields] = model
+            model = self._known(choice) or build(choice)
+            if choice.kind == "local":
+                self._local[choice.fields] = model
             return model
 
-    def to_try(self, wanted: Wanted) -> LanguageModel:
-        """A model to be tried and closed; on this computer the one that is kept, if there is one.
+    def trial_model(self, choice: ModelChoice) -> LanguageModel:
+        """Return a model to be tested and closed; for a local one the running one, if any.
 
         Raises:
             UsageError: It is not configured, or a package for it is missing.
         """
         with self._lock:
-            return self._known(wanted) or build(wanted)
+            return self._known(choice) or build(choice)
 
     def is_kept(self, model: LanguageModel) -> bool:
-        """Whether it may answer questions, so that only `close` ends it."""
+        """Report whether it may answer questions, so that only `close` may end it."""
         with self._lock:
             return any(model is known for known in self._local.values())
 
     def close(self, chosen: Collection[LanguageModel] | None = None) -> None:
-        """End the processes of models on this computer: of those chosen, or of all."""
+        """End the processes of local models: of those given, or of all."""
         with self._lock:
             ended = [
                 fields
@@ -237,5 +237,5 @@ class Models:
             if end is not None:
                 end()
 
-    def _known(self, wanted: Wanted) -> LanguageModel | None:
-        return self._local.get(wanted.fields) if wanted.kind == "local" else None
+    def _known(self, choice: ModelChoice) -> LanguageModel | None:
+        return self._local.get(choice.fields) if choice.kind == "local" else None

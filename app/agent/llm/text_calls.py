@@ -1,14 +1,14 @@
-"""Tool calls that a model writes into its text, found while the text streams.
+"""Finds tool calls that a model writes into its text.
 
-Local models that were trained on a call format, but run behind a server that doesn't know it, send
-their calls as text. Read are: `<tool_call>{...}</tool_call>` (Hermes, Qwen), `[TOOL_CALLS] [...]`
-and `[TOOL_CALLS]name[ARGS]{...}` (Mistral), `<|python_tag|>{...}` and
+Local models that were trained on a call format, but run behind a server that does not know it,
+send their calls as text. These forms are read: `<tool_call>{...}</tool_call>` (Hermes, Qwen),
+`[TOOL_CALLS] [...]` and `[TOOL_CALLS]name[ARGS]{...}` (Mistral), `<|python_tag|>{...}` and
 `<function=name>{...}</function>` (Llama), a JSON code fence, and bare JSON. All but the two with a
-closing tag count only where they end the message; fence and bare JSON only after a short preamble.
+closing tag count only at the end of the message; fence and bare JSON only after a short preamble.
 
-Safety: text is a call only if it is whole JSON with the exact name of a tool on offer. JSON that
+Safety: a text is a call only if it is whole JSON with the exact name of a tool on offer. JSON that
 stands in the data the model was given (a tool's result, a note, the question) is a quotation and
-stays text, and so does anything inside a code block or the model's own thinking.
+stays text, and so does everything in a code block or in the model's thinking.
 """
 
 from __future__ import annotations
@@ -16,290 +16,215 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import Any, cast
 
 from app.agent.llm.base import Call, ModelEvent, Text, ToolSchema
-from app.agent.llm.repair import parse_arguments, strict
+from app.agent.llm.repair import parse_arguments, parse_json
 from app.agent.messages import Message, ToolCall
 
 MAX_HELD = 64_000
-"""Text held back because it may become a call; what grows beyond it is text."""
+"""Characters held back because they may become a call; a longer candidate is text."""
 MAX_PREAMBLE = 500
-"""How much may be said before bare or fenced JSON that is still a call."""
-_MAX_HEAD = 200
-"""How far a tool's name may be from the mark before it."""
+"""Characters that may stand before bare or fenced JSON that is a call."""
 
-_OPEN, _CLOSE = "<tool_call>", "</tool_call>"
-_FUNCTION, _FUNCTION_CLOSE = "<function=", "</function>"
-_MISTRAL, _PYTHON, _FENCE = "[TOOL_CALLS]", "<|python_tag|>", "```"
-_MARKS = (_OPEN, _FUNCTION, _MISTRAL, _PYTHON, _FENCE)
-_FENCE_NAMES = ("", "json", "tool_call", "tool_calls")
+_FENCE = "```"
+_MARKS = ("<tool_call>", "<function=", "[TOOL_CALLS]", "<|python_tag|>", _FENCE)
 _NAMES = ("name", "tool", "tool_name", "function")
 _ARGUMENTS = ("arguments", "parameters", "args", "input", "tool_input")
 _OTHERS = ("id", "type", "index", "tool_call_id")
-_FIRST = (*_NAMES, *_ARGUMENTS, *_OTHERS)
+_FIRST_KEYS = (*_NAMES, *_ARGUMENTS, *_OTHERS)
 _THOUGHTS = ("think", "thinking", "thought", "reasoning", "scratchpad", "seed:think")
+
 _START = re.compile(r"<|\[|`|\{")
 _SEPARATOR = re.compile(r"[\s;,]*")
 _JSON_HEAD = re.compile(r'\s*(\[\s*)?(\{\s*)?(?:"(\w*)("?))?')
-_FENCE_HEAD = re.compile(r"```[ \t]*(\w*)[ \t]*(?:\r?\n)?")
-_FUNCTION_HEAD = re.compile(r"<function=([\w.-]+)>\s*")
-_NAMED_HEAD = re.compile(r"\s*([\w.-]+)\s*(?:\[CALL_ID\]\s*\w+\s*)?(?:\[ARGS\])?\s*(?=\{)")
+_LANGUAGES = ("json", "tool_call", "tool_calls")
+_LANGUAGE = re.compile(r"```[ \t]*(\w*)$")
+_FENCE_HEAD = re.compile(r"```[ \t]*(?:json|tool_calls?)?[ \t]*(?:\r?\n|$|(?=\s*[{\[]))")
+_TAG = re.compile(r"<tool_call>\s*(?=[{\[])")
+_TAG_END = re.compile(r"\s*(?:</tool_call>|(?=<tool_call>)|$)")
+_FUNCTION = re.compile(r"<function=([\w.-]+)>\s*(\{.*?)</function>", re.DOTALL)
+_NAMED = re.compile(r"\[TOOL_CALLS\]\s*([\w.-]+)\s*(?:\[CALL_ID\]\s*\w+\s*)?(?:\[ARGS\])?\s*(?=\{)")
+_UNNAMED = re.compile(r"\[TOOL_CALLS\]|<\|python_tag\|>")
 _BLANKS = re.compile(r"[\s\\]+")
 
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """What the held text is: `calls` (none: text) up to `end`; nothing is known while `wait`."""
-
-    end: int = 0
-    calls: tuple[ToolCall, ...] = ()
-    wait: bool = False
-
-
-_WAIT = _Found(wait=True)
+_Found = tuple[list[ToolCall], int]
+"""Calls and the end of their text."""
 
 
 def quoted_data(messages: Sequence[Message]) -> str:
-    """What the model was given and may quote: questions, notes on images, and tools' results."""
+    """Return the data that a model may quote: questions, notes on images, and tools' results."""
     parts = [item.text for item in messages if item.role in ("user", "tool")]
     parts += [json.dumps(item.images) for item in messages if item.images]
     return "\n".join(parts)
 
 
 class TextCalls:
-    """A filter for one streamed answer: ordinary text flows at once, calls come out as calls.
+    """Separates the calls from the text of one streamed answer.
+
+    Ordinary text is passed on at once. From the first sign of a call on, everything is held back
+    until the end of the answer shows whether it is one.
 
     Args:
         tools: The tools on offer.
-        quoted: The data the model was given; see `quoted_data`.
+        quoted: The data that the model was given; see `quoted_data`.
     """
 
     def __init__(self, tools: Sequence[ToolSchema], quoted: str = "") -> None:
         self._tools = {tool.name: tool for tool in tools}
-        self._quoted = quoted
-        self._compact: str | None = None
+        self._quoted = _BLANKS.sub("", quoted)
         self._held = ""
         self._said = ""
-        self._read_to = 0
-        """How much of what is held was already read as calls: `_tail_calls`."""
-        self._tail_calls: list[ToolCall] = []
         self._off = not tools
 
     def take(self, text: str) -> list[ModelEvent]:
-        """What a piece of the answer gives at once."""
+        """Return the text of a piece of the answer that can be no call."""
         self._held += text
-        return self._drain(final=False)
+        if len(self._held) > MAX_HELD:
+            self._off = True  # not searched any further: a call inside broken JSON is none
+        return self._say(len(self._held) if self._off else self._candidate(0))
 
     def end(self, complete: bool) -> list[ModelEvent]:
-        """The rest. `complete` is whether the answer ended by itself, not at a length limit."""
-        events = self._drain(final=complete)
+        """Return the rest of the answer.
+
+        Args:
+            complete: Whether the answer ended by itself, not at a length limit.
+        """
+        events: list[ModelEvent] = []
+        at = 0
+        while not self._off and at < len(self._held):
+            at = self._candidate(at)
+            found = self._calls_at(at, complete)
+            if found is None:
+                at += 1
+                continue
+            calls, end = found
+            if not calls:  # a candidate up to there, which is text
+                at = end
+                continue
+            events += [*self._say(at), *map(Call, calls)]
+            self._held, at = self._held[end - at :], 0
         return [*events, *self._say(len(self._held))]
 
-    def _drain(self, *, final: bool) -> list[ModelEvent]:
-        events: list[ModelEvent] = []
-        while self._held and not self._off:
-            start = _candidate(self._held)
-            events += self._say(start)
-            if not self._held:
-                break
-            found = self._judge(final)
-            if found.wait:
-                if len(self._held) <= MAX_HELD and not final:
-                    break
-                # Not taken apart any further: a whole call inside broken JSON is no call.
-                self._off = True
-            elif found.calls:
-                events += [Call(call) for call in found.calls]
-                self._drop(found.end)
-            else:
-                events += self._say(found.end)
-        if self._off:
-            events += self._say(len(self._held))
-        return events
-
     def _say(self, count: int) -> list[ModelEvent]:
-        text = self._held[:count]
-        if not text:
-            return []
+        text, self._held = self._held[:count], self._held[count:]
         self._said += text
-        self._drop(count)
-        return [Text(text)]
+        return [Text(text)] if text else []
 
-    def _drop(self, count: int) -> None:
-        self._held = self._held[count:]
-        self._read_to, self._tail_calls = 0, []
-
-    def _judge(self, final: bool) -> _Found:
-        """What the held text, which begins like a call, is."""
+    def _candidate(self, at: int) -> int:
+        """Return where something begins that is, or may become, a call; else the end."""
         held = self._held
-        mark = next((item for item in _MARKS if held.startswith(item)), "")
-        if not mark and any(item.startswith(held) for item in _MARKS) and not final:
-            return _WAIT
-        if mark == _OPEN:
-            return self._tagged(len(_OPEN), final)
-        if mark == _FUNCTION:
-            return self._function(final)
-        if mark == _FENCE and self._in_code():
-            return _Found(len(_FENCE))
-        if mark or held[0] in "[{":
-            return self._tail(final)
-        return _Found(1)
+        for match in _START.finditer(held, at):
+            start = match.start()
+            rest = held[start : start + 16]
+            if rest.startswith(_FENCE):
+                if self._may_be_fenced_calls(start):
+                    return start
+                continue
+            marked = any(rest.startswith(mark) or mark.startswith(rest) for mark in _MARKS)
+            if marked or (rest[0] in "[{" and _may_be_calls(held, start)):
+                return start
+        return len(held)
 
-    def _tagged(self, start: int, final: bool) -> _Found:
-        if self._held[start:].lstrip()[:1] not in ("", "{", "["):
-            return _Found(start)
+    def _may_be_fenced_calls(self, at: int) -> bool:
+        if (self._said + self._held[:at]).count(_FENCE) % 2:
+            return False  # it ends a code block
+        language = _LANGUAGE.match(self._held, at)
+        if language is not None:  # the text ends in it
+            return any(name.startswith(language[1]) for name in _LANGUAGES)
+        head = _FENCE_HEAD.match(self._held, at)
+        return head is not None and _may_be_calls(self._held, head.end())
+
+    def _calls_at(self, at: int, complete: bool) -> _Found | None:
+        """Return the calls that begin there; no calls up to an end for text; None for neither."""
+        said = self._said + self._held[:at]
+        if said.count(_FENCE) % 2 or _thinking(said):
+            return None
+        tag = _TAG.match(self._held, at)
+        if tag is not None:
+            return self._tagged(tag.end(), complete)
+        function = _FUNCTION.match(self._held, at)
+        if function is not None:
+            arguments = parse_arguments(function[2], complete=False)
+            return self._named(function[1], arguments, function[0]), function.end()
+        return self._tail(at, said) if complete else None
+
+    def _tagged(self, start: int, complete: bool) -> _Found:
         read = _decoded(self._held, start)
-        if read is None:
-            return self._mended(start)
-        value, end = read
-        rest = self._held[end:].lstrip()
-        calls = self._calls(value, self._held[start:end], bare=False)
-        if rest.startswith(_CLOSE):
-            end = len(self._held) - len(rest) + len(_CLOSE)
-        elif _OPEN.startswith(rest) or _CLOSE.startswith(rest):
-            if rest != _OPEN and (rest or not final):
-                return _WAIT
-        elif not rest.startswith(_OPEN):
-            return _Found(end)
-        return _Found(end, calls)
-
-    def _mended(self, start: int) -> _Found:
-        """A call whose JSON is damaged, but closed by its tag."""
-        end = self._held.find(_CLOSE, start)
-        value = parse_arguments(self._held[start:end], complete=False) if end >= 0 else None
-        if value is None:  # the tag may stand inside a string that goes on
-            return _WAIT
-        calls = self._calls(value, self._held[start:end], bare=False)
-        return _Found(end + len(_CLOSE), calls)
-
-    def _function(self, final: bool) -> _Found:
-        head = _FUNCTION_HEAD.match(self._held)
-        if head is None:
-            whole = ">" in self._held or len(self._held) > _MAX_HEAD or final
-            return _Found(len(_FUNCTION)) if whole else _WAIT
-        rest = self._held[head.end() :]
-        if head.group(1) not in self._tools or (rest and not rest.startswith("{")):
-            return _Found(head.end())
-        end = self._held.find(_FUNCTION_CLOSE, head.end())
+        end = read[1] if read is not None else self._held.find("</tool_call>", start)
         if end < 0:
-            return _WAIT
-        body = self._held[head.end() : end]
-        arguments = parse_arguments(body, complete=False)
-        after = end + len(_FUNCTION_CLOSE)
-        return _Found(after, self._calls_to(head.group(1), arguments, self._held[:after]))
+            return [], len(self._held)
+        source = self._held[start:end]
+        # Damaged JSON counts where it is closed by its tag.
+        value = read[0] if read is not None else parse_arguments(source, complete=False)
+        closed = _TAG_END.match(self._held, end)
+        if closed is None or not (complete or closed[0].strip() or closed.end() < len(self._held)):
+            return [], end
+        return self._calls(value, source), closed.end()
 
-    def _tail(self, final: bool) -> _Found:
-        """Calls that end the message: one or more, each marked, fenced or bare."""
-        while True:
-            between = _SEPARATOR.match(self._held, self._read_to)
-            at = between.end() if between and self._read_to else self._read_to
-            if at == len(self._held):
-                return _Found(at, tuple(self._tail_calls)) if final else _WAIT
-            unit = self._unit(at, final)
-            if unit.wait:
-                return _WAIT
-            if not unit.calls:
-                return _Found(max(unit.end, 1))
-            self._tail_calls += unit.calls
-            self._read_to = unit.end
-
-    def _unit(self, at: int, final: bool) -> _Found:
-        held, start = self._held, at
-        if held.startswith((_MISTRAL, _PYTHON), at):
-            start = held.index("]" if held[at] == "[" else ">", at) + 1
-            named = _NAMED_HEAD.match(held, start) if held[at] == "[" else None
-            if named:
-                return self._named(named, at)
-            rest = held[start:].lstrip()
-            if rest and rest[0] not in "[{":
-                return _Found(start) if final or len(rest) > _MAX_HEAD else _WAIT
-            return self._values(start, bare=False)
-        fence = _FENCE_HEAD.match(held, at)
-        if fence is None:
-            if any(item.startswith(held[at:]) for item in _MARKS) and not final:
-                return _WAIT
-            return self._values(start, bare=True)
-        known = any(
-            name == fence.group(1) or (fence.end() == len(held) and name.startswith(fence.group(1)))
-            for name in _FENCE_NAMES
-        )
-        found = self._values(fence.end(), bare=True) if known else _Found(fence.end())
-        if not found.calls:
-            return found
-        rest = held[found.end :].lstrip()
-        if rest.startswith(_FENCE):
-            return _Found(len(held) - len(rest) + len(_FENCE), found.calls)
-        return _WAIT if _FENCE.startswith(rest) else _Found(found.end)
-
-    def _named(self, head: re.Match[str], at: int) -> _Found:
-        read = _decoded(self._held, head.end())
-        if read is None:
-            return _WAIT
-        value, end = read
-        return _Found(end, self._calls_to(head.group(1), value, self._held[at:end]))
-
-    def _values(self, start: int, *, bare: bool) -> _Found:
-        """One JSON value at `start` as calls."""
-        if not _may_be_calls(self._held, start):
-            return _Found(start)
-        read = _decoded(self._held, start)
-        if read is None:
-            return _WAIT
-        value, end = read
-        preamble = self._said.rpartition("</think>")[2].strip()
-        # After an open brace it is a part of something larger that was not finished.
+    def _tail(self, at: int, said: str) -> _Found | None:
+        """Read calls that end the message: one or more, each marked, fenced or bare."""
+        preamble = said.rpartition("</think>")[2].strip()
+        # After an open bracket it is part of something larger that was not finished.
         inside = any(preamble.count(one) > preamble.count(two) for one, two in ("{}", "[]"))
-        if bare and (inside or len(preamble) > MAX_PREAMBLE):
-            return _Found(end)
-        return _Found(end, self._calls(value, self._held[start:end], bare=bare))
+        bare_allowed = not inside and len(preamble) <= MAX_PREAMBLE
+        calls: list[ToolCall] = []
+        end = at
+        while end < len(self._held):
+            unit, end = self._unit(end, bare_allowed)
+            if not unit:
+                # What looks like a call but is none ends the search: its parts are no calls either.
+                return [], len(self._held) if _may_be_calls(self._held, at) else max(end, at + 1)
+            calls += unit
+            end = cast("re.Match[str]", _SEPARATOR.match(self._held, end)).end()
+        return calls, end
 
-    def _calls(self, value: Any, source: str, *, bare: bool) -> tuple[ToolCall, ...]:
-        """The calls that a JSON value stands for; none unless all of it is calls."""
+    def _unit(self, at: int, bare_allowed: bool) -> _Found:
+        held = self._held
+        named = _NAMED.match(held, at)
+        if named is not None:
+            read = _decoded(held, named.end())
+            if read is None:
+                return [], named.end()
+            return self._named(named[1], read[0], held[at : read[1]]), read[1]
+        mark = _UNNAMED.match(held, at)
+        fence = _FENCE_HEAD.match(held, at)
+        head = mark or fence
+        start = head.end() if head is not None else at
+        read = _decoded(held, start)
+        if read is None or (mark is None and not bare_allowed):
+            return [], start if read is None else read[1]
+        calls, end = self._calls(read[0], held[start : read[1]], bare=mark is None), read[1]
+        if fence is not None:
+            rest = held[end:].lstrip()
+            if not rest.startswith(_FENCE):
+                return [], end
+            end = len(held) - len(rest) + len(_FENCE)
+        return calls, end
+
+    def _calls(self, value: Any, source: str, *, bare: bool = False) -> list[ToolCall]:
+        """Return the calls that a JSON value stands for, [] unless all of it is calls."""
         items: list[Any] = cast("list[Any]", value) if isinstance(value, list) else [value]
         calls = [_call(item, self._tools, bare=bare) for item in items]
+        made = [call for call in calls if call is not None]
         sources = [source, *(json.dumps(item, ensure_ascii=False) for item in items)]
-        if not all(calls) or self._aside() or any(map(self._is_quoted, sources)):
-            return ()
-        made = tuple(call for call in calls if call)
-        return (
-            () if any(self._is_quoted(text) for call in made for text in _written(call)) else made
-        )
+        sources += (text for call in made for text in _spellings(call))
+        if len(made) < len(items) or any(map(self._is_quoted, sources)):
+            return []
+        return made
 
-    def _calls_to(self, name: str, arguments: Any, source: str) -> tuple[ToolCall, ...]:
-        """A call whose name stands outside its JSON."""
-        return self._calls({"name": name, "arguments": arguments}, source, bare=False)
+    def _named(self, name: str, arguments: Any, source: str) -> list[ToolCall]:
+        """Return the call whose name stands outside its JSON, [] if it is none."""
+        return self._calls({"name": name, "arguments": arguments}, source)
 
     def _is_quoted(self, source: str) -> bool:
-        """Whether it stands in the data, however it is spaced or escaped there."""
-        if self._compact is None:
-            self._compact = _BLANKS.sub("", self._quoted)
-        return _BLANKS.sub("", source) in self._compact
-
-    def _aside(self) -> bool:
-        """Whether what comes now stands in a code block or in the model's thinking."""
-        return _thinking(self._said) or self._in_code()
-
-    def _in_code(self) -> bool:
-        return self._said.count(_FENCE) % 2 == 1
-
-
-def _candidate(text: str) -> int:
-    """Where something begins that is, or may become, a call; the end when nothing does."""
-    for match in _START.finditer(text):
-        at = match.start()
-        rest = text[at : at + 16]
-        if any(rest.startswith(mark) or mark.startswith(rest) for mark in _MARKS):
-            return at
-        if rest[0] in "[{" and _may_be_calls(text, at):
-            return at
-    return len(text)
+        """Report whether it stands in the data, however it is spaced or escaped there."""
+        return _BLANKS.sub("", source) in self._quoted
 
 
 def _may_be_calls(text: str, at: int) -> bool:
-    """Whether the text there begins like a call's JSON, as far as it goes."""
+    """Report whether the text there begins like the JSON of a call, as far as it goes."""
     match = _JSON_HEAD.match(text, at)
     if match is None:
         return False
@@ -307,23 +232,23 @@ def _may_be_calls(text: str, at: int) -> bool:
     if key is not None and not opened:
         return False
     if match.end() == len(text) and not closed:
-        return key is None or any(name.startswith(key) for name in _FIRST)
-    return bool(opened and closed) and key in _FIRST
+        return key is None or any(name.startswith(key) for name in _FIRST_KEYS)
+    return bool(opened and closed) and key in _FIRST_KEYS
 
 
 def _decoded(text: str, start: int) -> tuple[Any, int] | None:
-    """The whole JSON value at `start` and its end, or None while (or because) there is none."""
+    """Return the JSON value at `start` and its end, or None if there is no whole one."""
     while start < len(text) and text[start].isspace():
         start += 1
     try:
         _, end = json.JSONDecoder().raw_decode(text, start)
-        return strict(text[start:end]), end
+        return parse_json(text[start:end]), end
     except (ValueError, RecursionError):
         return None
 
 
 def _call(item: Any, tools: dict[str, ToolSchema], *, bare: bool) -> ToolCall | None:
-    """The call that a JSON object stands for, or None when it is anything else."""
+    """Return the call that a JSON object stands for, or None if it is anything else."""
     if not isinstance(item, dict):
         return None
     fields = cast("dict[str, Any]", item)
@@ -348,8 +273,8 @@ def _call(item: Any, tools: dict[str, ToolSchema], *, bare: bool) -> ToolCall | 
     return ToolCall(id="", name=schema.name, arguments=arguments)
 
 
-def _written(call: ToolCall) -> Iterator[str]:
-    """A call as data may hold it under any of the keys, in either order."""
+def _spellings(call: ToolCall) -> Iterator[str]:
+    """Yield a call as data may hold it, under any of the keys and in either order."""
     name, arguments = json.dumps(call.name), json.dumps(call.arguments, ensure_ascii=False)
     for one, two in product(_NAMES, _ARGUMENTS):
         yield f'"{one}":{name},"{two}":{arguments}'
@@ -357,7 +282,7 @@ def _written(call: ToolCall) -> Iterator[str]:
 
 
 def _thinking(said: str) -> bool:
-    """Whether the model's thinking was begun and not ended, in the marks of one family or other."""
+    """Report whether thinking was begun and not ended, in the marks of any family of models."""
     ends = {name: said.rfind(f"</{name}>") for name in _THOUGHTS}
     begun = any(said.rfind(f"<{name}>") > end for name, end in ends.items())
     aside = said.rfind("[THINK]") > said.rfind("[/THINK]")
@@ -370,7 +295,7 @@ def _only(fields: dict[str, Any], *wanted: str) -> bool:
 
 
 def _is_schema(arguments: dict[str, Any], schema: ToolSchema) -> bool:
-    """Whether these are not arguments, but the tool's description repeated."""
+    """Report whether these are not arguments, but the tool's own schema repeated."""
     own = schema.parameters.get("properties", {})
     return arguments == schema.parameters or (
         "properties" in arguments and "type" in arguments and "properties" not in own

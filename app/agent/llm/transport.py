@@ -1,4 +1,4 @@
-"""The HTTP client for endpoints: tells little, follows nothing, reads no more than it should.
+"""The HTTP client for endpoints: few headers, no redirects, bounded answers.
 
 Imported only when a request is made: httpx2 takes a moment to load.
 """
@@ -14,7 +14,7 @@ from typing import Any
 import httpx2
 
 from app.agent.llm.endpoint import Bounds, is_loopback
-from app.agent.llm.failures import Endpoint, packed, too_much, web_page
+from app.agent.llm.failures import Endpoint, compressed_answer, oversized_answer, web_page_answer
 
 ERRORS = (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL)
 
@@ -31,8 +31,8 @@ _HEADERS = frozenset(
         "user-agent",
     }
 )
-"""What is sent. The packages would add this machine's system and, from variables of the
-environment, organisations, projects and headers that were meant for another endpoint."""
+"""The headers that are sent. The packages would add this machine's system and, from environment
+variables, organisations, projects and headers meant for another endpoint."""
 
 # At "debug", which variables of the environment choose, the packages would log whole requests.
 for _name in ("openai", "anthropic", "httpx2", "httpcore2"):
@@ -42,7 +42,7 @@ for _name in ("openai", "anthropic", "httpx2", "httpcore2"):
 def make_client(
     at: Endpoint, bounds: Bounds, *, key_header: str = "authorization", key: str = ""
 ) -> httpx2.AsyncClient:
-    """A client for one endpoint.
+    """Return a client for one endpoint.
 
     Args:
         at: The endpoint.
@@ -60,16 +60,16 @@ def make_client(
         request.extensions = {**request.extensions, "trace": on_trace}
         for name in set(request.headers) - _HEADERS:
             del request.headers[name]
-        # What is not packed cannot blow up when it is unpacked.
+        # An uncompressed answer cannot be a decompression bomb.
         request.headers["accept-encoding"] = "identity"
         if key:
             request.headers[key_header] = key
 
     async def on_response(response: httpx2.Response) -> None:
         if response.headers.get("content-encoding", "identity").lower() != "identity":
-            raise packed(at)
+            raise compressed_answer(at)
         if response.is_success and response.headers.get("content-type", "").startswith("text/html"):
-            raise web_page(at)
+            raise web_page_answer(at)
         if isinstance(response.stream, httpx2.AsyncByteStream):
             whole = not response.is_success
             response.stream = _Bounded(response.stream, bounds, at, whole)
@@ -88,10 +88,10 @@ def make_client(
 
 
 class _Client(httpx2.AsyncClient):
-    """A client that closes all its connections when it is closed.
+    """A client that closes all its connections.
 
-    httpx2 forgets one that is cancelled during its TLS handshake: it stays open until it is
-    collected as garbage.
+    httpx2 itself forgets one that is cancelled during its TLS handshake, which then stays open
+    until it is collected as garbage.
     """
 
     def __init__(self, opened: list[Any], **settings: Any) -> None:
@@ -108,18 +108,18 @@ class _Client(httpx2.AsyncClient):
 
 @functools.cache
 def tls_context() -> ssl.SSLContext:
-    """The system's certificates, read once: that takes 20 ms."""
+    """Return a context with the system's certificates, read once: that takes 20 ms."""
     return httpx2.create_ssl_context()
 
 
 class _Bounded(httpx2.AsyncByteStream):
-    """A response's body that ends with an error where it gets too large.
+    """The body of a response; ends with an error once it gets too large.
 
     Args:
         stream: The body.
         bounds: Its limits.
-        at: Where it comes from.
-        error_page: Whether it only explains an error: then what is too much is left out.
+        at: The endpoint.
+        error_page: Whether it only explains an error: then the excess is left out instead.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class _Bounded(httpx2.AsyncByteStream):
                 if total > _ERROR_BYTES:
                     return
             elif total > self._bounds.body_bytes or line > self._bounds.line_bytes:
-                raise too_much(self._at)
+                raise oversized_answer(self._at)
             else:
                 yield data
 

@@ -1,13 +1,11 @@
 """The agent loop: `process` asks the model, `execute` runs its tool calls, until there are none.
 
-    question -> process -> execute -> process -> ... -> answer
+    question -> interpret -> process -> execute -> process -> ... -> answer
 
-Around these two stand the promises of a run: every event is on disk before anybody sees it, but for
-streamed text, which follows; one terminal event ends it; the transcript is valid wherever it is
-cut; a limit ends it with what was found so far. `asking.py` asks the user what may be sent,
-`answers.py` is `process` and `calls.py` is `execute`; `by_rules.py` does without a model,
-`behind.py` adds what no answer may leave out, `limits.py` counts, `retry.py` says when to ask
-again, `transcript.py` keeps the conversation in order.
+A run keeps these promises: every event is on disk before anybody sees it, except streamed text,
+which follows; exactly one terminal event ends it; the transcript is valid wherever it is cut; a
+limit ends it with what was found so far. `model_turn` is `process`, `tool_calls` is `execute`;
+`rule_answers` and `offline_model` do without a language model.
 """
 
 from __future__ import annotations
@@ -19,12 +17,12 @@ from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from typing import Any
 
 from app import __version__
-from app.agent.answers.answer_footer import behind
+from app.agent.answers.answer_footer import answer_footer
 from app.agent.answers.evidence import Evidence, said_on_the_way
-from app.agent.answers.summary import summarise
+from app.agent.answers.result_summaries import summarise
 from app.agent.approvals import Gate
 from app.agent.context.context_window import ContextWindow
-from app.agent.context.planning_prompt import with_planning
+from app.agent.context.planning_prompt import with_planning_prompt
 from app.agent.context.read_result_tool import ReadResult
 from app.agent.enforcement.director import Director
 from app.agent.enforcement.plan_checklist import PlanState
@@ -32,22 +30,21 @@ from app.agent.enforcement.update_plan_tool import UpdatePlan
 from app.agent.events import TERMINAL, RunEvent, RunFinished, RunStarted, TextDelta
 from app.agent.llm.base import LanguageModel, ModelFailed, Plan, info_of
 from app.agent.loop.audit_trail import Audit
-from app.agent.loop.available_tools import Ready, lacking_in
+from app.agent.loop.available_tools import AvailableTools, OfferedTools, missing_needs
 from app.agent.loop.emitter import Emitter
 from app.agent.loop.limits import Meter, Stop, WallClock
-from app.agent.loop.model_turn import CANCEL_GRACE_S, Answers, Reply
-from app.agent.loop.offered_tools import Offered
+from app.agent.loop.model_turn import CANCEL_GRACE_S, ModelTurns, Reply
 from app.agent.loop.offline_model import OfflineModel
 from app.agent.loop.retry import Retry
 from app.agent.loop.rule_answers import RuleAnswers
-from app.agent.loop.tool_calls import NOT_RUN, Calls
+from app.agent.loop.tool_calls import NOT_RUN, ToolCalls
 from app.agent.loop.tool_execution import Tools, log_unexpected
 from app.agent.loop.transcript import Transcript
 from app.agent.messages import Message, ToolCall
 from app.agent.planning import Planner
 from app.agent.policy import Grants, Policy
 from app.agent.privacy.consents import Consents
-from app.agent.privacy.send_consent import Asking
+from app.agent.privacy.send_consent import SendConsent
 from app.agent.request import Approve, Limits, RunRequest
 from app.errors import Cancelled, SightlineError
 from app.tools.planning import NO_PLANS, Plans
@@ -165,14 +162,14 @@ class _Run:
             ReadResult(request.thread, window.page_chars),
         )
         own = own if window.info.own_tools else ()
-        tools = Offered(agent.tools, own)
+        tools = OfferedTools(agent.tools, own)
         # The rule planner reads no description, and names what is missing by planning it.
-        ready = Ready(
+        ready = AvailableTools(
             agent.tools,
             request.question,
-            (lambda _: False) if window.info.rules else lacking_in(request.models_dir),
+            (lambda _: False) if window.info.rules else missing_needs(request.models_dir),
         )
-        self.calls = Calls(
+        self.calls = ToolCalls(
             request=request,
             tools=tools,
             approvals=agent.approvals,
@@ -191,7 +188,7 @@ class _Run:
             emitter=emitter,
             transcript=self.transcript,
         )
-        self.asking = Asking(
+        self.asking = SendConsent(
             request=request,
             model=agent.model,
             eyes=window.info.images,
@@ -200,11 +197,13 @@ class _Run:
             clock=self.clock,
             transcript=self.transcript,
         )
-        self.answers = Answers(
+        self.answers = ModelTurns(
             request=request,
             model=agent.model,
-            system=ready.told_after(with_planning(agent.system, agent.plans, ready, window.info)),
-            schemas=Offered(ready, own).schemas(),
+            system=ready.told_after(
+                with_planning_prompt(agent.system, agent.plans, ready, window.info)
+            ),
+            schemas=OfferedTools(ready, own).schemas(),
             window=window,
             retry=agent.retry,
             emitter=emitter,
@@ -221,7 +220,7 @@ class _Run:
             checked = self.calls.evidence.check(
                 answer,
                 said_on_the_way(self.request.thread.history),
-                lambda cited: behind(self.director, self.request, self.agent.plans, cited),
+                lambda cited: answer_footer(self.director, self.request, self.agent.plans, cited),
             )
             if checked.closing:
                 self.emitter.emit(TextDelta, text=checked.closing)
@@ -270,7 +269,7 @@ class _Run:
         """From the question to the answer, or to a limit."""
         self._start()
         self.request.cancel.check()
-        intent = self.director.begin(self.agent.planner, Offered(self.agent.tools).schemas())
+        intent = self.director.begin(self.agent.planner, OfferedTools(self.agent.tools).schemas())
         if isinstance(self.agent.model, OfflineModel):
             self.answers.model = self.agent.model.following(intent)
         rules_first = self.agent.rules_first and not self.answers.window.info.rules
@@ -308,7 +307,7 @@ class _Run:
                 self.transcript.say(Message(role="assistant", text=text, tool_calls=turn))
                 text = ""
                 stop = self.meter.spent() or await self.calls.execute(turn)
-                waiting.extendleft(reversed(self.director.after()))
+                waiting.extendleft(reversed(self.director.follow_ups()))
         finally:
             if waiting:  # the model asked for them: they get their results, as every call does
                 self.transcript.end_calls(f"Not run: {stop.text}." if stop else NOT_RUN)
@@ -372,7 +371,7 @@ class _Run:
         told: list[str] = []
 
         def keep(cited: Collection[int]) -> str:
-            told.append(behind(self.director, self.request, self.agent.plans, cited))
+            told.append(answer_footer(self.director, self.request, self.agent.plans, cited))
             return ""
 
         try:

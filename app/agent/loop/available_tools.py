@@ -1,20 +1,90 @@
-"""Which tools a language model is not offered: those whose model is not installed.
+"""The tools that a run offers its model: those of the packs that can work, and the loop's own.
 
-Each description costs a model that reads on a processor seconds, and a call of such a tool could
-only fail. The model is told their names instead, so that it can say what would be needed. Called
-all the same, the tool runs and says itself what is missing.
+A tool whose model is not installed is not offered: its description costs a model that runs on a
+processor seconds, and a call could only fail. The model is told its name instead, so that it can
+say what would be needed. Called all the same, the tool runs and says itself what is missing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from app.agent.loop.tool_execution import Tools
+from app.agent.llm.base import ToolSchema
+from app.agent.loop.tool_execution import Tools, schema_of
 from app.tools.api import Tool, ToolSpec
 from app.tools.models.cards import cards
 from app.tools.models.store import ModelStore
 from app.tools.needs import is_installed
+
+
+class OfferedTools:
+    """Tools of the packs, and the loop's own behind them; a pack's tool keeps its name.
+
+    Args:
+        tools: The packs'.
+        own: The loop's own, made for one run.
+    """
+
+    def __init__(self, tools: Tools, own: Sequence[Tool] = ()) -> None:
+        self._tools = tools
+        self._own = {tool.spec.name: tool for tool in own if tools.get(tool.spec.name) is None}
+
+    def get(self, name: str) -> Tool | None:
+        """The tool of that name."""
+        return self._tools.get(name) or self._own.get(name)
+
+    def all(self) -> tuple[Tool, ...]:
+        """Every tool, in the order they are listed to the model."""
+        return (*self._tools.all(), *self._own.values())
+
+    def schemas(self) -> list[ToolSchema]:
+        """What the model is told of them."""
+        specs = [tool.spec for tool in self.all()]
+        return [
+            ToolSchema(item.name, item.description, schema_of(item.Input), item.phrases)
+            for item in specs
+        ]
+
+
+_WORDS = frozenset(("description", "title", "default", "examples"))
+"""What a schema says in words, beside what an endpoint reads."""
+
+
+def cleaned(schemas: Sequence[ToolSchema], text: Callable[[str], str]) -> list[ToolSchema]:
+    """The same with their words cleaned: a default may be a folder of this computer's user.
+
+    Args:
+        schemas: What a remote model would be told.
+        text: Cleans a text.
+    """
+    return [
+        replace(
+            item, description=text(item.description), parameters=_cleaned(item.parameters, text)
+        )
+        for item in schemas
+    ]
+
+
+def _cleaned(part: Any, text: Callable[[str], str], words: bool = False) -> Any:
+    if isinstance(part, str):
+        return text(part) if words else part
+    if isinstance(part, Mapping):
+        # An argument may itself be called "title": its schema is a table, and no words.
+        return {
+            key: _cleaned(item, text, words or (key in _WORDS and not _is_schema(item)))
+            for key, item in part.items()
+        }
+    if isinstance(part, list | tuple):
+        return [_cleaned(item, text, words) for item in part]
+    return part
+
+
+def _is_schema(item: Any) -> bool:
+    return isinstance(item, Mapping) and bool({"type", "anyOf", "$ref", "allOf"} & set(item))
+
 
 _TEXT = (
     "These tools exist and are not offered, since their models are not installed on this "
@@ -23,7 +93,7 @@ _TEXT = (
 )
 
 
-class Ready:
+class AvailableTools:
     """The tools of a run that can do something now.
 
     Args:
@@ -55,7 +125,7 @@ class Ready:
         return f"{system}\n\n{_TEXT.format(names=', '.join(self._left_out))}".strip()
 
 
-def lacking_in(models_dir: Path) -> Callable[[ToolSpec], bool]:
+def missing_needs(models_dir: Path) -> Callable[[ToolSpec], bool]:
     """Whether a tool lacks a package or a model; quick, no file is read.
 
     Args:

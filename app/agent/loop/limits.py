@@ -1,6 +1,6 @@
-"""How far a run has gone: counts steps, calls, tokens and money, and sees when it goes in circles.
+"""Limits of a run: counts steps, calls, tokens, money and time, and notices repeated calls.
 
-Nothing here ends a run: a question is answered with None or a `Stop`, and the loop does the rest.
+Nothing here ends a run: a check returns None or a `Stop`, and the loop does the rest.
 """
 
 from __future__ import annotations
@@ -8,8 +8,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import time
 from collections import Counter, deque
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
 from dataclasses import dataclass
 from typing import Any
 
@@ -184,3 +185,27 @@ class WallClock:
             # A question may outlive its run by a moment: then there is no time left to go on.
             with contextlib.suppress(RuntimeError):
                 timeout.reschedule(loop.time() + left_s)
+
+
+class WaitClock:
+    """How long a call has waited for the user, which is not the tool's own time."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._total = 0.0
+        self._since: float | None = None
+
+    @property
+    def seconds(self) -> float:
+        """So far, a question that is still open included."""
+        since = self._since
+        return self._total + (self._clock() - since if since is not None else 0.0)
+
+    @contextlib.contextmanager
+    def waiting(self) -> Generator[None]:
+        """The user is waited for in the block."""
+        self._since = self._clock()
+        try:
+            yield
+        finally:
+            self._total, self._since = self.seconds, None

@@ -29,11 +29,11 @@ from app.agent.llm.base import (
     Text,
     Tokens,
     ToolSchema,
-    on_resending,
+    set_resend_check,
 )
+from app.agent.loop.available_tools import cleaned as without_paths
 from app.agent.loop.emitter import Emitter
 from app.agent.loop.limits import Meter, Stop
-from app.agent.loop.offered_tools import cleaned as without_paths
 from app.agent.loop.retry import Retry
 from app.agent.loop.tool_execution import in_thread
 from app.agent.messages import Message, Picture, ToolCall
@@ -76,7 +76,7 @@ class Reply:
 
 
 @dataclass(slots=True)
-class Answers:
+class ModelTurns:
     """Asks one model for one run.
 
     Attributes:
@@ -226,7 +226,7 @@ class Answers:
         pump.result()
 
     async def _pump(self, prompt: Prompt, reply: Reply) -> None:
-        on_resending(lambda: self._tell_again(prompt))
+        set_resend_check(lambda: self._tell_again(prompt))
         stream = self.model.stream(prompt.messages, self.offered)
         try:
             async for event in stream:

@@ -15,8 +15,7 @@ from typing import Any
 
 from app.agent.approvals import ask
 from app.agent.loop.emitter import Emitter
-from app.agent.loop.limits import WallClock
-from app.agent.loop.wait_clock import Waited
+from app.agent.loop.limits import WaitClock, WallClock
 from app.agent.policy import Grants
 from app.agent.request import RunRequest
 from app.errors import Cancelled
@@ -42,7 +41,7 @@ class Overrides:
     _no: set[tuple[ImageRef, str]] = field(default_factory=set[tuple[ImageRef, str]])
     _one: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    def of(self, call_id: str, tool: str, token: CancelToken, waited: Waited) -> Confirm:
+    def of(self, call_id: str, tool: str, token: CancelToken, waited: WaitClock) -> Confirm:
         """How a call asks, from its own thread.
 
         Args:
@@ -70,7 +69,7 @@ class Overrides:
 
         return confirm
 
-    async def _ask(self, wanted: dict[str, Any], image: ImageRef | None, waited: Waited) -> bool:
+    async def _ask(self, wanted: dict[str, Any], image: ImageRef | None, waited: WaitClock) -> bool:
         objection = f"{wanted['title']}\n{wanted['detail']}"
         thread_id = self.request.thread.thread_id
         with waited.waiting():

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
-from app.agent.answers.summary import write_summary
+from app.agent.answers.result_summaries import write_summary
 from app.agent.enforcement.director import Director
 from app.agent.enforcement.verdicts import judge_task
 from app.agent.events import TextDelta

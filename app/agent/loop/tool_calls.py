@@ -19,14 +19,14 @@ from app.agent.answers.evidence import Evidence
 from app.agent.approvals import Gate
 from app.agent.context.model_messages import with_note
 from app.agent.enforcement.director import Director
-from app.agent.enforcement.orders import PLAIN, Order
 from app.agent.enforcement.plan_checklist import PlanState
+from app.agent.enforcement.rulings import PLAIN, CallOrder
 from app.agent.enforcement.update_plan_tool import OWN
 from app.agent.events import PlanUpdated, ToolFinished, ToolStarted
 from app.agent.json_forms import artifact_json, finding_json
 from app.agent.loop.audit_trail import ACTING
 from app.agent.loop.emitter import Emitter, ProgressGate, utc_now
-from app.agent.loop.limits import Meter, Stop, WallClock
+from app.agent.loop.limits import Meter, Stop, WaitClock, WallClock
 from app.agent.loop.override_consent import Overrides
 from app.agent.loop.tool_execution import (
     Outcome,
@@ -39,7 +39,6 @@ from app.agent.loop.tool_execution import (
     run_tool,
 )
 from app.agent.loop.transcript import Transcript
-from app.agent.loop.wait_clock import Waited
 from app.agent.messages import Message, ToolCall
 from app.agent.policy import Scope
 from app.agent.request import RunRequest
@@ -70,7 +69,7 @@ class Ready:
     args: BaseModel | None = None
     outcome: Outcome | None = None
     alone: bool = False
-    order: Order = PLAIN
+    order: CallOrder = PLAIN
 
     @property
     def own(self) -> bool:
@@ -79,7 +78,7 @@ class Ready:
 
 
 @dataclass(slots=True)
-class Calls:
+class ToolCalls:
     """Runs calls for one run. All of it belongs to the loop's thread, but for the tools' own work.
 
     Attributes:
@@ -136,7 +135,7 @@ class Calls:
             plan = self.plan
             self.emitter.emit(
                 PlanUpdated,
-                steps=plan.told(),
+                steps=plan.event_steps(),
                 overrides=list(plan.overrides),
                 goal=plan.goal,
                 goal_why=plan.goal_why,
@@ -234,7 +233,7 @@ class Calls:
             return refused
         gate = ProgressGate(asyncio.get_running_loop(), self.emitter, call.id, tool.spec.name)
         token = self.running[call.id] = CancelToken()
-        waited = Waited()
+        waited = WaitClock()
         self.begun.add(call.id)
         try:
             timeout_s = tool.spec.timeout_s * patience
@@ -292,7 +291,7 @@ class Calls:
         message = outcome.message(call)
         if not ready.own:
             message = self.evidence.take(message)
-        judged = self.director.ended(call, message)
+        judged = self.director.judge_result(call, message)
         if judged.note or judged.advice:
             message = with_note(message, judged.note, judged.advice)
         if not ready.own:

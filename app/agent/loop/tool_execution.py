@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 
 from app.agent.context.model_messages import error_message, result_message
 from app.agent.json_forms import plain
-from app.agent.loop.wait_clock import Waited
+from app.agent.loop.limits import WaitClock
 from app.agent.messages import MEND, Message, ToolCall
 from app.agent.planning import near_names
 from app.errors import Cancelled, SightlineError
@@ -160,7 +160,7 @@ async def run_tool(
     context: ToolContext,
     timeout_s: float | None = None,
     keep: Callable[[ToolResult], dict[str, Any]] | None = None,
-    waited: Waited | None = None,
+    waited: WaitClock | None = None,
 ) -> Outcome:
     """Run a tool with its time-out and turn whatever happens into an outcome.
 

@@ -6,14 +6,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from app.agent.llm.base import ToolSchema
-from app.agent.planning.choosing import choose
-from app.agent.planning.found import Book, Found, Key, book_of
+from app.agent.planning.clause_scope import carries_no_meaning, is_beyond_word, reported_speech
 from app.agent.planning.german import in_standard_german
 from app.agent.planning.intent import Intent
 from app.agent.planning.mentions import Mention, find_mentions, with_phrases
 from app.agent.planning.negation import Denial, denials, is_cue_word
-from app.agent.planning.scope import is_beyond_word, reported, said_nothing
-from app.agent.planning.words import Match, Token, forms_of, tokens_of
+from app.agent.planning.tool_choice import choose
+from app.agent.planning.vocabulary import Match, Token, forms_of, tokens_of
+from app.agent.planning.word_matches import Key, PackWords, WordMatches, pack_words
 from app.tools.planning import Plans, QuestionKind
 
 _LATER = frozenset(("before", "bevor", "ehe"))
@@ -73,18 +73,18 @@ def read(blank: str, plans: Plans, tools: Collection[str]) -> Reading:
         plans: What the packs declare.
         tools: The tools there are; where this maps them to schemas, their phrases name them too.
     """
-    book = book_of(plans.packs)
+    book = pack_words(plans.packs)
     named = find_mentions(blank, tools)
     mentions = _with_phrases(blank, named, tools)
-    tokens, mended = respelt(blank, book)
+    tokens, mended = corrected_tokens(blank, book)
     denied = denials(tokens)
-    quoted = reported(blank, tokens)
-    found = Found(book, tokens, denied, quoted, firm=True)
+    quoted = reported_speech(blank, tokens)
+    found = WordMatches(book, tokens, denied, quoted, firm=True)
     kinds = found.kinds()
     asked = _asked(blank, found, kinds, plans, tools, mentions)
     if not asked.wanted and not asked.named:
         # "kein Erguss": nothing but what may be absent, so that is what is asked about.
-        loose = Found(book, tokens, denied, quoted, firm=False)
+        loose = WordMatches(book, tokens, denied, quoted, firm=False)
         again = _asked(blank, loose, loose.kinds(), plans, tools, mentions)
         asked, kinds = (again, loose.kinds()) if again.wanted else (asked, kinds)
     told = found.counted(kinds)
@@ -98,7 +98,7 @@ def read(blank: str, plans: Plans, tools: Collection[str]) -> Reading:
     return Reading(intent, named, tokens, kinds, denied, found.work, found.reach(kinds))
 
 
-def respelt(blank: str, book: Book) -> tuple[list[Token], dict[int, str]]:
+def corrected_tokens(blank: str, book: PackWords) -> tuple[list[Token], dict[int, str]]:
     """The words with misspelt ones put right, and by number what these are read as."""
     mended: dict[int, str] = {}
     done: list[Token] = []
@@ -106,7 +106,7 @@ def respelt(blank: str, book: Book) -> tuple[list[Token], dict[int, str]]:
         if token.forms and not any(part.known(token.forms) for part in book.parts):
             meant = (
                 ""
-                if said_nothing(token) or is_cue_word(token) or is_beyond_word(token)
+                if carries_no_meaning(token) or is_cue_word(token) or is_beyond_word(token)
                 else book.speller.nearest(token.text)
             )
             if meant:
@@ -118,13 +118,13 @@ def respelt(blank: str, book: Book) -> tuple[list[Token], dict[int, str]]:
 
 def words_in(blank: str, plans: Plans) -> tuple[list[Token], list[Denial]]:
     """The words of a text, misspelt ones put right, and what it leaves out."""
-    tokens, _ = respelt(blank, book_of(plans.packs))
+    tokens, _ = corrected_tokens(blank, pack_words(plans.packs))
     return tokens, denials(tokens)
 
 
 def _asked(
     blank: str,
-    found: Found,
+    found: WordMatches,
     kinds: Mapping[Key, list[Match]],
     plans: Plans,
     tools: Collection[str],
@@ -178,7 +178,7 @@ def _turn(match: Match, tokens: Sequence[Token]) -> int:
 
 
 def _certain(
-    found: Found,
+    found: WordMatches,
     kinds: Mapping[Key, Sequence[Match]],
     working: Sequence[QuestionKind],
     absent: Sequence[str],
@@ -192,7 +192,7 @@ def _certain(
     for denial in found.denied:
         used |= set(range(denial.cue, denial.last + 1))
     return all(
-        position in used or said_nothing(token) for position, token in enumerate(found.tokens)
+        position in used or carries_no_meaning(token) for position, token in enumerate(found.tokens)
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from app.agent.planning.words import Token
+from app.agent.planning.vocabulary import Token
 
 _TEXT = """
 abend aber abgeben acht aehnlich aerzte aerztin akut alle allein allem allen aller allerdings

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.agent.planning.words import DETERMINERS, Token, Vocabulary
+from app.agent.planning.vocabulary import DETERMINERS, Token, Vocabulary
 
 _REACH = 8
 _NEAR = 3

@@ -9,10 +9,17 @@ from typing import Any
 from app.agent.image_reference import image_reference
 from app.agent.llm.base import ToolSchema
 from app.agent.planning.classify import Reading, read
-from app.agent.planning.explicit import read_explicit
+from app.agent.planning.image_choice import (
+    ImageChoice,
+    ask_if_unclear,
+    image_choice,
+    may_concern_another_image,
+    relevant_scene,
+)
 from app.agent.planning.intent import Intent
 from app.agent.planning.mentions import Mention, with_phrases, without_phrases
-from app.agent.planning.natural import no_image_text, no_rule_text, read_natural
+from app.agent.planning.named_tools import plan_named_tools
+from app.agent.planning.plain_questions import no_image_text, no_rule_text, plan_plain_question
 from app.agent.planning.plan import (
     Absent,
     Decision,
@@ -25,14 +32,7 @@ from app.agent.planning.plan import (
     Step,
     ToolPlan,
 )
-from app.agent.planning.text import MAX_QUESTION, masked, normalised
-from app.agent.planning.which import (
-    Which,
-    about,
-    certain_of_image,
-    perhaps_another,
-    which_image,
-)
+from app.agent.planning.question_text import MAX_QUESTION, masked, normalised
 from app.tools.api import Tool
 from app.tools.planning import NO_PLANS, AnyOf, Plans
 
@@ -68,10 +68,10 @@ class Planner:
         scene = scene if scene.plans else replace(scene, plans=self.plans)
         text = normalised(question)
         blank = masked(text)
-        which = which_image(text, scene.images)
+        which = image_choice(text, scene.images)
         reading = read(blank, scene.plans, scene.tools)
-        relevant = about(scene, which)
-        plan = certain_of_image(
+        relevant = relevant_scene(scene, which)
+        plan = ask_if_unclear(
             _decide(question, text, blank, reading, which, relevant), which, relevant
         )
         if isinstance(plan, NoRule):
@@ -82,7 +82,7 @@ class Planner:
             scene=scene,
             images=which.ids,
             unclear_image=which.unclear,
-            may_concern_other_images=perhaps_another(text),
+            may_concern_other_images=may_concern_another_image(text),
             plan=plan,
         )
 
@@ -121,7 +121,7 @@ def schema_of(tool: Tool) -> ToolSchema:
 
 
 def _decide(
-    question: str, text: str, blank: str, reading: Reading, which: Which, scene: Scene
+    question: str, text: str, blank: str, reading: Reading, which: ImageChoice, scene: Scene
 ) -> Decision:
     """Return the steps to run, a reply, or that no rule matches.
 
@@ -130,7 +130,7 @@ def _decide(
         text: The question, normalised.
         blank: The same with the insides of quotations blanked.
         reading: `blank`, read.
-        which: The image that it is about.
+        which: The image that it is relevant_scene.
         scene: The scene without earlier results on other images.
     """
     mentions = reading.mentions
@@ -138,11 +138,13 @@ def _decide(
     scene = replace(scene, tools=_without_planned_phrases(scene))
     besides = _besides_phrases(blank, mentions, scene)
     before = besides.steps if isinstance(besides, ToolPlan) else ()
-    explicit = read_explicit(text, scene, before, mentions)
+    explicit = plan_named_tools(text, scene, before, mentions)
     if explicit is None:
         said = with_phrases(blank, mentions, scene.tools)
         denied = {item.name for item in said if item.negated}
-        return read_natural(blank, plain, denied, image=which.one, text=text, reading=reading)
+        return plan_plain_question(
+            blank, plain, denied, image=which.one, text=text, reading=reading
+        )
     wider = _in_words(blank, text, mentions, explicit, scene, which.one)
     if wider is not None:
         return wider
@@ -164,7 +166,7 @@ def _besides_phrases(blank: str, mentions: Sequence[Mention], scene: Scene) -> D
     rest = None if mentions else without_phrases(blank, scene.tools)
     if rest is None:
         return None
-    return read_natural(rest, scene, image=which_image(rest, scene.images).one)
+    return plan_plain_question(rest, scene, image=image_choice(rest, scene.images).one)
 
 
 def _without_planned_phrases(scene: Scene) -> Mapping[str, ToolSchema]:
@@ -197,7 +199,7 @@ def _in_words(
     if spelt or not mentions or not isinstance(explicit, ToolPlan):
         return None
     denied = {item.name for item in mentions if item.negated}
-    natural = read_natural(blank, scene, denied, image=image, text=text)
+    natural = plan_plain_question(blank, scene, denied, image=image, text=text)
     named = {step.tool for step in explicit.steps}
     if isinstance(natural, ToolPlan) and named < {step.tool for step in natural.steps}:
         return natural

@@ -9,9 +9,9 @@ from typing import Any
 
 from app.agent.image_reference import image_argument, unsuitable_image
 from app.agent.llm.base import ToolSchema
+from app.agent.planning.image_choice import numbered_image
 from app.agent.planning.plan import Absent, Earlier, OpenImage, Output, Scene, Source, Step
-from app.agent.planning.which import numbered
-from app.agent.planning.words import Match, Vocabulary, tokens_of
+from app.agent.planning.vocabulary import Match, Vocabulary, tokens_of
 from app.tools.planning import Feed, ToolRule
 
 _PICTURE = r"(?:dicom|image|images|png|file|scan|picture|x-?ray|radiograph|film|jpe?g)"
@@ -47,7 +47,7 @@ def find_target(text: str, steps: Sequence[Step], scene: Scene) -> Source | None
     other = _OTHER_KEY.search(text)
     if other:
         return by_key(other.group(1).lower(), steps, scene)
-    named = numbered(text)
+    named = numbered_image(text)
     if named:
         return OpenImage(named)
     if _OPEN.search(text):
@@ -118,11 +118,13 @@ def default_target(tool: str, steps: Sequence[Step], scene: Scene) -> Source:
     schema = scene.tools.get(tool)
     slot = image_argument(schema) if schema else ""
     return (
-        fed(rule, slot, steps, scene, earlier=False) or latest_picture(steps, scene) or OpenImage()
+        feeding_source(rule, slot, steps, scene, earlier=False)
+        or latest_picture(steps, scene)
+        or OpenImage()
     )
 
 
-def fed(
+def feeding_source(
     rule: ToolRule, argument: str, steps: Sequence[Step], scene: Scene, *, earlier: bool = True
 ) -> Source | None:
     """Where an argument comes from by what the pack says: a step before, or an earlier question."""
@@ -175,7 +177,7 @@ def feed_arguments(
     for feed in rule.feeds:
         name = feed.argument
         if name in known and name not in arguments and name not in found:
-            source = fed(rule, name, steps, scene)
+            source = feeding_source(rule, name, steps, scene)
             if source is not None:
                 found[name] = source
     return found

@@ -120,8 +120,8 @@ class Consents:
 def digest(picture: Picture) -> str:
     """What names a picture's bytes: its file is called by the first digits of their SHA-256.
 
-    Whoever sends the file compares its bytes with its name (`llm.png`), so that nothing else can
-    take the place of what was on the screen.
+    Before the file is sent its bytes are compared with its name (`llm.picture_encoding`), so that
+    nothing else can take the place of what was on the screen.
     """
     return Path(picture.path).stem
 

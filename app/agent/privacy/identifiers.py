@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import permutations
 from typing import NamedTuple
 
@@ -114,7 +114,7 @@ def is_identifying(key: str) -> bool:
     if _is_private(key):
         return True
     key = _attribute(key)
-    return _names_one(key) or key in _ORDINARY or _normal(key) in _PROFILE
+    return _names_one(key) or key in _ORDINARY or _normal(key) in _profile()
 
 
 @lru_cache(maxsize=8192)
@@ -123,7 +123,11 @@ def is_telling(key: str) -> bool:
 
     Not one that is an ordinary word or number: what stands under "ROIName" is "Heart".
     """
-    return _is_private(key) or _names_one(_attribute(key)) or _normal(_attribute(key)) in _TELLING
+    return (
+        _is_private(key)
+        or _names_one(_attribute(key))
+        or _normal(_attribute(key)) in _distinctive()
+    )
 
 
 def _names_one(key: str) -> bool:
@@ -157,7 +161,7 @@ def is_prose(key: str) -> bool:
     name = _normal(attribute)
     if _is_private(key) or name.endswith(_PROSE):
         return True
-    return name in _WHOLE and not _names_one(attribute)
+    return name in _whole() and not _names_one(attribute)
 
 
 def pattern_of(values: Iterable[str], prose: Iterable[str] = ()) -> re.Pattern[str] | None:
@@ -357,6 +361,19 @@ def _normal(key: str) -> str:
     return re.sub(r"'s\b|[^a-z0-9]", "", key.lower())
 
 
-_PROFILE = frozenset(map(_normal, basic_profile.PROFILE - _ORDINARY))
-_WHOLE = frozenset(map(_normal, basic_profile.NUMBERS | basic_profile.TEXTS))
-_TELLING = _WHOLE | frozenset(map(_normal, basic_profile.PERSONS | basic_profile.DATES))
+@cache
+def _profile() -> frozenset[str]:
+    """Return the names that the confidentiality profile removes. Made when first asked for."""
+    return frozenset(map(_normal, basic_profile.PROFILE - _ORDINARY))
+
+
+@cache
+def _whole() -> frozenset[str]:
+    """Return the names whose values identify only as a whole."""
+    return frozenset(map(_normal, basic_profile.NUMBERS | basic_profile.TEXTS))
+
+
+@cache
+def _distinctive() -> frozenset[str]:
+    """Return the names whose values identify wherever else they stand."""
+    return _whole() | frozenset(map(_normal, basic_profile.PERSONS | basic_profile.DATES))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.agent.approvals import ask
-from app.agent.context.model_pictures import Look, make_pictures, may_send
+from app.agent.context.model_pictures import ShownPictures, make_pictures, may_send
 from app.agent.events import Noted
 from app.agent.json_forms import plain
 from app.agent.llm.base import LanguageModel, ModelFailed, is_encrypted
@@ -24,7 +24,7 @@ from app.agent.request import RunRequest, make_folder
 
 
 @dataclass(slots=True)
-class Asking:
+class SendConsent:
     """The question of one run, on its way to a model.
 
     Attributes:
@@ -45,7 +45,7 @@ class Asking:
     emitter: Emitter
     clock: WallClock
     transcript: Transcript
-    look: Look | None = None
+    look: ShownPictures | None = None
 
     async def ask(self) -> bool:
         """The question goes to the model; whether it sees pictures.

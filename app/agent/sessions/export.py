@@ -38,7 +38,7 @@ from app.agent.events import (
 from app.agent.json_forms import plain
 from app.agent.sessions.content import Content, PastRun
 from app.errors import FileProblem
-from app.tools import lineage
+from app.tools import picture_sources
 from app.tools.api import Artifact
 
 Form = Literal["md", "html", "json"]
@@ -421,7 +421,7 @@ def _was_made(content: Content, run_id: str, path: Path) -> bool:
         name = real.relative_to(made_in).as_posix() if real.is_relative_to(made_in) else ""
     except (OSError, RuntimeError, ValueError):
         return False
-    return bool(name) and lineage.find(made_in, name) is not None
+    return bool(name) and picture_sources.find(made_in, name) is not None
 
 
 def _json(value: Any) -> str:

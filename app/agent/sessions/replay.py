@@ -25,7 +25,7 @@ from app.agent.messages import ToolCall
 from app.agent.policy import Policy, Rule, Scope
 from app.agent.sessions.content import Content
 from app.agent.sessions.session_file import Entry
-from app.tools import lineage
+from app.tools import picture_sources
 from app.tools.api import Approval, Tool, ToolContext
 
 _MAX_DIFFERENCES = 20
@@ -35,7 +35,7 @@ _FINDING = ("image", "geometry", "label", "score", "units", "value", "descriptio
 _MADE_BY = ("tool", "tool_version", "model", "weights_sha256")
 
 Status = Literal["same", "differs", "left out"]
-_OWN = (plan_tool.SPEC.name, plan_tool.CHECK, read_result.SPEC.name)
+_OWN = (plan_tool.SPEC.name, plan_tool.CHECK_ANSWER, read_result.SPEC.name)
 _REPLAYED = (Approval.READ, Approval.COMPUTE)
 
 
@@ -187,9 +187,9 @@ class Replay:
         if self._was_made(path, old_dir) and path.is_file() and not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(path, target)
-            origin = lineage.find(old_dir, name.as_posix())
+            origin = picture_sources.find(old_dir, name.as_posix())
             if origin is not None:
-                lineage.record(self.new_dir, name.as_posix(), origin)
+                picture_sources.record(self.new_dir, name.as_posix(), origin)
         self.renamed[str(path)] = str(target)
         return target
 
@@ -202,7 +202,7 @@ class Replay:
             return False
         if old_dir.resolve().is_relative_to(self.old_dir.resolve()):
             return True
-        return lineage.find(old_dir, path.relative_to(old_dir).as_posix()) is not None
+        return picture_sources.find(old_dir, path.relative_to(old_dir).as_posix()) is not None
 
 
 def _left_out(call: Recorded, why: str, *, harmless: bool = False) -> Replayed:

@@ -32,7 +32,7 @@ from app.agent.sessions.session_file import (
 from app.agent.sessions.thread import Thread, shortened, unwritable
 from app.agent.sessions.writer import LineWriter, ThreadLock, in_use
 from app.errors import FileProblem
-from app.tools import lineage
+from app.tools import picture_sources
 
 _PARTIAL = ".partial"
 _STALE_S = 3600.0
@@ -319,7 +319,9 @@ def _copy_named(source: Path, target: Path, text: bytes) -> None:
     if not source.is_dir():
         return
     for path in source.rglob("*"):
-        known = path.name.encode("utf-8", "surrogatepass") in text or path.name == lineage.FILE
+        known = (
+            path.name.encode("utf-8", "surrogatepass") in text or path.name == picture_sources.FILE
+        )
         if known and path.is_file():
             copy = target / path.relative_to(source)
             copy.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -13,18 +13,23 @@ from pydicom.charset import CODES_TO_ENCODINGS, python_encoding
 from pydicom.dataelem import RawDataElement
 from pydicom.dataset import Dataset
 
+from app.imaging.dicom.header_walk import raw_elements, shared_tag
+
 _DECLARATION = 0x00080005
-TEXTS = (
-    0x00080080,  # Institution Name
-    0x00080090,  # Referring Physician's Name
-    0x00081030,  # Study Description
-    0x0008103E,  # Series Description
-    0x00081050,  # Performing Physician's Name
-    0x00081070,  # Operators' Name
-    0x00100010,  # Patient's Name
-    0x00104000,  # Patient Comments
-    0x00181030,  # Protocol Name
-    0x00204000,  # Image Comments
+_TEXTS = tuple(
+    shared_tag(number)
+    for number in (
+        0x00080080,  # Institution Name
+        0x00080090,  # Referring Physician's Name
+        0x00081030,  # Study Description
+        0x0008103E,  # Series Description
+        0x00081050,  # Performing Physician's Name
+        0x00081070,  # Operators' Name
+        0x00100010,  # Patient's Name
+        0x00104000,  # Patient Comments
+        0x00181030,  # Protocol Name
+        0x00204000,  # Image Comments
+    )
 )
 """Elements whose bytes are looked at."""
 _LATIN = ("iso8859", "latin_1")
@@ -72,11 +77,11 @@ def _declared(dataset: Dataset) -> list[str]:
 
 def _sample(dataset: Dataset) -> bytes:
     parts: list[bytes] = []
-    for tag in TEXTS:
-        if tag in dataset:
-            raw = dataset.get_item(tag)
-            if isinstance(raw, RawDataElement) and isinstance(raw.value, bytes):
-                parts.append(raw.value)
+    elements = raw_elements(dataset)
+    for tag in _TEXTS:
+        raw = elements.get(tag)
+        if isinstance(raw, RawDataElement) and isinstance(raw.value, bytes):
+            parts.append(raw.value)
     return b"\n".join(parts)
 
 

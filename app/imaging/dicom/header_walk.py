@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 from pydicom.charset import convert_encodings, default_encoding
 from pydicom.datadict import dictionary_VR
 from pydicom.dataelem import DataElement, RawDataElement, empty_value_for_VR
-from pydicom.dataset import Dataset, FileMetaDataset
+from pydicom.dataset import Dataset
 from pydicom.filereader import read_sequence
 from pydicom.tag import BaseTag
 from pydicom.uid import (
@@ -98,8 +98,7 @@ def read_ordinary(file: BinaryIO) -> Dataset | None:
 
 def _dataset(data: bytes) -> tuple[Dataset, int]:
     """Return the data set, and the position of its pixel data element."""
-    # Items are parsed here, which takes long for a great many of them.
-    if data[128:_META] != b"DICM" or data.count(_ITEM) > _MOST_ITEMS:
+    if data[128:_META] != b"DICM":
         raise _NotOrdinaryError
     meta, start, _ = _elements(data, _META, 0x00020000, _DATA_SET, implicit=False)
     syntax = meta.get(_TRANSFER_SYNTAX)
@@ -115,7 +114,7 @@ def _dataset(data: bytes) -> tuple[Dataset, int]:
     if _head(data[end : end + 8], implicit)[0] not in _PIXELS:
         raise _NotOrdinaryError
     dataset = Dataset(elements)
-    dataset.file_meta = FileMetaDataset(meta)
+    dataset.file_meta = Dataset(meta)
     dataset.set_original_encoding(implicit, True, encoding)
     return dataset, end
 
@@ -136,6 +135,7 @@ def _elements(
         head = data[at : at + 8]
         number, tag, vr, length = _head(head, implicit)
         if number >= stop:
+            _remember(data[group_start:at], group, implicit)
             return elements | group, at, encoding
         if number <= last or vr == _UNKNOWN_VR:
             raise _NotOrdinaryError
@@ -162,9 +162,15 @@ def _elements(
             break
         value: Any = data[start:at] if length else empty_value_for_VR(vr, raw=True)
         if number == _CHARSET:
-            encoding = convert_encodings(convert_string(value or b"", True))
+            encoding = _encodings(value or b"")
         group[tag] = _new(RawDataElement, (tag, vr, length, value, 0, implicit, True, True, False))
     raise _TooShortError
+
+
+@lru_cache(maxsize=64)
+def _encodings(charset: bytes) -> Encoding:
+    """Return Python's names for a Specific Character Set."""
+    return convert_encodings(convert_string(charset, True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +236,8 @@ def _sequence(
     data: bytes, start: int, tag: BaseTag, vr: str | None, encoding: Encoding
 ) -> tuple[DataElement, int]:
     """Parse a sequence of undefined length, and return it and the position after it."""
-    if (vr or dictionary_VR(tag)) != "SQ":
+    # A great many items take long to parse; pydicom's own reading of the file is bounded.
+    if (vr or dictionary_VR(tag)) != "SQ" or data.count(_ITEM, start) > _MOST_ITEMS:
         raise _NotOrdinaryError
     file = io.BytesIO(data)
     file.seek(start)
@@ -241,6 +248,15 @@ def _sequence(
     if file.tell() + 12 > len(data):
         raise _TooShortError
     return DataElement(tag, "SQ", items, is_undefined_length=True), file.tell()
+
+
+def raw_elements(dataset: Dataset) -> Elements:
+    """Return the elements of a data set, those that were not asked for yet unconverted.
+
+    pydicom's own look-up takes four times as long, and most elements that a scan asks for are
+    absent.
+    """
+    return dataset._dict  # type: ignore[reportPrivateUsage]
 
 
 def _names_vr(data: bytes, at: int) -> bool:

@@ -1,1 +1,1 @@
-"""Where files come from and what a scan finds: folders, archives, DICOMDIRs, the index, readers."""
+"""Access to files: regular files, members of archives, and checks of their content."""

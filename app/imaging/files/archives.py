@@ -1,8 +1,8 @@
-"""Zip archives as folders: a member is opened by its path, inflated in memory, never on disk.
+"""Read zip archives as folders: a member is opened by its path and inflated in memory only.
 
-Nothing about an archive is trusted: names may lead out of it, sizes may lie, and a few bytes may
-declare terabytes. A member's size is checked before it is read, it is inflated only as far as it
-is read, and never beyond the size that it declares (a surplus is a damaged archive).
+Nothing in an archive is trusted: names may lead out of it, sizes may be wrong, and a few bytes
+may declare terabytes. A member's size is checked before it is read, and it is inflated only as
+far as it is read, never beyond its declared size.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ OUTSIDE = "its name leads out of the archive"
 MAX_MEMBERS = 200_000
 MAX_MEMBER_BYTES = 2**30
 MAX_RATIO = 1_100
-"""Deflate reaches 1,032 on empty images; what declares more lies."""
+"""Deflate reaches 1,032 on empty images; a larger ratio is false."""
 
 _RATIO_MATTERS_FROM = 64 * 2**20
 _CHUNK = 64 * 1024
@@ -48,7 +48,7 @@ _ENCRYPTED = 0x1
 
 
 class ArchiveStatus(NamedTuple):
-    """What tells an archive from another of its name, as `sources.FileStatus`."""
+    """State of an archive that tells it from another file of its name, as `sources.FileStatus`."""
 
     size: int
     mtime_ns: int
@@ -57,13 +57,13 @@ class ArchiveStatus(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A file in an archive.
+    """File in an archive.
 
     Attributes:
-        path: The archive's path and the member's name, as if the archive were a folder.
-        size: Its declared size in bytes, inflated.
+        path: Path of the archive and name of the member, as if the archive were a folder.
+        size: Declared size in bytes, inflated.
         archive: The archive.
-        status: The archive's.
+        status: State of the archive.
     """
 
     path: Path
@@ -72,23 +72,19 @@ class Member:
     status: ArchiveStatus
 
     def open(self) -> BinaryIO:
-        """A seekable binary file of its content.
-
-        Raises:
-            FileProblem: It cannot be inflated.
-        """
-        return cast(BinaryIO, io.BufferedReader(_Reader(_inflated_member(self)), _CHUNK))
+        """Return the content as a seekable file; raise FileProblem if it cannot be inflated."""
+        return cast(BinaryIO, io.BufferedReader(_MemberFile(_inflated_member(self)), _CHUNK))
 
 
 class Archive:
-    """The directory of a zip file.
+    """Directory of a zip file.
 
     Attributes:
-        files: Name with "/" -> what is read, in the archive's order.
-        refused: (name, reason) of what is not; "" for a name that must not be used at all.
+        files: Name with "/" -> member that can be read, in the archive's order.
+        refused: (name, reason) of members that are not read; "" for a name that is not safe.
 
     Raises:
-        FileProblem: It is no zip archive, or its directory is damaged.
+        FileProblem: The file is no zip archive, or its directory is damaged.
     """
 
     def __init__(self, path: Path) -> None:
@@ -96,14 +92,14 @@ class Archive:
         self.files: dict[str, zipfile.ZipInfo] = {}
         self.refused: list[tuple[str, str]] = []
         try:
-            if members_in(path) > MAX_MEMBERS:
+            if count_members(path) > MAX_MEMBERS:
                 raise guards.problem(path, "the zip archive holds too many files", UNPACK)
             self._zip = zipfile.ZipFile(path)
         except FileProblem:
             raise
         except OSError as error:
             raise guards.unreadable(path, error) from None
-        except Exception as error:  # the parser raises almost anything for damage
+        except Exception as error:  # zipfile raises almost any exception for damage
             raise _damaged(path, error) from None
         self._refuse_overlap()
         for info in self._zip.infolist():
@@ -114,11 +110,11 @@ class Archive:
                 self._take(info)
 
     def inflate(self, info: zipfile.ZipInfo) -> Any:
-        """The stream of a member's content."""
+        """Return the stream of a member's content."""
         return self._zip.open(info)
 
     def _refuse_overlap(self) -> None:
-        """Members that share bytes make petabytes of a small file; no packer writes such."""
+        """Refuse members that share bytes: a small file of them could inflate to petabytes."""
         packed = sum(info.compress_size for info in self._zip.infolist())
         if packed > self.path.stat().st_size:
             self._zip.close()
@@ -126,6 +122,7 @@ class Archive:
             raise guards.problem(self.path, reason, guards.COPY_AGAIN)
 
     def _take(self, info: zipfile.ZipInfo) -> None:
+        # Members are opened by name only, so an unsafe name is refused at once.
         name = safe_name(info.filename)
         if name is None:
             self.refused.append(("", OUTSIDE))
@@ -140,15 +137,15 @@ class Archive:
 
 
 def looks_like_archive(path: Path, start: bytes) -> bool:
-    """Whether a file is a zip archive of files, by its first bytes; not an office document."""
+    """Return whether a file is a zip archive by its first bytes, and no office document."""
     return start.startswith(_SIGNATURES) and path.suffix.lower() not in _DOCUMENTS
 
 
 def open_archive(path: Path) -> Archive:
-    """An archive's directory; the last few are kept.
+    """Return an archive's directory; the last few are kept.
 
     Raises:
-        FileProblem: It cannot be read, or is no zip archive.
+        FileProblem: The archive cannot be read, or is no zip archive.
     """
     try:
         found = path.stat()
@@ -158,7 +155,7 @@ def open_archive(path: Path) -> Archive:
 
 
 def find_member(path: Path) -> Member | None:
-    """The member of an archive that a path means, or None when no part of it is an archive.
+    """Return the member of an archive at a path, or None if no part of the path is an archive.
 
     Raises:
         FileProblem: The archive is damaged, or has no such member.
@@ -181,17 +178,18 @@ def find_member(path: Path) -> Member | None:
     return None
 
 
-def members_in(path: Path) -> int:
-    """How many members an archive's directory has room for, before all of it is parsed.
+def count_members(path: Path) -> int:
+    """Count the members that an archive's directory can hold, before it is parsed.
 
-    The record at its end says where the directory lies (APPNOTE 4.3.16, 4.3.14); how many members
-    that is, nobody need believe. 0 where there is no such record.
+    The record at the archive's end gives the position of the directory (APPNOTE 4.3.16, 4.3.14);
+    its number of members is not trusted. 0 if there is no such record.
     """
     with path.open("rb") as file:
         size = file.seek(0, io.SEEK_END)
         tail = min(size, _TAIL)
         file.seek(size - tail)
         end = file.read(tail)
+        # A comment may follow the record, hence the search from the end.
         at = end.rfind(b"PK\x05\x06")
         if at < 0 or at + 20 > len(end):
             return 0
@@ -204,11 +202,12 @@ def members_in(path: Path) -> int:
         if length > MAX_MEMBERS * _MOST_BYTES_A_MEMBER:
             return MAX_MEMBERS + 1
         file.seek(begin)
+        # Each entry begins with this signature; counting is faster than parsing.
         return file.read(length).count(b"PK\x01\x02")
 
 
 def safe_name(name: str) -> str | None:
-    """A member's name as a relative path with "/", or None when it must not be used."""
+    """Return a member's name as a relative path with "/", or None if it is not safe."""
     text = name.replace("\\", "/")
     if text.startswith("/") or _DRIVE.match(text) or "\0" in text:
         return None
@@ -219,7 +218,7 @@ def safe_name(name: str) -> str | None:
 
 
 def _refusal_reason(info: zipfile.ZipInfo) -> str:
-    """Why a member is not read; "" when it is."""
+    """Return why a member is not read; "" if it is."""
     if info.flag_bits & _ENCRYPTED:
         return "it is protected by a password"
     if stat.S_ISLNK(info.external_attr >> 16):
@@ -236,7 +235,7 @@ def _refusal_reason(info: zipfile.ZipInfo) -> str:
 
 @lru_cache(maxsize=4)
 def _archive(path: Path, status: ArchiveStatus) -> Archive:
-    del status  # a changed archive is another one
+    del status  # part of the key: a changed archive is read anew
     return Archive(path)
 
 
@@ -249,8 +248,8 @@ def _damaged(path: Path, error: Exception) -> FileProblem:
     return guards.problem(path, reason, guards.COPY_AGAIN, type(error).__name__)
 
 
-class _Inflated:
-    """A member's content as far as it has been read; shared by all its readers."""
+class _MemberContent:
+    """Content of a member as far as it has been read, shared by all its open files."""
 
     def __init__(self, member: Member) -> None:
         name = member.path.relative_to(member.archive.path).as_posix()
@@ -260,15 +259,11 @@ class _Inflated:
         self._lock = threading.Lock()
         try:
             self._stream = member.archive.inflate(member.archive.files[name])
-        except Exception as error:  # its local header: zipfile raises almost anything for damage
+        except Exception as error:  # zipfile raises almost any exception for a damaged header
             raise _damaged(member.path, error) from None
 
     def read(self, start: int, end: int) -> bytes:
-        """Bytes `start` to `end`, inflated on demand.
-
-        Raises:
-            FileProblem: The archive is damaged there.
-        """
+        """Return bytes `start` to `end`, inflated on demand; raise FileProblem if damaged."""
         end = min(end, self.size)
         with self._lock:
             while len(self._data) < end:
@@ -282,10 +277,10 @@ class _Inflated:
             return bytes(memoryview(self._data)[start:end]) if start < end else b""
 
 
-class _Reader(io.RawIOBase):
-    """A position in a member's content."""
+class _MemberFile(io.RawIOBase):
+    """Open file of a member's content."""
 
-    def __init__(self, content: _Inflated) -> None:
+    def __init__(self, content: _MemberContent) -> None:
         self._content = content
         self._position = 0
         self.name = str(content.path)
@@ -319,19 +314,19 @@ class _Reader(io.RawIOBase):
 
 
 _Key = tuple[Path, ArchiveStatus]
-_last: OrderedDict[_Key, _Inflated] = OrderedDict()
+_last: OrderedDict[_Key, _MemberContent] = OrderedDict()
 _last_lock = threading.Lock()
 
 
-def _inflated_member(member: Member) -> _Inflated:
-    """A member's content; the last is kept, since a cine is read frame by frame."""
+def _inflated_member(member: Member) -> _MemberContent:
+    """Return a member's content; the last two are kept, since a cine is read frame by frame."""
     key = (member.path, member.status)
     with _last_lock:
         content = _last.get(key)
         if content is not None:
             _last.move_to_end(key)
             return content
-    content = _Inflated(member)
+    content = _MemberContent(member)
     with _last_lock:
         _last[key] = content
         while len(_last) > 1 and (

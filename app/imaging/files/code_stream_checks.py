@@ -1,7 +1,7 @@
-"""What a code stream declares, held against the header and against reason, before it is decoded.
+"""Check the figures that a code stream declares before it is decoded.
 
-Decoders ask for memory by what the code stream says of itself: rows and columns, tiles, components,
-planes. None of that is bounded by the size of the file.
+Decoders allocate memory by the code stream's own rows, columns, tiles, components and planes,
+none of which is limited by the size of the file.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import math
 import struct
 from dataclasses import dataclass
 
-from app.imaging.files.jpeg_markers import start_of_frame, too_many_scans
+from app.imaging.files.jpeg_markers import has_too_many_scans, start_of_frame
 
 _CODE_STREAM_2000 = b"\xff\x4f\xff\x51"
 _BOXES_2000 = b"\x00\x00\x00\x0cjP  "
@@ -27,13 +27,13 @@ _XL_BITS = (9, 13, 18, 30)
 
 @dataclass(frozen=True, slots=True)
 class CodeStreamFigures:
-    """What a code stream says of itself.
+    """Figures that a code stream declares.
 
     Attributes:
-        rows: Rows; 0 where it does not say.
+        rows: Rows; 0 if it does not say.
         columns: Columns.
-        components: Samples a pixel; 0 where it does not say.
-        precision: Bits of a sample; 0 where it does not say.
+        components: Samples per pixel; 0 if it does not say.
+        precision: Bits per sample; 0 if it does not say.
         turned: Whether rows and columns may be exchanged (JPEG XL orientation).
     """
 
@@ -45,10 +45,11 @@ class CodeStreamFigures:
 
 
 def declared_figures(data: bytes) -> CodeStreamFigures | None:
-    """The figures of a JPEG, JPEG-LS, JPEG 2000 or JPEG XL code stream; None for none of these.
+    """Return the figures of a JPEG, JPEG-LS, JPEG 2000 or JPEG XL code stream; None for others.
 
     Raises:
-        ValueError: It begins as one, and its figures are missing, contradictory or absurd.
+        ValueError: The data begins as one of these, but its figures are missing, contradictory
+            or absurd.
     """
     if data.startswith((_CODE_STREAM_2000, _BOXES_2000)):
         return _jpeg_2000(data)
@@ -56,7 +57,7 @@ def declared_figures(data: bytes) -> CodeStreamFigures | None:
         return _jpeg_xl(data)
     if not data.startswith(b"\xff\xd8"):
         return None
-    if too_many_scans(data):
+    if has_too_many_scans(data):
         raise ValueError("too many scans")
     start = start_of_frame(data)
     if start is None:
@@ -65,7 +66,7 @@ def declared_figures(data: bytes) -> CodeStreamFigures | None:
 
 
 def _jpeg_2000(data: bytes) -> CodeStreamFigures:
-    """SIZ (ITU T.800 A.5.1), at the start or inside of JP2 boxes."""
+    """Parse SIZ (ITU T.800 A.5.1), at the start or inside JP2 boxes."""
     at = _box(data, (b"jp2c",)) if data.startswith(_BOXES_2000) else 0
     if data[at : at + 4] != _CODE_STREAM_2000 or len(data) < at + 43:
         raise ValueError("no SIZ segment")
@@ -75,6 +76,7 @@ def _jpeg_2000(data: bytes) -> CodeStreamFigures:
         raise ValueError("an impossible SIZ segment")
     tiles = -(-(x1 - first_x) // tile_x) * -(-(y1 - first_y) // tile_y)
     sides = min(tile_x, x1 - x0), min(tile_y, y1 - y0)
+    # Thousands of tiny tiles cost more to set up than their pixels do to decode.
     small = math.prod(sides) < _SMALL_TILE or min(sides) < _NARROW_TILE
     if tiles > MAX_TILES or (tiles > _MANY_TILES and small):
         raise ValueError(f"{tiles} tiles")
@@ -82,7 +84,7 @@ def _jpeg_2000(data: bytes) -> CodeStreamFigures:
 
 
 def _jpeg_xl(data: bytes) -> CodeStreamFigures:
-    """SizeHeader (ISO/IEC 18181-1 D.2), at the start or in the box that holds the code stream."""
+    """Parse SizeHeader (ISO/IEC 18181-1 D.2), at the start or in the box of the code stream."""
     at = 0
     if data.startswith(_BOXES_XL):
         at = _box(data, (b"jxlc", b"jxlp"))
@@ -102,9 +104,9 @@ def _jpeg_xl(data: bytes) -> CodeStreamFigures:
 
 
 def _box(data: bytes, kinds: tuple[bytes, ...]) -> int:
-    """Where the content of the first box of these kinds begins (ITU T.800 I.4).
+    """Return where the content of the first box of these kinds begins (ITU T.800 I.4).
 
-    A box of no length that is not the last keeps parsers busy for ever, so it is refused.
+    A box of length 0 that is not the last would keep parsers busy for ever, so it is refused.
     """
     at = 0
     while at + 16 <= len(data):
@@ -122,13 +124,13 @@ def _box(data: bytes, kinds: tuple[bytes, ...]) -> int:
 
 
 class _Bits:
-    """Bits, the lowest first."""
+    """Reader of bits, the lowest first."""
 
     def __init__(self, value: int) -> None:
         self._value = value
 
     def take(self, count: int) -> int:
-        """The next bits as a number."""
+        """Return the next bits as a number."""
         found = self._value & ((1 << count) - 1)
         self._value >>= count
         return found

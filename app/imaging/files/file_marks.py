@@ -1,4 +1,4 @@
-"""Short numbers that stand for a file as it is now, or for a UID."""
+"""Short numbers that identify the state of a file, or a UID."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ MODULUS = 2**128
 
 
 def file_mark(path: str, stamp: Sequence[int]) -> int:
-    """A number below `MODULUS` that changes with the file's place and stamp.
+    """Return a number below `MODULUS` that changes with the file's path and stamp.
 
-    The sum over many files, modulo `MODULUS`, stands for all of them, in whatever order they come.
+    The sum over many files, modulo `MODULUS`, identifies all of them in any order.
     """
     text = f"{path}\0{stamp[0]}\0{stamp[1]}\0{stamp[2]}"
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).digest())
 
 
 def uid_marks(uids: Iterable[str]) -> NDArray[np.uint64]:
-    """A number for each UID; that two of them have the same one is next to impossible."""
+    """Return a number for each UID; two UIDs practically never share one."""
     digests = (blake2b(uid.encode("utf-8", "surrogatepass"), digest_size=8) for uid in uids)
     return np.frombuffer(b"".join(one.digest() for one in digests), "<u8")

@@ -1,7 +1,7 @@
-"""A gzip or zlib stream, inflated as far as it is read (RFC 1950, 1952).
+"""Read a gzip or zlib stream, inflated only as far as it is read (RFC 1950, 1952).
 
-Python's own reader takes a header's name byte by byte and a member's header field by field, so a
-hostile file of some megabytes keeps it busy for minutes.
+Python's gzip module parses a header's name byte by byte and each member's header field by field,
+so that a hostile file of some megabytes would keep it busy for minutes.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ _MAX_EMPTY = 1000
 
 
 class GzipStream:
-    """The content of one or more members, one after the other.
+    """Content of one or more gzip members, one after the other.
 
     Args:
-        file: Positioned where the first begins.
+        file: Positioned at the first member.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -28,12 +28,12 @@ class GzipStream:
         self._empty = 0
 
     def read(self, size: int) -> bytes:
-        """Up to `size` bytes; none at the end.
+        """Return up to `size` bytes; none at the end.
 
         Raises:
-            EOFError: It is cut short.
-            zlib.error: It is damaged.
-            ValueError: It is nothing but members without content.
+            EOFError: The stream is truncated.
+            zlib.error: The stream is damaged.
+            ValueError: Over a thousand members without content follow each other.
         """
         while True:
             source = self._stream.unconsumed_tail or self._left or self._file.read(_CHUNK)
@@ -52,7 +52,7 @@ class GzipStream:
                 return data
 
     def _next(self, source: bytes) -> bool:
-        """Begin another member; False where what follows is padding."""
+        """Begin another member; return False if only padding follows."""
         if not source.startswith(b"\x1f\x8b"):
             return False
         self._empty = 0 if self._gave else self._empty + 1

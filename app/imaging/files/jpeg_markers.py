@@ -1,4 +1,4 @@
-"""What a JPEG or JPEG-LS code stream says of itself, read as its decoders read it (ITU T.81 B)."""
+"""Parse the markers of a JPEG or JPEG-LS code stream as decoders do (ITU T.81 B)."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from dataclasses import dataclass
 JPEG_LS = 0xF7
 MAX_SEGMENTS = 20_000
 MAX_SCANS = 100
-"""Progressive encoders write about ten; every one costs a pass over the whole image."""
+"""Progressive encoders write about ten scans; each costs a pass over the whole image."""
 
 _ALONE = frozenset({0x01, *range(0xD0, 0xD9)})
 _PRESET_OF_LS = 0xF8
 _OVERSIZE = 4
-"""LSE of JPEG-LS that gives rows and columns anew, up to 2^32 (ITU T.87 C.2.4.1.4): no DICOM image
-needs it, and decoders ask for memory by it."""
+"""LSE of JPEG-LS that declares other rows and columns, up to 2^32 (ITU T.87 C.2.4.1.4): no DICOM
+image needs it, and decoders allocate memory by it."""
 _START_OF_SCAN = 0xDA
 _END_OF_IMAGE = 0xD9
 
 
 @dataclass(frozen=True, slots=True)
 class StartOfFrame:
-    """The start of frame: what kind of JPEG it is, and its figures."""
+    """Start of frame: kind of JPEG (marker) and figures."""
 
     marker: int
     precision: int
@@ -31,13 +31,13 @@ class StartOfFrame:
 
 
 def start_of_frame(data: bytes) -> StartOfFrame | None:
-    """The start of frame, or None where there is none before the first scan.
+    """Return the start of frame, or None if there is none before the first scan.
 
-    Decoders pass over what is no marker, so this does too: no figures can be hidden behind it.
+    Decoders skip what is no marker, and so does this function, so that no figures can be hidden.
 
     Raises:
-        ValueError: There are several, whose figures could disagree, other figures elsewhere, or
-            absurdly many segments.
+        ValueError: There are several, whose figures could disagree, or other figures elsewhere,
+            or absurdly many segments.
     """
     if data[:2] != b"\xff\xd8":
         return None
@@ -48,6 +48,7 @@ def start_of_frame(data: bytes) -> StartOfFrame | None:
         if position < 0 or position + 5 > len(data):
             return found
         marker = data[position + 1]
+        # A stuffed byte or padding, no marker.
         if marker in (0x00, 0xFF):
             position += 1
             continue
@@ -71,6 +72,6 @@ def _is_start_of_frame(marker: int) -> bool:
     return (0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC)) or marker == JPEG_LS
 
 
-def too_many_scans(data: bytes) -> bool:
-    """Whether decoding it would go over the image absurdly often."""
+def has_too_many_scans(data: bytes) -> bool:
+    """Return whether decoding would pass over the image absurdly often."""
     return data.count(b"\xff\xda") > MAX_SCANS

@@ -1,4 +1,4 @@
-"""What a worker process keeps of the file whose frames it is asked for one by one."""
+"""Cache of a worker process for the file whose frames are requested one by one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class OneEntryCache:
-    """The last thing that was made; forgotten before the next is made, so that both never are.
+    """Cache of the last value; dropped before the next is made, so that both never need memory.
 
     Not thread-safe: a worker process runs one call at a time.
     """
@@ -17,7 +17,7 @@ class OneEntryCache:
         self._value: Any = None
 
     def get(self, key: object, make: Callable[[], Any]) -> Any:
-        """What `make` gave for this key, now or before."""
+        """Return the value for a key, making it if it is not the last one."""
         if key != self._key:
             self.clear()
             self._value = make()
@@ -25,5 +25,5 @@ class OneEntryCache:
         return self._value
 
     def clear(self) -> None:
-        """Forget it."""
+        """Drop the value."""
         self._key = self._value = None

@@ -1,4 +1,4 @@
-"""Where bytes come from: every reader opens files through here.
+"""Open files and members of zip archives; every reader of files uses this module.
 
 A path may name a file, or a member of a zip archive as if the archive were a folder.
 """
@@ -18,15 +18,16 @@ _AT_ONCE: int = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 @dataclass(frozen=True, slots=True)
 class FileStatus:
-    """What tells a changed file from an unchanged one.
+    """State of a file, by which a change is noticed.
 
     Attributes:
         size: Bytes.
-        mtime_ns: Time of modification, ns; the archive's own for a member of one.
+        mtime_ns: Time of modification, ns; the archive's own for a member.
         archive_size: Bytes of the archive that it is a member of, else 0.
-        changed_ns: When anything about it, or the archive that it is a member of, last changed,
-            ns. Unlike `mtime_ns`, nothing sets it back: unpacking another export over the first
-            may leave slices of equal size and time. (On Windows it is the time of creation.)
+        changed_ns: Time of the last change of content or metadata (ctime), ns; the archive's for
+            a member. Unlike `mtime_ns` it cannot be set back: unpacking another export over the
+            first may leave slices of equal size and time. (On Windows it is the time of
+            creation.)
     """
 
     size: int
@@ -36,12 +37,12 @@ class FileStatus:
 
     @property
     def stamp(self) -> list[int]:
-        """What of it the index keeps: size, time, and what else tells a file from its successor."""
+        """State for the index: size, modification time, and archive size plus time of change."""
         return [self.size, self.mtime_ns, self.archive_size + self.changed_ns]
 
 
 def status(path: Path) -> FileStatus:
-    """Size and time of a regular file or a member of an archive.
+    """Return the state of a regular file or a member of an archive.
 
     Raises:
         FileProblem: It is missing, a folder, a device, empty, or not readable.
@@ -49,6 +50,7 @@ def status(path: Path) -> FileStatus:
     member = None
     try:
         found = path.stat()
+    # A path into an archive: its parent is a file, not a folder.
     except (FileNotFoundError, NotADirectoryError) as error:
         member = _member(path, error)
         if member.size == 0:
@@ -62,7 +64,7 @@ def status(path: Path) -> FileStatus:
 
 
 def open_file(path: Path) -> BinaryIO:
-    """A seekable binary file, to be closed by the caller.
+    """Open a seekable binary file, to be closed by the caller.
 
     Raises:
         FileProblem: It cannot be opened. Reading a member of a damaged archive raises it too.
@@ -77,9 +79,9 @@ def open_file(path: Path) -> BinaryIO:
 
 
 def _open_regular(path: Path) -> BinaryIO:
-    """The file as it is now: what took its place since it was looked at must be one too.
+    """Open a file and check it again: another file may have taken its place since.
 
-    To open a pipe without O_NONBLOCK would wait for its writer for ever.
+    Opening a pipe without O_NONBLOCK would wait for its writer for ever.
     """
     handle = os.open(path, os.O_RDONLY | _AT_ONCE)
     try:
@@ -91,7 +93,7 @@ def _open_regular(path: Path) -> BinaryIO:
 
 
 def read_start(path: Path, size: int = 512) -> bytes:
-    """The first bytes, to tell the format.
+    """Return the first bytes of a file, which tell its format.
 
     Raises:
         FileProblem: It cannot be read.

@@ -1,8 +1,8 @@
-"""The mark in a PNG that a generative model made: it shows no patient.
+"""Mark PNG pictures that a generative model made: they show no patient.
 
-A tEXt chunk before the pixels (PNG specification, 3rd edition, 11.3.3), so that it survives
-copying and is found without decoding anything. Programs that write a picture anew put texts behind
-the pixels or into chunks of another kind: there it is found too.
+The mark is a tEXt chunk before the pixels (PNG specification, 3rd edition, 11.3.3), so that it
+survives copying and is found without decoding. Programs that rewrite a picture put texts behind
+the pixels or into other kinds of chunks: those are read too.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import struct
 import tempfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
@@ -20,25 +20,26 @@ from typing import BinaryIO
 KEYWORD = "Sightline-Synthetic"
 """Keyword of the chunk; its text is the model's title."""
 ATTRIBUTE = "SyntheticBy"
-"""Under this name an `Instance` carries the model's title (`Instance.get`)."""
+"""Name under which an `Instance` carries the model's title (`Instance.get`)."""
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_END_OF_IHDR = len(_SIGNATURE) + 25
 _MAX_TEXT = 200
 _TEXTS = (b"tEXt", b"zTXt", b"iTXt")
-_LONGEST = 1 << 16  # bytes of a text chunk that are looked at
+_LONGEST = 1 << 16  # bytes of the longest text chunk that is read
 
 
 def model_title(data: bytes) -> str:
-    """Title of the model that made a picture; "" for any other picture.
+    """Return the title of the model that made a picture; "" for any other picture.
 
     Args:
-        data: A file's content.
+        data: Content of the file.
     """
     return _maker(BytesIO(data))
 
 
 def file_model_title(path: Path) -> str:
-    """`model_title` of a file; "" also for one that cannot be read."""
+    """Return `model_title` of a file; "" also if it cannot be read."""
     try:
         with path.open("rb") as stream:
             return _maker(stream)
@@ -47,7 +48,7 @@ def file_model_title(path: Path) -> str:
 
 
 def _maker(stream: BinaryIO) -> str:
-    """Looks at the headers of all chunks and into those that hold text."""
+    """Read the headers of all chunks, and the content of those that hold text."""
     if stream.read(len(_SIGNATURE)) != _SIGNATURE:
         return ""
     while len(head := stream.read(8)) == 8:
@@ -66,7 +67,7 @@ def _maker(stream: BinaryIO) -> str:
 
 
 def _text(kind: bytes, data: bytes) -> str:
-    """What stands in a text chunk behind its keyword; "" where it is packed and damaged."""
+    """Return the text of a chunk behind its keyword; "" if it is compressed and damaged."""
     if kind == b"tEXt":
         return data.decode("latin-1")
     packed = kind == b"zTXt" or data[:1] == b"\1"
@@ -82,37 +83,22 @@ def mark(path: Path, model: str, more: Mapping[str, str] | None = None) -> None:
     """Put the mark into a PNG that has none; its pixels stay as they are. Atomic.
 
     Args:
-        path: A PNG of ours.
+        path: A PNG written by this program.
         model: Title of the model that made it.
         more: Further keywords (1 to 79 characters) and texts.
 
     Raises:
-        OSError: It cannot be read or written.
+        OSError: The file cannot be read or written.
         ValueError: It is no PNG.
     """
     data = path.read_bytes()
-    first = next(_chunks(data), None)
-    if first is None or first[0] != b"IHDR":
+    if not data.startswith(_SIGNATURE) or data[12:16] != b"IHDR":
         raise ValueError("no PNG")
     if model_title(data):
         return
     texts = {KEYWORD: model.strip() or "a model", **(more or {})}
     chunks = b"".join(_text_chunk(keyword, text) for keyword, text in texts.items())
-    end = len(_SIGNATURE) + 12 + len(first[1])
-    _replace(path, data[:end] + chunks + data[end:])
-
-
-def _chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Kind and content of each whole chunk; nothing of what is no PNG."""
-    if not data.startswith(_SIGNATURE):
-        return
-    at = len(_SIGNATURE)
-    while at + 12 <= len(data):
-        (size,) = struct.unpack_from(">I", data, at)
-        if at + 12 + size > len(data):
-            return
-        yield data[at + 4 : at + 8], data[at + 8 : at + 8 + size]
-        at += 12 + size
+    _replace(path, data[:_END_OF_IHDR] + chunks + data[_END_OF_IHDR:])
 
 
 def _text_chunk(keyword: str, text: str) -> bytes:

@@ -58,6 +58,7 @@ def read_meta_image(path: Path) -> VolumeHeader:
     affine, spacing = _geometry(fields, len(sizes))
     data, offset, encoding = _voxel_file(path, fields, end)
     total = math.prod((*sizes, channels)) * dtype.itemsize
+    # HeaderSize = -1: the samples are the last bytes of the file.
     if offset < 0 and encoding == "raw":
         offset = max(sources.status(data).size - total, 0)
     names = ["", "", "", "time point", *["volume"] * 8][: len(sizes)]
@@ -93,6 +94,7 @@ def _fields(path: Path) -> tuple[dict[str, str], int]:
             if line.group().strip():
                 break
             continue
+        # Readers differ in which of two equal fields counts, so neither is trusted.
         if name in fields and name != "comment":
             raise damaged_header(path, f'it says "{name[:30]}" twice')
         fields[name] = value.strip()
@@ -170,6 +172,7 @@ def _geometry(
     if len(matrix) == count * count and known:
         # Written axis by axis: the file's rows are the columns of a direction matrix.
         directions = np.array(matrix, np.float64).reshape(count, count).T[:3, :3]
+    # Without a matrix, RAI (from right, anterior, inferior) is the identity in LPS.
     elif not matrix and letters.upper() == "RAI":
         directions = np.eye(3)
     else:

@@ -149,6 +149,7 @@ def _dimension_sizes(path: Path, fields: dict[str, Any]) -> tuple[int, ...]:
     sizes = list(dim[1 : dim[0] + 1])
     if any(size <= 0 for size in sizes):
         raise damaged_header(path, "it declares " + " x ".join(map(str, sizes)) + " voxels")
+    # Many writers declare a fourth axis of length 1 for a single volume.
     while len(sizes) > 3 and sizes[-1] == 1:
         sizes.pop()
     return tuple(sizes if len(sizes) > 1 else [*sizes, 1])
@@ -169,10 +170,12 @@ def _dtype(path: Path, fields: dict[str, Any]) -> tuple[np.dtype[Any], int]:
 def _voxel_file(path: Path, fields: dict[str, Any], packed: bool) -> tuple[Path, int, bool]:
     """Return the file with the voxels, their offset in it, and whether it is gzipped."""
     offset = fields["vox_offset"]
+    # NIfTI-1 stores the offset as a float, so it can be anything.
     if not (math.isfinite(offset) and 0 <= offset < 2**40):
         raise damaged_header(path, "it does not say where the voxels begin")
     pair = fields["magic"][:2] == b"ni"
     if not pair:
+        # Four bytes behind the header announce extensions; some writers give an offset of 0.
         smallest = int(fields["sizeof_hdr"]) + 4
         return path, max(int(offset), smallest), packed
     base = path.with_suffix("") if path.suffix.lower() == ".gz" else path
@@ -202,6 +205,7 @@ def _geometry(fields: dict[str, Any], scale: float) -> _Geometry:
     qform = _qform(fields, scale) if fields["qform_code"] > 0 else None
     notes: list[str] = []
     chosen, code = (sform, fields["sform_code"])
+    # A sheared sform comes from registration: its pixels have no common plane spacing.
     if sform is not None and not _is_perpendicular(sform):
         if qform is None:
             notes.append("its axes are not perpendicular (sform)")
@@ -210,6 +214,7 @@ def _geometry(fields: dict[str, Any], scale: float) -> _Geometry:
             chosen = None
     if chosen is None:
         chosen, code = qform, fields["qform_code"]
+    # With different codes they describe different spaces and may differ.
     elif qform is not None and fields["sform_code"] == fields["qform_code"]:
         corners = np.array([(i, j, k, 1) for i in (0, 1) for j in (0, 1) for k in (0, 1)], float)
         sizes = [*fields["dim"][1:4], 1]
@@ -230,6 +235,7 @@ def _voxel_size_note(
     steps: tuple[float, float, float], fields: dict[str, Any], scale: float
 ) -> list[str]:
     """Return a note if the voxel sizes of header and sform differ: one of them is wrong."""
+    # Voxel sizes beyond the declared dimensions are undefined.
     count = min(int(fields["dim"][0]), 3)
     own = [abs(float(step)) * scale for step in fields["pixdim"][1 : count + 1]]
     if not all(math.isfinite(step) and step > 0 for step in own):
@@ -259,6 +265,7 @@ def _qform(fields: dict[str, Any], scale: float) -> Floats | None:
     square = b * b + c * c + d * d
     if not math.isfinite(square) or square > 1.0 + 1e-3:
         return None
+    # Quaternions are stored as 32-bit floats, so rounding may exceed 1.
     if square > 1.0:
         b, c, d = (part / math.sqrt(square) for part in (b, c, d))
         square = 1.0
@@ -273,6 +280,7 @@ def _qform(fields: dict[str, Any], scale: float) -> Floats | None:
     steps = np.array([abs(float(step)) for step in fields["pixdim"][1:4]]) * scale
     # A flat image may leave the third step out.
     steps[2] = steps[2] or (1.0 if fields["dim"][0] < 3 or fields["dim"][3] == 1 else 0.0)
+    # qfac of nifti1.h: the third axis of the rotation is mirrored.
     if fields["pixdim"][0] < 0:
         steps[2] = -steps[2]
     offset = np.array([float(fields[f"qoffset_{axis}"]) for axis in "xyz"]) * scale

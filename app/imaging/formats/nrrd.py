@@ -112,9 +112,11 @@ def _fields(path: Path) -> tuple[dict[str, str], int]:
             fields.setdefault(f"{key}:=", value)
             continue
         name, separator, value = line.partition(":")
+        # Both spellings are allowed by the format.
         name = {"datafile": "data file"}.get(name.strip().lower(), name.strip().lower())
         if not separator:
             raise damaged_header(path, "a line of it has no meaning")
+        # Readers differ in which of two equal fields counts, so neither is trusted.
         if name in fields:
             raise damaged_header(path, f'it says "{name[:30]}" twice')
         fields[name] = value.strip()
@@ -160,6 +162,7 @@ def _voxel_file(path: Path, fields: dict[str, str], end: int) -> tuple[Path, int
         raise damaged_header(path, "it does not say where the voxels begin")
     if lines:
         offset = _offset_after_lines(data, offset, min(lines, 10_000))
+    # -1 means that the samples end where the file ends.
     if skip == -1:
         if _encoding(path, fields) != "raw":
             raise damaged_header(
@@ -167,6 +170,7 @@ def _voxel_file(path: Path, fields: dict[str, str], end: int) -> tuple[Path, int
             )
         total = math.prod(_whole_numbers(path, fields, "sizes")) * _dtype(path, fields).itemsize
         return data, max(sources.status(data).size - total, 0)
+    # Here the skip counts inflated bytes, which other readers do not agree on.
     if skip and _encoding(path, fields) in ("gzip", "bzip2"):
         raise guards.problem(path, "it skips bytes inside compressed voxels: not supported")
     return data, offset + skip
@@ -212,6 +216,7 @@ def _axes(path: Path, fields: dict[str, str], sizes: tuple[int, ...]) -> _Axes:
     colours = [n for n, kind in enumerate(kinds) if counts.get(kind) == sizes[n]]
     vectors = _axis_vectors(path, fields, len(sizes))
     space = [n for n, kind in enumerate(kinds) if kind in _SPACE_KINDS and n not in colours]
+    # Kinds may be missing or wrong; only axes with a direction lie in space.
     if vectors is not None:
         space = [n for n in space if vectors[n] is not None]
     names = tuple(
@@ -256,6 +261,7 @@ def _geometry(
     scale = _UNITS_MM.get(units[0].strip().lower() if units else "mm", 0.0)
     columns = [vectors[axis] for axis in space]
     usable = [c[:3] * scale for c in columns if c is not None and c.size >= 3]
+    # A single slice has no third direction: its normal stands in.
     if len(usable) == 2:
         usable.append(np.cross(usable[0], usable[1]) / (np.linalg.norm(usable[1]) or 1.0))
     if len(usable) != 3 or not np.isfinite(usable).all():

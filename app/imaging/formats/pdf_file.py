@@ -27,6 +27,25 @@ from app.imaging.formats.picture_file import read_bytes
 from app.imaging.processes.memory_limit import at_most
 from app.imaging.types import Content, Frame, ImageRef, Instance, Spacing
 
+MAX_PAGES = 10_000
+_DPI = 150
+_POINTS_PER_INCH = 72
+_MAX_SIDE = 4096
+_MAX_STREAM_BYTES = 2**27
+"""Inflated bytes of one stream: a colour page at 600 dots per inch has 104 million."""
+
+_MEMORY = 640 * 2**20
+"""Bytes beyond what the worker holds: a colour page at 600 dots per inch takes a third of it."""
+
+_MOST_BYTES_A_BYTE = 1032
+_CHUNK = 2**22
+_PART = 2**16
+_STREAM = re.compile(rb"stream\r?\n")
+_DOUBLE_DEFLATE = re.compile(rb"/F(ilter)?\s*\[[^\]]{0,200}/Fl[^\]]{0,200}/Fl")
+_NO_SCALE = "a page has no patient scale"
+
+_bomb_checks = OneEntryCache()
+
 
 def read_instances(path: Path) -> tuple[Instance, ...]:
     """Return a document as one instance; raise FileProblem if it is damaged or locked."""
@@ -73,24 +92,6 @@ def read_rows(path: Path) -> list[AttributeRow]:
         AttributeRow("", "Columns", "", str(columns)),
         AttributeRow("", "FileSize", "", f"{len(data):,} bytes"),
     ]
-
-
-MAX_PAGES = 10_000
-_DPI = 150
-_POINTS_PER_INCH = 72
-_MAX_SIDE = 4096
-_MAX_STREAM_BYTES = 2**27
-"""Inflated bytes of one stream: a colour page at 600 dots per inch has 104 million."""
-
-_MEMORY = 640 * 2**20
-"""Bytes beyond what the worker holds: a colour page at 600 dots per inch takes a third of it."""
-
-_MOST_BYTES_A_BYTE = 1032
-_CHUNK = 2**22
-_PART = 2**16
-_STREAM = re.compile(rb"stream\r?\n")
-_DOUBLE_DEFLATE = re.compile(rb"/F(ilter)?\s*\[[^\]]{0,200}/Fl[^\]]{0,200}/Fl")
-_NO_SCALE = "a page has no patient scale"
 
 
 def pdf_extent(path: Path, data: bytes) -> tuple[int, int, int]:
@@ -199,14 +200,12 @@ def _document(path: Path, data: bytes) -> Generator[Any]:
             document.close()
 
 
-_bomb_checks = OneEntryCache()
-
-
 def _inflates_too_far(data: bytes) -> bool:
     """Return whether a stream of the document is a decompression bomb.
 
     The PDF library inflates a stream as a whole, so its size is measured before.
     """
+    # Twice deflated, a few kilobytes may become terabytes.
     if _DOUBLE_DEFLATE.search(data):
         return True
     for found in _STREAM.finditer(data):
@@ -214,6 +213,7 @@ def _inflates_too_far(data: bytes) -> bool:
         end = data.find(b"endstream", begin)
         end = len(data) if end < 0 else end
         is_zlib = data[begin : begin + 1] == b"\x78"
+        # Short streams cannot exceed the limit: deflate gains a factor of 1032 at most.
         may = is_zlib and (end - begin) * _MOST_BYTES_A_BYTE > _MAX_STREAM_BYTES
         if may and _inflated_size(memoryview(data)[begin:end]) > _MAX_STREAM_BYTES:
             return True

@@ -21,8 +21,36 @@ from app.imaging import guards
 from app.imaging.attributes import AttributeRow
 from app.imaging.files import sources, synthetic
 from app.imaging.files.identity import content_uid, pixel_sha256
-from app.imaging.files.jpeg_markers import too_many_scans
+from app.imaging.files.jpeg_markers import has_too_many_scans
 from app.imaging.types import Frame, ImageRef, Instance, Spacing
+
+Array = NDArray[Any]
+
+PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+JPEG_SIGNATURE = b"\xff\xd8\xff"
+TRANSPOSED = frozenset({5, 6, 7, 8})
+"""EXIF and TIFF orientations that exchange rows and columns."""
+MAX_PICTURE_FRAMES = 1000
+_MAX_SAMPLE_BYTES = 2**27
+"""Bytes of a decoded picture; libraries and this module hold several copies of it for a moment."""
+_ORIENTATION_TAG = 0x0112
+_BITMAP_HEADERS = frozenset(struct.pack("<I", size) for size in (12, 40, 52, 56, 64, 108, 124))
+_OTHERS = {
+    b"PK\x03\x04": "a zip archive",
+    b"RIFF": "a film or a sound",
+    b"NRRD": "an NRRD volume of an unknown version",
+    b"\x1f\x8b": "a compressed (gzip) file",
+}
+
+MAX_CHUNKS = 150_000
+"""Chunks of a PNG: a gigabyte of pixels in pieces of 8 kB, as encoders write them."""
+MAX_OTHER_CHUNKS = 5_000
+MAX_PIECES = 50_000
+"""Blocks of a GIF and the parts of at most 255 bytes in each, besides one for every 64 bytes."""
+
+_PNG_HEAD = 8
+_GIF_HEAD = 13
+_EXTENSION, _IMAGE, _END = 0x21, 0x2C, 0x3B
 
 
 def read_instances(path: Path) -> tuple[Instance, ...]:
@@ -80,25 +108,6 @@ def _synthetic_attributes(data: bytes) -> dict[str, str]:
     """Return the generative model that made the picture, if the file names one."""
     model = synthetic.model_title(data)
     return {synthetic.ATTRIBUTE: model} if model else {}
-
-
-Array = NDArray[Any]
-
-PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
-JPEG_SIGNATURE = b"\xff\xd8\xff"
-TRANSPOSED = frozenset({5, 6, 7, 8})
-"""EXIF and TIFF orientations that exchange rows and columns."""
-MAX_PICTURE_FRAMES = 1000
-_MAX_SAMPLE_BYTES = 2**27
-"""Bytes of a decoded picture; libraries and this module hold several copies of it for a moment."""
-_ORIENTATION_TAG = 0x0112
-_BITMAP_HEADERS = frozenset(struct.pack("<I", size) for size in (12, 40, 52, 56, 64, 108, 124))
-_OTHERS = {
-    b"PK\x03\x04": "a zip archive",
-    b"RIFF": "a film or a sound",
-    b"NRRD": "an NRRD volume of an unknown version",
-    b"\x1f\x8b": "a compressed (gzip) file",
-}
 
 
 def picture_format(start: bytes) -> str:
@@ -213,6 +222,7 @@ def decode_picture(path: Path, data: bytes, index: int = 0) -> tuple[Array, int]
             if guards.holds_too_little(image.width * image.height, len(data)):
                 raise guards.problem(path, "the picture is cut short", guards.COPY_AGAIN)
             turn = _orientation(image)
+            # Seeking also decodes the earlier frames on which this one is drawn.
             if index:
                 image.seek(index)
             array = _decode_16_bit_png(data) if depth == 16 else _decode_8_bit(image)
@@ -235,7 +245,8 @@ def _open_picture(path: Path, data: bytes) -> Image.Image:
     """Open a picture without decoding it, after the checks that no decoder makes."""
     Image.MAX_IMAGE_PIXELS = guards.MAX_SAMPLES // 2
     kind = picture_format(data[:18])
-    if kind == "JPEG" and too_many_scans(data):
+    # Pillow has no limit of its own for these three.
+    if kind == "JPEG" and has_too_many_scans(data):
         raise guards.problem(path, "the picture is damaged: it has too many scans")
     if kind == "PNG" and png_has_too_many_chunks(data):
         raise guards.problem(path, "the picture is damaged: it has too many parts")
@@ -331,17 +342,6 @@ def apply_orientation(array: Array, orientation: int) -> Array:
     if orientation in (3, 4, 7, 8):
         array = array[::-1]
     return array
-
-
-MAX_CHUNKS = 150_000
-"""Chunks of a PNG: a gigabyte of pixels in pieces of 8 kB, as encoders write them."""
-MAX_OTHER_CHUNKS = 5_000
-MAX_PIECES = 50_000
-"""Blocks of a GIF and the parts of at most 255 bytes in each, besides one for every 64 bytes."""
-
-_PNG_HEAD = 8
-_GIF_HEAD = 13
-_EXTENSION, _IMAGE, _END = 0x21, 0x2C, 0x3B
 
 
 def png_has_too_many_chunks(data: bytes) -> bool:

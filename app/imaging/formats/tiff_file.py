@@ -59,6 +59,23 @@ _NAMES = {
     "A": "angle", "P": "position", "M": "tile", "V": "view", "E": "wavelength",
 }  # fmt: skip
 
+_parsed_cache = OneEntryCache()
+
+MAX_XML = 2**24
+_ORIENTATION = 274
+_X_RESOLUTION, _Y_RESOLUTION = 282, 283
+_MAX_TEXT = 512
+_MAX_ROWS = 2000
+_MAX_VALUES = 2**16
+_BYTES = (1, 2, 6, 7)
+"""Tag types whose values are not converted one by one: bytes and text."""
+_MM = {
+    "m": 1e3, "cm": 10.0, "mm": 1.0, "um": 1e-3, "µm": 1e-3, "μm": 1e-3, "\\u00b5m": 1e-3,
+    "micron": 1e-3, "microns": 1e-3, "micrometer": 1e-3, "nm": 1e-6, "pm": 1e-9, "å": 1e-7,
+    "in": 25.4, "inch": 25.4, "inches": 25.4,
+}  # fmt: skip
+_MPP = re.compile(r"\bMPP\s*=\s*([0-9.]{1,12})")
+
 
 def read_instances(path: Path) -> tuple[Instance, ...]:
     """Return one instance for every series of planes.
@@ -190,6 +207,7 @@ class _PlaneStack:
 def _plane_stack(path: Path, tif: tifffile.TiffFile, part: int) -> _PlaneStack:
     """Return the planes of a series; raise FileProblem if it is too large or cannot be shown."""
     levels: list[Any] = list(tif.series[part].levels)
+    # Levels come largest first; the first that fits shows the most detail.
     fitting = [n for n, level in enumerate(levels) if _plane_size(level)[2] <= guards.MAX_SAMPLES]
     number = fitting[0] if fitting else 0
     level = levels[number]
@@ -364,9 +382,6 @@ class _ParsedFile:
         return self.stacks[part]
 
 
-_parsed_cache = OneEntryCache()
-
-
 @contextmanager
 def _parsed_file(path: Path) -> Generator[_ParsedFile]:
     """Parse a file, or take the last one; turn errors of parser and codecs into FileProblem."""
@@ -397,6 +412,7 @@ def _parse(path: Path) -> _ParsedFile:
     logging.getLogger("tifffile").setLevel(logging.CRITICAL + 1)
     handle = _ReopenableFile(path)
     try:
+        # Micro-Manager files name other files, which would be opened.
         flags: dict[str, Any] = {"is_mmstack": False, "is_ndtiff": False}
         tif = tifffile.TiffFile(cast("BinaryIO", handle), _multifile=False, **flags)
         if tif.is_ome:
@@ -423,22 +439,6 @@ def _digest(path: Path, status: FileStatus) -> str:
                 file.seek(status.size * step // 256)
                 digest.update(file.read(2**18))
     return digest.hexdigest()
-
-
-MAX_XML = 2**24
-_ORIENTATION = 274
-_X_RESOLUTION, _Y_RESOLUTION = 282, 283
-_MAX_TEXT = 512
-_MAX_ROWS = 2000
-_MAX_VALUES = 2**16
-_BYTES = (1, 2, 6, 7)
-"""Tag types whose values are not converted one by one: bytes and text."""
-_MM = {
-    "m": 1e3, "cm": 10.0, "mm": 1.0, "um": 1e-3, "µm": 1e-3, "μm": 1e-3, "\\u00b5m": 1e-3,
-    "micron": 1e-3, "microns": 1e-3, "micrometer": 1e-3, "nm": 1e-6, "pm": 1e-9, "å": 1e-7,
-    "in": 25.4, "inch": 25.4, "inches": 25.4,
-}  # fmt: skip
-_MPP = re.compile(r"\bMPP\s*=\s*([0-9.]{1,12})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -564,6 +564,7 @@ def _imagej(tif: tifffile.TiffFile, page: Any, turn: int) -> Metadata:
     stated: dict[str, Any] = dict(tif.imagej_metadata or {})
     unit = str(stated.get("unit", "")).strip().lower()
     scale = _MM.get(unit, 0.0)
+    # ImageJ stores pixels per unit in the resolution tags.
     x, y = _resolution(page, _X_RESOLUTION), _resolution(page, _Y_RESOLUTION)
     spacing = Spacing(note="ImageJ gives no unit of length")
     if scale and x > 0 and y > 0:
@@ -598,6 +599,7 @@ def _ome(tif: tifffile.TiffFile, number: int, turn: int) -> Metadata:
     spacing = Spacing(note="the OME description gives no pixel size")
     row, column = (_ome_mm(pixels, axis) for axis in "YX")
     sizes = (_number(pixels.get("SizeX")), _number(pixels.get("SizeY")))
+    # Tools that crop or shrink an image often copy its description unchanged.
     if sizes != (page.imagewidth, page.imagelength):
         spacing = Spacing(note="the OME description is of an image of another size")
     elif row and column:

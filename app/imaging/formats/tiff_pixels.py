@@ -31,6 +31,12 @@ _REFUSED = {
 _JPEG = frozenset({6, 7, 33007, 34892})
 _ASSOCIATED, _UNASSOCIATED = 1, 2
 
+MAX_SEGMENTS = 100_000
+"""Strips or tiles of a plane: a strip for each row, or tiles of 64 x 64 of the largest plane."""
+_PADDING = 64
+_CODE_STREAMS = frozenset({6, 7, 33003, 33004, 33005, 33007, 34712, 50002, 52546})
+"""Compressions whose strips and tiles are JPEG, JPEG 2000 or JPEG XL code streams."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pixels:
@@ -60,11 +66,13 @@ def plane_axes(path: Path, level: Any) -> tuple[tuple[str, int], ...]:
         axes = list(zip(lead[:count], (int(n) for n in lengths[:count]), strict=True))
     else:
         axes = [("I", planes)]
+    # Axes that do not account for all planes cannot be trusted: planes are then numbered.
     if math.prod(length for _, length in axes) != planes:
         axes = [("I", planes)]
     if len({letter for letter, _ in axes}) < len(axes):
         axes = [("I", planes)]
     depth = int(page.shaped[1])
+    # Tags of volumetric TIFF (SGI) put several slices into one page.
     if depth > 1:
         axes.append(("Z" if all(letter != "Z" for letter, _ in axes) else "D", depth))
     if _separate_samples(page) > 1:
@@ -144,6 +152,7 @@ def _page_array(path: Path, level: Any, number: int) -> Array:
     """Return a page's samples; ImageJ and tifffile may write many planes behind a single page."""
     key = level.keyframe
     total = int(math.prod(level.shape)) // max(int(key.size), 1)
+    # Without page headers of their own, planes follow each other uncompressed.
     if total > len(level) or (total > 1 and level.is_truncated):
         offset = level.dataoffset
         if offset is None:
@@ -202,6 +211,7 @@ def _colour(path: Path, page: Any, array: Array) -> tuple[Array, str]:
     if page.photometric == _CMYK:
         return _from_cmyk(path, array), "converted from CMYK without a colour profile"
     rgb, extra = array[..., :3], tuple(page.extrasamples)
+    # JPEG codecs convert to RGB themselves.
     if page.photometric == _YCBCR and int(page.compression) not in _JPEG:
         rgb = _from_ycbcr(path, rgb)
     if array.shape[-1] == 4 and extra and extra[0] == _UNASSOCIATED:
@@ -232,6 +242,7 @@ def _from_ycbcr(path: Path, array: Array) -> Array:
 def _palette_pixels(stored: Array, colormap: Array, bits: int) -> Pixels:
     """Return palette colour; a palette of greys makes a grey image, which can be windowed."""
     colours = np.asarray(colormap).T
+    # TIFF colour maps have 16 bits; some writers use only the lower 8.
     if colours.max(initial=0) > 255:
         colours = colours >> 8
     palette = np.ascontiguousarray(colours.astype(np.uint8))
@@ -239,13 +250,6 @@ def _palette_pixels(stored: Array, colormap: Array, bits: int) -> Pixels:
         index = np.minimum(stored, len(palette) - 1)
         return Pixels(palette[index, 0], "MONOCHROME2", 8)
     return Pixels(stored, "PALETTE COLOR", bits, palette)
-
-
-MAX_SEGMENTS = 100_000
-"""Strips or tiles of a plane: a strip for each row, or tiles of 64 x 64 of the largest plane."""
-_PADDING = 64
-_CODE_STREAMS = frozenset({6, 7, 33003, 33004, 33005, 33007, 34712, 50002, 52546})
-"""Compressions whose strips and tiles are JPEG, JPEG 2000 or JPEG XL code streams."""
 
 
 def check_segments(path: Path, page: Any) -> None:
@@ -273,6 +277,7 @@ def check_segments(path: Path, page: Any) -> None:
         coded = declared_figures(handle.read(int(size))) if size else None
         if coded is None:
             continue
+        # Codecs pad tiles to their block size, hence the tolerance.
         turned = coded.turned and coded.columns <= rows + _PADDING
         if not turned and (coded.rows > rows + _PADDING or coded.columns > columns + _PADDING):
             raise guards.problem(

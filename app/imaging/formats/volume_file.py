@@ -95,6 +95,14 @@ _PLANES = {
     2: ((0, 1), (1, 1), (2, 1)),
 }
 """Patient axis across the slices -> (patient axis, sign) of columns, rows and slices, LPS."""
+_CHUNK = 2**22
+_TEXT_BYTES_A_SAMPLE = 32
+_MAX_TEXT_BYTES = 2**28
+
+
+_sample_cache = OneEntryCache()
+
+_volume_cache = OneEntryCache()
 
 
 def read_instances(path: Path) -> tuple[Instance, ...]:
@@ -250,8 +258,10 @@ def slice_axes(header: VolumeHeader) -> SliceAxes:
     thickest = int(steps.argmax())
     others = [steps[axis] for axis in range(3) if axis != thickest]
     if header.shape[2] == 1 and max(header.shape) > 1:
+        # A single slice is shown as it is; across it there would be lines of one pixel.
         across = axes.index(2)
     elif steps[thickest] >= _THICK * max(others):
+        # Thick slices are shown as acquired; other cuts would look coarse.
         across = axes.index(thickest)
     chosen: list[int] = []
     flips: list[bool] = []
@@ -268,9 +278,6 @@ class _SlicedVolume:
 
     voxels: Array
     windows: tuple[Window, ...]
-
-
-_volume_cache = OneEntryCache()
 
 
 def _sliced_volume(header: VolumeHeader, path: Path, part: int, axes: SliceAxes) -> _SlicedVolume:
@@ -305,6 +312,7 @@ def _windows(header: VolumeHeader, array: Array) -> tuple[Window, ...]:
     if array.dtype.kind not in "iu" or header.rescale != Rescale():
         return ()
     low, high = int(array.min()), int(array.max())
+    # Images have negative values, or more of them than label maps have labels.
     if low < 0 or not 0 < high <= _MAX_LABEL:
         return ()
     counts = np.zeros(high + 1, np.int64)
@@ -393,14 +401,6 @@ def _digest(path: Path, status: FileStatus, data_status: FileStatus) -> str:
     return digest.hexdigest()
 
 
-_CHUNK = 2**22
-_TEXT_BYTES_A_SAMPLE = 32
-_MAX_TEXT_BYTES = 2**28
-
-
-_sample_cache = OneEntryCache()
-
-
 def part_samples(header: VolumeHeader, path: Path, part: int) -> Array:
     """Read one volume of a file.
 
@@ -442,6 +442,7 @@ def part_samples(header: VolumeHeader, path: Path, part: int) -> Array:
 def _ordered_axes(array: Array, header: VolumeHeader) -> Array:
     """Return [k, j, i(, colour)] from the array of one volume, whose axes are in file order."""
     kept = [n for n in range(len(header.sizes)) if n not in header.part_axes]
+    # Numpy counts axes from the slowest, the header from the fastest.
     where = {axis: len(kept) - 1 - place for place, axis in enumerate(kept)}
     order = [where[axis] for axis in reversed(header.space_axes)]
     if header.colour_axis is not None:

@@ -32,6 +32,10 @@ MAX_PACKED_OFFSET = 2**26
 
 _MAX_MM = 1e6
 
+NIFTI, NRRD, META_IMAGE = "NIfTI", "NRRD", "MetaImage"
+
+_META_IMAGE = re.compile(rb"^[A-Za-z]+ *= ?[^\n]*\r?\n")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VolumeHeader:
@@ -120,6 +124,7 @@ def check_header(header: VolumeHeader, path: Path, data_size: int) -> None:
     if header.parts > MAX_PARTS:
         raise guards.problem(path, f"it declares {header.parts:,} volumes, which cannot be right")
     i, j, k = header.shape
+    # Sections in all three planes are shown, so each pair must make an acceptable image.
     for first, second in ((i, j), (i, k), (j, k)):
         guards.check_matrix(path, first, second, 3 if header.colour_axis is not None else 1, 1)
     if header.part_bytes > MAX_VOLUME_BYTES or header.total_bytes > 2**40:
@@ -185,6 +190,7 @@ def checked_affine(
     affine[:3, :3], affine[:3, 3] = directions, origin
     if not np.isfinite(affine).all() or np.abs(affine).max() > _MAX_MM:
         return None
+    # The determinant of unit steps is the volume they span: near 0 they lie in a plane.
     steps = np.linalg.norm(affine[:3, :3], axis=0)
     if not (steps > 0).all() or abs(np.linalg.det(affine[:3, :3] / steps)) < 1e-3:
         return None
@@ -201,11 +207,6 @@ def attribute_row(name: str, value: object) -> AttributeRow:
     """Return a row of the attributes panel, its value shortened to 512 characters."""
     text = " ".join(str(value).split())
     return AttributeRow("", name, "", text if len(text) <= 512 else f"{text[:511]}…")
-
-
-NIFTI, NRRD, META_IMAGE = "NIfTI", "NRRD", "MetaImage"
-
-_META_IMAGE = re.compile(rb"^[A-Za-z]+ *= ?[^\n]*\r?\n")
 
 
 def volume_format(start: bytes) -> str:

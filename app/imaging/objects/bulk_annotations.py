@@ -150,6 +150,7 @@ def _pixel_mapping(
         return (lambda points: grid.project(points)[0]), ""
     if target.uid not in named:
         return None, ""
+    # Pixels of different images cannot be told apart by the coordinates.
     if len(named) > 1:
         return None, "it is about several images, and does not say whose pixels it counts"
     origin = _origin(header, target, named[target.uid])

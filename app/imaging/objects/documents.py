@@ -36,6 +36,7 @@ def document_bytes(header: Header) -> bytes:
         FileProblem: The object holds no PDF.
     """
     data = header.value("EncapsulatedDocument")
+    # PDF readers accept up to 1 KB of other bytes before the signature.
     if not isinstance(data, bytes) or b"%PDF-" not in data[:1024]:
         kind = header.text("MIMETypeOfEncapsulatedDocument")[:40]
         reason = "it holds no PDF document" + (f" (it declares {kind})" if kind else "")

@@ -58,7 +58,9 @@ def graphic_geometries(kind: str, points: Sequence[XY]) -> tuple[Geometry, ...]:
         return (ellipse(given),) if len(given) == 4 else ()
     if kind not in ("POLYLINE", "INTERPOLATED", "POLYGON") or len(given) < 2:
         return ()
+    # DICOM closes an outline by repeating its first point.
     closed = len(given) > 3 and given[0] == given[-1]
+    # Dense points need no smoothing, which would multiply them by `_STEPS`.
     if kind == "INTERPOLATED" and 2 < len(given) <= _MAX_SMOOTHED:
         given = _smooth_curve(given, closed)
     if closed or kind == "POLYGON":

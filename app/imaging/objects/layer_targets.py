@@ -159,6 +159,7 @@ def target_of(instance: Instance, index: int) -> Target:
     if (total.rows, total.columns) != (instance.rows, instance.columns):
         tiles = tile_positions(header, total, instance.frames, (instance.rows, instance.columns))
         x, y = (int(part) for part in tiles[index])
+        # A tile without a position cannot be drawn on.
         if x < 0 or y < 0:
             return Target(instance, index, None)
     whole = matrix_grid(header)
@@ -200,6 +201,7 @@ def pixel_grid(
     if not all(0 < part <= MAX_SPACING_MM for part in spacing):
         return None
     row, column = np.array(cosines[:3], float), np.array(cosines[3:], float)
+    # Headers round cosines, some to two decimals.
     if max(abs(row @ row - 1), abs(column @ column - 1), abs(row @ column)) > 1e-2:
         return None
     row, column = row / np.linalg.norm(row), column / np.linalg.norm(column)
@@ -295,6 +297,7 @@ def tile_positions(
     positions = np.full((frames, 2), -1, np.int64)
     if header.text("DimensionOrganizationType").upper() == "TILED_FULL" or not groups:
         across, along = math.ceil(total.columns / columns), math.ceil(total.rows / rows)
+        # Further focal planes and optical paths repeat the same tiles.
         number = np.arange(frames) % (across * along)
         positions[:, 0] = number % across * columns
         positions[:, 1] = number // across * rows

@@ -35,6 +35,14 @@ _GREY = frozenset(f"{_FAMILY}{end}" for end in (1, 3, 5, 12))
 _SIZES = {"TRUE SIZE": "its true size on the screen", "MAGNIFY": "a magnification of its own"}
 _MAX_SHAPES = 200_000
 
+ALL_FRAMES = -1
+"""Stands for all frames of an image."""
+
+MAX_TARGETS = 50_000
+MAX_WORK = 1_000_000
+
+Key = tuple[str, int]
+
 
 def read_presentation(instance: Instance) -> PresentationState:
     """Return the state; what cannot be applied here becomes a warning.
@@ -122,6 +130,7 @@ class _StateReader:
         for key in self._keys:
             single = [items.first_for(key) for items in (self._areas, self._vois, self._modalities)]
             graphics = self._graphics.all_for(key)
+            # The items live as long as the reader, so their ids identify them.
             same = tuple(id(item) for item in (*single, *graphics))
             if same not in known:
                 known[same] = self._image(common, single, graphics)
@@ -205,6 +214,7 @@ class _StateReader:
             self._warn("its rotation is not by quarter turns and not applied")
             degrees = 0
         flip = text_of(self._dataset, "ImageHorizontalFlip").upper() == "Y"
+        # A flip after the turns equals a flip before the opposite turns.
         turns = degrees // 90 % 4
         return flip, -turns % 4 if flip else turns
 
@@ -324,15 +334,6 @@ def _overlay_text(dataset: Dataset, group: int, element: int) -> str:
     return clean(value) if isinstance(value, str) else ""
 
 
-ALL_FRAMES = -1
-"""Stands for all frames of an image."""
-
-MAX_TARGETS = 50_000
-MAX_WORK = 1_000_000
-
-Key = tuple[str, int]
-
-
 class ReferencedItems:
     """Items that may name the images they are for; items that name none are for all images.
 
@@ -439,6 +440,7 @@ class Placement:
         if units != "DISPLAY" or self.area is None:
             return None
         u, v = point
+        # Undo the turns, then the flip, in the reverse of their order.
         for _ in range(self.quarter_turns):
             u, v = v, 1 - u
         if self.flip_h:
@@ -530,6 +532,7 @@ def _graphic_points(item: Dataset, units: str, placement: Placement) -> list[XY]
     given = coordinate_pairs(numbers(value_of(item, "GraphicData")))
     if given is None or (whole(item, "GraphicDimensions") or 2) != 2:
         return []
+    # Some writers pad Graphic Data.
     count = whole(item, "NumberOfGraphicPoints")
     if count is not None and 0 < count < len(given):
         given = given[:count]

@@ -97,6 +97,7 @@ class _TreeReader:
                 self._warn("a part of the content is damaged and cannot be shown")
                 return (ReportNode("?", "", "(content that cannot be read)"),)
             return ()
+        # Nesting is unbounded in a damaged file, and each level takes a Python call.
         if depth >= MAX_DEPTH:
             self._warn(f"content below level {MAX_DEPTH} is not shown")
             return (ReportNode("?", "", f"({len(items)} more items below are not shown)"),)

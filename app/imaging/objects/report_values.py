@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from pydicom.config import IGNORE
 from pydicom.dataset import Dataset
 from pydicom.uid import UID
 
@@ -78,6 +79,7 @@ def unit_text(code: Dataset | None) -> str:
 
 def _ucum_text(value: str) -> str:
     """Return a UCUM code in the usual notation, e.g. "mm²" for "mm2"."""
+    # A UCUM annotation such as {count} is a unit by itself.
     if re.fullmatch(r"\{[^{}]*\}", value):
         return value[1:-1]
     text = re.sub(r"\{[^{}]*\}", "", value) if not value.startswith("{") else value
@@ -233,7 +235,7 @@ def class_name(uid: str) -> str:
     """Return a SOP Class in words, e.g. "CT Image"; the UID if it is unknown."""
     if not uid:
         return "object of an unknown class"
-    name = UID(uid).name
+    name = UID(uid, IGNORE).name
     return f"object of class {uid}" if name == uid else name.removesuffix(" Storage")
 
 

@@ -35,6 +35,8 @@ _MOST_WARNINGS = 4  # hundreds of slices may each say something else
 MAX_BYTES = 2**29
 """Bytes of the masks of all objects that a worker process keeps."""
 
+Floats = NDArray[np.float64]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _ItemPixels:
@@ -158,6 +160,7 @@ def _draw_all_slices(
         warnings |= dict.fromkeys(found)
         size += sum(part.values.nbytes for part in parts)
         every.append(tuple(parts))
+        # Drawing only some slices would suggest that the object ends there.
         if OTHER_GRID in warnings or size > MAX_BYTES:
             last = OTHER_GRID if OTHER_GRID in warnings else TOO_MUCH
             every, size, warnings = [], 0, {last: None}
@@ -204,12 +207,10 @@ def _pack_pixels(shape: Shape, pixels: Array) -> _ItemPixels | None:
     if not rows.size:
         return None
     box = pixels[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+    # A bit per pixel: the masks of all slices are kept.
     values = np.packbits(box, axis=1) if box.dtype == np.bool_ else box.astype(np.float32)
     corner = int(rows[0]), int(columns[0])
     return _ItemPixels(shape.item, *corner, box.shape[1], values, shape.by_reference)
-
-
-Floats = NDArray[np.float64]
 
 
 def fill_outline(outline: Floats, rows: int, columns: int) -> tuple[NDArray[np.bool_], int, int]:

@@ -159,6 +159,7 @@ def _segments(
         return np.zeros(layout.frames, np.int64)
     described = [number for number, _ in described_segments(header)]
     everywhere = _segment_number(shared)
+    # Files with a single segment often leave its number out of the frames.
     if everywhere is None and len(described) == 1:
         everywhere = described[0]
     segments = np.full(layout.frames, -1 if everywhere is None else everywhere, np.int64)
@@ -169,6 +170,7 @@ def _segments(
     full = header.text("DimensionOrganizationType").upper() == "TILED_FULL"
     if matrix is not None and full and described and layout.frames % len(described) == 0:
         per_segment = layout.frames // len(described)
+        # TILED_FULL has no functional groups per frame: frames are grouped by segment.
         unknown = segments < 0
         segments[unknown] = np.repeat(np.array(described, np.int64), per_segment)[unknown]
     return segments
@@ -252,6 +254,7 @@ def _half_slab(grids: tuple[PixelGrid | None, ...], origins: NDArray[np.float64]
         return 0.0
     if first.thickness > 0:
         return first.thickness / 2
+    # Rounded to 0.01 mm, so that noise in positions makes no extra planes.
     depths = np.unique(np.round((origins - first.origin) @ first.normal, 2))
     steps = np.diff(depths[np.isfinite(depths)])
     return float(steps.min()) / 2 if steps.size else 0.0

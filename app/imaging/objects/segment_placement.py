@@ -116,6 +116,7 @@ def _reference_affine(index: SegmentIndex, target: Target, frame: int) -> tuple[
         return affine, CONTRADICTION if moved else ""
     if not same_shape:
         return None, UNPLACED
+    # Drawn on every frame of the image, several of them would pile up.
     if vague and np.count_nonzero(index.segments == index.segments[frame]) > 1:
         return None, WHICH_FRAME
     return IDENTITY, ""
@@ -135,6 +136,7 @@ def _frames_by_position(index: SegmentIndex, target: Target) -> list[PlacedFrame
     reach = max(index.half_slab, SAME_PLANE_MM)
     near = np.flatnonzero(distances <= reach)
     best: dict[int, PlacedFrame] = {}
+    # The nearest frame of each segment comes first and wins.
     for frame in near[np.argsort(distances[near], kind="stable")].tolist():
         grid, segment = index.grids[frame], int(index.segments[frame])
         if grid is None or segment in best:
@@ -154,6 +156,7 @@ def _in_plane(grid: PixelGrid, target: Target, reach: float) -> Floats | None:
     at, distances = grid.project(target.grid.points(corners))
     if np.abs(distances).max() > reach + 1e-6:
         return None
+    # A crop of the image's own grid is shifted by whole pixels, not resampled.
     shift = np.rint(at[0] - corners[0])
     if np.abs(at - corners - shift).max() <= SAME_GRID_PIXELS:
         return IDENTITY + np.array([[0, 0, shift[0]], [0, 0, shift[1]]])
@@ -198,6 +201,7 @@ def _overlapping_tiles(
     placed: list[PlacedFrame] = []
     for frame in np.flatnonzero(overlaps).tolist():
         own = affine.copy()
+        # From the matrix to the tile's own pixels.
         own[:, 2] -= starts[frame]
         placed.append(PlacedFrame(frame, own, by_reference))
     return placed

@@ -53,12 +53,14 @@ def read_segmentation(instance: Instance) -> Layer:
     background = _background(header)
     items: list[LayerItem] = []
     for number, description in described_segments(header):
+        # Some writers describe the background as a segment.
         if index.kind == LABEL_MAP and number == background:
             continue
         items.append(_layer_item(number, description, palette, header))
     warnings = list(index.warnings)
     known = {item.number for item in items}
     nameless = sorted({int(n) for n in index.segments} - known - {-1})
+    # A segment without description is still drawn: hiding it could hide a finding.
     if nameless and index.kind != LABEL_MAP:
         items += [LayerItem(n, f"Segment {n}", palette_color(n)) for n in nameless]
         warnings.append(f"{_segment_list(nameless)}: no description in the file")
@@ -161,6 +163,7 @@ class _LabelCanvas:
             )
         drawn = [number for number in here if number in self._described]
         if len(drawn) * self._labels.size > MAX_CANVAS_BYTES:
+            # At least one segment is drawn, however large the frame is.
             drawn = drawn[: max(MAX_CANVAS_BYTES // self._labels.size, 1)]
             self.warnings.append("not all segments are drawn: they need too much memory")
         return tuple(
@@ -193,6 +196,7 @@ def _paint(
     for start in range(y0, y1, _ROWS_AT_ONCE):
         end = min(start + _ROWS_AT_ONCE, y1)
         y = np.arange(start, end, dtype=np.float64)[:, None]
+        # Nearest neighbour: labels must not be interpolated.
         column, row = (
             np.floor(a * x + b * y + c + 0.5).astype(np.int64) for a, b, c in affine.tolist()
         )
@@ -222,6 +226,7 @@ def _covered_box(
     The ends x1 and y1 are exclusive.
     """
     linear = affine[:, :2]
+    # A degenerate affine maps the plane to a line.
     if abs(np.linalg.det(linear)) < 1e-12:
         return 0, 0, 0, 0
     right, bottom = source[1] - 0.5, source[0] - 0.5

@@ -35,6 +35,15 @@ FLAT_SHARE = 0.01
 """A contour is parallel to a frame if the depths of its points differ by no more than FLAT_MM and
 this share of its extent (0.6 degrees)."""
 
+ALL_FRAMES = -1
+CLOSED = frozenset({"CLOSED_PLANAR", "CLOSEDPLANAR_XOR"})
+OPEN = frozenset({"OPEN_PLANAR", "OPEN_NONPLANAR"})
+_KINDS = CLOSED | OPEN | {"POINT"}
+
+MAX_POINTS = 20_000_000
+MAX_MM = 1e5
+"""Coordinates beyond this are damaged: no patient is 100 m long."""
+
 
 def read_structures(instance: Instance) -> Layer:
     """Return the regions of a structure set; raise FileProblem if it cannot be read."""
@@ -99,6 +108,7 @@ def _contours_on_frame(
             if abs(middle[number]) <= _reach_mm(index, number, target, half)
         ]
         astray += _count_misplaced(index, mine[flat[mine]], near, target)
+        # Of contours on both sides of the frame only the nearest plane's are drawn.
         least = float(np.abs(middle[near]).min()) if near else 0.0
         chosen += [n for n in near if abs(middle[n]) <= least + SAME_PLANE_MM]
     if crossing:
@@ -117,6 +127,7 @@ def _half_slab(target: Target, depths: Floats) -> float:
     planes.
     """
     assert target.grid is not None
+    # Rounded to 0.01 mm, so that noise in positions makes no extra planes.
     steps = np.diff(np.unique(np.round(depths, 2)))
     steps = steps[steps > SAME_PLANE_MM]
     known = [float(steps.min())] if steps.size else []
@@ -184,16 +195,6 @@ def _shapes(index: StructureIndex, chosen: list[int], target: Target) -> list[Sh
         else:
             shapes.append(Shape(roi, Polyline(point_tuples(xy)), by_reference=named))
     return shapes
-
-
-ALL_FRAMES = -1
-CLOSED = frozenset({"CLOSED_PLANAR", "CLOSEDPLANAR_XOR"})
-OPEN = frozenset({"OPEN_PLANAR", "OPEN_NONPLANAR"})
-_KINDS = CLOSED | OPEN | {"POINT"}
-
-MAX_POINTS = 20_000_000
-MAX_MM = 1e5
-"""Coordinates beyond this are damaged: no patient is 100 m long."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -354,6 +355,7 @@ def _layer_items(
         detail = ". ".join(part for part in parts if part)
         color = colors.get(number) or palette_color(number)
         items.setdefault(number, LayerItem(number, label, color, detail))
+    # A region without description is still drawn: hiding it could hide a finding.
     nameless = sorted({contour.roi for contour in contours} - items.keys())
     for number in nameless:
         color = colors.get(number) or palette_color(number)

@@ -124,6 +124,7 @@ def _ecg_layout(group: Group, values: Floats, footer_px: int) -> Layout | None:
     speed = next((s for s in _SPEEDS if widest * s <= _MAX_PAPER_MM), _SPEEDS[-1])
     zeros = np.array([_middle(one) for one in values])
     spans = [_row_extent(values, zeros, row) for row in rows]
+    # The largest gain at which no row exceeds the paper.
     gain = next((g for g in _GAINS if all((u + d) * g <= _MAX_ROW_MM for u, d in spans)), None)
     if gain is None or len(rows) > _MAX_ECG_ROWS:
         return None
@@ -207,6 +208,7 @@ def _stacked_layout(group: Group, values: Floats | None, footer_px: int) -> Layo
     for number, channel in enumerate(group.channels):
         y0 = top + number * height
         low, high = (0.0, 1.0) if values is None else _value_limits(values[number])
+        # Leaves 8% above and below each trace.
         dy = 0.84 * height / (high - low)
         y = y0 + 0.92 * height
         cells.append(Cell(number, 0.0, group.duration_s, left, y, low, dx, dy))

@@ -106,9 +106,11 @@ def group_of(header: Header, index: int) -> Group:
     if not 0 < count <= MAX_CHANNELS or samples <= 0 or not 0 < rate <= 1e9:
         reason = "its header is damaged: channels, samples or sampling frequency are impossible"
         raise guards.problem(header.path, reason, guards.COPY_AGAIN)
+    # Samples become float64: 16 million of them take 128 MB.
     if count * samples > MAX_SAMPLES:
         raise guards.problem(header.path, "the waveform is too long to be shown safely")
     listed = items_of(item, "ChannelDefinitionSequence")
+    # Sensitivity is defined for linear samples only.
     companded = value_text(value_of(item, "WaveformSampleInterpretation")) in ("MB", "AB")
     units = dict(_UNITS)
     if not header.text("SOPClassUID").startswith(_MILLIVOLTS):
@@ -143,6 +145,7 @@ def _channel(
     name = (
         name or _code_part(item, "ChannelSourceSequence", "CodeMeaning") or f"Channel {number + 1}"
     )
+    # The skew may be given in seconds or in samples.
     skew = _number(item, "ChannelTimeSkew")
     if skew is None:
         skew = (_number(item, "ChannelSampleSkew") or 0.0) / rate
@@ -217,10 +220,12 @@ def _padding_value(group: Group, dtype: np.dtype[Any]) -> Any:
 def _linear_samples(raw: NDArray[Any], form: str) -> Floats:
     """Return samples as linear numbers; mu-law and A-law by ITU-T G.711, tables 2a and 1a."""
     if form == "MB":
+        # mu-law stores all bits inverted.
         codes = ~np.arange(256) & 0xFF
         steps = (((codes & 0x0F) << 1) + 33 << ((codes & 0x70) >> 4)) - 33
         return np.where(codes & 0x80, -steps, steps).astype(np.float64)[raw]
     if form == "AB":
+        # A-law stores every other bit inverted.
         codes = np.arange(256) ^ 0x55
         segment = (codes & 0x70) >> 4
         mantissa = ((codes & 0x0F) << 1) + 1

@@ -38,6 +38,27 @@ from app.paths import resources_dir
 MAX_ANNOTATIONS = 36
 _ECG_SECONDS = 180
 
+Floats = NDArray[np.float64]
+RGB = tuple[int, int, int]
+
+SHEET: RGB = (255, 253, 251)
+PAPER: RGB = (255, 247, 244)
+FINE: RGB = (250, 223, 217)
+BOLD: RGB = (240, 178, 168)
+INK: RGB = (18, 22, 32)
+FAINT: RGB = (104, 108, 118)
+LINE: RGB = (226, 228, 232)
+TRACE: RGB = (16, 62, 120)
+
+_SCALE = 3
+"""Subpixels per pixel in both directions."""
+
+_PEN = 1.1
+"""Half the width of a trace in pixels."""
+
+_SEPARATOR_MM = 2.5
+FOOTER_LINE = 30
+
 
 def extent(header: Header) -> tuple[int, int, int]:
     """Return (frames, rows, columns) of a waveform object's pictures; of the first for the size.
@@ -115,28 +136,6 @@ def _annotation_text(item: Dataset) -> str:
     if not text:
         return ""
     return " ".join((f"{name}: {text}" if name else text).split())[:200]
-
-
-Floats = NDArray[np.float64]
-RGB = tuple[int, int, int]
-
-SHEET: RGB = (255, 253, 251)
-PAPER: RGB = (255, 247, 244)
-FINE: RGB = (250, 223, 217)
-BOLD: RGB = (240, 178, 168)
-INK: RGB = (18, 22, 32)
-FAINT: RGB = (104, 108, 118)
-LINE: RGB = (226, 228, 232)
-TRACE: RGB = (16, 62, 120)
-
-_SCALE = 3
-"""Subpixels per pixel in both directions."""
-
-_PEN = 1.1
-"""Half the width of a trace in pixels."""
-
-_SEPARATOR_MM = 2.5
-FOOTER_LINE = 30
 
 
 @lru_cache(maxsize=8)

@@ -1,4 +1,4 @@
-"""The stages from stored values to grey levels (PS3.3 C.11), each a pure function on arrays."""
+"""Stages from stored values to grey levels (PS3.3 C.11), each a pure function on arrays."""
 
 from __future__ import annotations
 
@@ -15,15 +15,14 @@ Floats = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
 
 _PART = 12_288
-"""Entries of a table that are worked out at a time: their numbers stay in the processor's cache,
-and no memory is asked of the system anew."""
+"""Entries of a table computed at a time: they stay in the processor's cache, without new memory."""
 
 _STRIP = 2**15
-"""Pixels that are looked up at a time, for the same reasons."""
+"""Pixels looked up at a time, for the same reason."""
 
 
 def modality_values(frame: Frame, stored: Array) -> Floats:
-    """Stored values in modality units, e.g. HU (C.11.1): the LUT if there is one, else rescale."""
+    """Return stored values in modality units, e.g. HU (C.11.1): by the LUT if any, else rescale."""
     values = stored.astype(np.float64)
     if frame.modality_lut is not None:
         return _look_up(values, frame.modality_lut).astype(np.float64)
@@ -31,12 +30,12 @@ def modality_values(frame: Frame, stored: Array) -> Floats:
 
 
 def voi_levels(frame: Frame, values: Floats, window: Window | None) -> Floats:
-    """Modality values -> 0..1 (C.11.2).
+    """Return modality values as levels 0..1 (C.11.2).
 
     Args:
-        frame: Its VOI LUTs are applied where the window names one, or there is no window.
-        values: In modality units.
-        window: A possible window (`windows.valid_window`), or None.
+        frame: Frame whose VOI LUT is applied if the window names one, or there is no window.
+        values: Values in modality units.
+        window: A valid window (`windows.valid_window`), or None.
     """
     luts = frame.voi.luts
     if window is None or 0 <= window.lut < len(luts):
@@ -45,25 +44,27 @@ def voi_levels(frame: Frame, values: Floats, window: Window | None) -> Floats:
 
 
 def apply_window(values: Floats, window: Window) -> Floats:
-    """Modality values -> 0..1 (C.11.2.1.2 and C.11.2.1.3)."""
+    """Return modality values as levels 0..1 (C.11.2.1.2 and C.11.2.1.3)."""
     center, width = window.center, window.width
     if window.function is VoiFunction.SIGMOID:
+        # exp overflows beyond 709.
         exponent = np.clip(-4.0 * (values - center) / width, -700, 700)
         return 1.0 / (1.0 + np.exp(exponent))
     if window.function is VoiFunction.LINEAR_EXACT:
         return np.clip((values - center) / width + 0.5, 0.0, 1.0)
+    # The formula would divide by 0; the standard asks for a threshold.
     if width == 1:
         return (values > center - 0.5).astype(np.float64)
     return np.clip((values - (center - 0.5)) / (width - 1.0) + 0.5, 0.0, 1.0)
 
 
 def apply_voi_lut(values: Floats, lut: Lut) -> Floats:
-    """Modality values -> 0..1 by the LUT's own output range (C.11.2.1.1)."""
+    """Return modality values as levels 0..1 by the LUT's own output range (C.11.2.1.1)."""
     return _outputs(_look_up(values, lut), lut)
 
 
 def apply_presentation_lut(levels: Floats, lut: Lut) -> Floats:
-    """Levels 0..1 -> P-values 0..1 (C.11.4): the whole input range spans the table's entries."""
+    """Return levels 0..1 as P-values 0..1 (C.11.4): the input range spans the table's entries."""
     index = np.rint(np.nan_to_num(levels) * (lut.data.size - 1)).astype(np.intp)
     return _outputs(lut.data[index], lut)
 
@@ -78,9 +79,9 @@ def _outputs(data: NDArray[np.uint16], lut: Lut) -> Floats:
 
 
 def levels_of(frame: Frame, stored: Floats, window: Window | None) -> Floats:
-    """Stored values -> 0..1, 1 being white, after all stages that the file asks for.
+    """Return stored values as levels 0..1, 1 being white, after all stages that the file asks for.
 
-    What is not a number (float maps have it outside the body) stays so.
+    NaN, which float maps have outside the body, stays NaN.
     """
     return np.where(np.isnan(stored), np.nan, _levels(frame, stored, window))
 
@@ -97,11 +98,12 @@ def _levels(frame: Frame, stored: Floats, window: Window | None) -> Floats:
 def grey_table(
     frame: Frame, window: Window | None, invert: bool, first: int, count: int, step: float = 1.0
 ) -> Bytes:
-    """Grey levels 0..255 of the stored values `first + n * step`, n from 0 to `count` - 1.
+    """Return greys 0..255 of the stored values `first + n * step`, n from 0 to `count` - 1.
 
-    Only what lies within a linear window is worked out: the rest is black or white.
+    Only entries within a linear window are computed; the others are black or white.
     """
     table = np.empty(count, np.uint8)
+    # A narrow window maps most of 65,536 entries to black or white.
     start, stop = _varying_entries(frame, window, first, count, step)
     for edge, outside in ((0, table[:start]), (count - 1, table[stop:])):
         if outside.size:
@@ -118,26 +120,26 @@ def grey_table(
 def _varying_entries(
     frame: Frame, window: Window | None, first: int, count: int, step: float
 ) -> tuple[int, int]:
-    """Which entries of a table a linear window may map to something between its ends."""
+    """Return the range of entries that a linear window may map to something between its ends."""
     slope = frame.rescale.slope
     linear = window is not None and window.function is not VoiFunction.SIGMOID
     if window is None or not linear or 0 <= window.lut < len(frame.voi.luts):
         return 0, count
     if frame.modality_lut is not None or not slope:
         return 0, count
-    reach = window.width / 2 + 1  # the half that LINEAR shifts by, and room for rounding
+    reach = window.width / 2 + 1  # LINEAR shifts by a half; the rest is room for rounding
     ends = ((window.center + sign * reach - frame.rescale.intercept) / slope for sign in (-1, 1))
     low, high = (min(max((end - first) / step, -1.0), count + 1.0) for end in sorted(ends))
     return min(max(math.floor(low), 0), count), min(max(math.ceil(high) + 1, 0), count)
 
 
 def unsigned_view(stored: Array) -> NDArray[np.unsignedinteger[Any]]:
-    """The same bits as unsigned numbers, to look up in a `stored_table`."""
+    """Return the same bits as unsigned integers, to look up in a `stored_table`."""
     return stored.view(f"u{stored.dtype.itemsize}")
 
 
 def look_up_table(table: NDArray[Any], stored: Array) -> NDArray[Any]:
-    """Entries of a table as `stored_table` makes it, in a new contiguous array of one for each."""
+    """Return the entries of a `stored_table` for an image, in a new contiguous array."""
     values = unsigned_view(stored)
     found = np.empty(values.shape, table.dtype)
     if not values.size:
@@ -147,7 +149,7 @@ def look_up_table(table: NDArray[Any], stored: Array) -> NDArray[Any]:
     for row in range(0, values.shape[0], rows):
         strip = values[row : row + rows]
         np.copyto(index[: len(strip)], strip)
-        # "wrap" asks for no copy of the result, and no value lies outside the table.
+        # "wrap" makes no buffered copy, and no value lies outside the table.
         np.take(table, index[: len(strip)], out=found[row : row + rows], mode="wrap")
     return found
 
@@ -158,16 +160,16 @@ def stored_table(
     invert: bool,
     extremes: tuple[int, int] | None = None,
 ) -> Bytes:
-    """Grey levels of stored integers of 8 or 16 bits, indexed by `unsigned_view`.
+    """Return the greys of stored integers of 8 or 16 bits, indexed by `unsigned_view`.
 
     Args:
         frame: The image.
-        window: A possible window, or None.
-        invert: Exchange black and white.
+        window: A valid window, or None.
+        invert: Whether black and white are exchanged.
         extremes: Lowest and highest stored value, if they are known.
 
     Returns:
-        A table for every value of the type; entries of values that do not occur are undefined.
+        uint8, an entry for every value of the type; undefined for values that do not occur.
     """
     stored = frame.stored
     if not stored.size:
@@ -182,22 +184,22 @@ def stored_table(
 
 
 def to_bytes(levels: Floats, invert: bool) -> Bytes:
-    """Levels 0..1 as 0..255, exchanged if asked for. The levels are used up."""
+    """Return levels 0..1 as 0..255; the array of levels is overwritten."""
     if invert:
         np.subtract(1.0, levels, out=levels)
-    np.nan_to_num(levels, copy=False)  # no value is black, whatever the polarity
+    np.nan_to_num(levels, copy=False)  # NaN is black, whatever the polarity
     levels *= 255.0
     levels += 0.5
     return levels.astype(np.uint8)  # rounds down, as nothing is below 0
 
 
 def palette_colours(frame: Frame, stored: Array) -> Bytes:
-    """Stored values -> [..., 3] RGB by the frame's palette; values outside have its end colours."""
+    """Return stored values as [..., 3] RGB; values outside the palette get its end colours."""
     assert frame.palette is not None
     index = stored.astype(np.intp) - frame.palette_first
     return frame.palette[np.clip(index, 0, len(frame.palette) - 1)]
 
 
 def is_coloured(frame: Frame, stored: Array) -> NDArray[np.bool_]:
-    """Which stored values a Supplemental Palette colours: from its first one on (C.7.6.19)."""
+    """Return which stored values a Supplemental Palette colours: from its first on (C.7.6.19)."""
     return stored.astype(np.int64, copy=False) >= frame.palette_first

@@ -1,4 +1,4 @@
-"""What a lookup table's first value can mean, by what it can be asked for. Pure, no file needed."""
+"""Signed or unsigned first value of a lookup table, by the range of its input."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ ANY: Range = (-math.inf, math.inf)
 
 
 def signed_first(first: int, inputs: Range) -> int:
-    """The first value that a table maps, 16 bits that may be meant as a signed number.
+    """Return the first value that a table maps, whose 16 bits may be meant as signed.
 
-    Its VR depends on what the table's input can be, so implicit files do not tell, and explicit
+    Its VR depends on the range of the table's input, so implicit files do not tell, and explicit
     ones are often wrong: a table that would begin above every possible input begins below zero.
     """
     low, high = inputs
@@ -24,6 +24,6 @@ def signed_first(first: int, inputs: Range) -> int:
 
 
 def stored_range(bits: int, *, signed: bool) -> Range:
-    """What stored values of so many bits can be."""
+    """Return the lowest and highest stored value of so many bits."""
     low = -(2.0 ** (bits - 1)) if signed else 0.0
     return low, low + 2.0**bits - 1

@@ -1,8 +1,7 @@
-"""From stored values to what is shown: modality, VOI, presentation, palette (PS3.3 C.11).
+"""Render a frame: modality, VOI, presentation LUT, palette and shutter (PS3.3 C.11).
 
-Pure numpy on `Frame`; nothing here reads a file. The window is applied to full-precision values,
-and only the result is reduced to 8 bits. The stages are in `greys`, windows in `windows`, what lies
-under the cursor in `readout`; their public names can be had from here.
+Pure numpy on `Frame`; no file is read. The window is applied to full-precision values, and only
+the result is reduced to 8 bits. The stages are in `greys`, windows in `windows`.
 """
 
 from __future__ import annotations
@@ -38,18 +37,19 @@ _STRIP = 64
 
 
 def render(frame: Frame, window: Window | None = None, invert: bool = False) -> Bytes:
-    """What the canvas shows, at the image's own matrix size; overlays are not drawn.
+    """Return the picture of a frame at the image's own matrix size, without overlays.
 
     Args:
         frame: The image.
         window: VOI window in modality units; None for the image's default. Ignored for colour.
-        invert: Exchange black and white (on top of what the file asks for). A shutter stays.
+        invert: Whether black and white are exchanged, on top of what the file asks for. A
+            shutter keeps its grey.
 
     Returns:
         uint8 [rows, columns], or [rows, columns, 3] RGB for colour. 255 is white.
 
     Raises:
-        ValueError: The window cannot be applied (its width is not above 0, or not finite).
+        ValueError: The window is invalid (its width is not above 0, or not finite).
     """
     if frame.is_color:
         pixels = _colour(frame)
@@ -63,10 +63,10 @@ def render(frame: Frame, window: Window | None = None, invert: bool = False) -> 
 
 
 def chosen_window(frame: Frame, window: Window | None) -> Window | None:
-    """The window that `render` applies when asked for `window`; None for a VOI LUT of the file.
+    """Return the window that `render` applies for `window`; None for a VOI LUT of the file.
 
     Raises:
-        ValueError: It cannot be applied.
+        ValueError: The window is invalid.
     """
     chosen = window if window is not None else default_window(frame)
     if chosen is None:
@@ -83,14 +83,14 @@ def _grey(frame: Frame, window: Window | None, invert: bool) -> Bytes:
         return look_up_table(stored_table(frame, window, invert), stored)
     pixels = np.empty(stored.shape, np.uint8)
     for row in range(0, frame.rows, _STRIP):
-        # In strips, since float64 needs eight times the memory of the result.
+        # In strips: float64 takes eight times the memory of the result.
         strip = stored[row : row + _STRIP].astype(np.float64)
         pixels[row : row + _STRIP] = to_bytes(levels_of(frame, strip, window), invert)
     return pixels
 
 
 def _add_palette_colours(frame: Frame, greys: Bytes) -> Bytes:
-    """Greys as RGB, with the values that the Supplemental Palette colours (C.7.6.19)."""
+    """Return greys as RGB, with the values coloured by the Supplemental Palette (C.7.6.19)."""
     colours = is_coloured(frame, frame.stored)
     pixels = np.repeat(greys[..., None], 3, axis=2)
     pixels[colours] = palette_colours(frame, frame.stored[colours])
@@ -110,13 +110,14 @@ def _colour(frame: Frame) -> Bytes:
 
 
 def _cover_shutter(frame: Frame, pixels: Bytes) -> Bytes:
-    """The picture with what the shutter hides in the shutter's own grey or colour."""
+    """Return the picture with the hidden pixels in the shutter's own grey or colour."""
     shutter = frame.shutter
     assert shutter is not None
     level = int(np.floor(shutter.level * 255.0 + 0.5))
     cover: Any = level
     if pixels.ndim == 3:
         cover = shutter.color if shutter.color is not None else (level, level, level)
+    # For 8-bit colour the picture is a view of the frame's own pixels.
     pixels = pixels.copy()
     for row in range(0, frame.rows, _STRIP):
         rows = range(row, min(row + _STRIP, frame.rows))
@@ -128,12 +129,12 @@ def _cover_shutter(frame: Frame, pixels: Bytes) -> Bytes:
 def draw_overlays(
     pixels: Bytes, frame: Frame, color: tuple[int, int, int] = OVERLAY_COLOR
 ) -> Bytes:
-    """The picture with the file's own bitmaps drawn over it.
+    """Return the picture with the file's own overlay bitmaps drawn on it.
 
     Args:
-        pixels: What `render` gave for the frame.
-        frame: Its overlays are drawn; what of them lies outside the image is cut off.
-        color: Of their dots.
+        pixels: Picture of the frame from `render`.
+        frame: Frame whose overlays are drawn; their parts outside the image are clipped.
+        color: Colour of the overlays.
 
     Returns:
         A new uint8 [rows, columns, 3].
@@ -154,15 +155,15 @@ def _draw(drawn: Bytes, plane: OverlayPlane, color: tuple[int, int, int]) -> Non
 
 @dataclass(frozen=True, slots=True)
 class Grey:
-    """What lies under a point.
+    """Value of a pixel.
 
     Attributes:
-        stored: The stored value, or three for RGB.
-        value: In modality units; None for colour.
-        units: Of `value`, e.g. "HU"; "" when unknown.
-        text: For display, e.g. "-873 HU", or "812 (1.2 mm2/s ADC)" with a real-world value.
-        real: What the file maps the stored value to, or None.
-        real_units: Of `real`, UCUM.
+        stored: Stored value, or three for RGB.
+        value: Value in modality units; None for colour.
+        units: Units of `value`, e.g. "HU"; "" if unknown.
+        text: Text for display, e.g. "-873 HU", or "812 (1.2 mm2/s ADC)" with a real-world value.
+        real: Real-world value of the stored value, or None.
+        real_units: Units of `real`, UCUM.
     """
 
     stored: tuple[float, ...]
@@ -174,13 +175,14 @@ class Grey:
 
 
 def grey_at(frame: Frame, x: float, y: float) -> Grey | None:
-    """The pixel that covers (x, y); None outside the image.
+    """Return the value of the pixel that covers (x, y), or None outside the image.
 
     Args:
         frame: The image.
         x: Column; pixel centres are integers.
         y: Row.
     """
+    # round() would round halves to even, and so to the wrong pixel.
     column, row = math.floor(x + 0.5), math.floor(y + 0.5)
     if not (0 <= column < frame.columns and 0 <= row < frame.rows):
         return None
@@ -203,6 +205,7 @@ def grey_at(frame: Frame, x: float, y: float) -> Grey | None:
     if real is None:
         return Grey(stored, value, units, _with_units(value, units) + hidden)
     found, mapping = real
+    # A real-world value that equals the modality value is not shown twice.
     same = math.isclose(found, value, rel_tol=1e-9, abs_tol=1e-12)
     if not same or (units and mapping.units not in ("", units)):
         meant = _with_units(found, mapping.units, mapping.label)
@@ -225,7 +228,7 @@ def _is_hidden(frame: Frame, column: int, row: int) -> bool:
 
 
 def real_value(maps: tuple[RealWorldMap, ...], stored: float) -> tuple[float, RealWorldMap] | None:
-    """What a stored value stands for, by the first map that covers it."""
+    """Return the real-world value of a stored value and its map, the first that covers it."""
     for found in maps:
         if not found.first <= stored <= found.last:
             continue

@@ -1,7 +1,7 @@
-"""Applying what a presentation state says to a frame (PS3.4 N.2). Pure functions.
+"""Apply a presentation state to a frame (PS3.4 N.2). Pure functions.
 
-The state is for showing the image: its frame's greys, overlays and shutter. What is measured or
-given to tools is the image's own frame, which nothing here changes.
+The state changes the displayed greys, overlays and shutter. Measurements and tools use the
+image's own frame, which is not changed here.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ NO_WINDOW = "full range"
 
 
 def rotation(presentation: ImagePresentation) -> tuple[bool, int]:
-    """(flip left and right first, then clockwise quarter turns 0..3)."""
+    """Return (whether left and right are exchanged first, then clockwise quarter turns 0..3)."""
     return presentation.flip_h, presentation.quarter_turns % 4
 
 
 def apply_presentation(frame: Frame, presentation: ImagePresentation) -> Frame:
-    """The frame as the state shows it; rotation, displayed area and shapes are the canvas's.
+    """Return the frame as the state shows it; the canvas does rotation, displayed area and shapes.
 
     Args:
         frame: A frame that the state is about; see `PresentationState.of`.
-        presentation: What the state says of it.
+        presentation: The state's presentation of it.
 
     Returns:
-        A new frame with the same pixels. Greys change for monochrome images only. Of the image's
-        own shutter, overlays and greys nothing is left that the state does not ask for (N.2).
+        A new frame with the same pixels. Greys change for monochrome images only. The image's
+        own shutter, overlays and greys remain only if the state asks for them (N.2).
     """
     shown = frame if frame.is_color else _apply_greys(frame, presentation)
     shutter = presentation.shutter
@@ -43,13 +43,13 @@ def apply_presentation(frame: Frame, presentation: ImagePresentation) -> Frame:
         shown = replace(shown, overlays=_overlays(frame, presentation))
     aspect = presentation.aspect
     if aspect is not None and not frame.spacing.known:
-        # A known spacing tells the true shape of a pixel; many states write 1:1 for any image.
+        # A known spacing gives the true shape of a pixel; many states write 1:1 for any image.
         shown = replace(shown, spacing=replace(frame.spacing, aspect=aspect))
     return shown
 
 
 def _apply_greys(frame: Frame, presentation: ImagePresentation) -> Frame:
-    """Modality, VOI and presentation LUT of the state instead of the image's."""
+    """Replace the image's modality, VOI and presentation LUT by the state's."""
     if presentation.modality_lut is not None:
         lut = _signed_lut(presentation.modality_lut, _stored_range(frame))
         frame = replace(frame, rescale=presentation.rescale or Rescale(), modality_lut=lut)
@@ -60,6 +60,7 @@ def _apply_greys(frame: Frame, presentation: ImagePresentation) -> Frame:
         low, high = _output_range(frame)
         luts = tuple(_signed_lut(lut, (low, high)) for lut in voi.luts)
         windows = voi.windows
+        # Without a VOI transformation the full output range is shown (PS3.4 N.2).
         if not windows and not luts and frame.stored.dtype.kind in "iu":
             windows = (_full_window(low, high),)
         frame = replace(frame, voi=Voi(windows, luts)) if windows or luts else frame
@@ -76,7 +77,7 @@ def _apply_greys(frame: Frame, presentation: ImagePresentation) -> Frame:
 
 
 def _rescale(frame: Frame, given: Rescale) -> Rescale:
-    """The state's rescale; the image's own knows its units where both are the same."""
+    """Return the state's rescale, or the image's own if both are equal: that one has units."""
     own = frame.rescale
     same = frame.modality_lut is None and (own.slope, own.intercept) == (
         given.slope,
@@ -86,10 +87,9 @@ def _rescale(frame: Frame, given: Rescale) -> Rescale:
 
 
 def _signed_lut(lut: Lut, inputs: Range) -> Lut:
-    """The LUT with its first value as the signed number that it may be meant as.
+    """Return the LUT with its first value as the signed number that may be meant.
 
-    In a state that is written without VRs nothing tells: it depends on the image that it is for
-    (C.11.1.1, C.11.2.1.1).
+    In a state without explicit VRs it depends on the image (C.11.1.1, C.11.2.1.1).
     """
     return replace(lut, first=signed_first(lut.first, inputs))
 
@@ -99,7 +99,7 @@ def _stored_range(frame: Frame) -> Range:
 
 
 def _output_range(frame: Frame) -> Range:
-    """The lowest and highest value that the modality transformation can give."""
+    """Return the lowest and highest value that the modality transformation can give."""
     if frame.modality_lut is not None:
         return 0.0, 2.0**frame.modality_lut.bits - 1
     ends = modality_values(frame, np.array(_stored_range(frame)))
@@ -111,7 +111,7 @@ def _full_window(low: float, high: float) -> Window:
 
 
 def _overlays(frame: Frame, presentation: ImagePresentation) -> tuple[OverlayPlane, ...]:
-    """The state's own and those of the image that it activates (C.11.7)."""
+    """Return the state's own overlays and those of the image that it activates (C.11.7)."""
     if presentation.image_overlays is None:
         kept = frame.overlays
     else:
@@ -122,7 +122,7 @@ def _overlays(frame: Frame, presentation: ImagePresentation) -> tuple[OverlayPla
 
 
 def _fit_shutter(shutter: Shutter, frame: Frame) -> Shutter:
-    """The shutter with its bitmap in the frame's own size; where it has no bits all is seen."""
+    """Return the shutter with its bitmap in the frame's own size; missing parts hide nothing."""
     if shutter.bitmap is None or shutter.bitmap.shape == (frame.rows, frame.columns):
         return shutter
     bitmap: NDArray[np.bool_] = np.zeros((frame.rows, frame.columns), np.bool_)

@@ -1,7 +1,7 @@
-"""Which pixels a display shutter hides (PS3.3 C.7.6.11, C.7.6.15). Pure numpy.
+"""Mask of the pixels that a display shutter hides (PS3.3 C.7.6.11, C.7.6.15). Pure numpy.
 
-Coordinates are those of `Shutter`: (x, y) in pixels from 0, pixel centres are integers. A pixel is
-seen when its centre lies within every shape, the edges included.
+Coordinates are those of `Shutter`: (x, y) in pixels from 0, and pixel centres are integers. A
+pixel is visible if its centre lies within every shape, edges included.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from app.imaging.types import Shutter
 Mask = NDArray[np.bool_]
 
 _ROUNDING = 1e-6
-"""Pixels; a centre this close to an edge lies on it."""
+"""Distance in pixels up to which a centre lies on an edge."""
 
 
 def hidden_pixels(shutter: Shutter, rows: range, columns: int, aspect: float = 1.0) -> Mask:
-    """Which pixels of some rows are hidden.
+    """Return which pixels of some rows are hidden.
 
     Args:
         shutter: The shutter.
         rows: Consecutive rows of the image, from 0.
         columns: Columns of the image.
-        aspect: Height of a pixel divided by its width: a circle is round on the screen, its
-            radius counted in pixels along a row.
+        aspect: Height of a pixel / width: a circle is round on the screen, with its radius in
+            pixels along a row.
 
     Returns:
         [len(rows), columns], True where hidden.
@@ -40,6 +40,7 @@ def hidden_pixels(shutter: Shutter, rows: range, columns: int, aspect: float = 1
         hidden |= (x < left) | (x > right) | (y < top) | (y > bottom)
     if shutter.circle is not None:
         cx, cy, radius = shutter.circle
+        # Rows are scaled to the width of a pixel, or a circle would become an ellipse.
         hidden |= (x - cx) ** 2 + ((y - cy) * aspect) ** 2 > radius**2
     if shutter.polygon:
         hidden |= ~_inside_polygon(shutter.polygon, rows, columns)
@@ -50,7 +51,7 @@ def hidden_pixels(shutter: Shutter, rows: range, columns: int, aspect: float = 1
 
 
 def _inside_polygon(corners: Sequence[tuple[float, float]], rows: range, columns: int) -> Mask:
-    """Even-odd filling, row by row; corners and edges belong to the inside."""
+    """Fill a polygon row by row by the even-odd rule; corners and edges count as inside."""
     inside = np.zeros((len(rows), columns), np.bool_)
     edges = list(zip(corners, [*corners[1:], corners[0]], strict=True))
     for number, y in enumerate(rows):
@@ -63,6 +64,7 @@ def _inside_polygon(corners: Sequence[tuple[float, float]], rows: range, columns
         for (x0, y0), (x1, y1) in edges:
             if y0 == y == y1:
                 spans.append((min(x0, x1), max(x0, x1)))
+            # Even-odd filling alone leaves out corners that only touch the row.
             elif y in (y0, y1):
                 corner = x0 if y == y0 else x1
                 spans.append((corner, corner))

@@ -1,14 +1,14 @@
-"""Smaller copies of a grey frame in stored values: a window change windows only what is seen.
+"""Smaller copies of a grey frame in stored values, so that a window change windows only the view.
 
-A viewer shows a large image smaller than it is, through copies that average 2 x 2 pixels. Averaging
-the *stored* values once a frame, and windowing what comes out, is what viewers that leave this to
-the graphics card do (VTK, Cornerstone): interpolation before the window. Where the window is linear
-both orders agree; where it cuts values off, averaging first shows the mean of what is there and
-averaging greys shows the mean of what was cut. Full-size pixels are the same either way.
+A large image is shown smaller than it is, through copies that average 2 x 2 pixels. The *stored*
+values are averaged once a frame and then windowed, as viewers on a graphics card do (VTK,
+Cornerstone): interpolation before the window. While the window is linear both orders agree;
+where it clips, averaging first shows the mean of the values, and averaging greys the mean of
+what was clipped. Full-size pixels are the same either way.
 
-Not every frame allows it (`can_average`): colours and palettes have no order to average in;
-a Modality LUT gives stored values any meaning; a number that is none (NaN) would spread; and wide
-integers and floats would need a table that cannot be. Those are windowed whole and then averaged.
+Not every frame allows it (`can_average`): colours and palettes have no order to average in; a
+Modality LUT gives stored values any meaning; NaN would spread; and wide integers and floats
+would need an impossible table. Those are windowed whole and then averaged.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ from app.imaging.types import Frame, Window
 Array = NDArray[Any]
 Bytes = NDArray[np.uint8]
 Screen = NDArray[np.uint32]
-"""8-bit greys as the screen has them, thrice in a word of 32 bits. Looking up words takes no longer
-than looking up bytes, and drawing takes half the time, as nothing is converted."""
+"""8-bit greys as on the screen, three times in a word of 32 bits. Looking up words takes no longer
+than bytes, and drawing takes half the time, since nothing is converted."""
 
 SMALLEST = 256
-"""Pixels of the longer side: no smaller copy is worth its while."""
+"""Longer side in pixels of which no smaller copy is made."""
 
 _TOP = 2**16 - 1
 _FINE = 2**14 - 1
-"""Codes in use, at least, where the range of values is small: a narrow window over few values must
-not show steps. More would make the table that each window change needs slower to build."""
+"""Least number of codes for a small range of values: a narrow window over few values must not show
+steps. More would make the table slower that each window change needs."""
 
 _STRIP = 2**18
-"""Pixels that are averaged at a time: as many as a processor's cache holds."""
+"""Pixels averaged at a time: as many as fit a processor's cache."""
 
-_FOUR = 4  # pixels that become one
+_FOUR = 4  # pixels averaged into one
 
 
 def can_average(frame: Frame, window: Window | None) -> bool:
-    """Whether smaller copies of the frame may be averages of its stored values.
+    """Return whether smaller copies of the frame may be averages of its stored values.
 
     Args:
         frame: The image.
-        window: What it is shown with; None, or one that names a VOI LUT, is a LUT: a table of any
-            shape, whose greys are averaged instead.
+        window: Window that it is shown with. None, or one that names a VOI LUT, stands for a
+            table of any shape, whose greys are averaged instead.
     """
     grey = not frame.is_color and frame.palette is None and frame.modality_lut is None
     narrow = frame.stored.dtype.kind in "iu" and frame.stored.dtype.itemsize <= 2
@@ -59,12 +59,13 @@ def can_average(frame: Frame, window: Window | None) -> bool:
 class StoredLevels:
     """A frame and its smaller copies, level 0 being the frame itself.
 
-    Level n has a pixel for 2^n x 2^n of the frame's; an odd last row or column of a level is left
-    out of the next. Copies hold codes, uint16: a stored value is `low + code / scale`. `scale` is a
-    power of two, so that an average keeps the fractions that 16 bits have room for.
+    Level n has a pixel for 2^n x 2^n of the frame's; an odd last row or column of a level is
+    left out of the next. Copies hold uint16 codes: a stored value is `low + code / scale`.
+    `scale` is a power of two, so that an average keeps the fractions for which 16 bits have
+    room.
 
     Args:
-        frame: One for which `can_average` holds.
+        frame: A frame for which `can_average` holds.
     """
 
     def __init__(self, frame: Frame) -> None:
@@ -80,13 +81,13 @@ class StoredLevels:
         self._masks: list[NDArray[np.bool_]] = []
 
     def windowed(self, level: int, rows: slice, columns: slice, table: Screen) -> Screen:
-        """A part of a level as the screen has it, in a new contiguous array.
+        """Return a part of a level as screen words, in a new contiguous array.
 
         Args:
-            level: Which copy; 0 is the frame.
-            rows: Of the level.
-            columns: Of the level.
-            table: What `table` made for the level.
+            level: Number of the level; 0 is the frame.
+            rows: Rows of the level.
+            columns: Columns of the level.
+            table: Table of the level from `table`.
         """
         pixels = look_up_table(table, self.levels[level][rows, columns])
         shutter = self.frame.shutter
@@ -96,9 +97,9 @@ class StoredLevels:
         return pixels
 
     def table(self, level: int, window: Window, invert: bool) -> Screen:
-        """What the screen shows for every value that a level has, indexed by the value's bits.
+        """Return screen words for every value of a level, indexed by the value's bits.
 
-        All levels but the first share one. Entries of values that do not occur are undefined.
+        All levels but the first share one table. Entries of values that do not occur are undefined.
         """
         if level:
             span = (self._high - self._low) * self.scale
@@ -116,16 +117,18 @@ class StoredLevels:
             pairs = part[::2].astype(np.int32)
             pairs += part[1::2]
             total = pairs[:, ::2] + pairs[:, 1::2]
+            # Stored values become codes from 0 with the fractions that 16 bits have room for.
             if first:
                 total -= _FOUR * self._low
                 total *= self.scale
+            # Rounds to nearest instead of down.
             total += _FOUR // 2
             total >>= 2
             result[row : row + height] = total
         return result
 
     def _hidden(self, level: int) -> NDArray[np.bool_]:
-        """What the shutter hides of a level: pixels at least half of which are hidden."""
+        """Return which pixels of a level the shutter hides: at least half of them is hidden."""
         if not self._masks:
             frame = self.frame
             assert frame.shutter is not None
@@ -143,7 +146,7 @@ class StoredLevels:
 
 
 def screen_words(greys: Bytes) -> Screen:
-    """Greys 0..255 as words 0xFFRRGGBB."""
+    """Return greys 0..255 as words 0xFFRRGGBB."""
     words = greys.astype(np.uint32)
     words *= 0x010101
     words |= 0xFF000000
@@ -151,12 +154,12 @@ def screen_words(greys: Bytes) -> Screen:
 
 
 def has_smaller_level(shape: tuple[int, ...]) -> bool:
-    """Whether a level of that shape has a smaller copy."""
+    """Return whether a level of that shape has a smaller copy."""
     return max(shape[:2]) >= 2 * SMALLEST and min(shape[:2]) >= 2
 
 
 def level_shapes(rows: int, columns: int) -> list[tuple[int, int]]:
-    """(rows, columns) of a frame and of its smaller copies."""
+    """Return (rows, columns) of a frame and of its smaller copies."""
     shapes = [(rows, columns)]
     while has_smaller_level(shapes[-1]):
         shapes.append((shapes[-1][0] // 2, shapes[-1][1] // 2))

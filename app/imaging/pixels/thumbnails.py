@@ -1,4 +1,4 @@
-"""Small pictures for the study list. Runs in a worker process."""
+"""Thumbnails for the study list. Runs in a worker process."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from PIL import Image
 
 
 def shrink(pixels: NDArray[np.uint8], size: int, aspect: float = 1.0) -> NDArray[np.uint8]:
-    """A picture reduced so that its longer side is at most `size` pixels, true to shape.
+    """Return a picture reduced so that its longer side is at most `size` pixels, true to shape.
 
     Args:
         pixels: uint8 [rows, columns] or [rows, columns, 3].
-        size: Longer side of the result.
-        aspect: Height of a pixel divided by its width.
+        size: Longer side of the result in pixels.
+        aspect: Height of a pixel / width.
     """
     height, width = pixels.shape[0] * aspect, float(pixels.shape[1])
     scale = min(1.0, size / max(height, width))

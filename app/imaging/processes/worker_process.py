@@ -6,7 +6,9 @@ import multiprocessing
 import select
 import signal
 import sys
+import threading
 import time
+import weakref
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,7 +18,7 @@ from multiprocessing.shared_memory import SharedMemory
 from typing import Any, Protocol
 
 from app.errors import Cancelled, SightlineError
-from app.imaging.processes import segments, slow_messages, wire
+from app.imaging.processes import segments, wire
 from app.imaging.processes.worker_main import WorkerConfig, run
 
 Progress = Callable[[float, str], None]
@@ -101,7 +103,7 @@ class Process:
         self._ready = False
         self._killed = False
         self.reading_since: float | None = None
-        slow_messages.watch(self)
+        watch(self)
         self._process.start()
         # Without our copy of its end, the pipe reports the process's death.
         theirs.close()
@@ -282,3 +284,44 @@ def _rebuild(message: Mapping[str, Any]) -> Exception:
 
 def _own_errors(base: type[SightlineError]) -> list[type[SightlineError]]:
     return [base, *(cls for sub in base.__subclasses__() for cls in _own_errors(sub))]
+
+
+MESSAGE_S = 30.0
+"""How long a whole message may take from its first byte on."""
+
+_LOOK_S = 1.0
+_NAME = "sightline-messages"
+
+
+class Reading(Protocol):
+    """Who reads a message."""
+
+    reading_since: float | None
+    """Monotonic time at which the message began; None between messages."""
+
+    def cut_off(self) -> None:
+        """End the other side, and the pipe for whoever holds it."""
+
+
+_readers: weakref.WeakSet[Reading] = weakref.WeakSet()
+_lock = threading.Lock()
+
+
+def watch(reader: Reading) -> None:
+    """Look after a reader for as long as it lives; one thread does for all."""
+    with _lock:
+        _readers.add(reader)
+        if not any(thread.name == _NAME for thread in threading.enumerate()):
+            threading.Thread(target=_look, name=_NAME, daemon=True).start()
+
+
+def _look() -> None:
+    while True:
+        time.sleep(_LOOK_S)
+        with _lock:
+            readers = list(_readers)
+        for reader in readers:
+            since = reader.reading_since
+            if since is not None and time.monotonic() - since > MESSAGE_S:
+                reader.cut_off()
+        readers.clear()

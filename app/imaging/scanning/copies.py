@@ -15,7 +15,6 @@ from pathlib import Path
 from app.errors import Cancelled, SightlineError
 from app.imaging.processes.worker_pool import Priority, WorkerPool
 from app.imaging.processes.workers import CancelLike
-from app.imaging.scanning.scan_memory import ScanMemory
 from app.imaging.studies.instance_lists import with_uids_of
 from app.imaging.types import Instance, Problem
 
@@ -58,13 +57,11 @@ class Copies:
     Args:
         pool: Where they are read.
         cancel: Ends it.
-        memory: Where digests are remembered for the next scan.
     """
 
-    def __init__(self, pool: WorkerPool, cancel: CancelLike | None, memory: ScanMemory) -> None:
+    def __init__(self, pool: WorkerPool, cancel: CancelLike | None) -> None:
         self._pool = pool
         self._cancel = cancel
-        self._memory = memory
 
     def compare(
         self, instances: Sequence[Instance], opened: Sequence[Instance] = ()
@@ -110,8 +107,7 @@ class Copies:
         return Compared(kept, _told(left_out), final)
 
     def _digests(self, sizes: dict[Path, _File]) -> dict[Path, str]:
-        digests = self._memory.digests(list(sizes))
-        batches = _batches({path: file for path, file in sizes.items() if path not in digests})
+        batches = _batches(sizes)
         replies = [
             self._pool.submit(
                 "app.imaging.reading.header_entries:digests_entry",
@@ -122,16 +118,15 @@ class Copies:
             )
             for batch in batches
         ]
-        fresh: dict[Path, str] = {}
+        digests: dict[Path, str] = {}
         for batch, reply in zip(batches, replies, strict=True):
             try:
-                fresh |= dict(zip(batch, reply.result()["digests"], strict=True))
+                digests |= dict(zip(batch, reply.result()["digests"], strict=True))
             except CancelledError:
                 raise Cancelled from None
             except SightlineError:
                 continue  # not known to be copies, so they are all kept
-        self._memory.remember_digests(fresh)
-        return digests | fresh
+        return digests
 
 
 def _candidates(instances: Sequence[Instance], opened: Sequence[Instance]) -> dict[Path, _File]:

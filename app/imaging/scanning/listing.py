@@ -32,6 +32,7 @@ from app.imaging.types import Problem
 
 MAX_DEPTH = 64
 STEP_S = 0.1
+STATE_STEP_S = 0.25
 _JUNK = frozenset({"thumbs.db", "desktop.ini", "ehthumbs.db", "__macosx", "dicomdir"})
 _MOST_OF_A_KIND = 3
 _DIRECTORY = (
@@ -53,10 +54,12 @@ class Listing:
     """What a step found.
 
     Attributes:
-        files: (root, folder, names below it) in order.
+        files: (root, folder or archive, names below it) in order.
         problems: (root, problem).
         todo: What is left to do.
-        others: Sum of the marks of archives and of links that are not followed.
+        archives: Archive -> its status before it was opened.
+        links: Links that are not followed.
+        unsure: Whether the next listing may differ though no file has changed.
     """
 
     files: list[tuple[int, Path, list[str]]] = field(
@@ -64,18 +67,78 @@ class Listing:
     )
     problems: list[tuple[int, Problem]] = field(default_factory=list[tuple[int, Problem]])
     todo: Todo = field(default_factory=list[list[Any]])
-    others: int = 0
+    archives: dict[Path, os.stat_result] = field(default_factory=dict[Path, os.stat_result])
+    links: list[Path] = field(default_factory=list[Path])
+    unsure: bool = False
 
 
 def list_entry(payload: dict[str, Any]) -> dict[str, Any]:
-    """A step in a worker: a network drive may block for long."""
+    """List files for about `STEP_S`, in a worker, since a network drive may block for long.
+
+    Args:
+        payload: "todo": what is to be listed.
+
+    Returns:
+        "files": [root, folder, names] in order. "problems": [root, path, reason, remedy]. "todo":
+        what is left. "others": see `state_entry`. "unsure": as in `Listing`.
+    """
     found = step(payload["todo"])
     return {
         "files": [[root, str(folder), names] for root, folder, names in found.files],
         "problems": [[root, str(p.path), p.reason, p.remedy] for root, p in found.problems],
         "todo": found.todo,
-        "others": f"{found.others % MODULUS:x}",
+        "others": _others_mark(found),
+        "unsure": found.unsure,
     }
+
+
+def state_entry(payload: dict[str, Any]) -> dict[str, Any]:
+    """List files as `list_entry` does, and ask each for its size and times.
+
+    Returns:
+        "files": sum of the `file_mark` of files outside of archives, hexadecimal. "others": of
+        archives and of links that are not followed. "count": of files. "archives": [time, size,
+        time of change] of each. "unsure": whether something could not be told in a short time.
+        "todo": what is left.
+    """
+    found = step(payload["todo"], STATE_STEP_S)
+    total = count = 0
+    started = time.monotonic()
+    for _, folder, names in found.files:
+        for name in names if folder not in found.archives else ():
+            path = os.path.join(folder, name)  # noqa: PTH118 - a `Path` takes as long as the mark
+            try:
+                status = os.stat(path)  # noqa: PTH116
+            except (OSError, ValueError):
+                found.unsure = True
+                continue
+            total += _mark(path, status)
+            count += 1
+            # One folder may hold all files of a slow drive.
+            slow = count % 128 == 0 and opened_paths.is_slow(count, time.monotonic() - started)
+            if found.unsure or slow:
+                found.unsure = True
+                break
+    states = found.archives.values()
+    return {
+        "files": f"{total % MODULUS:x}",
+        "others": _others_mark(found),
+        "count": count,
+        "archives": [[one.st_mtime_ns, one.st_size, one.st_ctime_ns] for one in states],
+        "unsure": found.unsure,
+        "todo": found.todo,
+    }
+
+
+def _mark(path: str, status: os.stat_result) -> int:
+    return file_mark(path, (status.st_size, status.st_mtime_ns, status.st_ctime_ns))
+
+
+def _others_mark(found: Listing) -> str:
+    """Return the sum of the marks of archives, and of links wherever they lead, hexadecimal."""
+    marks = [_mark(str(path), status) for path, status in found.archives.items()]
+    marks += [file_mark(str(path), (0, 0, 0)) for path in found.links]
+    return f"{sum(marks) % MODULUS:x}"
 
 
 def step(todo: Todo, seconds: float = STEP_S) -> Listing:
@@ -136,6 +199,7 @@ def _folder(folder: Path, root: int, depth: int, found: Listing) -> None:
         with os.scandir(folder) as entries:
             inside = [entry for entry in entries if not is_junk(entry.name)]
     except OSError as error:
+        found.unsure = True
         problem = guards.unreadable(folder, error)
         found.problems.append((root, Problem(folder, problem.reason, problem.remedy)))
         return
@@ -152,10 +216,11 @@ def _folder(folder: Path, root: int, depth: int, found: Listing) -> None:
         elif entry.is_symlink() and path.is_dir():  # `entry.is_dir` raises where links circle
             reason = "it is a link to a folder, which is not followed"
             found.problems.append((root, Problem(path, reason, "Open that folder")))
-            found.others += link_mark(str(path))
+            found.links.append(path)
         elif entry.is_symlink() and leads_out(path, depth):
             reason = "it is a link that leads out of the folder, which is not followed"
             found.problems.append((root, Problem(path, reason, "Open the file that it names")))
+            found.links.append(path)
         elif entry.name.lower().endswith(".zip"):
             later.append(["zip", str(path), root, depth + 1])
         else:
@@ -173,9 +238,10 @@ def _zip(path: Path, root: int, depth: int, found: Listing) -> None:
             return
         # Before it is opened: what is put in its place meanwhile has another mark.
         with contextlib.suppress(OSError):
-            found.others += archive_mark(str(path), path.stat())
+            found.archives[path] = path.stat()
         archive = open_archive(path)
     except FileProblem as error:
+        found.unsure |= isinstance(error, guards.Unreadable)
         found.problems.append((root, Problem(path, error.reason, error.remedy)))
         return
     names = [name for name in archive.files if not any(map(is_junk, name.split("/")))]
@@ -212,7 +278,8 @@ def _remedy(reason: str) -> str:
 
 
 def _directory(path: Path, root: int, depth: int, found: Listing) -> None:
-    """A DICOMDIR that the user named, whatever it is called."""
+    """List the files of a DICOMDIR that the user named, whatever it is called."""
+    found.unsure = True  # its files may lie anywhere below its folder
     listed = files_named_by(path)
     if not listed.files:
         problem = listed.problems[0] if listed.too_many else without_files(path)
@@ -235,16 +302,6 @@ def leads_out(link: Path, depth: int) -> bool:
         return not link.resolve().is_relative_to(opened.resolve())
     except (OSError, RuntimeError, ValueError):
         return True
-
-
-def archive_mark(path: str, status: os.stat_result) -> int:
-    """Stands for an archive as it is now; see `files.file_marks`."""
-    return file_mark(path, (status.st_size, status.st_mtime_ns, status.st_ctime_ns))
-
-
-def link_mark(path: str) -> int:
-    """Stands for a link to a folder, wherever it leads."""
-    return file_mark(path, (0, 0, 0))
 
 
 def is_junk(name: str) -> bool:

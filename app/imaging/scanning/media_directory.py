@@ -19,22 +19,42 @@ from pydicom.multival import MultiValue
 from app.errors import FileProblem
 from app.imaging import guards
 from app.imaging.dicom.dicom_file import be_quiet, read_header, value_of
-from app.imaging.scanning.directory_records import (
-    MAX_RECORDS,
-    NotPlainError,
-    Record,
-    TooManyError,
-    inactive,
-    read_records,
-)
+from app.imaging.files import sources
 from app.imaging.types import Problem
 
+MAX_RECORDS = 50_000
+"""A full disc has some ten thousand. They are counted before they are parsed."""
+MAX_BYTES = 2**27
 MAX_COMPONENTS = 32
 """PS3.10 8.2 allows eight; more are read, absurdly many are not."""
 
+_ITEM_SIGN = b"\xfe\xff\0\xe0"
 _MOST_PROBLEMS = 100
 _TOO_MANY = f"the DICOMDIR has more than {MAX_RECORDS:,} records, so its whole folder was searched"
 _INCOMPLETE = "Copy the whole medium, not only its DICOMDIR"
+
+
+class _TooManyError(Exception):
+    """It holds more records than `MAX_RECORDS`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """A directory record, as far as finding files goes.
+
+    Attributes:
+        place: Offset of its item in the file, where that is known.
+        following: Offset of the next record of the same level, 0 for none.
+        lower: Offset of the first record below it, 0 for none.
+        in_use: Record In-use Flag; None when absent.
+        components: Referenced File ID; empty for none.
+    """
+
+    place: int | None
+    following: int
+    lower: int
+    in_use: int | None
+    components: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +82,9 @@ def files_named_by(path: Path) -> Listed:
         records = _records(path)
     except FileProblem as error:
         return Listed((), (Problem(path, error.reason, error.remedy),))
-    except TooManyError:
+    except _TooManyError:
         return Listed((), (Problem(path, _TOO_MANY, guards.COPY_AGAIN),), too_many=True)
-    unused = inactive(records)
+    unused = _inactive(records)
     named = (one.components for number, one in enumerate(records) if number not in unused)
     folder = _Folder(path)
     files: dict[Path, None] = {}
@@ -87,22 +107,27 @@ def _few(path: Path, problems: list[Problem]) -> list[Problem]:
     return [*problems[:_MOST_PROBLEMS], rest]
 
 
-def _records(path: Path) -> list[Record]:
-    """The records of a DICOMDIR, by the parser where they are out of the ordinary."""
-    try:
-        return read_records(path)
-    except NotPlainError:
-        items = value_of(read_header(path).dataset, "DirectoryRecordSequence") or ()
-        return [_parsed(item) for item in items]
+def _records(path: Path) -> list[_Record]:
+    """Read the records of a DICOMDIR, in the order of the file.
+
+    Raises:
+        FileProblem: It cannot be read.
+        _TooManyError: It holds more records than `MAX_RECORDS`; nothing was parsed yet.
+    """
+    with sources.open_file(path) as file:
+        if file.read(MAX_BYTES).count(_ITEM_SIGN) > MAX_RECORDS or file.read(1):
+            raise _TooManyError
+    items = value_of(read_header(path).dataset, "DirectoryRecordSequence") or ()
+    return [_record(item) for item in items]
 
 
-def _parsed(item: Dataset) -> Record:
+def _record(item: Dataset) -> _Record:
     value = value_of(item, "ReferencedFileID")
     components: tuple[str, ...] = ()
     if value is not None:
         parts: Sequence[Any] = value if isinstance(value, MultiValue | list) else [value]
         components = tuple(part for one in parts for part in str(one).strip().split("\\"))
-    return Record(
+    return _Record(
         _whole(getattr(item, "seq_item_tell", None)),
         _whole(value_of(item, "OffsetOfTheNextDirectoryRecord")) or 0,
         _whole(value_of(item, "OffsetOfReferencedLowerLevelDirectoryEntity")) or 0,
@@ -113,6 +138,21 @@ def _parsed(item: Dataset) -> Record:
 
 def _whole(value: Any) -> int | None:
     return value if isinstance(value, int) else None
+
+
+def _inactive(records: Sequence[_Record]) -> set[int]:
+    """Return the numbers of the records not in use, and of all below them (PS3.3 F.5)."""
+    places = {record.place: number for number, record in enumerate(records)}
+    unused = {number for number, record in enumerate(records) if record.in_use == 0}
+    pending = [places.get(records[number].lower) for number in unused]
+    seen: set[int] = set()
+    while pending:
+        number = pending.pop()
+        if number is None or number in seen:
+            continue
+        seen.add(number)
+        pending += [places.get(records[number].following), places.get(records[number].lower)]
+    return unused | seen
 
 
 class _Folder:

@@ -26,15 +26,13 @@ from app.imaging.processes.worker_pool import Priority, WorkerPool
 from app.imaging.processes.workers import CancelLike
 from app.imaging.scanning import opened_paths
 from app.imaging.scanning.copies import Copies
+from app.imaging.scanning.folder_state import FolderState
 from app.imaging.scanning.index import Index
 from app.imaging.scanning.opened_paths import Todo
-from app.imaging.scanning.scan_memory import ScanMemory
 from app.imaging.scanning.snapshots import pack_result, restore
-from app.imaging.scanning.walk import Walk
-from app.imaging.studies.answers import DIRECTORY, Answers
 from app.imaging.studies.catalogue import Catalogue, group
 from app.imaging.studies.instance_lists import JoinedInstances, marks_of
-from app.imaging.studies.tables import TableError
+from app.imaging.studies.instance_table import DIRECTORY, PROBLEM, TableError, TableReader
 from app.imaging.types import Instance, Problem, ScanResult, Study
 
 ScanProgress = Callable[[int, int], None]
@@ -97,7 +95,8 @@ class Scan:
         self._cancel = cancel
         self._progress = progress
         self._tell = found
-        self._index = index
+        self._index_file = index
+        self._index: Index | None = None
         self._opened = opened
         self._events: SimpleQueue[tuple[_Batch | Todo, Reply]] = SimpleQueue()
         self._running = 0
@@ -110,12 +109,12 @@ class Scan:
         self._catalogue = Catalogue()
         self._instances: list[Instance] = []
         self._listed = 0
-        self._walk = Walk(pool, paths, cancel)
+        self._state = FolderState(pool, paths, cancel)
+        self._reader = TableReader()
         self._problems: dict[int, Problem] = {}
         self._other_problems: list[Problem] = []
         self._grown = False
         self._next_telling = 0.0
-        self._memory: ScanMemory
 
     def start(self) -> Future[ScanResult]:
         """Begin, on a thread of its own."""
@@ -124,19 +123,20 @@ class Scan:
 
     def _run(self) -> None:
         try:
-            self._memory = ScanMemory(Index(self._index) if self._index else None)
+            self._index = Index(self._index_file) if self._index_file else None
             try:
                 outcome: ScanResult | BaseException = self._restored() or self._scan()
             finally:
-                self._memory.close()
+                if self._index is not None:
+                    self._index.close()
             settle(self.future, outcome)
         except BaseException as error:
             settle(self.future, error)
 
     def _restored(self) -> ScanResult | None:
         """What the paths gave before, when nothing behind them has changed since."""
-        snapshot = self._memory.snapshot(self._paths)
-        if snapshot is None or self._walk.mark() != snapshot.mark:
+        snapshot = self._index.snapshot(self._paths) if self._index is not None else None
+        if snapshot is None or self._state.mark() != snapshot.mark:
             return None
         try:
             result = restore(snapshot)
@@ -168,8 +168,7 @@ class Scan:
         problems = [self._problems[place] for place in sorted(self._problems)]
         problems += self._other_problems + opened_paths.barren(self._paths, self._fruitful)
         opened = self._opened() if self._opened is not None else ()
-        compared = Copies(self._pool, self._cancel, self._memory).compare(self._instances, opened)
-        self._memory.finish(self._paths)
+        compared = Copies(self._pool, self._cancel).compare(self._instances, opened)
         if compared is None:
             result = self._catalogue.result(problems, self._paths)
         else:
@@ -182,12 +181,12 @@ class Scan:
 
     def _keep(self, result: ScanResult | None) -> None:
         """Remember the whole result, if it will be the same as long as nothing changes."""
-        if not self._memory.usable:
+        if self._index is None or not self._index.usable:
             return
-        sure = result is not None and self._memory.settled and self._walk.as_read()
-        mark = self._walk.mark() if sure else ""
-        snapshot = pack_result(result, mark, self._listed) if result is not None and mark else None
-        self._memory.keep(self._paths, snapshot)
+        snapshot = None
+        if result is not None and self._state.as_read():
+            snapshot = pack_result(result, self._state.mark(), self._listed)
+        self._index.store(self._paths, snapshot)
 
     def _list(self, todo: Todo) -> None:
         entry = "app.imaging.scanning.listing:list_entry"
@@ -197,11 +196,12 @@ class Scan:
         try:
             listed = _result(reply)
         except WorkerDied as error:
+            self._state.add_unknown()
             paths = {self._paths[root] for _, _, root, _ in todo}
             self._other_problems += [Problem(path, error.reason, "Try again") for path in paths]
             self._fruitful |= {root for _, _, root, _ in todo}
             return
-        self._walk.listed(listed)
+        self._state.add_listed(listed)
         for root, folder, names in listed["files"]:
             self._fruitful.add(root)
             self._add(Path(folder), names)
@@ -221,7 +221,6 @@ class Scan:
             self._seen.update(found)
         self._waiting.extend(enumerate(found, start=self._listed))
         self._listed += len(found)
-        self._memory.listed(found)
 
     def _read_on(self) -> None:
         """Keep the workers busy, with not so much in line that a cancel or a scroll waits."""
@@ -234,10 +233,7 @@ class Scan:
             self._read(_Batch([place for place, _ in pairs], [path for _, path in pairs]))
 
     def _read(self, batch: _Batch) -> None:
-        payload = {
-            "paths": [str(path) for path in batch.paths],
-            "known": self._memory.known(batch.paths),
-        }
+        payload = {"paths": [str(path) for path in batch.paths]}
         self._submit(
             "app.imaging.reading.header_entries:headers_entry", payload, batch, SCAN_TIMEOUT_S
         )
@@ -245,12 +241,12 @@ class Scan:
     def _take_headers(self, batch: _Batch, reply: Reply) -> None:
         try:
             result = _result(reply)
-            answers = self._taken(batch, result)
+            built = self._instances_of(batch, result)
         except SightlineError as error:
             if len(batch.paths) > 1:
                 self._suspects += batch.singles()
                 return
-            self._walk.unsure()
+            self._state.add_unknown()
             problem = as_file_problem(error, batch.paths[0])
             assert isinstance(problem, FileProblem)
             self._problems[batch.places[0]] = Problem(
@@ -263,26 +259,46 @@ class Scan:
             factor = _BATCH_S / max(float(result["seconds"]), 0.001)
             wanted = round(self._size * min(max(factor, 0.25), 4))
             self._size = min(max(wanted, 1), _LARGEST_BATCH)
-        built: list[Instance] = []
-        for place, path, (said, at) in zip(batch.places, batch.paths, answers, strict=True):
-            built += said.instances(at, path)
-            problem = said.problem(at, path)
-            if said.kinds[at] == DIRECTORY and path in self._paths:
-                # Within a folder it is passed over; here nothing else stands for its images.
-                problem = Problem(path, "the DICOMDIR is damaged", guards.COPY_AGAIN)
-            if problem is not None:
-                self._problems[place] = problem
         self._instances += built
         self._catalogue.add(built)
         self._grown = self._grown or bool(built)
 
-    def _taken(self, batch: _Batch, result: dict[str, Any]) -> list[tuple[Answers, int]]:
+    def _instances_of(self, batch: _Batch, result: dict[str, Any]) -> list[Instance]:
+        """Return the instances that a worker has found, and take in the problems.
+
+        Raises:
+            WorkerDied: The answer is broken. A file may have taken the worker over, so nothing of
+                what it says is believed.
+        """
         try:
-            self._walk.read(result)
-            return self._memory.take(batch.paths, result)
+            counts: list[int] = [int(count) for count in result["counts"]]
+            if sum(max(count, 0) for count in counts) != len(result["table"]["rows"]):
+                raise TableError("counts and instances disagree")
+            pairs = list(zip(batch.paths, counts, strict=True))
+            paths = [path for path, count in pairs for _ in range(count)]
+            instances = self._reader.instances(result["table"], paths)
+            problems = self._problems_of(batch, counts, result["problems"])
+            self._state.add_read(result)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            # A file may have taken the worker over: nothing of what it says is believed.
             raise WorkerDied("the decoding process sent a broken answer") from error
+        self._problems |= problems
+        return instances
+
+    def _problems_of(
+        self, batch: _Batch, counts: Sequence[int], reasons: dict[str, list[str]]
+    ) -> dict[int, Problem]:
+        """Return the problems of a batch by their places in the listing."""
+        problems: dict[int, Problem] = {}
+        for number, (place, path, count) in enumerate(
+            zip(batch.places, batch.paths, counts, strict=True)
+        ):
+            if count == PROBLEM:
+                reason, remedy = reasons[str(number)]
+                problems[place] = Problem(path, str(reason), str(remedy))
+            elif count == DIRECTORY and path in self._paths:
+                # Within a folder it is passed over; here nothing else stands for its images.
+                problems[place] = Problem(path, "the DICOMDIR is damaged", guards.COPY_AGAIN)
+        return problems
 
     def _report(self) -> None:
         if self._progress is not None:

@@ -1,161 +1,141 @@
-"""The result of a whole scan as bytes for the index, and back without making all its instances.
-
-Studies and series stand in pages of some hundred series, so that no page holds up other threads;
-each page has the first instance of each series, which lists and checks look at. The others are in
-blocks, which are opened when somebody asks for one of theirs (`studies.instance_lists`).
-"""
+"""The result of a scan as bytes for the index, and back without making all its instances."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import fields
-from pathlib import Path
+import json
+import zlib
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
 
-from app.imaging.scanning.index import Snapshot
+from app.imaging.processes.records import pack, unpack
 from app.imaging.studies.instance_lists import (
     PER_BLOCK,
     StoredInstances,
-    block_bytes,
-    block_of,
-    frames_in,
+    frame_count,
     marks_of,
-    read_block,
+    pack_block,
+    unpack_block,
 )
-from app.imaging.studies.tables import TableError, TableReader, from_bytes, to_bytes
+from app.imaging.studies.instance_table import TableError, TableReader
 from app.imaging.types import Problem, ScanResult, Series, Study
 
-_STUDY = tuple(one.name for one in fields(Study) if one.name != "series")
-_SERIES = tuple(one.name for one in fields(Series) if one.name != "instances")
-_WHOLE = frozenset({"number", "part", "series", "count", "frames"})
-_LISTS = frozenset({"warnings", "sizes", "pages"})
-_PER_PAGE = 256
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What a scan of some paths found, when nothing had been opened before.
+
+    Attributes:
+        mark: Stands for all files behind the paths, as they were.
+        files: How many files there were.
+        pages: Compressed: a line of JSON for the problems and one for each study.
+        blocks: `instance_lists.pack_block` of instances: of each study the first of each series,
+            then of each series the others.
+        uids: The marks of all SOP Instance UIDs, in the order of the series.
+    """
+
+    mark: str
+    files: int
+    pages: bytes
+    blocks: bytes
+    uids: bytes
+
+    @property
+    def checksum(self) -> bytes:
+        """SHA-256 of pages, blocks and uids, to tell a damaged one."""
+        digest = sha256(self.pages)
+        digest.update(self.blocks)
+        digest.update(self.uids)
+        return digest.digest()
 
 
 def pack_result(result: ScanResult, mark: str, files: int) -> Snapshot:
-    """A result as a snapshot.
+    """Return the result of a scan as a snapshot.
 
     Args:
         result: Of a scan.
         mark: Stands for all files behind what was scanned.
         files: How many there were.
     """
-    pages: list[bytes] = []
+    lines: list[Any] = [pack(result.problems)]
     blocks: list[bytes] = []
-    for studies in _pages(result.studies):
-        every = [series for study in studies for series in study.series]
-        sizes: list[list[int]] = []
-        for series in every:
-            rest = range(1, len(series.instances), PER_BLOCK)
-            own = [block_bytes(series.instances[at : at + PER_BLOCK]) for at in rest]
-            sizes.append([len(block) for block in own])
+    uids: list[bytes] = []
+    for study in result.studies:
+        firsts = pack_block([one.instances[0] for one in study.series])
+        blocks.append(firsts)
+        page = pack(replace(study, series=())) | {"firsts": len(firsts), "series": []}
+        for series in study.series:
+            others = range(1, len(series.instances), PER_BLOCK)
+            own = [pack_block(series.instances[at : at + PER_BLOCK]) for at in others]
             blocks += own
-        page = {
-            "studies": {name: [getattr(one, name) for one in studies] for name in _STUDY}
-            | {"series": [len(one.series) for one in studies]},
-            "series": {name: [getattr(one, name) for one in every] for name in _SERIES}
-            | {"count": [len(one.instances) for one in every]}
-            | {"frames": [frames_in(one.instances) for one in every], "sizes": sizes},
-            "first": block_of([one.instances[0] for one in every]),
-        }
-        pages.append(to_bytes(page))
-    problems = [[str(p.path), p.reason, p.remedy, p.remark] for p in result.problems]
-    meta = {"pages": [len(page) for page in pages], "problems": problems}
-    lists = (one.instances for study in result.studies for one in study.series)
-    uids = b"".join(marks_of(own).tobytes() for own in lists)
-    return Snapshot(mark, files, to_bytes(meta), b"".join((*pages, *blocks)), uids)
-
-
-def _pages(studies: Sequence[Study]) -> Iterator[list[Study]]:
-    page: list[Study] = []
-    room = _PER_PAGE
-    for study in studies:
-        page.append(study)
-        room -= len(study.series)
-        if room <= 0:
-            yield page
-            page, room = [], _PER_PAGE
-    if page:
-        yield page
+            uids.append(marks_of(series.instances).tobytes())
+            page["series"].append(
+                pack(replace(series, instances=()))
+                | {
+                    "count": len(series.instances),
+                    "frames": frame_count(series.instances),
+                    "blocks": [len(one) for one in own],
+                }
+            )
+        lines.append(page)
+    text = "\n".join(json.dumps(line, separators=(",", ":")) for line in lines)
+    pages = zlib.compress(text.encode("utf-8", "surrogatepass"), 1)
+    return Snapshot(mark, files, pages, b"".join(blocks), b"".join(uids))
 
 
 def restore(snapshot: Snapshot) -> ScanResult:
-    """The result of `pack_result`; of each series only the first instance is made.
+    """Return the result of `pack_result`; of each series only the first instance is made.
 
     Raises:
-        TableError: It is damaged.
+        TableError: The snapshot is damaged.
     """
-    meta = from_bytes(snapshot.meta)
     try:
-        opened = _Opened(snapshot, sum(_checked("pages", [meta["pages"]])[0]))
-        at, studies = 0, list[Study]()
-        for size in meta["pages"]:
-            studies += opened.studies(from_bytes(opened.body[at : at + size]))
-            at += size
-        problems = tuple(
-            Problem(Path(path), str(reason), str(remedy), bool(remark))
-            for path, reason, remedy, remark in meta["problems"]
-        )
-    except (KeyError, TypeError, ValueError, RuntimeError, AttributeError) as error:
+        # A page a study, so that parsing holds up no other thread for long.
+        lines = zlib.decompress(snapshot.pages).splitlines()
+        problems = tuple(unpack(Problem, one) for one in json.loads(lines[0]))
+        reader = _SnapshotReader(snapshot)
+        studies = tuple(reader.study(json.loads(line)) for line in lines[1:])
+    except (zlib.error, KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise TableError("not the result of a scan") from error
-    if not opened.is_through:
+    if not reader.at_end:
         raise TableError("more instances than series")
-    return ScanResult(tuple(studies), problems)
+    return ScanResult(studies, problems)
 
 
-class _Opened:
-    """A snapshot that is read from its begin to its end."""
+class _SnapshotReader:
+    """Reads the instances of a snapshot from its beginning to its end."""
 
-    def __init__(self, snapshot: Snapshot, pages_end: int) -> None:
-        self.body = memoryview(snapshot.blocks)
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._blocks = memoryview(snapshot.blocks)
         self._marks = np.frombuffer(snapshot.uids, "<u8")
         self._reader = TableReader()
-        self._at = pages_end
-        self._seen = 0
 
     @property
-    def is_through(self) -> bool:
-        """Whether nothing is left."""
-        return self._at == len(self.body) and self._seen == len(self._marks)
+    def at_end(self) -> bool:
+        """Whether all blocks and marks were taken."""
+        return not len(self._blocks) and not len(self._marks)
 
-    def studies(self, page: Any) -> Iterator[Study]:
-        """The studies of a page."""
-        every = self._series(page)
-        columns = [_checked(name, page["studies"][name]) for name in (*_STUDY, "series")]
-        for *values, count in zip(*columns, strict=True):
-            series = tuple(next(every) for _ in range(count))
-            yield Study(**dict(zip(_STUDY, values, strict=True)), series=series)
-        if next(every, None) is not None:
-            raise TableError("a series without a study")
+    def study(self, page: dict[str, Any]) -> Study:
+        """Return the study of a page."""
+        firsts = unpack_block(self._take(page.pop("firsts")), self._reader)
+        series = tuple(
+            self._series(one, first) for one, first in zip(page.pop("series"), firsts, strict=True)
+        )
+        return replace(unpack(Study, page | {"series": ()}), series=series)
 
-    def _series(self, page: Any) -> Iterator[Series]:
-        names = (*_SERIES, "count", "frames", "sizes")
-        columns = [_checked(name, page["series"][name]) for name in names]
-        firsts = read_block(page["first"], self._reader)
-        for first, *values, count, frames, sizes in zip(firsts, *columns, strict=True):
-            blocks = [self._block(size) for size in sizes]
-            marks = self._marks[self._seen : self._seen + count]
-            if count < 1 or len(blocks) != -(-(count - 1) // PER_BLOCK) or len(marks) != count:
-                raise TableError("a series that is not whole")
-            self._seen += count
-            instances = StoredInstances(first, blocks, count, frames, marks, self._reader)
-            yield Series(**dict(zip(_SERIES, values, strict=True)), instances=instances)
+    def _series(self, page: dict[str, Any], first: Any) -> Series:
+        count, frames = page.pop("count"), page.pop("frames")
+        blocks = [self._take(size) for size in page.pop("blocks")]
+        marks, self._marks = self._marks[:count], self._marks[count:]
+        if count < 1 or len(blocks) != -(-(count - 1) // PER_BLOCK) or len(marks) != count:
+            raise TableError("a series that is not whole")
+        instances = StoredInstances(first, blocks, count, frames, marks, self._reader)
+        return replace(unpack(Series, page | {"instances": ()}), instances=instances)
 
-    def _block(self, size: int) -> memoryview:
-        block = self.body[self._at : self._at + size]
-        self._at += size
+    def _take(self, size: int) -> memoryview:
+        block, self._blocks = self._blocks[:size], self._blocks[size:]
+        if len(block) != size:
+            raise TableError("a block that is not whole")
         return block
-
-
-def _checked(name: str, values: list[Any]) -> list[Any]:
-    """A column whose values are whole numbers, texts or lists of one of them."""
-    if name in _LISTS:
-        inner = str if name == "warnings" else int
-        if any(type(one) is not list or set(map(type, one)) - {inner} for one in values):
-            raise TableError("a field of another type")
-        return [tuple(one) for one in values]
-    if set(map(type, values)) - {int if name in _WHOLE else str}:
-        raise TableError("a field of another type")
-    return values

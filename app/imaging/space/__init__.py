@@ -1,1 +1,1 @@
-"""Scale and place: lengths, planes, stacks, volumes and sections through them."""
+"""Geometry: lengths, planes, stacks, volumes and sections through them."""

@@ -1,8 +1,8 @@
-"""Lengths, areas and angles with what they rest on, and the side letters of an image.
+"""Lengths and angles with their source, and the side letters of an image.
 
-Coordinates are (x, y) = (column, row), pixel centres are integers. Directions are DICOM's patient
-letters (PS3.3 C.7.6.1.1.1): L, R, A, P, H, F for the direction in which x or y grows. Those of a
-quadruped have one or two letters of their own (Le, Rt, V, D, Cr, Cd, ...; see `_OPPOSITE`).
+Coordinates are (x, y) = (column, row), and pixel centres are integers. Directions are DICOM's
+patient letters (PS3.3 C.7.6.1.1.1): L, R, A, P, H, F for the direction in which x or y grows.
+Quadrupeds have letters of their own (Le, Rt, V, D, Cr, Cd, ...; see `_OPPOSITE`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from app.imaging.space.regions import common_region
 from app.imaging.types import Frame, Orientation, Region, SpacingSource
 
 _OBLIQUE = 0.05
-"""Cosine below which a direction does not earn a letter (about 3 degrees)."""
+"""Cosine up to which a direction gets no letter (about 3 degrees)."""
 
 _PAIRS = ("L R", "A P", "H F", "Le Rt", "V D", "Cr Cd", "M La", "Pr Di")
 _OPPOSITE: dict[str, str] = {
@@ -27,7 +27,7 @@ _OPPOSITE: dict[str, str] = {
 its PR (proximal) is not taken for a biped's P and R; Ro, Pa and Pl have no opposite."""
 
 UNLABELLED = "-"
-"""Letters of a known direction without a sure name: an animal's axes depend on the body part."""
+"""Letter of a known direction without a sure name: an animal's axes depend on the body part."""
 
 _LETTER = re.compile("[A-Z][a-z]?")
 _SHOWN = {"La": "L", "Ro": "R"}
@@ -35,13 +35,13 @@ _SHOWN = {"La": "L", "Ro": "R"}
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """A measured length, area or angle.
+    """Measured length or angle.
 
     Attributes:
-        value: In `units`.
-        units: "mm", "mm²", "°" or "px"; in an ultrasound region also "s", "Hz", "mm/s", ...
-        source: What it rests on; NONE for px.
-        text: With units and source, as it is to be shown.
+        value: Value in `units`.
+        units: "mm", "°" or "px"; in an ultrasound region also "s", "Hz", "mm/s", ...
+        source: What the scale rests on; NONE for px.
+        text: Value with units and source for display.
     """
 
     value: float
@@ -51,18 +51,17 @@ class Length:
 
 
 def length(frame: Frame, p0: XY, p1: XY) -> Length:
-    """Distance of two points: mm only with a real spacing, else pixels.
+    """Return the distance of two points: in mm if the spacing is known, else in pixels.
 
-    In an image with regions, both points must lie in one of them (see `common_region`); a distance
-    across regions, or outside them, is in pixels. Where a region's axes have different units (a
-    Doppler trace: seconds and mm/s) there is no distance: `text` gives both differences, and
-    `value` the vertical one, in the units of the vertical axis (the horizontal one where only that
-    has a scale).
+    In an image with regions both points must lie in one of them (see `common_region`); any other
+    distance is in pixels. If a region's axes have different units (a Doppler trace: seconds and
+    mm/s) there is no distance: `text` gives both differences, and `value` the vertical one (the
+    horizontal one if only that has a scale).
 
     Args:
-        frame: The image the points are on.
-        p0: (x, y).
-        p1: (x, y).
+        frame: Image that the points are on.
+        p0: (x, y) of one point.
+        p1: (x, y) of the other.
     """
     spacing = frame.spacing
     dx, dy = p1[0] - p0[0], p1[1] - p0[1]
@@ -85,6 +84,7 @@ def _length_in_region(region: Region, dx: float, dy: float) -> Length:
     shown = [f"{_figure(value)} {units}" for value, units in figures if units]
     if not shown:
         return _pixels(math.hypot(dx, dy))
+    # The vertical axis usually carries the measured quantity, e.g. the velocity.
     value, units = figures[1] if region.y_units else figures[0]
     return Length(value, units, source, _with_source(", ".join(shown), source))
 
@@ -102,7 +102,7 @@ def _figure(value: float) -> str:
 
 
 def _mm(value: float) -> str:
-    """Millimetres, or micrometres for what is seen under a microscope."""
+    """Return millimetres as text, or micrometres for what is seen under a microscope."""
     return f"{value:.1f} mm" if value >= 0.1 or value == 0 else f"{value * 1000:.3g} µm"
 
 
@@ -111,14 +111,14 @@ def _with_source(text: str, source: SpacingSource) -> str:
 
 
 def angle(frame: Frame, first: XY, vertex: XY, second: XY) -> Length | None:
-    """Angle at `vertex` between the rays to two other points, 0 to 180 degrees.
+    """Return the angle at `vertex` between the rays to two other points, 0 to 180 degrees.
 
-    It needs only the shape of the pixels: their aspect ratio where no spacing is known, in which
-    case the source is NONE. In an image with regions all three points must lie in one whose axes
-    are both in mm; else the pixels are taken as `Spacing.aspect` has them.
+    Only the shape of the pixels matters: their aspect ratio if no spacing is known, in which
+    case the source is NONE. In an image with regions all three points must lie in one region
+    whose axes are both in mm; else pixels have the shape `Spacing.aspect`.
 
     Returns:
-        None where there is no angle: a ray has no length, or the region's axes differ in kind.
+        None if a ray has no length, or the region's axes differ in kind.
     """
     tall, source = frame.spacing.aspect, frame.spacing.source
     if frame.regions:
@@ -128,6 +128,7 @@ def angle(frame: Frame, first: XY, vertex: XY, second: XY) -> Length | None:
             if not _is_in_mm(region):
                 return None
             tall, source = abs(region.dy / region.dx), SpacingSource.REGION
+    # Only the ratio of the pixel's sides matters to an angle.
     ax, ay = first[0] - vertex[0], (first[1] - vertex[1]) * tall
     bx, by = second[0] - vertex[0], (second[1] - vertex[1]) * tall
     if (ax, ay) == (0, 0) or (bx, by) == (0, 0):
@@ -137,10 +138,10 @@ def angle(frame: Frame, first: XY, vertex: XY, second: XY) -> Length | None:
 
 
 def direction_letters(direction: Sequence[float], quadruped: bool = False) -> str:
-    """Patient letters of a direction in LPS, the strongest first, e.g. "LA"; "" for none.
+    """Return the patient letters of a direction, the strongest first, e.g. "LA"; "" for none.
 
     Args:
-        direction: (x, y, z) in the patient (PS3.3 C.7.6.2.1.1).
+        direction: (x, y, z) in patient coordinates, LPS (PS3.3 C.7.6.2.1.1).
         quadruped: Anatomical Orientation Type QUADRUPED: x grows to the animal's left, y to its
             back (dorsal), z to its head (cranial).
     """
@@ -153,21 +154,21 @@ def direction_letters(direction: Sequence[float], quadruped: bool = False) -> st
 
 
 def is_quadruped(orientation: Orientation) -> bool:
-    """Whether the letters of an orientation are a quadruped's."""
+    """Return whether the letters of an orientation are a quadruped's."""
     return any(
         letter.islower() or letter in "DVM" for letter in orientation.row + orientation.column
     )
 
 
 def opposite_letters(letters: str) -> str:
-    """Letters of the opposite direction; "" when one is not a patient direction we know."""
+    """Return the letters of the opposite direction; "" if one of them is unknown."""
     found: list[str] = _LETTER.findall(letters)
     turned = [_OPPOSITE.get(letter, "") for letter in found]
     return "".join(turned) if all(turned) and "".join(found) == letters else ""
 
 
 def _display_letters(letters: str) -> str:
-    """As an image shows them: a quadruped's in DICOM's own capitals."""
+    """Return letters for display: a quadruped's in DICOM's own capitals."""
     found: list[str] = _LETTER.findall(letters)
     return "".join(_SHOWN.get(letter, letter.upper()) for letter in found)
 
@@ -175,18 +176,19 @@ def _display_letters(letters: str) -> str:
 def edge_letters(
     orientation: Orientation, flip_h: bool = False, flip_v: bool = False, quarter_turns: int = 0
 ) -> tuple[str, str, str, str]:
-    """Letters at the edges of an image as it is shown.
+    """Return the letters at the edges of an image as it is shown.
 
     Args:
-        orientation: How the image lies in the patient.
-        flip_h: Left and right are exchanged (before the rotation).
-        flip_v: Top and bottom are exchanged (before the rotation).
-        quarter_turns: Rotation after the flips, in clockwise quarter turns.
+        orientation: Orientation of the image in the patient.
+        flip_h: Whether left and right are exchanged (before the rotation).
+        flip_v: Whether top and bottom are exchanged (before the rotation).
+        quarter_turns: Clockwise quarter turns after the flips.
 
     Returns:
         (left, right, top, bottom); "" where the file does not say.
     """
     row, column = orientation.row, orientation.column
+    # Letters of the file (PatientOrientation) win: a projection has no cosines.
     if orientation.cosines is not None and not (row or column):
         row = direction_letters(orientation.cosines[:3])
         column = direction_letters(orientation.cosines[3:])

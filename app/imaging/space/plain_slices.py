@@ -1,7 +1,7 @@
-"""Uncompressed slices read straight from their files into their place among the voxels.
+"""Read uncompressed slices straight from their files into the voxels of a volume.
 
-No parser: a worker process has read the header, and says where the pixels lie. No mapping either:
-a file that is cut short, or pulled out with its disk, would end a process that has it mapped.
+A worker process has parsed the header and says where the pixels lie. Files are read, not mapped:
+a mapped file that is truncated, or removed with its disk, would end the process.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ Array = NDArray[Any]
 _FLAGS = (
     os.O_RDONLY
     | getattr(os, "O_BINARY", 0)
-    # What was a file while it was scanned may be a pipe by now, which would wait for a writer.
+    # A pipe that replaced the file since the scan would block until it has a writer.
     | getattr(os, "O_NONBLOCK", 0)
 )
 
 
 @dataclass(frozen=True, slots=True)
 class PlainLayout:
-    """How the pixels of an uncompressed grey frame are written.
+    """Encoding of the pixels of an uncompressed grey frame.
 
     Attributes:
         rows: Rows.
         columns: Columns.
-        dtype: Type of its values: "u1" to "u8", "i1" to "i8", "f4" or "f8".
+        dtype: Type of the values: "u1" to "u8", "i1" to "i8", "f4" or "f8".
         swapped: Whether the file is big endian.
-        up: Bits above the value in each word.
-        down: Bits that are not the value's, above and below it.
+        up: Number of unused bits above the value in each word.
+        down: Number of unused bits above and below the value together.
     """
 
     rows: int
@@ -51,14 +51,14 @@ class PlainLayout:
 
 @dataclass(frozen=True, slots=True)
 class PlainSpan:
-    """Which bytes of which file a frame is.
+    """Bytes of a file that hold a frame.
 
     Attributes:
-        path: The file: no member of an archive.
-        size_bytes: Its size when it was scanned; 0 when unknown.
-        mtime_ns: Its time of modification then.
-        offset: Of the frame's first byte.
-        layout: How they are written.
+        path: The file; never a member of an archive.
+        size_bytes: Its size when it was scanned; 0 if unknown.
+        mtime_ns: Its time of modification when it was scanned.
+        offset: Offset of the frame's first byte.
+        layout: Encoding of the pixels.
     """
 
     path: Path
@@ -72,11 +72,11 @@ def read_plain(span: PlainSpan, out: Array) -> None:
     """Read a frame into `out`.
 
     Args:
-        span: Where it lies.
+        span: Position of the frame.
         out: [rows, columns], contiguous, of the layout's type in native byte order.
 
     Raises:
-        FileProblem: The file is gone, cut short, or not the one that was scanned.
+        FileProblem: The file is gone, truncated, or has changed since it was scanned.
     """
     try:
         _read_bytes(span, out.reshape(-1).view(np.uint8).data)
@@ -95,7 +95,7 @@ def _read_bytes(span: PlainSpan, room: memoryview) -> None:
         guards.check_regular(span.path, os.fstat(handle))
         with os.fdopen(handle, "rb", buffering=0, closefd=False) as file:
             _read_pixels(file, span, room)
-        # After reading: what was written meanwhile is noticed too.
+        # Checked after reading, to notice a change during it too.
         status = os.fstat(handle)
     finally:
         os.close(handle)
@@ -119,8 +119,9 @@ def _read_pixels(file: FileIO, span: PlainSpan, room: memoryview) -> None:
 
 
 def _strip_unused_bits(out: Array, layout: PlainLayout) -> None:
-    """Words in place without the bits that are not the value's."""
+    """Remove the bits of each word that are not the value's, in place."""
     words = out.view(f"u{out.dtype.itemsize}")
+    # Without unused bits below the value a mask is enough.
     if out.dtype.kind == "u" and layout.up == layout.down:
         words &= words.dtype.type((1 << (8 * words.itemsize - layout.down)) - 1)
         return

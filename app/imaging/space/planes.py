@@ -1,8 +1,7 @@
-"""The plane of an image in the patient: from pixels to patient coordinates and back.
+"""Planes of images in the patient: conversion from pixels to patient coordinates and back.
 
-Patient coordinates are mm, LPS: x to the patient's left, y to the back, z to the head (PS3.3
-C.7.6.2.1.1). Pixels are (x, y) = (column, row); the position of a file is that of the centre of
-pixel (0, 0).
+Patient coordinates are mm in LPS: x to the patient's left, y to the back, z to the head (PS3.3
+C.7.6.2.1.1). Pixels are (x, y) = (column, row); Image Position is the centre of pixel (0, 0).
 """
 
 from __future__ import annotations
@@ -20,23 +19,23 @@ from app.imaging.types import Frame, Instance, Orientation, Spacing, SpacingSour
 XYZ = tuple[float, float, float]
 
 IN_SPACE = (SpacingSource.PATIENT, SpacingSource.STANDARD)
-"""What a plane's spacing rests on: mm between its pixels in the patient, or in a standard space."""
+"""Sources of a spacing that holds between points in the patient, or in a standard space."""
 
 MAX_POSITION_MM = 1e6
-"""A position further away than a kilometre is a mistake."""
+"""Positions beyond this (a kilometre) are mistakes."""
 
 
 @dataclass(frozen=True, slots=True)
 class FramePlane:
-    """Where an image lies.
+    """Plane of an image.
 
     Attributes:
         origin: Patient mm of the centre of pixel (0, 0).
         row: Unit vector of increasing column (along a row).
         column: Unit vector of increasing row (down a column).
         spacing: (between rows, between columns) in mm, as PixelSpacing.
-        frame_of_reference: FrameOfReferenceUID, or "" when unknown; coordinates of two planes may
-            be compared only where it is the same.
+        frame_of_reference: FrameOfReferenceUID, or "" if unknown; coordinates of two planes can
+            be compared only if it is the same.
     """
 
     origin: XYZ
@@ -54,7 +53,7 @@ class FramePlane:
         return x / size, y / size, z / size
 
     def point(self, x: float, y: float) -> XYZ:
-        """Patient coordinates of a pixel (equation C.7.6.2.1-1)."""
+        """Return the patient coordinates of a pixel (equation C.7.6.2.1-1)."""
         right, down = x * self.spacing[1], y * self.spacing[0]
         p, q, r = (
             o + u * right + v * down
@@ -63,15 +62,15 @@ class FramePlane:
         return p, q, r
 
     def pixel(self, point: XYZ) -> XYZ:
-        """(x, y, distance): the pixel nearest to a point, and how far the point is from the plane.
+        """Return (x, y, distance) of a patient point.
 
-        The distance is in mm, positive on the side of the normal. x and y are not rounded and may
-        lie outside the image.
+        x and y are the pixel nearest to the point, not rounded and possibly outside the image.
+        The distance from the plane is in mm, positive on the side of the normal.
         """
         away = tuple(p - o for p, o in zip(point, self.origin, strict=True))
         along, down = _dot(away, self.row), _dot(away, self.column)
         skew = _dot(self.row, self.column)
-        # A file's directions are perpendicular only within its rounding.
+        # Directions in a file are perpendicular only within their rounding.
         x = (along - skew * down) / (1 - skew * skew)
         y = (down - skew * along) / (1 - skew * skew)
         return x / self.spacing[1], y / self.spacing[0], _dot(away, self.normal)
@@ -94,12 +93,13 @@ def _dot(a: tuple[float, ...], b: tuple[float, ...]) -> float:
 def plane_of(
     orientation: Orientation, spacing: Spacing, frame_of_reference: str = ""
 ) -> FramePlane | None:
-    """The plane of an image, or None where position, direction or spacing is unknown.
+    """Return the plane of an image, or None if position, direction or spacing is unknown.
 
-    A spacing at a detector or of a film scanner is no distance in the patient. The coordinates of
-    an image in a standard space are those of that space.
+    The spacing of a detector or a film scanner is no distance in the patient. Coordinates of an
+    image in a standard space are those of that space.
     """
     cosines, position = orientation.cosines, orientation.position
+    # Without all three, points of two images must not be compared.
     if cosines is None or position is None or spacing.source not in IN_SPACE:
         return None
     if spacing.row_mm is None or spacing.column_mm is None or not is_rotation(cosines):
@@ -117,7 +117,7 @@ def _unit_vector(vector: tuple[float, ...]) -> XYZ:
 
 
 def is_rotation(cosines: tuple[float, ...]) -> bool:
-    """Whether both directions have unit length and are perpendicular, within a file's rounding."""
+    """Return whether both directions are perpendicular unit vectors, within a file's rounding."""
     if len(cosines) != 6 or not all(math.isfinite(part) for part in cosines):
         return False
     row, column = cosines[:3], cosines[3:]
@@ -126,29 +126,29 @@ def is_rotation(cosines: tuple[float, ...]) -> bool:
 
 
 def is_position(position: tuple[float, ...]) -> bool:
-    """Whether it is a possible Image Position (Patient)."""
+    """Return whether these are possible numbers of Image Position (Patient)."""
     return len(position) == 3 and all(abs(part) <= MAX_POSITION_MM for part in position)
 
 
 def frame_plane(frame: Frame, frame_of_reference: str = "") -> FramePlane | None:
-    """The plane of a frame; None when the file does not say where it lies."""
+    """Return the plane of a frame, or None if the file does not give its position."""
     return plane_of(frame.orientation, frame.spacing, frame_of_reference)
 
 
 def patient_point(frame: Frame, x: float, y: float) -> XYZ | None:
-    """Patient coordinates (mm, LPS) of a pixel of a frame, or None when unknown."""
+    """Return the patient coordinates (mm, LPS) of a pixel of a frame, or None if unknown."""
     plane = frame_plane(frame)
     return plane.point(x, y) if plane is not None else None
 
 
 def instance_plane(instance: Instance) -> FramePlane | None:
-    """The plane of an instance (of its first frame) from its header's attributes alone."""
+    """Return the plane of an instance's first frame by its header attributes, or None."""
     place = instance_place(instance)
     return place if place is not None and math.isfinite(place.spacing[0]) else None
 
 
 def instance_place(instance: Instance) -> FramePlane | None:
-    """The same with a spacing of NaN where it is unknown: enough to sort images by."""
+    """Return the same plane with a spacing of NaN if it is unknown: enough to sort images by."""
     get = instance.get
     return _plane_from_texts(
         get("ImageOrientationPatient"),
@@ -162,7 +162,7 @@ def instance_place(instance: Instance) -> FramePlane | None:
 def _plane_from_texts(
     orientation: str, position: str, spacing: str, frame_of_reference: str
 ) -> FramePlane | None:
-    """A plane from its attributes' texts: to sort a series, each is asked for seven times."""
+    """Return a plane by the texts of its attributes; cached, since sorting asks for each often."""
     directions = _directions(orientation)
     origin = parse_numbers(position)
     if directions is None or not is_position(origin):
@@ -173,7 +173,7 @@ def _plane_from_texts(
 
 @lru_cache(maxsize=256)
 def _directions(text: str) -> tuple[XYZ, XYZ] | None:
-    """Unit vectors of ImageOrientationPatient's text, which most slices of a stack share."""
+    """Return the unit vectors of ImageOrientationPatient; cached, since slices share them."""
     cosines = parse_numbers(text)
     return (_unit_vector(cosines[:3]), _unit_vector(cosines[3:])) if is_rotation(cosines) else None
 
@@ -187,7 +187,7 @@ def _pixel_spacing(text: str) -> tuple[float, float]:
 
 
 def parse_numbers(text: str) -> tuple[float, ...]:
-    """Numbers of a multi-valued attribute's text; () when one of them is none or not finite."""
+    """Return the numbers of a multi-valued attribute; () if one of them is none or not finite."""
     try:
         values = tuple(float(part) for part in text.split("\\"))
     except ValueError:

@@ -1,7 +1,7 @@
-"""Which way the rays went through the body, as the code in a file says it: CID 4010, DX View.
+"""Radiographic view by its code: the course of the rays through the body (CID 4010, DX View).
 
-DX images name their view by a code (View Code Sequence, PS3.3 C.8.11.5), CR images by a term (View
-Position); either may be all that a file has. Older files write SNOMED's former codes (PS3.16 8.1).
+DX images name their view by a code (View Code Sequence, PS3.3 C.8.11.5), CR images by a term
+(View Position); a file may have either. Older files use SNOMED's former codes (PS3.16 8.1).
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from enum import StrEnum
 from app.imaging.types import Instance
 
 KEYWORD = "ViewCodeSequence"
-"""Under which `Instance.attributes` has the code: "SCT 399348003", scheme and value."""
+"""Key of `Instance.attributes` for the code: scheme and value, e.g. "SCT 399348003"."""
 SCHEMES = frozenset({"SCT", "SRT", "SNM3", "99SDM"})
-"""Coding schemes that these codes stand in, SNOMED's former names included."""
+"""Coding schemes of these codes, SNOMED's former names included."""
 
 
 class Course(StrEnum):
-    """The course of the rays, as far as it decides what a picture shows."""
+    """Course of the rays, as far as it decides what an image shows."""
 
     PA = "PA"
     AP = "AP"
@@ -31,11 +31,11 @@ class Course(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """A view.
+    """A radiographic view.
 
     Attributes:
-        words: Its name.
-        course: Of the rays.
+        words: Name of the view.
+        course: Course of the rays.
     """
 
     words: str
@@ -98,18 +98,19 @@ CODES = _parse_table("""
 
 
 def coded_projection(instance: Instance) -> Projection | None:
-    """The view that an instance's code names; None where there is none, or it is not known."""
+    """Return the view that an instance's code names, or None if it has none or it is unknown."""
     return projection_for_code(instance.get(KEYWORD))
 
 
 def projection_for_code(code: str) -> Projection | None:
-    """The view that scheme and value mean; None where they are not known."""
+    """Return the view of a code as "scheme value", or None if it is unknown."""
     scheme, _, value = code.partition(" ")
     return CODES.get(value) if scheme in SCHEMES else None
 
 
 def projection_name(instance: Instance) -> str:
-    """The view as it can be shown: View Position as the file has it, else what the code means."""
+    """Return the view for display: View Position as in the file, else the code's meaning."""
+    # The file's own term is what the user finds elsewhere, so it is shown unchanged.
     said, projection = instance.get("ViewPosition"), coded_projection(instance)
     if said or projection is None:
         return said

@@ -1,8 +1,8 @@
-"""Axial, coronal and sagittal sections through a volume, as frames of an instance made here.
+"""Axial, coronal and sagittal sections through a volume, as frames of an instance.
 
-A section is a plane of voxels as they are: nothing is resampled, anisotropic pixels are drawn with
-their true shape (`Spacing.aspect`). Each plane takes the axis of the volume nearest to it, so that
-sections of an oblique stack are oblique too; they say so. Radiological convention: the patient's
+A section is a plane of voxels as they are: nothing is resampled, and anisotropic pixels keep
+their true shape (`Spacing.aspect`). Each plane takes the axis of the volume nearest to it, so
+that sections of an oblique stack are oblique, and say so. Radiological convention: the patient's
 right is on the left of axial and coronal sections, the front on the left of sagittal ones and at
 the top of axial ones, the head at the top of the others.
 """
@@ -33,14 +33,14 @@ from app.imaging.volume import Plane, Volume
 
 KIND = "reformat"
 OBLIQUE_DEGREES = 1.0
-"""Angle from which a section says that it is oblique."""
+"""Angle from which a section is called oblique."""
 
 _ACROSS = {Plane.SAGITTAL: 0, Plane.CORONAL: 1, Plane.AXIAL: 2}
-"""The patient's axis (x, y, z) along which the sections of a plane follow each other."""
+"""Patient axis (x, y, z) along which the sections of a plane follow each other."""
 
 _RIGHT = {Plane.AXIAL: (0, 1), Plane.CORONAL: (0, 1), Plane.SAGITTAL: (1, 1)}
 _DOWN = {Plane.AXIAL: (1, 1), Plane.CORONAL: (2, -1), Plane.SAGITTAL: (2, -1)}
-"""The patient's axis that grows to the right and downwards in the picture, and its sign."""
+"""Patient axis that grows to the right and downwards in the picture, and its sign."""
 
 _STALE = frozenset(
     """
@@ -54,8 +54,8 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cut:
-    """How the sections of one plane lie in a volume's voxels.
+class SectionAxes:
+    """Axes of a volume along which the sections of a plane are cut.
 
     Attributes:
         across: Voxel axis (0 = i, 1 = j, 2 = k) along which sections follow each other.
@@ -74,14 +74,14 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class SectionCut:
-    """One section of a volume: which plane of its voxels, and how that is turned to be seen.
+    """One section of a volume: its plane of voxels, and how that is turned for display.
 
     Attributes:
-        across: Voxel axis (0 = i, 1 = j, 2 = k) that the section is at right angles to.
-        at: Voxel index along it.
+        across: Voxel axis (0 = i, 1 = j, 2 = k) perpendicular to the section.
+        at: Voxel index along that axis.
         turned: Whether rows and columns are exchanged.
-        down: 1, or -1 where rows run against the voxel index.
-        right: The same for columns.
+        down: 1, or -1 if rows run against the voxel index.
+        right: 1, or -1 if columns run against the voxel index.
     """
 
     across: int
@@ -91,21 +91,21 @@ class SectionCut:
     right: int
 
     def oriented(self, plane: NDArray[Any]) -> NDArray[Any]:
-        """A plane of voxels, [of the slower axis, of the faster], as it is seen."""
+        """Return a plane of voxels, [slower axis, faster axis], as it is displayed."""
         seen = plane.T if self.turned else plane
         return np.ascontiguousarray(seen[:: self.down, :: self.right])
 
 
-def section_cut(cut: Cut, counts: tuple[int, ...], index: int) -> SectionCut:
-    """Section `index` of a plane, of a volume with so many voxels along i, j and k."""
+def section_cut(cut: SectionAxes, counts: tuple[int, ...], index: int) -> SectionCut:
+    """Return section `index` of a plane through a volume with `counts` voxels along i, j and k."""
     at = index if cut.signs[0] > 0 else counts[cut.across] - 1 - index
     return SectionCut(cut.across, at, cut.right > cut.down, cut.signs[2], cut.signs[1])
 
 
 def planes_of(source: Series | Instance) -> tuple[Plane, ...]:
-    """What can be shown of a series: as acquired, and the planes through its volume if it has one.
+    """Return the planes that can be shown of a series: as acquired, and sections if it is a volume.
 
-    From header attributes alone; assembling may still refuse when the frames tell otherwise.
+    Only header attributes are read; assembling the volume may still be refused by its frames.
     """
     instances = source.instances if isinstance(source, Series) else (source,)
     if not instances or instances[0].content is not Content.IMAGE or instances[0].kind == KIND:
@@ -113,14 +113,14 @@ def planes_of(source: Series | Instance) -> tuple[Plane, ...]:
     return tuple(Plane) if stack_geometry(source) is not None else (Plane.ACQUIRED,)
 
 
-def cut_of(volume: Volume, plane: Plane) -> Cut:
-    """Which voxel axes the sections of a plane have.
+def section_axes(volume: Volume, plane: Plane) -> SectionAxes:
+    """Choose the voxel axes of a plane's sections.
 
-    Each of the volume's axes goes to one of the patient's, so that they fit best altogether.
+    Each of the volume's axes is assigned to one of the patient's, for the best overall fit.
 
     Args:
         volume: The volume.
-        plane: Not `ACQUIRED`, whose sections are the acquired images themselves.
+        plane: Any plane but `ACQUIRED`, whose sections are the acquired images.
     """
     direction: Floats = volume.direction
     best = max(
@@ -135,22 +135,23 @@ def cut_of(volume: Volume, plane: Plane) -> Cut:
     normal = np.cross(direction[:, right], direction[:, down])
     cosine = abs(float(normal[_ACROSS[plane]] / np.linalg.norm(normal)))
     degrees = math.degrees(math.acos(min(cosine, 1.0)))
-    return Cut(across, right, down, (signs[0], signs[1], signs[2]), degrees)
+    return SectionAxes(across, right, down, (signs[0], signs[1], signs[2]), degrees)
 
 
 def section(volume: Volume, plane: Plane, index: int, uid: str = "") -> Frame:
-    """One section of a volume.
+    """Return one section of a volume.
 
     Args:
         volume: The volume.
-        plane: Which sections; not `ACQUIRED`.
-        index: From 0: from the feet up, from the front back, from the patient's right to the left.
+        plane: Any plane but `ACQUIRED`.
+        index: Section from 0: from the feet up, from the front back, from the patient's right to
+            the left.
         uid: SOP Instance UID for the frame's `ref`.
 
     Raises:
         IndexError: There is no such section.
     """
-    cut = cut_of(volume, plane)
+    cut = section_axes(volume, plane)
     counts = volume.voxels.shape[::-1]
     if not 0 <= index < counts[cut.across]:
         raise IndexError(f"section {index} of {counts[cut.across]}")
@@ -166,6 +167,7 @@ def section(volume: Volume, plane: Plane, index: int, uid: str = "") -> Frame:
     known = volume.template.orientation
     animal = is_quadruped(known)
     letters = direction_letters((a, b, c), animal), direction_letters((d, e, f), animal)
+    # An animal's axes without sure names must not get a human's.
     if UNLABELLED in (known.row, known.column):
         letters = UNLABELLED, UNLABELLED
     return replace(
@@ -184,8 +186,10 @@ def section(volume: Volume, plane: Plane, index: int, uid: str = "") -> Frame:
     )
 
 
-def _section_pixels(volume: Volume, cut: Cut, index: int) -> tuple[NDArray[np.generic], Floats]:
-    """A section's [rows, columns], and the voxel (i, j, k) of its first pixel."""
+def _section_pixels(
+    volume: Volume, cut: SectionAxes, index: int
+) -> tuple[NDArray[np.generic], Floats]:
+    """Return a section's [rows, columns], and the voxel (i, j, k) of its first pixel."""
     counts = volume.voxels.shape[::-1]
     corner = np.zeros(3)
     axes = (cut.across, cut.right, cut.down)
@@ -199,7 +203,7 @@ def _section_pixels(volume: Volume, cut: Cut, index: int) -> tuple[NDArray[np.ge
     return pixels, corner
 
 
-def _note(volume: Volume, plane: Plane, cut: Cut) -> str:
+def _note(volume: Volume, plane: Plane, cut: SectionAxes) -> str:
     notes = [part for part in (volume.template.note,) if part]
     notes.append(f"{plane.value} sections through a volume")
     if cut.degrees >= OBLIQUE_DEGREES:
@@ -208,18 +212,19 @@ def _note(volume: Volume, plane: Plane, cut: Cut) -> str:
 
 
 def reformat(source: Series | Instance, plane: Plane, volume: Volume) -> Instance:
-    """The sections of a plane as an instance; `Decoder.frame` gives them one by one.
+    """Return the sections of a plane as an instance; `Decoder.frame` gives them one by one.
 
     Args:
-        source: What the volume was made from.
-        plane: Not `ACQUIRED`.
+        source: Series or instance that the volume was made from.
+        plane: Any plane but `ACQUIRED`.
         volume: Its volume.
     """
     first = source.instances[0] if isinstance(source, Series) else source
-    cut = cut_of(volume, plane)
+    cut = section_axes(volume, plane)
     counts = volume.voxels.shape[::-1]
     kept = {key: text for key, text in first.attributes.items() if key not in _STALE}
     described = kept.get("SeriesDescription") or kept.get("ProtocolName", "")
+    # Sections are listed beside their series, so they need a name of their own.
     kept["SeriesDescription"] = f"{described} ({plane.value})".strip()
     frame = section(volume, plane, 0)
     kept["ImageOrientationPatient"] = "\\".join(f"{v:.9g}" for v in frame.orientation.cosines or ())
@@ -239,7 +244,7 @@ def reformat(source: Series | Instance, plane: Plane, volume: Volume) -> Instanc
 
 
 def _uid(source: Series | Instance, plane: Plane) -> str:
-    """A UID of the sections: the same for the same images in the same plane."""
+    """Return a UID of the sections, the same for the same images in the same plane."""
     instances = source.instances if isinstance(source, Series) else (source,)
     parts = sorted(f"{one.sop_instance_uid}/{one.part}" for one in instances)
     digest = hashlib.sha256("\0".join([*parts, plane.value]).encode()).digest()

@@ -1,8 +1,8 @@
-"""Parts of an image with their own scale: ultrasound regions (PS3.3 C.8.5.5).
+"""Regions of an ultrasound image with a scale of their own (PS3.3 C.8.5.5).
 
-`Frame.regions` lists them most specific first: the standard lets regions overlap and gives each a
-priority (Region Flags, C.8.5.5.1.3, bit 0: 0 is high, 1 is low). Within one priority the smaller
-region goes first, since it was drawn over the larger.
+`Frame.regions` lists the most specific first: regions may overlap, and each has a priority
+(Region Flags, C.8.5.5.1.3, bit 0: 0 is high, 1 is low). Within one priority the smaller region
+comes first, since it was drawn over the larger.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _UNITS: dict[int, tuple[str, float]] = {
     11: ("mm³/s", 1000.0),
     12: ("°", 1.0),
 }
-"""Physical Units X and Y Direction (PS3.3 C.8.5.5.1.15): our units, and the factor to them."""
+"""Physical Units X and Y Direction (PS3.3 C.8.5.5.1.15) -> units shown, and the factor to them."""
 
 _KINDS = {1: "2D", 2: "M-mode", 3: "spectral", 4: "waveform", 5: "graph"}
-"""Region Spatial Format, PS3.3 C.8.5.5.1.1."""
+"""Region Spatial Format (PS3.3 C.8.5.5.1.1) -> name."""
 
 _SAME_SCALE = 1e-3
 _SLACK = 2
-"""Pixels by which a region may stick out of the image: many devices count its edges from 1."""
+"""Pixels by which a region may exceed the image: many devices count its edges from 1."""
 
 MAX_REGIONS = 64
 _MAX_MM = 100.0
@@ -44,13 +44,13 @@ _MAX_MM = 100.0
 
 @dataclass(frozen=True, slots=True)
 class UltrasoundRegion:
-    """An item of the Sequence of Ultrasound Regions, PS3.3 C.8.5.5, as the file gives it.
+    """Item of the Sequence of Ultrasound Regions (PS3.3 C.8.5.5) as in the file.
 
     Attributes:
         spatial_format: Region Spatial Format; 1 is 2-D.
         units: Physical units of x and y; 3 is cm.
         delta: Physical delta of x and y: units per pixel.
-        box: Region Location Min X0, Min Y0, Max X1, Max Y1 in pixels from 0; () when not given.
+        box: Region Location Min X0, Min Y0, Max X1, Max Y1 in pixels from 0; () if not given.
         low_priority: Bit 0 of the Region Flags.
     """
 
@@ -64,11 +64,11 @@ class UltrasoundRegion:
 def regions_of(
     items: Sequence[UltrasoundRegion], rows: int, columns: int
 ) -> tuple[tuple[Region, ...], str]:
-    """Regions of an image, most specific first, and why there are none although the file has some.
+    """Return the regions of an image, the most specific first, and why they cannot be used.
 
-    Regions that reach out of the image were drawn on another matrix. Where the image was cropped
-    since, their scale still holds; where it was made smaller, a length in mm would be wrong by that
-    factor, and none of them is used.
+    Regions that exceed the image were drawn on another matrix. If the image was cropped since,
+    their scale still holds; if it was made smaller, mm would be wrong by that factor, and none
+    is used.
     """
     given = [item for item in items[:MAX_REGIONS] if len(item.box) == 4]
     if _is_rescaled([item.box for item in given], rows, columns):
@@ -84,15 +84,16 @@ def regions_of(
         kind = _KINDS.get(item.spatial_format, "")
         region = Region(x0, y0, x1, y1, dx, dy, x_units, y_units, kind)
         found.append((item.low_priority, (x1 - x0 + 1) * (y1 - y0 + 1), region))
+    # Position breaks ties, so that the order does not depend on the file's.
     found.sort(key=lambda one: (one[0], one[1], one[2].y0, one[2].x0))
     return tuple(region for _, _, region in found), ""
 
 
 def _is_rescaled(boxes: Sequence[tuple[int, ...]], rows: int, columns: int) -> bool:
-    """Whether the image must be taken for a scaled one.
+    """Return whether the image seems to be scaled since the regions were drawn.
 
-    It is a cropped one where regions reach out of it on one side only and, in the other direction,
-    up to its very edge: by chance alone no scaled one's would.
+    It counts as cropped if regions exceed it on one side only and reach its very edge in the
+    other direction: a scaled image would do so only by chance.
     """
     if not boxes:
         return False
@@ -104,7 +105,7 @@ def _is_rescaled(boxes: Sequence[tuple[int, ...]], rows: int, columns: int) -> b
 
 
 def _axis_scale(delta: float, code: int) -> tuple[float, str]:
-    """Units per pixel and their name; 1 pixel and "" where the file gives no usable scale."""
+    """Return units per pixel and their name; 1 and "" if the file gives no usable scale."""
     units, factor = _UNITS.get(code, ("", 1.0))
     value = delta * factor
     if not units or not math.isfinite(value) or value == 0 or abs(value) < 1e-9:
@@ -115,21 +116,21 @@ def _axis_scale(delta: float, code: int) -> tuple[float, str]:
 
 
 def contains(region: Region, point: XY) -> bool:
-    """Whether a point lies on the region's pixels (its edge pixels included)."""
+    """Return whether a point lies on the region's pixels, its edge pixels included."""
     x, y = point
     return region.x0 - 0.5 <= x <= region.x1 + 0.5 and region.y0 - 0.5 <= y <= region.y1 + 0.5
 
 
 def region_at(regions: Sequence[Region], point: XY) -> Region | None:
-    """The region whose scale holds at a point, or None."""
+    """Return the region whose scale holds at a point, or None."""
     return next((region for region in regions if contains(region, point)), None)
 
 
 def common_region(regions: Sequence[Region], points: Sequence[XY]) -> Region | None:
-    """The region whose scale holds for all points together, or None.
+    """Return the region whose scale holds for all points together, or None.
 
-    It contains them all, and where a more specific region covers one of them, that has the same
-    scale: a colour box inside the B-mode image does, a colour bar or a Doppler trace does not.
+    It contains them all, and any more specific region that covers one of them has the same
+    scale: true of a colour box inside the B-mode image, not of a colour bar or a Doppler trace.
     """
     own = [region_at(regions, point) for point in points]
     for region in regions:
@@ -141,7 +142,7 @@ def common_region(regions: Sequence[Region], points: Sequence[XY]) -> Region | N
 
 
 def same_scale(first: Region, second: Region) -> bool:
-    """Whether two regions have the same units per pixel."""
+    """Return whether two regions have the same units per pixel."""
     return (
         (first.x_units, first.y_units) == (second.x_units, second.y_units)
         and math.isclose(abs(first.dx), abs(second.dx), rel_tol=_SAME_SCALE)

@@ -1,4 +1,4 @@
-"""Pixel spacing, and what it rests on (PS3.3 10.7.1.3). Zero or absurd values mean unknown."""
+"""Pixel spacing and its source (PS3.3 10.7.1.3). Zero or absurd values count as unknown."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TISSUE_2D = 1
 
 @dataclass(frozen=True, slots=True)
 class SpacingAttributes:
-    """What a file says about its scale; pairs are (between rows, between columns) in mm.
+    """Statements of a file about its scale; pairs are (between rows, between columns) in mm.
 
     Attributes:
         pixel: PixelSpacing.
@@ -29,12 +29,12 @@ class SpacingAttributes:
         magnification: EstimatedRadiographicMagnificationFactor.
         calibration: PixelSpacingCalibrationType: GEOMETRY, FIDUCIAL or "".
         aspect: PixelAspectRatio (vertical, horizontal).
-        cross_sectional: Whether the pixels lie on a plane in the patient (it has a position or
-            orientation there), not on a detector.
-        specimen: Whether they lie on a slide: what is measured is no patient.
-        object: ObjectPixelSpacingInCenterOfBeam, of an enhanced X-ray image.
+        cross_sectional: Whether the pixels lie on a plane in the patient (with a position or
+            orientation), not on a detector.
+        specimen: Whether they lie on a slide, so that what is measured is no patient.
+        object: ObjectPixelSpacingInCenterOfBeam of an enhanced X-ray image.
         regions: Ultrasound regions.
-        problem: Why `regions` lacks some.
+        problem: Why regions of the file are left out.
     """
 
     pixel: Sequence[float] = ()
@@ -52,9 +52,9 @@ class SpacingAttributes:
 
 
 def spacing_of(attributes: SpacingAttributes) -> Spacing:
-    """Decide on the spacing, and on what it rests (PS3.3 10.7.1.3).
+    """Choose the spacing of an image and its source (PS3.3 10.7.1.3).
 
-    A zero, negative or absurd value means unknown, never a default.
+    A zero, negative or absurd value counts as unknown; there is no default.
     """
     a = attributes
     bad: list[str] = []
@@ -67,6 +67,7 @@ def spacing_of(attributes: SpacingAttributes) -> Spacing:
         return _spacing(pixel, SpacingSource.SPECIMEN, "on the slide, not in a patient")
     if pixel and a.cross_sectional:
         return _spacing(pixel, SpacingSource.PATIENT)
+    # PixelSpacing that differs from ImagerPixelSpacing was calibrated (10.7.1.3).
     if pixel and (a.calibration or (imager and not _is_same_spacing(pixel, imager))):
         return _spacing(pixel, SpacingSource.CALIBRATED)
     if beam:
@@ -83,6 +84,7 @@ def spacing_of(attributes: SpacingAttributes) -> Spacing:
         return _spacing(portal, SpacingSource.DETECTOR, "in the plane of the RT image")
     if a.regions:  # before PixelSpacing, which cannot hold for all of them
         return _region_spacing(a.regions, _aspect(a.aspect))
+    # Without a type of calibration PixelSpacing is taken at the detector, the safe choice.
     if pixel and not a.problem:
         return _spacing(pixel, SpacingSource.DETECTOR, "the file does not say where it holds")
     if nominal:
@@ -96,7 +98,7 @@ def _spacing(pair: tuple[float, float], source: SpacingSource, note: str = "") -
 
 
 def _valid_pair(pair: Sequence[float], name: str, bad: list[str]) -> tuple[float, float] | None:
-    """The pair when it is a possible spacing; else None, and the reason in `bad`."""
+    """Return a possible spacing, else None and add the reason to `bad`."""
     if not pair:
         return None
     possible = (
@@ -120,7 +122,7 @@ def _is_same_spacing(first: tuple[float, float], second: tuple[float, float]) ->
 
 
 def _aspect(ratio: Sequence[float]) -> float:
-    """Height of a pixel divided by its width, from PixelAspectRatio (vertical, horizontal)."""
+    """Return height / width of a pixel, from PixelAspectRatio (vertical, horizontal)."""
     if len(ratio) == 2 and all(math.isfinite(part) and part > 0 for part in ratio):
         aspect = ratio[0] / ratio[1]
         return aspect if 1 / MAX_ANISOTROPY <= aspect <= MAX_ANISOTROPY else 1.0
@@ -128,13 +130,14 @@ def _aspect(ratio: Sequence[float]) -> float:
 
 
 def _region_spacing(regions: Sequence[UltrasoundRegion], aspect: float) -> Spacing:
-    """One spacing when all 2-D regions in cm agree; `Frame.regions` has them one by one."""
+    """Return one spacing if all 2-D regions in cm agree; `Frame.regions` has each of them."""
     scales: set[tuple[float, float]] = set()
     for region in regions:
         if region.spatial_format == _TISSUE_2D and region.units == (_CENTIMETRE, _CENTIMETRE):
             x, y = (abs(delta) * 10 for delta in region.delta)
             pair = _valid_pair((y, x), "", [])
             if pair:
+                # Rounded to nm: devices repeat one scale with noise in the last digits.
                 scales.add((round(pair[0], 6), round(pair[1], 6)))
     if len(scales) == 1:
         note = "holds inside the ultrasound image, not in scales or traces beside it"
@@ -145,13 +148,13 @@ def _region_spacing(regions: Sequence[UltrasoundRegion], aspect: float) -> Spaci
 
 
 def stated_spacing(row_mm: float, column_mm: float, source: SpacingSource, note: str) -> Spacing:
-    """A spacing, or an unknown one where the figures are impossible.
+    """Return the spacing that a file other than DICOM states, unknown if it is impossible.
 
     Args:
-        row_mm: Between rows; 0 for unknown.
-        column_mm: Between columns; 0 for unknown.
+        row_mm: Distance between rows; 0 if unknown.
+        column_mm: Distance between columns; 0 if unknown.
         source: What it rests on.
-        note: Who says so.
+        note: Explanation for the user.
     """
     pair = (row_mm, column_mm)
     if not all(math.isfinite(mm) for mm in pair) or min(pair) <= 0:

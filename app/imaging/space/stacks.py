@@ -1,8 +1,8 @@
-"""Whether images form a stack, and on what grid its volume lies: geometry only, no pixels.
+"""Recognise stacks of parallel images and the grid of their volume: geometry only, no pixels.
 
-A stack is a set of parallel images of one size and pixel spacing. It is regular when its slices
-follow each other at one distance straight along their normal; else its volume is resampled. The
-tolerances below decide; they are wider than a file's rounding and narrower than what can be seen.
+A stack is a set of parallel images of one size and pixel spacing. It is regular if its slices
+follow each other at one distance along their normal; else its volume is resampled. The
+tolerances below are wider than a file's rounding and narrower than what can be seen.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from app.imaging.space.planes import FramePlane, instance_plane, parse_numbers
 from app.imaging.types import Instance, Series
 
 PARALLEL = 1e-4
-"""Greatest difference of a direction cosine within a stack."""
+"""Largest difference of a direction cosine within a stack."""
 SAME_SPACING = 1e-3
-"""Greatest relative difference of the pixel spacing within a stack."""
+"""Largest relative difference of the pixel spacing within a stack."""
 GAP_MM = 0.01
-"""Slices closer than this are at the same place; distances may differ by it (or by `GAP_RATIO`)."""
+"""Slices closer than this are at the same position; distances may differ by it, or `GAP_RATIO`."""
 GAP_RATIO = 0.01
 SHEAR = 2e-3
-"""Greatest sideways step per mm along the normal (0.1 degrees) of a regular stack."""
+"""Largest sideways step per mm along the normal (0.1 degrees) of a regular stack."""
 MAX_FINER = 8
-"""An uneven stack gets at most this many times as many slices as were acquired."""
+"""Limit of resampling an uneven stack: so many times as many slices as were acquired."""
 _MAX_GROWTH = 2.0
 _MAX_RUNS = 4
 
@@ -35,7 +35,7 @@ Array = NDArray[np.float64]
 
 
 class NotAStackError(Exception):
-    """Images form no stack; its text says why, as the end of "this series is no volume: ..."."""
+    """Images form no stack; the text completes "this series is no volume: ..."."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,12 +43,12 @@ class Stack:
     """Parallel images, sorted along their normal (row x column).
 
     Attributes:
-        order: Indices of the images as they were given, lowest along the normal first.
-        plane: The lowest one's.
-        along: [n] mm along the normal from the lowest, ascending.
-        aside: [n, 2] sideways shift against the lowest in pixels (x, y).
-        rows: Of each image.
-        columns: Of each image.
+        order: Indices of the images as they were given, the lowest along the normal first.
+        plane: Plane of the lowest image.
+        along: [n] mm along the normal from the lowest image, ascending.
+        aside: [n, 2] sideways shift against the lowest image in pixels (x, y).
+        rows: Rows of each image.
+        columns: Columns of each image.
     """
 
     order: tuple[int, ...]
@@ -76,7 +76,7 @@ class Stack:
 
     @property
     def straight(self) -> bool:
-        """Whether the slices lie right above each other."""
+        """Whether the slices lie exactly above each other."""
         pixel = np.array(self.plane.spacing[::-1])
         line = np.outer(self.along / self.along[-1], self.aside[-1])
         off = np.linalg.norm((self.aside - line) * pixel, axis=1).max()
@@ -84,13 +84,13 @@ class Stack:
 
     @property
     def regular(self) -> bool:
-        """Whether its volume needs no resampling."""
+        """Whether the volume needs no resampling."""
         return self.even and self.straight
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VoxelGrid:
-    """The voxels of a stack's volume.
+    """Grid of a stack's volume.
 
     Attributes:
         shape: (slices, rows, columns).
@@ -107,14 +107,14 @@ class VoxelGrid:
 
 @dataclass(frozen=True, slots=True)
 class StackGeometry:
-    """Where the volume of a series lies, as SimpleITK describes an image.
+    """Position of a series' volume in SimpleITK's terms.
 
     Attributes:
         size: (columns, rows, slices).
-        spacing: mm along columns' index, rows' index and slices.
+        spacing: mm along column index, row index and slices.
         direction: [3][3]: unit vectors of i, j and k as columns, patient (LPS).
         origin: Patient mm of voxel (0, 0, 0).
-        regular: False when the volume is resampled to this grid.
+        regular: False if the volume is resampled to this grid.
     """
 
     size: tuple[int, int, int]
@@ -125,7 +125,7 @@ class StackGeometry:
 
 
 def stack_of(planes: Sequence[FramePlane], rows: int, columns: int) -> Stack:
-    """Images of one size as a stack.
+    """Sort images of one size into a stack.
 
     Raises:
         NotAStackError: They are fewer than two, not parallel, of different spacing or frame of
@@ -136,6 +136,7 @@ def stack_of(planes: Sequence[FramePlane], rows: int, columns: int) -> Stack:
     if len({plane.frame_of_reference for plane in planes}) > 1:
         raise NotAStackError("its images have several frames of reference")
     directions = np.array([(*plane.row, *plane.column) for plane in planes])
+    # A coarse check first: the lowest image is not known before sorting.
     if np.abs(directions - directions[0]).max() > 2 * PARALLEL:
         raise NotAStackError("its images are not parallel")
     spacings = np.array([plane.spacing for plane in planes])
@@ -162,9 +163,9 @@ def stack_of(planes: Sequence[FramePlane], rows: int, columns: int) -> Stack:
 
 
 def first_at_each_position(planes: Sequence[FramePlane]) -> list[int]:
-    """Indices of the first image at each position, where all positions have equally many.
+    """Return the index of the first image at each position, or all if their numbers differ.
 
-    The frames of an object with phases or segments repeat their positions. Else all indices.
+    Frames of an object with phases or segments repeat their positions.
     """
     places: dict[tuple[float, ...], list[int]] = {}
     for index, plane in enumerate(planes):
@@ -176,7 +177,7 @@ def first_at_each_position(planes: Sequence[FramePlane]) -> list[int]:
 
 
 def _order_along_normal(origins: Array, normal: Array) -> NDArray[np.intp]:
-    """Along the normal; what lies at one place in an order that does not depend on the input's."""
+    """Return the order along the normal; images at one position are ordered by x, y, z."""
     return np.lexsort((origins[:, 2], origins[:, 1], origins[:, 0], origins @ normal))
 
 
@@ -186,11 +187,11 @@ def _is_even(gaps: Array) -> bool:
 
 
 def voxel_grid(stack: Stack) -> VoxelGrid:
-    """The voxels of a stack's volume: the acquired ones when it is regular.
+    """Return the grid of a stack's volume: the acquired voxels if it is regular.
 
-    Uneven slices are resampled to the smallest distance between two of them, or to `MAX_FINER`
-    times as many slices as there are; shifted ones to a grid that holds them all. The first and
-    the last slice stay where they are: nothing is extrapolated.
+    Uneven slices are resampled to the smallest distance between two of them, but at most to
+    `MAX_FINER` times as many slices; shifted ones to a grid that holds them all. First and last
+    slice keep their position: nothing is extrapolated.
 
     Raises:
         NotAStackError: The slices are shifted out of each other's reach.
@@ -199,10 +200,12 @@ def voxel_grid(stack: Stack) -> VoxelGrid:
     affine = plane.affine
     if stack.regular:
         sideways = stack.aside[-1] * np.array(plane.spacing[::-1])
+        # The step is the mean of all steps, so that rounding does not add up.
         last = stack.along[-1] * np.array(plane.normal)
         last += sideways[0] * np.array(plane.row) + sideways[1] * np.array(plane.column)
         affine[:3, 2] = last / (count - 1)
         return VoxelGrid((count, stack.rows, stack.columns), affine, stack.along, (0, 0))
+    # 0.01 pixels of tolerance, so that rounding adds no rows or columns.
     low = np.floor(stack.aside.min(axis=0) + 0.01).astype(int)
     high = np.ceil(stack.aside.max(axis=0) - 0.01).astype(int)
     columns, rows = stack.columns + int(high[0] - low[0]), stack.rows + int(high[1] - low[1])
@@ -220,7 +223,7 @@ def voxel_grid(stack: Stack) -> VoxelGrid:
 
 
 def geometry_of(stack: Stack) -> StackGeometry:
-    """The grid of a stack's volume in SimpleITK's terms; raises as `voxel_grid` does."""
+    """Return the grid of a stack's volume in SimpleITK's terms; raise as `voxel_grid` does."""
     grid = voxel_grid(stack)
     slices, rows, columns = grid.shape
     steps = np.linalg.norm(grid.affine[:3, :3], axis=0)
@@ -232,10 +235,10 @@ def geometry_of(stack: Stack) -> StackGeometry:
 
 
 def series_stack(instances: Sequence[Instance]) -> Stack:
-    """Single-frame images as a stack, from their headers' attributes alone.
+    """Sort single-frame images into a stack, by their header attributes alone.
 
     Raises:
-        NotAStackError: They form none.
+        NotAStackError: They form no stack.
     """
     if len({(one.rows, one.columns) for one in instances}) > 1:
         raise NotAStackError("its images have different sizes")
@@ -245,16 +248,17 @@ def series_stack(instances: Sequence[Instance]) -> Stack:
     known = [plane for plane in planes if plane is not None]
     if len(known) < len(planes) or not known:
         raise NotAStackError("its images do not say where they lie in the patient")
+    # Localisers may be parallel by chance, but show no volume.
     if any("LOCALIZER" in one.get("ImageType").upper() for one in instances):
         raise NotAStackError("it is a localiser")
     return stack_of(known, instances[0].rows, instances[0].columns)
 
 
 def stack_geometry(series: Series | Instance) -> StackGeometry | None:
-    """Where the volume of a series lies, from header attributes alone; None when it has none."""
+    """Return the position of a series' volume by its attributes, or None if it is no volume."""
     instances = series.instances if isinstance(series, Series) else (series,)
     if any(_in_colour(one) for one in instances):
-        return None  # nor can its volume be assembled
+        return None  # volumes in colour are not assembled
     if len(instances) == 1:
         return _parse_geometry(instances[0].get(STACK_KEYWORD))
     try:
@@ -269,12 +273,12 @@ def _in_colour(instance: Instance) -> bool:
 
 
 STACK_KEYWORD = "StackGeometry"
-"""Key of `Instance.attributes` (no DICOM keyword): the geometry of a multi-frame object's frames,
-which only the reader of the whole header knows."""
+"""Key of `Instance.attributes` (no DICOM keyword) for the geometry of a multi-frame object, which
+is computed where the whole header is parsed."""
 
 
 def geometry_text(geometry: StackGeometry) -> str:
-    """A geometry as the value of `STACK_KEYWORD`: its numbers, joined by backslashes."""
+    """Return a geometry as the value of `STACK_KEYWORD`: its numbers, joined by backslashes."""
     flat: list[float] = [*geometry.size, *geometry.spacing]
     flat += [part for line in geometry.direction for part in line]
     flat += [*geometry.origin, float(geometry.regular)]
@@ -295,13 +299,13 @@ def _parse_geometry(text: str) -> StackGeometry | None:
 def warnings_of(
     stack: Stack, *, descending: bool = False, tilt: str = "", thickness: float | None = None
 ) -> tuple[str, ...]:
-    """What a reader must know of a stack.
+    """Return warnings about a stack's geometry.
 
     Args:
         stack: The stack.
-        descending: Whether slice 1, as the reader counts, is the last along the normal.
-        tilt: GantryDetectorTilt as the file gives it.
-        thickness: SliceThickness in mm when all slices have the same.
+        descending: Whether slice 1, as the user counts, is the last along the normal.
+        tilt: GantryDetectorTilt as in the file.
+        thickness: SliceThickness in mm if all slices have the same.
     """
     gaps = stack.gaps[::-1] if descending else stack.gaps
     found: list[str] = []
@@ -324,7 +328,7 @@ def warnings_of(
 
 
 def _missing_slices_text(gaps: Array) -> str:
-    """The words for missing slices: some distances are multiples of the usual one."""
+    """Return the warning about missing slices, if some gaps are multiples of the usual one."""
     usual = float(np.median(gaps))
     steps = np.rint(gaps / usual)
     if (steps < 1).any() or np.abs(gaps - steps * usual).max() > max(GAP_MM, 2 * GAP_RATIO * usual):
@@ -332,7 +336,7 @@ def _missing_slices_text(gaps: Array) -> str:
     count = int(steps.sum()) - len(gaps)
     places = [int(place) + 1 for place in np.flatnonzero(steps > 1)]
     if 2 * len(places) >= len(gaps) or 2 * count > len(gaps):
-        return ""  # so many that the distance rather changes
+        return ""  # too many: the slice distance changes instead
     noun = "slice is" if count == 1 else "slices are"
     after = ", ".join(str(place) for place in places[:5]) + (", ..." if len(places) > 5 else "")
     widest = float(gaps.max())
@@ -340,7 +344,7 @@ def _missing_slices_text(gaps: Array) -> str:
 
 
 def _gap_changes_text(gaps: Array) -> str:
-    """E.g. "the slice distance changes from 1.08 to 7.00 mm after slice 12"."""
+    """Return e.g. "the slice distance changes from 1.08 to 7.00 mm after slice 12"."""
     runs: list[tuple[int, float]] = []
     for place, gap in enumerate(gaps.tolist(), start=1):
         if not runs or abs(gap - runs[-1][1]) > max(GAP_MM, GAP_RATIO * gap):
@@ -348,7 +352,7 @@ def _gap_changes_text(gaps: Array) -> str:
     if len(runs) > _MAX_RUNS or len(runs) < 2:
         low, high = float(gaps.min()), float(gaps.max())
         return f"the slice distance varies between {low:.2f} and {high:.2f} mm"
-    # The distance after slice n is the one between n and n + 1.
+    # "After slice n" means between the slices n and n + 1.
     text = f"the slice distance changes from {runs[0][1]:.2f} to {runs[1][1]:.2f} mm"
     text += f" after slice {runs[1][0]}"
     for place, gap in runs[2:]:

@@ -1,4 +1,9 @@
-"""Volumes on demand: put together on threads of their own, kept within a budget."""
+"""Volumes on demand: their slices are fetched on a thread, and volumes are kept within a budget.
+
+For uncompressed slices the workers only parse headers, many in a request; the pixels are read
+here straight into the voxels. Other slices are decoded by the workers, few in a request, so that
+an image that the user looks at meanwhile waits for one of them at most.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +27,14 @@ from app.imaging.processes.records import pack, unpack
 from app.imaging.processes.worker_pool import Priority, WorkerPool
 from app.imaging.processes.workers import CancelLike
 from app.imaging.space.plain_slices import PlainLayout, PlainSpan, read_plain
-from app.imaging.space.reformat import Cut, SectionCut, cut_of, reformat, section, section_cut
+from app.imaging.space.reformat import (
+    SectionAxes,
+    SectionCut,
+    reformat,
+    section,
+    section_axes,
+    section_cut,
+)
 from app.imaging.space.volumes import MAX_BYTES, Assembly
 from app.imaging.types import Content, Frame, Instance, Series
 from app.imaging.volume import Plane, Volume
@@ -33,10 +45,273 @@ MAX_SLICES = 20_000
 Source = Series | Instance
 Message = dict[str, Any]
 Key = tuple[tuple[str, str, int, int, int, int], ...]
+Slice = tuple[Instance, int]
+FrameLookup = Callable[[Instance, int], Frame | None]
+Progress = Callable[[int, int], None]
+
+TIMEOUT_S = 60.0
+PROGRESS_INTERVAL_S = 0.03
+_HEADERS_PER_REQUEST = 32
+_PIXELS_PER_REQUEST = 2 * 512 * 512
+_MAX_FRAMES_PER_REQUEST = 8
+_MAX_PENDING = 6
+"""Requests in the workers' queue or at work: enough that no worker is idle."""
+_PLAIN_SYNTAXES = frozenset({"1.2.840.10008.1.2", "1.2.840.10008.1.2.1", "1.2.840.10008.1.2.2"})
+
+
+@dataclass(frozen=True, slots=True)
+class SliceAnswer:
+    """Answer of a worker about one slice.
+
+    Attributes:
+        frame: Description of the slice, without pixels.
+        span: Where its pixels are to be read, or None.
+        pixels: Its stored values, or None.
+    """
+
+    frame: Frame
+    span: PlainSpan | None = None
+    pixels: NDArray[Any] | None = None
+
+
+def slice_request(slices: Sequence[Slice]) -> Message:
+    """Return the message to the entry points of `reading.volume_entries`."""
+    return {
+        "slices": [
+            [str(one.path), one.size_bytes, one.mtime_ns, one.part, index, one.kind]
+            for one, index in slices
+        ]
+    }
+
+
+def slice_answers(slices: Sequence[Slice], message: Message) -> list[SliceAnswer | None]:
+    """Return the slices of an answer, None for those that must be decoded.
+
+    Args:
+        slices: Slices that were asked for.
+        message: The answer.
+
+    Raises:
+        FileProblem: A file holds another image than the one that was scanned.
+    """
+    answers: list[SliceAnswer | None] = []
+    for (instance, _), found in zip(slices, message["slices"], strict=True):
+        if not found:
+            answers.append(None)
+            continue
+        frame = unpack(Frame, found["frame"])
+        if frame.ref.sop_instance_uid != instance.sop_instance_uid:
+            raise guards.changed(instance.path)
+        if "layout" in found:
+            layout = unpack(PlainLayout, found["layout"])
+            size, time_ns = instance.size_bytes, instance.mtime_ns
+            span = PlainSpan(instance.path, size, time_ns, found["offset"], layout)
+            answers.append(SliceAnswer(frame, span))
+        else:
+            answers.append(SliceAnswer(frame, pixels=found["pixels"]))
+    return answers
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Slices of one request.
+
+    Attributes:
+        places: Their positions in the volume, before it is sorted.
+        plain: Whether only their headers are asked for.
+    """
+
+    places: Sequence[int]
+    plain: bool
+
+    def singles(self) -> list[_Batch]:
+        return [_Batch((place,), self.plain) for place in self.places]
+
+
+_Events = SimpleQueue[tuple[_Batch, Reply] | None]
+
+
+class SliceGathering:
+    """Retrieval of all slices of one volume.
+
+    Args:
+        pool: Workers that parse headers and decode pixels.
+        kept: Returns a frame that is decoded already, or None.
+        slices: Image and frame of each slice.
+        assembly: Receiver of the slices.
+        progress: Called now and then with the number of slices done and of all.
+    """
+
+    def __init__(
+        self,
+        pool: WorkerPool,
+        kept: FrameLookup,
+        slices: Sequence[Slice],
+        assembly: Assembly,
+        progress: Progress | None = None,
+    ) -> None:
+        self._pool = pool
+        self._kept = kept
+        self._slices = slices
+        self._assembly = assembly
+        self._progress = progress
+        self._waiting: deque[_Batch] = deque()
+        self._events: _Events = SimpleQueue()
+        self._replies: set[Reply] = set()
+        self._stopped = threading.Event()
+        self._done = 0
+        self._told_at = 0.0
+
+    def stop(self) -> None:
+        """Cancel from any thread: `run` then raises `Cancelled`."""
+        self._stopped.set()
+        self._events.put(None)
+
+    def check(self) -> None:
+        """Raise `Cancelled` if it was stopped."""
+        if self._stopped.is_set():
+            raise Cancelled
+
+    def run(self) -> None:
+        """Fetch all slices.
+
+        Raises:
+            FileProblem: A slice cannot be read, or does not fit the volume.
+            Cancelled: It was stopped, or the workers were.
+        """
+        try:
+            self._waiting.extend(self._batches(self._take_kept(range(len(self._slices)))))
+            self._send()
+            while self._replies:
+                event = self._events.get()
+                self.check()
+                if event is not None:
+                    self._replies.discard(event[1])
+                    self._take(*event)
+                self._send()
+        finally:
+            for reply in self._replies:
+                reply.cancel()
+
+    def _take_kept(self, places: Sequence[int]) -> list[int]:
+        """Add the slices that are decoded already; return the positions of the others."""
+        missing: list[int] = []
+        for place in places:
+            self.check()
+            frame = self._kept(*self._slices[place])
+            if frame is None:
+                missing.append(place)
+            else:
+                self._assembly.put(place, frame)
+                self._count()
+        return missing
+
+    def _batches(self, places: Sequence[int]) -> list[_Batch]:
+        batches: list[_Batch] = []
+        start = 0
+        while start < len(places):
+            instance = self._slices[places[start]][0]
+            plain = _is_plain(instance)
+            count = _HEADERS_PER_REQUEST if plain else _frames_per_request(instance)
+            batch = [places[start]]
+            for place in places[start + 1 : start + count]:
+                if _is_plain(self._slices[place][0]) != plain:
+                    break
+                batch.append(place)
+            batches.append(_Batch(batch, plain))
+            start += len(batch)
+        return batches
+
+    def _send(self) -> None:
+        while self._waiting and len(self._replies) < _MAX_PENDING:
+            batch = self._waiting.popleft()
+            if not batch.plain:
+                # Scrolling may have had some of them decoded since.
+                batch = _Batch(self._take_kept(batch.places), plain=False)
+                if not batch.places:
+                    continue
+            entry = "plain_entry" if batch.plain else "frames_entry"
+            reply = self._pool.submit(
+                f"app.imaging.reading.volume_entries:{entry}",
+                slice_request([self._slices[place] for place in batch.places]),
+                priority=Priority.VOLUME,
+                timeout_s=TIMEOUT_S,
+            )
+            self._replies.add(reply)
+            # Not a bound method: a reply that is kept would keep the voxels alive.
+            reply.add_done_callback(partial(_queue_reply, self._events, batch))
+
+    def _take(self, batch: _Batch, reply: Reply) -> None:
+        if reply.cancelled():
+            raise Cancelled
+        error = reply.exception()
+        if error is not None:
+            if isinstance(error, WorkerDied) and len(batch.places) > 1:
+                # Asked for one by one, the slice that killed the worker can be named.
+                self._waiting.extendleft(reversed(batch.singles()))
+                return
+            raise as_file_problem(error, self._slices[batch.places[0]][0].path)
+        asked = [self._slices[place] for place in batch.places]
+        unknown: list[int] = []
+        for place, answer in zip(batch.places, slice_answers(asked, reply.result()), strict=True):
+            self.check()
+            if answer is None:
+                unknown.append(place)
+            else:
+                self._put(place, answer)
+                self._count()
+        self._waiting.extend(_Batch((place,), plain=False) for place in unknown)
+
+    def _put(self, place: int, answer: SliceAnswer) -> None:
+        span = answer.span
+        # The worker decoded the slice and sent its pixels.
+        if span is None:
+            assert answer.pixels is not None
+            self._assembly.put(place, answer.frame, answer.pixels)
+            return
+        shape, dtype = (span.layout.rows, span.layout.columns), np.dtype(span.layout.dtype)
+        room = self._assembly.room(place, answer.frame, shape, dtype)
+        # Read straight into the volume unless its type is wider.
+        if room.dtype == dtype:
+            read_plain(span, room)
+        else:
+            own = np.empty(shape, dtype)
+            read_plain(span, own)
+            room[...] = own
+
+    def _count(self) -> None:
+        self._done += 1
+        if self._progress is None:
+            return
+        now = time.monotonic()
+        if self._done == len(self._slices) or now >= self._told_at + PROGRESS_INTERVAL_S:
+            self._told_at = now
+            self._progress(self._done, len(self._slices))
+
+
+def _queue_reply(events: _Events, batch: _Batch, reply: Reply) -> None:
+    events.put((batch, reply))
+
+
+def _is_plain(instance: Instance) -> bool:
+    """Return whether an image's pixels are probably stored uncompressed."""
+    if instance.kind != "dicom" or instance.get("TransferSyntaxUID") not in _PLAIN_SYNTAXES:
+        return False
+    return instance.get("SamplesPerPixel") in ("", "1")
+
+
+def _frames_per_request(instance: Instance) -> int:
+    """Return how many frames take no longer to decode together than a usual one."""
+    return max(
+        1,
+        min(
+            _MAX_FRAMES_PER_REQUEST, _PIXELS_PER_REQUEST // max(1, instance.rows * instance.columns)
+        ),
+    )
 
 
 class _Job:
-    """One volume that is being made, and all who wait for it."""
+    """Volume in the making, and the callers that wait for it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -44,7 +319,7 @@ class _Job:
         self.abandoned = False
 
     def follow(self, gathering: SliceGathering) -> None:
-        """Stop it too once nobody waits."""
+        """Stop this gathering too when no caller waits any more."""
         with self._lock:
             self._gathering = gathering
             abandoned = self.abandoned
@@ -52,7 +327,7 @@ class _Job:
             gathering.stop()
 
     def stop(self) -> None:
-        """Nobody waits any more."""
+        """Stop the work, since no caller waits any more."""
         with self._lock:
             self.abandoned = True
             gathering = self._gathering
@@ -62,36 +337,38 @@ class _Job:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _SectionSource:
-    """What the sections of a plane were made from, and how."""
+    """Volume and axes from which the sections of a plane are cut."""
 
     source: Source
     plane: Plane
     slices: list[Message]
-    cut: Cut
+    cut: SectionAxes
     counts: tuple[int, ...]
 
 
 def _section_source(source: Source, plane: Plane, volume: Volume) -> _SectionSource:
     every = _slices(source) if volume.slices else []
     chosen = [every[place] for place in volume.slices]
-    # Once, off the thread that asks: thousands of slices take many milliseconds.
+    # Packed once and on the store's thread: thousands of slices take many milliseconds.
     slices = [{"image": pack(_patient_and_space(one)), "index": index} for one, index in chosen]
-    return _SectionSource(source, plane, slices, cut_of(volume, plane), volume.voxels.shape[::-1])
+    return _SectionSource(
+        source, plane, slices, section_axes(volume, plane), volume.voxels.shape[::-1]
+    )
 
 
 def _patient_and_space(instance: Instance) -> Instance:
-    """An image with only what tells patient and space: thousands of them go to a worker."""
+    """Return an image with the attributes of patient and space only: thousands go to a worker."""
     kept = {key: instance.get(key) for key in ("FrameOfReferenceUID", "PatientID")}
     return replace(instance, attributes=kept, references=())
 
 
 class VolumeStore:
-    """Makes volumes and sections through them; thread-safe.
+    """Maker of volumes and of sections through them; thread-safe.
 
     Args:
-        pool: Where slices are read and decoded.
-        kept: Gives a frame that is decoded already, or None.
-        budget: Bytes of voxels that are kept; the least recently used volumes go first.
+        pool: Workers that read and decode slices.
+        kept: Returns a frame that is decoded already, or None.
+        budget: Bytes of voxels to keep; the least recently used volumes go first.
     """
 
     def __init__(self, pool: WorkerPool, kept: FrameLookup, budget: int = BUDGET_BYTES) -> None:
@@ -109,13 +386,13 @@ class VolumeStore:
         cancel: CancelLike | None = None,
         progress: Progress | None = None,
     ) -> Future[Volume]:
-        """The volume of a series of single images, or of one multi-frame instance.
+        """Return the volume of a series of single images, or of one multi-frame instance.
 
         Args:
-            source: What it is made from.
-            cancel: Ends this request; the work goes on while another caller waits for it.
-            progress: Called with slices decoded and slices in all, on a thread of the store; not
-                for a request that joins one which is already under way.
+            source: Series or instance.
+            cancel: Cancels this request; the work goes on while another caller waits for it.
+            progress: Called with slices done and slices in all, on a thread of the store; not
+                for a request that joins one under way.
         """
         key = _key(source)
         with self._lock:
@@ -145,7 +422,7 @@ class VolumeStore:
     def reformat(
         self, source: Source, plane: Plane, cancel: CancelLike | None = None
     ) -> Future[Instance]:
-        """An instance whose frames are the sections of a plane; makes the volume first."""
+        """Return an instance whose frames are the sections of a plane; makes the volume first."""
 
         def made(volume: Volume) -> Instance:
             instance = reformat(source, plane, volume)
@@ -156,7 +433,7 @@ class VolumeStore:
         return mapped(self.volume(source, cancel), made)
 
     def section(self, instance: Instance, index: int) -> Future[Frame]:
-        """A frame of what `reformat` gave; fails with `FileProblem`."""
+        """Return a frame of an instance from `reformat`; fails with `FileProblem`."""
         with self._lock:
             known = self._sections.get(instance.sop_instance_uid)
         if known is None:
@@ -175,11 +452,11 @@ class VolumeStore:
         return mapped(self.volume(source), cut)
 
     def slices_of(self, instance: Instance, index: int) -> tuple[list[Message], SectionCut] | None:
-        """What a section of `reformat` was cut from; None where its volume was resampled.
+        """Return the slices and the position of a section, or None if its volume was resampled.
 
         Returns:
-            Image and frame of each of the volume's slices as messages, with only those attributes
-            that tell patient and space; and the section's place among their voxels.
+            Image and frame of each of the volume's slices as messages, with only the attributes
+            of patient and space; and the section's position among the voxels.
         """
         with self._lock:
             known = self._sections.get(instance.sop_instance_uid)
@@ -188,13 +465,13 @@ class VolumeStore:
         return known.slices, section_cut(known.cut, known.counts, index)
 
     def forget(self, paths: Set[str]) -> None:
-        """Let go of volumes and sections of these files; what is under way is cancelled."""
+        """Drop volumes and sections of these files; work on them is cancelled."""
 
         def gone(key: Key) -> bool:
             return any(part[0] in paths for part in key)
 
         with self._lock:
-            # Who asks again for one of these starts anew, and does not wait for what is cancelled.
+            # A new request for one of these starts anew instead of waiting for cancelled work.
             ended = [key for key in self._pending if gone(key)]
             jobs = [self._pending.pop(key)[0] for key in ended]
             for key in [key for key in self._volumes if gone(key)]:
@@ -206,7 +483,7 @@ class VolumeStore:
             job.stop()
 
     def clear(self) -> None:
-        """Forget all volumes; what is under way is cancelled."""
+        """Drop all volumes; work under way is cancelled."""
         with self._lock:
             jobs = [job for job, _ in self._pending.values()]
             self._pending.clear()
@@ -265,6 +542,7 @@ class VolumeStore:
     def _keep(self, key: Key, volume: Volume) -> None:
         self._volumes[key] = volume
         used = sum(one.voxels.nbytes for one in self._volumes.values())
+        # The newest volume stays even if it exceeds the budget alone.
         while used > self._budget and len(self._volumes) > 1:
             _, oldest = self._volumes.popitem(last=False)
             used -= oldest.voxels.nbytes
@@ -279,7 +557,7 @@ def _instances(source: Source) -> tuple[Instance, ...]:
 
 
 def _slices(source: Source) -> list[tuple[Instance, int]]:
-    """The frames of a volume: of one multi-frame instance, or of single images.
+    """Return the frames of a volume: of one multi-frame instance, or of single images.
 
     Raises:
         FileProblem: There are no images, several multi-frame ones, or absurdly many.
@@ -288,6 +566,7 @@ def _slices(source: Source) -> list[tuple[Instance, int]]:
     path = instances[0].path
     if any(not one.has_frames for one in instances):
         raise guards.problem(path, "this series is no volume: it holds no images")
+    # Frames of several objects may be different phases or echoes.
     if len(instances) > 1 and any(one.frames > 1 for one in instances):
         reason = "this series is no volume: it holds several images of many frames each"
         raise guards.problem(path, reason, "Choose one of them")
@@ -311,268 +590,3 @@ def _key(source: Source) -> Key:
         )
         for one in _instances(source)
     )
-
-
-FrameLookup = Callable[[Instance, int], Frame | None]
-Progress = Callable[[int, int], None]
-
-TIMEOUT_S = 60.0
-PROGRESS_INTERVAL_S = 0.03
-_HEADERS_PER_REQUEST = 32
-_PIXELS_PER_REQUEST = 2 * 512 * 512
-_MAX_FRAMES_PER_REQUEST = 8
-_MAX_PENDING = 6
-"""Requests that wait in the workers' queue or are at work: enough that none of them is idle."""
-_PLAIN_SYNTAXES = frozenset({"1.2.840.10008.1.2", "1.2.840.10008.1.2.1", "1.2.840.10008.1.2.2"})
-
-
-@dataclass(frozen=True, slots=True)
-class _Batch:
-    """Slices that one request asks for.
-
-    Attributes:
-        places: Their places in the volume, before it is sorted.
-        plain: Whether only their headers are asked for.
-    """
-
-    places: Sequence[int]
-    plain: bool
-
-    def singles(self) -> list[_Batch]:
-        return [_Batch((place,), self.plain) for place in self.places]
-
-
-_Events = SimpleQueue[tuple[_Batch, Reply] | None]
-
-
-class SliceGathering:
-    """The slices of one volume on their way.
-
-    Args:
-        pool: Where headers are read and pixels decoded.
-        kept: Gives a frame that is decoded already, or None.
-        slices: Image and frame of each.
-        assembly: Takes them in.
-        progress: Called now and then with slices that are there and slices in all.
-    """
-
-    def __init__(
-        self,
-        pool: WorkerPool,
-        kept: FrameLookup,
-        slices: Sequence[Slice],
-        assembly: Assembly,
-        progress: Progress | None = None,
-    ) -> None:
-        self._pool = pool
-        self._kept = kept
-        self._slices = slices
-        self._assembly = assembly
-        self._progress = progress
-        self._waiting: deque[_Batch] = deque()
-        self._events: _Events = SimpleQueue()
-        self._replies: set[Reply] = set()
-        self._stopped = threading.Event()
-        self._done = 0
-        self._told_at = 0.0
-
-    def stop(self) -> None:
-        """End it early, from any thread: what runs then raises `Cancelled`."""
-        self._stopped.set()
-        self._events.put(None)
-
-    def check(self) -> None:
-        """Raise `Cancelled` once it was stopped."""
-        if self._stopped.is_set():
-            raise Cancelled
-
-    def run(self) -> None:
-        """Fetch all slices.
-
-        Raises:
-            FileProblem: One of them cannot be had, or fits into no volume.
-            Cancelled: It was stopped, or the workers were.
-        """
-        try:
-            self._waiting.extend(self._batches(self._take_kept(range(len(self._slices)))))
-            self._send()
-            while self._replies:
-                event = self._events.get()
-                self.check()
-                if event is not None:
-                    self._replies.discard(event[1])
-                    self._take(*event)
-                self._send()
-        finally:
-            for reply in self._replies:
-                reply.cancel()
-
-    def _take_kept(self, places: Sequence[int]) -> list[int]:
-        """Put the slices in place that are decoded already; the places of the others."""
-        missing: list[int] = []
-        for place in places:
-            self.check()
-            frame = self._kept(*self._slices[place])
-            if frame is None:
-                missing.append(place)
-            else:
-                self._assembly.put(place, frame)
-                self._count()
-        return missing
-
-    def _batches(self, places: Sequence[int]) -> list[_Batch]:
-        batches: list[_Batch] = []
-        start = 0
-        while start < len(places):
-            instance = self._slices[places[start]][0]
-            plain = _is_plain(instance)
-            count = _HEADERS_PER_REQUEST if plain else _frames_per_request(instance)
-            batch = [places[start]]
-            for place in places[start + 1 : start + count]:
-                if _is_plain(self._slices[place][0]) != plain:
-                    break
-                batch.append(place)
-            batches.append(_Batch(batch, plain))
-            start += len(batch)
-        return batches
-
-    def _send(self) -> None:
-        while self._waiting and len(self._replies) < _MAX_PENDING:
-            batch = self._waiting.popleft()
-            if not batch.plain:
-                # Somebody who scrolls meanwhile has had some of them decoded.
-                batch = _Batch(self._take_kept(batch.places), plain=False)
-                if not batch.places:
-                    continue
-            entry = "plain_entry" if batch.plain else "frames_entry"
-            reply = self._pool.submit(
-                f"app.imaging.reading.volume_entries:{entry}",
-                slice_request([self._slices[place] for place in batch.places]),
-                priority=Priority.VOLUME,
-                timeout_s=TIMEOUT_S,
-            )
-            self._replies.add(reply)
-            # Not a method of ours: who made the reply may keep it for long, and us with the voxels.
-            reply.add_done_callback(partial(_queue_reply, self._events, batch))
-
-    def _take(self, batch: _Batch, reply: Reply) -> None:
-        if reply.cancelled():
-            raise Cancelled
-        error = reply.exception()
-        if error is not None:
-            if isinstance(error, WorkerDied) and len(batch.places) > 1:
-                # Which of them it was shows when they are asked for one by one.
-                self._waiting.extendleft(reversed(batch.singles()))
-                return
-            raise as_file_problem(error, self._slices[batch.places[0]][0].path)
-        asked = [self._slices[place] for place in batch.places]
-        unknown: list[int] = []
-        for place, answer in zip(batch.places, slice_answers(asked, reply.result()), strict=True):
-            self.check()
-            if answer is None:
-                unknown.append(place)
-            else:
-                self._put(place, answer)
-                self._count()
-        self._waiting.extend(_Batch((place,), plain=False) for place in unknown)
-
-    def _put(self, place: int, answer: SliceAnswer) -> None:
-        span = answer.span
-        if span is None:
-            assert answer.pixels is not None
-            self._assembly.put(place, answer.frame, answer.pixels)
-            return
-        shape, dtype = (span.layout.rows, span.layout.columns), np.dtype(span.layout.dtype)
-        room = self._assembly.room(place, answer.frame, shape, dtype)
-        if room.dtype == dtype:
-            read_plain(span, room)
-        else:
-            own = np.empty(shape, dtype)
-            read_plain(span, own)
-            room[...] = own
-
-    def _count(self) -> None:
-        self._done += 1
-        if self._progress is None:
-            return
-        now = time.monotonic()
-        if self._done == len(self._slices) or now >= self._told_at + PROGRESS_INTERVAL_S:
-            self._told_at = now
-            self._progress(self._done, len(self._slices))
-
-
-def _queue_reply(events: _Events, batch: _Batch, reply: Reply) -> None:
-    events.put((batch, reply))
-
-
-def _is_plain(instance: Instance) -> bool:
-    """Whether an image's pixels probably stand in its file as they are."""
-    if instance.kind != "dicom" or instance.get("TransferSyntaxUID") not in _PLAIN_SYNTAXES:
-        return False
-    return instance.get("SamplesPerPixel") in ("", "1")
-
-
-def _frames_per_request(instance: Instance) -> int:
-    """So many frames that together they take no longer to decode than a usual one."""
-    return max(
-        1,
-        min(
-            _MAX_FRAMES_PER_REQUEST, _PIXELS_PER_REQUEST // max(1, instance.rows * instance.columns)
-        ),
-    )
-
-
-Slice = tuple[Instance, int]
-
-
-@dataclass(frozen=True, slots=True)
-class SliceAnswer:
-    """One slice.
-
-    Attributes:
-        frame: Its description, without pixels.
-        span: Where its pixels are to be read, or None.
-        pixels: Its stored values, or None.
-    """
-
-    frame: Frame
-    span: PlainSpan | None = None
-    pixels: NDArray[Any] | None = None
-
-
-def slice_request(slices: Sequence[Slice]) -> Message:
-    """What the entries of `volume_entries` are asked."""
-    return {
-        "slices": [
-            [str(one.path), one.size_bytes, one.mtime_ns, one.part, index, one.kind]
-            for one, index in slices
-        ]
-    }
-
-
-def slice_answers(slices: Sequence[Slice], message: Message) -> list[SliceAnswer | None]:
-    """The slices of an answer; None for those that must be decoded.
-
-    Args:
-        slices: What was asked for.
-        message: The answer.
-
-    Raises:
-        FileProblem: In a file's place there is another image than the one that was scanned.
-    """
-    answers: list[SliceAnswer | None] = []
-    for (instance, _), found in zip(slices, message["slices"], strict=True):
-        if not found:
-            answers.append(None)
-            continue
-        frame = unpack(Frame, found["frame"])
-        if frame.ref.sop_instance_uid != instance.sop_instance_uid:
-            raise guards.changed(instance.path)
-        if "layout" in found:
-            layout = unpack(PlainLayout, found["layout"])
-            size, time_ns = instance.size_bytes, instance.mtime_ns
-            span = PlainSpan(instance.path, size, time_ns, found["offset"], layout)
-            answers.append(SliceAnswer(frame, span))
-        else:
-            answers.append(SliceAnswer(frame, pixels=found["pixels"]))
-    return answers

@@ -1,12 +1,14 @@
-"""Instances of a series that are made when they are first asked for.
+"""Sequences of instances: those of a remembered series, made on access, and several joined.
 
-A folder that is as it was opened before is restored at once: its studies and series are, and the
-first instance of each; the others stay compressed until somebody looks at them.
+A folder that has not changed since it was opened is restored at once: its studies and series, and
+the first instance of each series. The other instances stay compressed until one is asked for.
 """
 
 from __future__ import annotations
 
+import json
 import threading
+import zlib
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, chain
@@ -17,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.imaging.files.file_marks import uid_marks
-from app.imaging.studies.tables import TableError, TableReader, from_bytes, table_of, to_bytes
+from app.imaging.studies.instance_table import TableError, TableReader, instance_table
 from app.imaging.types import Instance
 
 PER_BLOCK = 128
@@ -26,44 +28,36 @@ PER_BLOCK = 128
 Marks = NDArray[np.uint64]
 
 
-def block_of(instances: Sequence[Instance]) -> dict[str, Any]:
-    """Instances with their paths as JSON values."""
-    folders: dict[str, int] = {}
-    at = [folders.setdefault(str(one.path.parent), len(folders)) for one in instances]
-    names = [one.path.name for one in instances]
-    return {"table": table_of(instances), "folders": list(folders), "at": at, "names": names}
+def pack_block(instances: Sequence[Instance]) -> bytes:
+    """Return instances with their paths as compressed JSON."""
+    paths = [str(one.path) for one in instances]
+    text = json.dumps({"paths": paths, "table": instance_table(instances)}, separators=(",", ":"))
+    return zlib.compress(text.encode(), 1)
 
 
-def block_bytes(instances: Sequence[Instance]) -> bytes:
-    """`block_of`, compressed."""
-    return to_bytes(block_of(instances))
-
-
-def read_block(message: Any, reader: TableReader) -> tuple[Instance, ...]:
-    """The instances of `block_of`.
+def unpack_block(data: bytes | memoryview, reader: TableReader) -> tuple[Instance, ...]:
+    """Return the instances of `pack_block`.
 
     Raises:
-        TableError: It is none.
+        TableError: The block is damaged.
     """
-    rows = reader.rows(message["table"] if isinstance(message, dict) else None)
     try:
-        folders = [Path(text) for text in message["folders"]]
-        pairs = zip(message["at"], message["names"], strict=True)
-        paths = [folders[at] / name for at, name in pairs]
-        return tuple(Instance(path, *row) for path, row in zip(paths, rows, strict=True))
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+        message = json.loads(zlib.decompress(data))
+        paths = [Path(text) for text in message["paths"]]
+        return tuple(reader.instances(message["table"], paths))
+    except (zlib.error, KeyError, TypeError, ValueError) as error:
         raise TableError("not a block of instances") from error
 
 
 class StoredInstances(Sequence[Instance]):
-    """Instances of a series, made in blocks when they are first asked for; thread-safe.
+    """The instances of a series, made in blocks on first access; thread-safe.
 
-    Each is made once: the same place always gives the same object.
+    Each is made once: the same position always gives the same object.
 
     Args:
         first: The first instance.
-        blocks: `block_bytes` of the others, `PER_BLOCK` in each but the last.
-        count: How many there are.
+        blocks: `pack_block` of the others, `PER_BLOCK` in each but the last.
+        count: How many instances there are.
         frames: Sum of their `frames`.
         marks: [count] `uid_marks` of their SOP Instance UIDs.
         reader: Reads the blocks of all series of a scan, which share texts.
@@ -89,8 +83,8 @@ class StoredInstances(Sequence[Instance]):
         self.marks = marks
 
     @property
-    def made(self) -> tuple[Instance, ...]:
-        """Those that have been made, in order."""
+    def loaded(self) -> tuple[Instance, ...]:
+        """The instances that have been made, in order."""
         blocks = (block for block in self._blocks if isinstance(block, tuple))
         return (self._first, *chain.from_iterable(blocks))
 
@@ -126,7 +120,7 @@ class StoredInstances(Sequence[Instance]):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"<{self._count} instances, {len(self.made)} made>"
+        return f"<{self._count} instances, {len(self.loaded)} made>"
 
     def _block(self, number: int) -> tuple[Instance, ...]:
         block = self._blocks[number]
@@ -135,7 +129,7 @@ class StoredInstances(Sequence[Instance]):
         with self._lock:
             block = self._blocks[number]
             if not isinstance(block, tuple):
-                block = self._blocks[number] = read_block(from_bytes(block), self._reader)
+                block = self._blocks[number] = unpack_block(block, self._reader)
                 expected = min(PER_BLOCK, self._count - 1 - number * PER_BLOCK)
                 if len(block) != expected:
                     raise TableError("a block of another size")
@@ -143,10 +137,10 @@ class StoredInstances(Sequence[Instance]):
 
 
 class JoinedInstances(Sequence[Instance]):
-    """The instances of several series one after the other, as they are.
+    """The instances of several series one after the other.
 
     Attributes:
-        parts: The series' instances.
+        parts: The instances of each series.
     """
 
     __slots__ = ("_ends", "parts")
@@ -175,13 +169,8 @@ class JoinedInstances(Sequence[Instance]):
         return chain.from_iterable(self.parts)
 
 
-def parts_of(instances: Sequence[Instance]) -> Sequence[Sequence[Instance]]:
-    """What instances were joined from."""
-    return instances.parts if isinstance(instances, JoinedInstances) else (instances,)
-
-
 def marks_of(instances: Sequence[Instance]) -> Marks:
-    """`uid_marks` of SOP Instance UIDs; makes no instance that is not made yet."""
+    """Return `uid_marks` of SOP Instance UIDs, without making instances."""
     if isinstance(instances, StoredInstances):
         return instances.marks
     if isinstance(instances, JoinedInstances):
@@ -191,34 +180,40 @@ def marks_of(instances: Sequence[Instance]) -> Marks:
 
 
 def with_uids_of(opened: Sequence[Instance], instances: Sequence[Instance]) -> list[Instance]:
-    """Those of `opened` whose SOP Instance UID one of `instances` has; makes no others."""
+    """Return the instances of `opened` that share a SOP Instance UID with one of `instances`.
+
+    Makes only those.
+    """
     uids = {one.sop_instance_uid for one in instances}
     marks: Marks | None = None
     found: list[Instance] = []
-    for part in parts_of(opened):
+    for part in opened.parts if isinstance(opened, JoinedInstances) else (opened,):
         if isinstance(part, StoredInstances):
             marks = uid_marks(uids) if marks is None else marks
             likely = np.flatnonzero(np.isin(part.marks, marks)).tolist()
             found += [part[place] for place in likely]
         else:
-            found += [one for one in part if one.sop_instance_uid in uids]
+            found += part
     return [one for one in found if one.sop_instance_uid in uids]
 
 
-def made_of(instances: Sequence[Instance]) -> Sequence[Instance]:
-    """The instances that anybody can have: of the others there is no object yet."""
-    return instances.made if isinstance(instances, StoredInstances) else instances
+def loaded_instances(instances: Sequence[Instance]) -> Sequence[Instance]:
+    """Return the instances that exist as objects already."""
+    return instances.loaded if isinstance(instances, StoredInstances) else instances
 
 
-def frames_in(instances: Sequence[Instance]) -> int:
-    """Sum of the `frames` of a series' instances; makes no instance that is not made yet."""
+def frame_count(instances: Sequence[Instance]) -> int:
+    """Return the sum of the instances' `frames`, without making instances."""
     if isinstance(instances, StoredInstances):
         return instances.frames
     return sum(one.frames for one in instances)
 
 
 def frame_ends(instances: Sequence[Instance]) -> list[int]:
-    """Where each instance ends among the frames of all; those of single frames need not be made."""
+    """Return the number of frames up to the end of each instance of a series.
+
+    Makes no instance of a series of single frames.
+    """
     if isinstance(instances, StoredInstances) and instances.frames == len(instances):
         return list(range(1, len(instances) + 1))
     return list(accumulate(max(one.frames, 1) for one in instances))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.tools.telling import Data, Disagreement, Given, one_line, scores_of
+from app.tools.result_wording import CallResult, Data, Disagreement, one_line, scores_of
 
 CLASSIFIER = "chest_xray_classifier"
 SEGMENTATION = "chest_xray_segmentation"
@@ -139,7 +139,7 @@ class Claim:
     place: int
 
 
-def disagreements(given: Sequence[Given]) -> list[Disagreement]:
+def disagreements(given: Sequence[CallResult]) -> list[Disagreement]:
     """What results contradict each other on, image by image; of one question or of several.
 
     Args:
@@ -163,7 +163,7 @@ def disagreements(given: Sequence[Given]) -> list[Disagreement]:
     return [*found, *_refused_to_agree(given), *_wrong_side(given)]
 
 
-def claims_of(result: Given, place: int = 0) -> list[Claim]:
+def claims_of(result: CallResult, place: int = 0) -> list[Claim]:
     """What one result claims."""
     read = _READ.get(result.tool)
     if read is not None:
@@ -175,17 +175,17 @@ def claims_of(result: Given, place: int = 0) -> list[Claim]:
     return [Claim(topic, there, words, place) for topic, there, words in said]
 
 
-def _latest(given: Sequence[Given]) -> list[int]:
+def _latest(given: Sequence[CallResult]) -> list[int]:
     last = {(item.tool, repr(sorted(item.arguments.items()))): i for i, item in enumerate(given)}
     return sorted(last.values())
 
 
-def _same_image(one: Given, other: Given) -> bool:
+def _same_image(one: CallResult, other: CallResult) -> bool:
     return not one.images or not other.images or not one.images.isdisjoint(other.images)
 
 
 def _sides(
-    claims: Sequence[Claim], given: Sequence[Given], first: Claim
+    claims: Sequence[Claim], given: Sequence[CallResult], first: Claim
 ) -> tuple[tuple[str, int], ...]:
     """Those of the image of `first`, those who say yes first."""
     mine = [item for item in claims if _same_image(given[item.place], given[first.place])]
@@ -202,7 +202,7 @@ def _sides(
 Read = Iterator[tuple[str, bool, str]]
 
 
-def _of_scores(result: Given) -> Read:
+def _of_scores(result: CallResult) -> Read:
     scores = scores_of(result.output)
     for topic in TOPICS:
         score = scores.get(topic.label)
@@ -212,14 +212,14 @@ def _of_scores(result: Given) -> Read:
             yield topic.name, there, f"score {score:.2f}, {side} the operating point 0.5"
 
 
-def _of_ratio(result: Given) -> Read:
+def _of_ratio(result: CallResult) -> Read:
     ratio = result.output.get("ratio")
     sure = result.output.get("reliable", True) is not False
     if isinstance(ratio, (int, float)) and sure and abs(ratio - OPERATING_POINT) >= RATIO_MARGIN:
         yield HEART, ratio > OPERATING_POINT, f"cardiothoracic ratio {ratio:.2f}"
 
 
-def _of_outlines(result: Given) -> Read:
+def _of_outlines(result: CallResult) -> Read:
     """The ratio as boxes around the outlines give it."""
     metrics = result.output.get("metrics")
     table: Mapping[str, Any] = metrics if isinstance(metrics, Mapping) else {}
@@ -243,7 +243,7 @@ def _columns(values: Any) -> tuple[float, float] | None:
     return float(box[1]), float(box[3])
 
 
-def _of_boxes(result: Given) -> Read:
+def _of_boxes(result: CallResult) -> Read:
     phrase = str(result.arguments.get("phrase") or "")
     there = bool(result.output.get("predictions"))
     sided = _SIDE.search(phrase)
@@ -254,7 +254,7 @@ def _of_boxes(result: Given) -> Read:
             yield topic.name, there, f"{what} for “{one_line(phrase, 80)}”"
 
 
-def _of_texts(result: Given) -> Read:
+def _of_texts(result: CallResult) -> Read:
     texts = [result.output.get(key) for key in TEXTS[result.tool]]
     text = "\n".join(item for item in texts if isinstance(item, str))
     for topic in TOPICS:
@@ -264,7 +264,7 @@ def _of_texts(result: Given) -> Read:
             yield topic.name, there, f"“{one_line(sentence, 120)}”"
 
 
-_READ: Mapping[str, Callable[[Given], Read]] = {
+_READ: Mapping[str, Callable[[CallResult], Read]] = {
     CLASSIFIER: _of_scores,
     RATIO: _of_ratio,
     SEGMENTATION: _of_outlines,
@@ -306,7 +306,7 @@ def _clause_says(clause: str, topic: Topic) -> bool | None:
     return any(said) if said else None
 
 
-def _refused_to_agree(given: Sequence[Given]) -> Iterator[Disagreement]:
+def _refused_to_agree(given: Sequence[CallResult]) -> Iterator[Disagreement]:
     """A model that was asked whether it agrees with another one, and does not."""
     for place, item in enumerate(given):
         if item.tool not in TEXTS or not _ASKED_TO_AGREE.search(_asked(item.arguments)):
@@ -337,7 +337,7 @@ def _asked(arguments: Data) -> str:
     return " ".join(str(arguments.get(key) or "") for key in ("question", "prompt"))
 
 
-def _wrong_side(given: Sequence[Given]) -> Iterator[Disagreement]:
+def _wrong_side(given: Sequence[CallResult]) -> Iterator[Disagreement]:
     """A box on the other side than its phrase says, on an image that hangs the usual way."""
     for place, item in enumerate(given):
         side = _SIDE.search(str(item.arguments.get("phrase") or ""))

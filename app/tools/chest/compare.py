@@ -19,8 +19,8 @@ from app.tools.api import (
     Approval,
     Artifact,
     ImageSnapshot,
-    LaidOn,
     Need,
+    RegistrationTarget,
     ToolContext,
     ToolFailed,
     ToolResult,
@@ -322,8 +322,8 @@ def _result(
 def _picture(current: Looked, prior: Looked, laid: Laid, context: ToolContext) -> Path:
     path = save_png(laid.registered, context.out_dir, "registered_prior")
     # Findings on it are on neither of the two: it has the one's pixels and shows the other.
-    lies = LaidOn(current.snapshot, laid.scale)
-    context.images.add_derived(path, prior.snapshot, laid=lies)
+    target = RegistrationTarget(current.snapshot, laid.scale)
+    context.images.add_derived(path, prior.snapshot, target=target)
     return path
 
 

@@ -27,7 +27,7 @@ from app.tools.chest.synthetic_frame import WORDS, framed
 from app.tools.files import plain, save_png
 from app.tools.models.cards import card
 from app.tools.models.store import InstalledModel
-from app.tools.synthetic import warning
+from app.tools.synthetic_results import warning
 
 CARD = "roentgen"
 SMALLEST, LARGEST, STEP = 256, 1024, 8

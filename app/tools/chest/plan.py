@@ -51,7 +51,7 @@ from app.tools.chest.plan_words import (
     WHERE,
     WIDE_MEDIASTINUM,
 )
-from app.tools.chest.telling import TELLERS, unanswered
+from app.tools.chest.telling import WORDINGS, unanswered
 from app.tools.planning import Accepts, AnyOf, PackPlan, QuestionKind, TextWords, ToolRule
 
 _CLASSIFIER = "chest_xray_classifier"
@@ -282,7 +282,7 @@ PLAN = PackPlan(
     marked_question="Segment what I marked with medsam2_segment",
     kinds=_KINDS,
     tools=_TOOLS,
-    tellers=TELLERS,
+    wordings=WORDINGS,
     unanswered=unanswered,
     disagreements=disagreements,
     caveats=(

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from app.tools.chest.telling_models import TELLERS as MODELS
-from app.tools.telling import (
+from app.tools.chest.telling_models import WORDINGS as MODELS
+from app.tools.result_wording import (
+    AnswerContext,
     Data,
-    Said,
-    Teller,
-    Told,
+    ResultWording,
+    Sentence,
+    cited,
     has_words,
     number,
     one_line,
-    said,
     scores_of,
 )
 
@@ -63,7 +63,7 @@ _PART = (
 _VOLUME = r"volumes?|capacity"
 
 
-def _scores(output: Data, metadata: Data) -> list[Said]:
+def _scores(output: Data, metadata: Data) -> list[Sentence]:
     del metadata
     scores = sorted(scores_of(output).items(), key=lambda item: -item[1])
     if not scores:
@@ -71,22 +71,22 @@ def _scores(output: Data, metadata: Data) -> list[Said]:
     above = [f"{_label(name)} {score:.2f}" for name, score in scores if score > _OPERATING_POINT]
     below = [f"{_label(name)} {score:.2f}" for name, score in scores if score <= _OPERATING_POINT]
     lines = [
-        Said(
+        Sentence(
             f"Above the operating point 0.5: {', '.join(above)}."
             if above
             else "No label is above the operating point 0.5."
         )
     ]
     if below:
-        lines.append(Said(f"At or below it: {', '.join(below)}."))
+        lines.append(Sentence(f"At or below it: {', '.join(below)}."))
     note = (
         "These are scores, not probabilities and not diagnoses: 0.5 is where the model's authors "
         "balanced hits and false alarms for each label."
     )
-    return [*lines, Said(note, cites=False)]
+    return [*lines, Sentence(note, cites=False)]
 
 
-def _outlines(output: Data, metadata: Data) -> list[Said]:
+def _outlines(output: Data, metadata: Data) -> list[Sentence]:
     metrics = output.get("metrics")
     if not isinstance(metrics, Mapping):
         return []
@@ -102,7 +102,7 @@ def _outlines(output: Data, metadata: Data) -> list[Said]:
         lines.append(f"Asked for but not found: {', '.join(missing)}.")
     if lines and basis:
         lines.append(f"Areas: {one_line(basis)}.")
-    return said(lines)
+    return cited(lines)
 
 
 def _organ(name: str, values: Data, basis: str) -> str:
@@ -117,7 +117,7 @@ def _organ(name: str, values: Data, basis: str) -> str:
     return f"**{one_line(name)}:** outlined; {', '.join(parts)}." if parts else f"**{name}**."
 
 
-def _ratio(output: Data, metadata: Data) -> list[Said]:
+def _ratio(output: Data, metadata: Data) -> list[Sentence]:
     ratio = output.get("ratio")
     if not isinstance(ratio, (int, float)):
         return []
@@ -132,27 +132,27 @@ def _ratio(output: Data, metadata: Data) -> list[Said]:
     lines = [f"Cardiothoracic ratio about {ratio:.2f} (approximate){measured}."]
     if output.get("reliable") is False:
         lines.append("Marked as unreliable by the tool; see the warnings.")
-    return said(lines)
+    return cited(lines)
 
 
-def _report(output: Data, metadata: Data) -> list[Said]:
+def _report(output: Data, metadata: Data) -> list[Sentence]:
     del metadata
     lines = [
-        Said(f"{key.capitalize()} in the model's words: “{one_line(value, _TEXT_LIMIT)}”.")
+        Sentence(f"{key.capitalize()} in the model's words: “{one_line(value, _TEXT_LIMIT)}”.")
         for key, value in output.items()
         if isinstance(value, str) and value.strip() and not key.endswith("path")
     ]
     note = "This text is a draft by a model; nobody has checked it."
-    return [*lines, Said(note, cites=False)] if lines else []
+    return [*lines, Sentence(note, cites=False)] if lines else []
 
 
-def _generated(output: Data, metadata: Data) -> list[Said]:
+def _generated(output: Data, metadata: Data) -> list[Sentence]:
     del metadata
     made = output.get("image_path")
-    return [Said("A synthetic image was made; it shows no patient.")] if made else []
+    return [Sentence("A synthetic image was made; it shows no patient.")] if made else []
 
 
-def _grounded(output: Data, metadata: Data) -> list[Said]:
+def _grounded(output: Data, metadata: Data) -> list[Sentence]:
     del metadata
     lines: list[str] = []
     for item in output.get("predictions") or ():
@@ -165,25 +165,25 @@ def _grounded(output: Data, metadata: Data) -> list[Said]:
             )
     if not lines and "predictions" in output:
         lines.append("The phrase was not found in the image.")
-    return said(lines)
+    return cited(lines)
 
 
-def _heart_answer(output: Data, question: str) -> list[list[Said]]:
+def _heart_answer(output: Data, question: str) -> list[list[Sentence]]:
     del question
     ratio = output.get("ratio")
     if not isinstance(ratio, (int, float)):
         text = f"I cannot say whether the heart is enlarged: {_RATIO} gave no ratio."
-        return [[Said(text, cites=False)]]
+        return [[Sentence(text, cites=False)]]
     judged = one_line(str(output.get("judgement") or _judged(ratio)))
     answer = [
-        Said(f"**Heart size:** the cardiothoracic ratio is about {ratio:.2f}, {judged}."),
-        Said(
+        Sentence(f"**Heart size:** the cardiothoracic ratio is about {ratio:.2f}, {judged}."),
+        Sentence(
             "Above 0.5 on an upright PA film an adult's heart is commonly read as enlarged.",
             cites=False,
         ),
     ]
     if not output.get("reliable", True):
-        answer.append(Said("It is not reliable here: see the warnings."))
+        answer.append(Sentence("It is not reliable here: see the warnings."))
     return [answer]
 
 
@@ -193,7 +193,7 @@ def _judged(ratio: float) -> str:
     return "above 0.5" if ratio > 0.5 else "below 0.5"
 
 
-def _disease_answer(output: Data, question: str) -> list[list[Said]]:
+def _disease_answer(output: Data, question: str) -> list[list[Sentence]]:
     scores = scores_of(output)
     asked = [
         label
@@ -201,14 +201,14 @@ def _disease_answer(output: Data, question: str) -> list[list[Said]]:
         if has_words(question, _LABELS.get(label, label.replace("_", " ").lower()))
     ]
     if not asked:
-        return [[Said(_highest(scores))]]
+        return [[Sentence(_highest(scores))]]
     return [
         [
-            Said(
+            Sentence(
                 f"**{_label(label)}:** score {scores[label]:.2f}, {_side(scores[label])} the "
                 f"operating point 0.5 ({_CLASSIFIER})."
             ),
-            Said("A score is neither a probability nor a diagnosis.", cites=False),
+            Sentence("A score is neither a probability nor a diagnosis.", cites=False),
         ]
         for label in asked
     ]
@@ -240,7 +240,7 @@ def _point(values: Sequence[Any]) -> str:
     return f"({', '.join(number(value, 0).replace(',', '') for value in values)})"
 
 
-def unanswered(told: Told) -> list[str]:
+def unanswered(told: AnswerContext) -> list[str]:
     """What was asked about a radiograph and no result answers, a sentence each."""
     grounded = _GROUNDING in told.ran
     disease = "disease" in told.kinds
@@ -265,8 +265,8 @@ def unanswered(told: Told) -> list[str]:
     return lines
 
 
-TELLERS = (
-    Teller(
+WORDINGS = (
+    ResultWording(
         _RATIO,
         "Heart and thorax",
         _ratio,
@@ -274,7 +274,7 @@ TELLERS = (
         subject="whether the heart is enlarged",
         answer=_heart_answer,
     ),
-    Teller(
+    ResultWording(
         _CLASSIFIER,
         "Scores",
         _scores,
@@ -282,9 +282,9 @@ TELLERS = (
         subject="which disease there is",
         answer=_disease_answer,
     ),
-    Teller(_SEGMENTATION, "Outlines", _outlines),
-    Teller("chest_xray_report_generator", "Draft report", _report),
-    Teller("chest_xray_generator", "Synthetic image", _generated),
-    Teller(_GROUNDING, "Where the phrase is seen", _grounded),
+    ResultWording(_SEGMENTATION, "Outlines", _outlines),
+    ResultWording("chest_xray_report_generator", "Draft report", _report),
+    ResultWording("chest_xray_generator", "Synthetic image", _generated),
+    ResultWording(_GROUNDING, "Where the phrase is seen", _grounded),
     *MODELS,
 )

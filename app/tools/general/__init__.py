@@ -9,7 +9,7 @@ from app.tools.general.plan import PLAN
 
 
 def register(registry: Registrar) -> None:
-    """Add the pack's tools."""
+    """Add the pack's tools and its plan."""
     registry.register(DicomProcessor())
     registry.register(ImageVisualizer())
     registry.plan(PLAN)

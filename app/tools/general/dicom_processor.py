@@ -1,4 +1,4 @@
-"""`dicom_processor`: a PNG of what the viewer shows, at the image's own matrix size."""
+"""The tool `dicom_processor`: makes a PNG of what the viewer shows, at the image's matrix size."""
 
 from __future__ import annotations
 
@@ -64,22 +64,22 @@ SPEC = ToolSpec(
 
 
 class DicomProcessor:
-    """The tool."""
+    """Converts a DICOM image to a PNG."""
 
     @property
     def spec(self) -> ToolSpec:
-        """What it is."""
+        """The tool's description for the agent."""
         return SPEC
 
     def run(self, args: DicomProcessorInput, context: ToolContext) -> ToolResult:
-        """Convert; see `app.tools.api.Tool.run`."""
+        """Write the PNG and return its path and attributes; see `app.tools.api.Tool.run`."""
         asked = _asked_window(args)
         context.progress(0.1, "Decoding")
         snapshot = context.images.resolve(args.dicom_path)
         window = _window(asked, snapshot)
         context.cancel.check()
         context.progress(0.6, "Writing the PNG")
-        # A picture made in this run has its window burnt in: its own pixels are what is shown.
+        # A picture made in this run has its window burnt in, so its own pixels are shown.
         same = window == snapshot.window or snapshot.derived
         pixels = snapshot.display if same else pipeline.render(snapshot.frame, window)
         path = save_png(pixels, context.out_dir, "dicom")
@@ -104,7 +104,7 @@ def _asked_window(args: DicomProcessorInput) -> tuple[float | None, float | None
 
 
 def _window(asked: tuple[float | None, float | None], snapshot: ImageSnapshot) -> Window | None:
-    """The asked window; what was not asked comes from the one that is shown."""
+    """Return the asked window, with missing values taken from the shown one."""
     center, width = asked
     shown = snapshot.window
     if center is None and width is None:
@@ -132,7 +132,7 @@ def _window(asked: tuple[float | None, float | None], snapshot: ImageSnapshot) -
 def _metadata(
     args: DicomProcessorInput, snapshot: ImageSnapshot, window: Window | None, path: str
 ) -> dict[str, Any]:
-    """The seed's keys, then ours. Identifying ones are for this machine only."""
+    """Return the attributes of the image; identifying ones are never sent off this machine."""
     instance, frame = snapshot.instance, snapshot.frame
     spacing = frame.spacing
     known = spacing.known

@@ -1,10 +1,13 @@
-"""`image_visualizer`: shows an image in a pane of the canvas."""
+"""The tool `image_visualizer`: shows an image in a pane of the canvas."""
 
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.tools.api import (
@@ -17,7 +20,72 @@ from app.tools.api import (
     ToolSpec,
 )
 from app.tools.files import plain, save_png
-from app.tools.general import colormaps
+
+Table = NDArray[np.uint8]
+
+NO_COLORMAP = ("rgb", "gray", "grey")
+"""Names that leave the image as it is."""
+
+# Evenly spaced colours of matplotlib's published maps (CC0), linear in between: matplotlib itself
+# would be a large dependency for seven tables.
+_ANCHORS: dict[str, tuple[int, ...]] = {
+    "viridis": (
+        0x440154, 0x472C7A, 0x3B518B, 0x2C718E, 0x21908D, 0x27AD81, 0x5CC863, 0xAADC32, 0xFDE725,
+    ),
+    "plasma": (
+        0x0D0887, 0x4B03A1, 0x7D03A8, 0xA82296, 0xCB4679, 0xE56B5D, 0xF89441, 0xFDC328, 0xF0F921,
+    ),
+    "inferno": (
+        0x000004, 0x1F0C48, 0x550F6D, 0x88226A, 0xBA3655, 0xE35933, 0xF98C0A, 0xF9C932, 0xFCFFA4,
+    ),
+    "magma": (
+        0x000004, 0x1C1044, 0x4F127B, 0x812581, 0xB5367A, 0xE55064, 0xFB8761, 0xFEC287, 0xFCFDBF,
+    ),
+    "jet": (
+        0x000080, 0x0000FF, 0x0080FF, 0x00FFFF, 0x80FF80, 0xFFFF00, 0xFF8000, 0xFF0000, 0x800000,
+    ),
+    "hot": (
+        0x0B0000, 0x600000, 0xB60000, 0xFF0C00, 0xFF6100, 0xFFB700, 0xFFFF12, 0xFFFF92, 0xFFFFFF,
+    ),
+    "bone": (
+        0x000000, 0x1C1C27, 0x38384E, 0x555575, 0x707C8F, 0x8CA0A8, 0xA7C3C3, 0xD3E1E1, 0xFFFFFF,
+    ),
+}  # fmt: skip
+
+COLORMAPS = ("rgb", "gray", *_ANCHORS)
+"""Names that can be asked for; each but "rgb" also with "_r" behind it, reversed."""
+
+
+@lru_cache(maxsize=16)
+def colormap_table(name: str) -> Table | None:
+    """Return a colour map as RGB uint8 [256, 3]; None for a name that leaves the image as it is.
+
+    Raises:
+        KeyError: There is no such map.
+    """
+    key = name.strip().lower()
+    if key in NO_COLORMAP or not key:
+        return None
+    base = key.removesuffix("_r")
+    if base in NO_COLORMAP[1:]:
+        grey = np.arange(256, dtype=np.uint8)
+        made = np.stack([grey, grey, grey], axis=1)
+    else:
+        made = _spread(_ANCHORS[base])
+    made = made[::-1].copy() if key.endswith("_r") else made
+    made.setflags(write=False)
+    return made
+
+
+def _spread(anchors: tuple[int, ...]) -> Table:
+    points = np.linspace(0, 255, len(anchors))
+    levels = np.arange(256)
+    channels = [
+        np.interp(levels, points, [(anchor >> shift) & 0xFF for anchor in anchors])
+        for shift in (16, 8, 0)
+    ]
+    return np.rint(np.stack(channels, axis=1)).astype(np.uint8)
+
 
 _MAX_INCHES = 100.0
 _MAX_TITLE = 200
@@ -37,7 +105,7 @@ class ImageVisualizerInput(BaseModel):
     )
     cmap: str | None = Field(
         default="rgb",
-        description=f"Colour map for a grey image: {', '.join(colormaps.NAMES)}, or one with _r "
+        description=f"Colour map for a grey image: {', '.join(COLORMAPS)}, or one with _r "
         "behind it to reverse it. Colour images stay as they are.",
     )
 
@@ -65,23 +133,23 @@ SPEC = ToolSpec(
 
 
 class ImageVisualizer:
-    """The tool."""
+    """Shows an image in a pane of the canvas."""
 
     @property
     def spec(self) -> ToolSpec:
-        """What it is."""
+        """The tool's description for the agent."""
         return SPEC
 
     def run(self, args: ImageVisualizerInput, context: ToolContext) -> ToolResult:
-        """Show; see `app.tools.api.Tool.run`."""
+        """Return the image as an artifact to show; see `app.tools.api.Tool.run`."""
         figsize = _figsize(args.figsize)
         cmap = args.cmap or "rgb"
         try:
-            table = colormaps.table(cmap)
+            table = colormap_table(cmap)
         except KeyError:
             raise ToolRetry(
                 f"there is no colour map {cmap!r}",
-                remedy=f"Use one of: {', '.join(colormaps.NAMES)}, or one of them with _r.",
+                remedy=f"Use one of: {', '.join(COLORMAPS)}, or one of them with _r.",
             ) from None
         context.progress(0.1, "Reading the image")
         snapshot = context.images.resolve(args.image_path)
@@ -119,7 +187,7 @@ class ImageVisualizer:
 
 
 def _shown_file(snapshot: ImageSnapshot, context: ToolContext) -> Path:
-    """The picture itself when this run made it, else a PNG of what the viewer shows."""
+    """Return the picture itself if this run made it, else a PNG of what the viewer shows."""
     if snapshot.derived:
         return snapshot.path
     path = save_png(snapshot.display, context.out_dir, "view")
@@ -132,7 +200,7 @@ def _same_matrix(snapshot: ImageSnapshot) -> bool:
 
 
 def _stands_alone(snapshot: ImageSnapshot) -> bool:
-    """Whether it was made from no open image, e.g. drawn by a model: its own UID names none."""
+    """Return True for a picture without a source image, e.g. drawn by a model."""
     return snapshot.derived and snapshot.instance.path == snapshot.path
 
 

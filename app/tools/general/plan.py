@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from app.tools.general.telling import TELLERS
+import re
+from typing import Any
+
 from app.tools.planning import (
     Accepts,
     Feed,
@@ -13,6 +15,63 @@ from app.tools.planning import (
     ValueWords,
     any_of,
 )
+from app.tools.result_wording import Data, ResultWording, Sentence, cited, number, one_line
+
+_FILE_LINES = (
+    ("Modality", "BodyPartExamined", "ViewPosition"),
+    ("Columns", "Rows", "NumberOfFrames", "BitsStored", "PhotometricInterpretation"),
+    ("WindowCenter", "WindowWidth", "PixelSpacing", "PixelSpacingSource"),
+)
+"""The attributes that an answer repeats, a line each; none of them identifies a patient."""
+
+
+def _file(output: Data, metadata: Data) -> list[Sentence]:
+    lines: list[str] = []
+    for keys in _FILE_LINES:
+        parts = [_attribute(key, metadata[key]) for key in keys if _given(metadata.get(key))]
+        if parts:
+            lines.append(f"{'; '.join(parts)}.")
+    if "PixelSpacing" in metadata and not metadata["PixelSpacing"]:
+        why = one_line(str(metadata.get("PixelSpacingNote") or ""))
+        lines.append(f"Pixel spacing unknown{f': {why}' if why else ''}.")
+    if output.get("image_path"):
+        lines.append("Converted to a PNG of what the viewer shows.")
+    return cited(lines + _notes(metadata))
+
+
+def _shown(output: Data, metadata: Data) -> list[Sentence]:
+    del output
+    title = metadata.get("title")
+    named = f": “{one_line(str(title), 80)}”" if title else ""
+    return [Sentence(f"Shown in a pane{named}.")]
+
+
+def _given(value: Any) -> bool:
+    return value not in (None, "", [], {})
+
+
+def _attribute(key: str, value: Any) -> str:
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", key)
+    return f"{words} {_compact(value)}"
+
+
+def _compact(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return " \\ ".join(number(item, 4) for item in value[:6])
+    return number(value, 4) if isinstance(value, float) else one_line(str(value), 80)
+
+
+def _notes(metadata: Data) -> list[str]:
+    values = [metadata.get(key) for key in ("note", "notes")]
+    flat = [item for value in values for item in (value if isinstance(value, list) else [value])]
+    return [one_line(item) for item in flat if isinstance(item, str)]
+
+
+WORDINGS = (
+    ResultWording("dicom_processor", "File", _file),
+    ResultWording("image_visualizer", "Display", _shown),
+)
+
 
 _DICOM = "dicom_processor"
 _SHOW = "image_visualizer"
@@ -367,5 +426,5 @@ PLAN = PackPlan(
             stage=1,
         ),
     ),
-    tellers=TELLERS,
+    wordings=WORDINGS,
 )

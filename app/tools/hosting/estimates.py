@@ -1,7 +1,7 @@
-"""How long a call will still take, from how far it is and from what it took before.
+"""Estimate how long a call will still take, by its progress and the durations of earlier calls.
 
-What it took is kept in a small file in the cache folder: names of entries, models and devices, and
-seconds; nothing of any image.
+Durations are kept in a small file in the cache folder: names of functions, models and devices, and
+seconds; nothing about any image.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from typing import Any
 _KEPT = 5
 _MOST_KEYS = 300
 _WORTH_S = 2.0
-"""Calls that take less need no estimate, so they are not kept either."""
+"""Shorter calls need no estimate, so their durations are not kept either."""
 _LEAST_LEFT_S = 3.0
 _EARLY = 0.1
-"""Before so much is done the fraction says little about the rest."""
+"""Before this fraction the progress says little about the rest."""
 _LEAST_SHARE = 0.02
-"""So much must have been done since the model began to work."""
+"""Least fraction done since the model began to work, for an estimate by progress."""
 
 
 class Durations:
-    """What calls took on this machine.
+    """Durations of earlier calls on this machine.
 
     Args:
-        file: Where it is kept; None to keep nothing.
+        file: Returns the path of the file that keeps them; None to keep nothing.
     """
 
     def __init__(self, file: Callable[[], Path] | None) -> None:
@@ -40,13 +40,13 @@ class Durations:
         self._known: dict[str, list[float]] | None = None
 
     def usual(self, key: str) -> float | None:
-        """Seconds that such a call usually takes; None where it is not known."""
+        """Return the median duration of such calls in seconds; None if not known."""
         with self._lock:
             found = self._loaded().get(key)
             return statistics.median(found) if found else None
 
     def note(self, key: str, seconds: float) -> None:
-        """A call took so long."""
+        """Keep the duration of a call."""
         if seconds < _WORTH_S and self.usual(key) is None:
             return
         with self._lock:
@@ -71,7 +71,7 @@ class Durations:
     def _save(self, known: dict[str, list[float]]) -> None:
         if self._file is None:
             return
-        with suppress(OSError):  # an estimate is not worth a complaint
+        with suppress(OSError):  # an estimate is not worth an error
             path = self._file()
             new = path.with_name(f"{path.name}.{os.getpid()}")
             new.write_text(json.dumps(known), encoding="utf-8")
@@ -79,11 +79,11 @@ class Durations:
 
 
 class Estimate:
-    """How long one call will still take.
+    """Estimate of one call's remaining time.
 
     Args:
         usual: Seconds that such a call usually takes, or None.
-        clock: Seconds that only grow.
+        clock: A monotonic clock in seconds.
     """
 
     def __init__(self, usual: float | None, clock: Callable[[], float] = time.monotonic) -> None:
@@ -94,20 +94,20 @@ class Estimate:
         self._noticed = True  # the next fraction is not the first of the work
 
     def works(self) -> None:
-        """The model is loaded and works now: how long it loaded says nothing of the rest."""
+        """Note that the model is loaded: the loading time says nothing about the rest."""
         self._noticed = False
 
     @property
     def elapsed(self) -> float:
-        """Seconds since it began."""
+        """Seconds since the call began."""
         return self._clock() - self._started
 
     def left(self, fraction: float) -> float | None:
-        """Seconds that are left; None where nobody knows, or it is not worth telling.
+        """Return the remaining seconds; None if not known or too few to report.
 
         Args:
-            fraction: How much is done, 0..1. The nearer to the end the more it counts against what
-                such calls took before.
+            fraction: Progress 0..1. The nearer to the end, the more it counts against the usual
+                duration.
         """
         elapsed, fraction = self.elapsed, min(max(fraction, 0.0), 1.0)
         if not self._noticed:
@@ -128,7 +128,7 @@ class Estimate:
 
 
 def in_words(seconds: float) -> str:
-    """An estimate as people say it: "about 12 s left", "about 3 min left"."""
+    """Return remaining seconds as text: "about 12 s left", "about 3 min left"."""
     if seconds < 20:
         return f"about {round(seconds)} s left"
     if seconds < 90:

@@ -1,7 +1,7 @@
-"""What the model process tells the host beside progress; no torch here, both sides import it.
+"""Events that the model process sends to the host, beside progress; no torch here.
 
-A told event travels as the text of a progress message that begins with a character which no text
-for people has.
+An event travels as the text of a progress message that begins with a control character, which no
+text for people contains.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ WORKING, LOADING, LOADED = "working", "loading", "loaded"
 
 
 class OutOfMemory(ToolFailed):
-    """All that can be done in one process was tried: memory is too small there."""
+    """Memory is too small in one process, whatever was tried there."""
 
 
 class ProcessorOutOfMemory(OutOfMemory):
-    """It ran on the processor already: a process for that would find no more memory."""
+    """Memory is too small although the call already ran on the processor."""
 
 
-def told(kind: str, **facts: Any) -> str:
-    """The text of a progress message that tells an event."""
+def event_text(kind: str, **facts: Any) -> str:
+    """Return the text of a progress message that carries an event."""
     return _MARK + json.dumps({"kind": kind, **facts})
 
 
-def heard(text: str) -> dict[str, Any] | None:
-    """The event that a progress message tells; None where its text is for people."""
+def parse_event(text: str) -> dict[str, Any] | None:
+    """Return the event that a progress message carries; None if its text is for people."""
     if not text.startswith(_MARK):
         return None
     try:

@@ -1,4 +1,4 @@
-"""What each model is doing, for whoever shows it."""
+"""The current state of each model, for the models window."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from app.log import get_logger
 
 _log = get_logger(__name__)
 _EVERY_S = 0.1
-"""Progress of a model is told this often at most; a change of its state always."""
+"""Least time between two reports of a model's progress; changes of state are always reported."""
 
 
 class State(StrEnum):
-    """What a model, or a tool by its models, is doing."""
+    """State of a model."""
 
-    NOT_INSTALLED = "not installed"
     INSTALLED = "installed"
     LOADING = "loading"
     READY = "ready"
@@ -28,24 +27,24 @@ class State(StrEnum):
 
 
 _WEIGHT = {State.BUSY: 3, State.LOADING: 2, State.READY: 1}
-"""Which of its processes speaks for a model that has several; a failure that is newer does too."""
+"""Which process's state is shown for a model that is in several: the highest, else the latest."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelState:
-    """What a model is doing.
+    """The state of one model.
 
     Attributes:
-        model: Its card's name.
-        state: What it is doing.
-        device: Where it is: "cpu", "cuda" or "mps"; "" where it is not loaded.
+        model: The card's name.
+        state: What it does.
+        device: "cpu", "cuda" or "mps"; "" if it is not loaded.
         dtype: Name of the torch dtype in which it is loaded.
-        memory: Bytes that it was measured to take.
-        why: Why it failed, for the user.
-        doing: What it is doing now, as the tool told it last ("24 tokens written").
-        fraction: How much of the call that runs is done, 0..1.
-        left_s: Seconds that the call was estimated to take from then on, or None.
-        waiting: Calls for this model that wait for their turn.
+        memory: Measured bytes of memory.
+        why: Reason of a failure, for the user.
+        doing: The last progress text of the tool ("24 tokens written").
+        fraction: Progress of the running call, 0..1.
+        left_s: Estimated seconds until the call ends, or None.
+        waiting: Number of calls for this model that wait for their turn.
     """
 
     model: str
@@ -74,16 +73,16 @@ class StateBoard:
         self._told: dict[str, float] = {}
 
     def states(self) -> dict[str, ModelState]:
-        """By model; one that is not in it is in no process: the store knows about it."""
+        """Return the states by model; models that are in no process are left out."""
         with self._lock:
             models = {model for _, model in self._states} | set(self._waiting)
             return {model: self._of(model) for model in sorted(models)}
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Call back with each change, on whatever thread it happens.
+        """Call `listener(state)` with each change, on the thread where it happens.
 
         Returns:
-            What ends it.
+            A function that ends the subscription.
         """
         with self._lock:
             self._listeners.append(listener)
@@ -94,40 +93,40 @@ class StateBoard:
 
         return end
 
-    def set(self, lane: str, state: ModelState) -> None:
-        """What a model does in the process of `lane` now."""
+    def set(self, device: str, state: ModelState) -> None:
+        """Set a model's state in a device's process."""
         with self._lock:
-            self._states[lane, state.model] = state
+            self._states[device, state.model] = state
         self._tell(state.model)
 
     def progress(
-        self, lane: str, model: str, fraction: float, doing: str, left_s: float | None
+        self, device: str, model: str, fraction: float, doing: str, left_s: float | None
     ) -> None:
-        """How far a model's call is."""
+        """Set the progress of a model's running call."""
         with self._lock:
-            known = self._states.get((lane, model))
+            known = self._states.get((device, model))
             if known is None:
                 return
-            self._states[lane, model] = replace(
+            self._states[device, model] = replace(
                 known, fraction=fraction, doing=doing, left_s=left_s
             )
             if time.monotonic() - self._told.get(model, 0.0) < _EVERY_S:
                 return
         self._tell(model)
 
-    def of(self, lane: str, model: str) -> ModelState | None:
-        """What is known of a model in that process."""
+    def of(self, device: str, model: str) -> ModelState | None:
+        """Return a model's state in a device's process, or None."""
         with self._lock:
-            return self._states.get((lane, model))
+            return self._states.get((device, model))
 
-    def loaded(self, lane: str, models: Iterable[Mapping[str, object]]) -> None:
-        """Exactly these are loaded in that process; the one that runs keeps its state."""
+    def loaded(self, device: str, models: Iterable[Mapping[str, object]]) -> None:
+        """Set which models are loaded in a device's process; a running one keeps its state."""
         given = {str(one["model"]): one for one in models}
         with self._lock:
-            before = {model for where, model in self._states if where == lane}
-            changed = [model for model in before - set(given) if self._leave(lane, model)]
+            before = {model for where, model in self._states if where == device}
+            changed = [model for model in before - set(given) if self._leave(device, model)]
             for model, one in given.items():
-                known = self._states.get((lane, model), ModelState(model, State.READY))
+                known = self._states.get((device, model), ModelState(model, State.READY))
                 told = replace(
                     known,
                     state=State.READY if known.state is State.FAILED else known.state,
@@ -137,40 +136,40 @@ class StateBoard:
                     memory=int(str(one.get("memory", 0))),
                 )
                 if told != known or model not in before:
-                    self._states[lane, model] = told
+                    self._states[device, model] = told
                     changed.append(model)
         for model in changed:
             self._tell(model)
 
-    def models(self, lane: str) -> set[str]:
-        """What is in that process, or on its way there."""
+    def models(self, device: str) -> set[str]:
+        """Return the models that are loaded or being loaded in a device's process."""
         with self._lock:
             return {
                 model
                 for (where, model), state in self._states.items()
-                if where == lane and state.state is not State.FAILED
+                if where == device and state.state is not State.FAILED
             }
 
-    def drop(self, lane: str, model: str) -> None:
-        """It is not in that process after all."""
+    def drop(self, device: str, model: str) -> None:
+        """Remove a model from a device's process."""
         with self._lock:
-            self._states.pop((lane, model), None)
+            self._states.pop((device, model), None)
         self._tell(model)
 
-    def gone(self, lane: str) -> None:
-        """Its process has ended: nothing is loaded there; what failed stays told."""
+    def gone(self, device: str) -> None:
+        """Note that a device's process has ended; failures are kept."""
         with self._lock:
-            there = [model for where, model in self._states if where == lane]
+            there = [model for where, model in self._states if where == device]
             changed = [
-                model for model in there if self._states[lane, model].state is not State.FAILED
+                model for model in there if self._states[device, model].state is not State.FAILED
             ]
             for model in changed:
-                del self._states[lane, model]
+                del self._states[device, model]
         for model in changed:
             self._tell(model)
 
     def forget(self, model: str) -> None:
-        """Its files were changed: an old failure says nothing any more."""
+        """Forget a model's failures, since its files were changed."""
         with self._lock:
             failed = [
                 key
@@ -183,7 +182,7 @@ class StateBoard:
             self._tell(model)
 
     def wait(self, model: str, more: int) -> None:
-        """So many calls more (or fewer, negative) wait for their turn."""
+        """Add to the number of calls that wait for a model (negative to subtract)."""
         with self._lock:
             count = self._waiting.get(model, 0) + more
             if count > 0:
@@ -192,11 +191,11 @@ class StateBoard:
                 self._waiting.pop(model, None)
         self._tell(model)
 
-    def _leave(self, lane: str, model: str) -> bool:
-        """Drop one that is not loaded, unless it is about to be or failed; whether it was."""
-        if self._states[lane, model].state in (State.LOADING, State.FAILED):
+    def _leave(self, device: str, model: str) -> bool:
+        """Remove a model unless it is being loaded or failed; return whether it was removed."""
+        if self._states[device, model].state in (State.LOADING, State.FAILED):
             return False
-        del self._states[lane, model]
+        del self._states[device, model]
         return True
 
     def _of(self, model: str) -> ModelState:
@@ -214,42 +213,5 @@ class StateBoard:
         for listener in listeners:
             try:
                 listener(state)
-            except Exception:  # whoever shows states must not end what they are about
+            except Exception:  # a faulty display must not end the model's work
                 _log.exception("a listener to model states failed")
-
-
-_ORDER = (
-    State.FAILED,
-    State.BUSY,
-    State.LOADING,
-    State.READY,
-    State.INSTALLED,
-    State.NOT_INSTALLED,
-)
-
-
-def tool_states(
-    needs: Mapping[str, Iterable[str]], installed: Iterable[str], states: Mapping[str, ModelState]
-) -> dict[str, State]:
-    """What each tool is doing, by the models that it can use.
-
-    Args:
-        needs: Tool -> names of the cards that serve it.
-        installed: Names of the cards that are installed.
-        states: As of `StateBoard.states`.
-
-    Returns:
-        Of each tool the most telling state of its models; "not installed" where none of them is.
-    """
-    there = set(installed)
-
-    def of(model: str) -> State:
-        known = states.get(model)
-        if known is not None and known.state is not State.INSTALLED:
-            return known.state
-        return State.INSTALLED if model in there else State.NOT_INSTALLED
-
-    return {
-        tool: min((of(model) for model in models), key=_ORDER.index, default=State.INSTALLED)
-        for tool, models in needs.items()
-    }

@@ -21,8 +21,8 @@ from app.errors import Cancelled
 from app.tools.api import ToolFailed
 from app.tools.hosting import protocol
 from app.tools.model_process import memory
+from app.tools.model_process.model_cache import Key, Shelf, as_found, need_of
 from app.tools.model_process.placement import Placement, less_precise, place
-from app.tools.model_process.shelf import Key, Shelf, as_found, need_of
 
 Model = TypeVar("Model")
 Progress = Callable[[float, str], None]
@@ -117,7 +117,7 @@ def serve(
             step = _step_down(doing, exact=exact, detail=detail)
         finally:  # models went for it, and the host shows what is here
             with suppress(Cancelled):
-                progress(0.02, protocol.told(protocol.LOADED, models=_shelf.told()))
+                progress(0.02, protocol.event_text(protocol.LOADED, models=_shelf.told()))
         others_went = others_went or step == _OTHERS_WENT
         with suppress(Cancelled):
             progress(0.02, step[:1].upper() + step[1:])
@@ -137,7 +137,7 @@ def unload(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     """
     name = payload.get("model")
     count = _shelf.drop(lambda key: name is None or key.name == name)
-    progress(1.0, protocol.told(protocol.LOADED, models=_shelf.told()))
+    progress(1.0, protocol.event_text(protocol.LOADED, models=_shelf.told()))
     return {"unloaded": count}
 
 
@@ -180,14 +180,14 @@ def _once(doing: _Watched, load: Callable[[Path, Work], Any], work: Callable[...
     model = _shelf.get(key)
     if model is None:
         model = _load(key, doing, load)
-    doing.progress(0.02, protocol.told(protocol.WORKING))
+    doing.progress(0.02, protocol.event_text(protocol.WORKING))
     doing.asked = False
     return work(model, doing)
 
 
 def _load(key: Key, doing: Work, load: Callable[[Path, Work], Any]) -> Any:
     """Load a model, after what has to go for it; it is kept only when it is loaded whole."""
-    doing.progress(0.02, protocol.told(protocol.LOADING))
+    doing.progress(0.02, protocol.event_text(protocol.LOADING))
     doing.progress(0.02, "Loading the model")
     # One that was exchanged, or is loaded at another precision, serves nobody any more.
     _shelf.drop(lambda other: other.path == key.path)
@@ -199,7 +199,7 @@ def _load(key: Key, doing: Work, load: Callable[[Path, Work], Any]) -> Any:
     model = _as_found(doing.source, lambda: load(Path(key.path), doing))
     # Its tensors where they can be counted: a first load also imports what it needs.
     _shelf.put(key, model, memory.size_of(model) or memory.in_use(device) - before)
-    doing.progress(0.02, protocol.told(protocol.LOADED, models=_shelf.told()))
+    doing.progress(0.02, protocol.event_text(protocol.LOADED, models=_shelf.told()))
     return model
 
 
@@ -274,7 +274,7 @@ def _tidy(doing: Work, error: BaseException) -> None:
         memory.forget_locals(error)
         memory.give_back()
     with suppress(Cancelled):
-        doing.progress(0.0, protocol.told(protocol.LOADED, models=_shelf.told()))
+        doing.progress(0.0, protocol.event_text(protocol.LOADED, models=_shelf.told()))
 
 
 def _gigabytes(size: int) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from app import paths
-from app.tools.api import CancelToken
+from app.tools.api import CancelToken, Progress
 
 ByteCounter = Callable[[int], None]
 """Called with the number of bytes that were just read."""
@@ -26,6 +26,38 @@ CHUNK = 1 << 20
 _STORED_FROM = 1 << 23  # smaller files are read again in each program: that takes milliseconds
 _MOST_STORED = 500
 _FILE = "model-digests.json"
+
+
+class ByteProgress:
+    """Counts bytes that are read or written, reports the progress and heeds a cancel.
+
+    Args:
+        total: Number of bytes in all.
+        progress: Called with a fraction 0..1 and a text.
+        cancel: Raises `Cancelled` in the call that counts.
+    """
+
+    def __init__(
+        self, total: int, progress: Progress | None = None, cancel: CancelToken | None = None
+    ) -> None:
+        self._total = max(1, total)
+        self._done = 0
+        self._progress = progress
+        self._cancel = cancel
+
+    def __call__(self, count: int) -> None:
+        """Count so many bytes more.
+
+        Raises:
+            Cancelled: The cancel is set.
+        """
+        if self._cancel is not None:
+            self._cancel.check()
+        self._done += count
+        if self._progress is not None:
+            text = f"{self._done / 1e6:.0f} of {self._total / 1e6:.0f} MB"
+            self._progress(min(1.0, self._done / self._total), text)
+
 
 _Key = tuple[str, int, int]
 _digests: dict[_Key, str] = {}

@@ -33,7 +33,7 @@ from app.tools.models.install_plan import (
     check_space,
     checked_model,
 )
-from app.tools.models.places import Place, is_program, wanted_files
+from app.tools.models.places import Place, wanted_files
 from app.tools.needs import is_installed, missing_package
 
 HUB = "https://huggingface.co"
@@ -70,23 +70,6 @@ def host_of(card: ModelCard) -> str:
     """Return the host that a download of this model would ask, to tell the user."""
     address = mirrored(card.files[0].url) or hub()
     return address.partition("://")[2].partition("/")[0].rpartition("@")[2]
-
-
-@dataclass(frozen=True, slots=True)
-class RemoteFile:
-    """A file that can be downloaded.
-
-    Attributes:
-        name: Its name in the model.
-        size: Bytes; 0 if not known.
-        sha256: Its digest; "" if not known.
-        git_sha1: Git's digest of it, which the hub has for small files; "" if not known.
-    """
-
-    name: str
-    size: int
-    sha256: str = ""
-    git_sha1: str = ""
 
 
 def delete_downloads(place: Place) -> None:
@@ -130,15 +113,12 @@ class ModelDownload:
         card = self.place.card
         check_consent(checked_model(card, (), self.place), consent)  # before any host is asked
         commit, files = self._available(card)
-        offered = tuple(
-            PlannedFile(f.name, f.name, f.size, _known_sha256(card, f), is_program(f.name))
-            for f in files
-        )
-        model = checked_model(card, offered, self.place, revision=commit)
+        # The card's digest comes first: the hub's is only the hub's word.
+        known = tuple(replace(f, sha256=_card_sha256(card, f) or f.sha256) for f in files)
+        model = checked_model(card, known, self.place, revision=commit)
         model = check_consent(model, consent)
         if model.problems:
             raise SightlineError("; ".join(model.problems), subject=card.repository or card.name)
-        remote = {file.name: file for file in files}
         staging = self.place.models / DOWNLOADS / f"{card.name}-{commit[:12] or _NO_COMMIT}"
         folder = staging / card.name
         check_space(self.place.models, sum(_bytes_left(folder, file) for file in model.files))
@@ -146,8 +126,7 @@ class ModelDownload:
         for number, file in enumerate(model.files, 1):
             target = folder / file.name
             if not self._is_complete(target, file):
-                wanted = replace(remote[file.name], sha256=file.sha256)
-                self._get(wanted, commit, target, self._file_progress(number, model, done))
+                self._get(file, commit, target, self._file_progress(number, model, done))
             done += file.size
             if self.progress is not None:
                 self.progress(min(1.0, done / total), f"{number} of {len(model.files)} files")
@@ -155,10 +134,10 @@ class ModelDownload:
         sized = tuple(replace(file, size=sizes[file.name]) for file in model.files)
         return staging, replace(model, files=sized)
 
-    def _available(self, card: ModelCard) -> tuple[str, tuple[RemoteFile, ...]]:
+    def _available(self, card: ModelCard) -> tuple[str, tuple[PlannedFile, ...]]:
         """Return the commit, and the files at the card's addresses and in its repository."""
         own = [file for file in card.files if file.url]
-        fixed = tuple(RemoteFile(file.name, file.size, file.sha256) for file in own)
+        fixed = tuple(PlannedFile(f.name, f.name, f.size, f.sha256) for f in own)
         if not card.repository or len(own) == len(card.files):
             if not own:
                 raise SightlineError(
@@ -179,7 +158,7 @@ class ModelDownload:
             return False
         return not file.sha256 or sha256_of(target, cancel=self.cancel) == file.sha256
 
-    def _get(self, file: RemoteFile, commit: str, target: Path, progress: Progress) -> None:
+    def _get(self, file: PlannedFile, commit: str, target: Path, progress: Progress) -> None:
         card = self.place.card
         target.parent.mkdir(parents=True, exist_ok=True)
         if self._copy_installed(target, file.sha256):
@@ -221,7 +200,7 @@ class ModelDownload:
 
 def list_repository(
     repository: str, revision: str, alternative: str = ""
-) -> tuple[str, tuple[RemoteFile, ...]]:
+) -> tuple[str, tuple[PlannedFile, ...]]:
     """Ask the hub for a repository's commit and files.
 
     Args:
@@ -267,7 +246,7 @@ def list_repository(
 def download_file(
     url: str,
     target: Path,
-    file: RemoteFile,
+    file: PlannedFile,
     headers: dict[str, str],
     progress: Progress | None = None,
     cancel: CancelToken | None = None,
@@ -386,7 +365,7 @@ class _PartialFile:
         return f", {in_words(left / received * seconds)}"
 
 
-def _verify(partial: Path, file: RemoteFile, url: str) -> None:
+def _verify(partial: Path, file: PlannedFile, url: str) -> None:
     """Check the digests of a file that is complete; another file is deleted."""
     from huggingface_hub.utils.sha import git_hash
 
@@ -491,20 +470,20 @@ def _authorization() -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"} if token else {}
 
 
-def _remote_file(entry: Any) -> RemoteFile:
-    """Return a `RepoSibling` of huggingface_hub as a checked `RemoteFile`."""
+def _remote_file(entry: Any) -> PlannedFile:
+    """Return a `RepoSibling` of huggingface_hub as a checked file."""
     size = int((entry.lfs.size if entry.lfs else entry.size) or 0)
     sha256 = str(entry.lfs.sha256) if entry.lfs else ""
     if size < 0 or (sha256 and not is_sha256(sha256)):
         raise ValueError("a file without size or digest")
     git_sha1 = "" if entry.lfs else str(entry.blob_id or "")
-    return RemoteFile(safe_name(entry.rfilename), size, sha256, git_sha1)
+    name = safe_name(entry.rfilename)
+    return PlannedFile(name, name, size, sha256, git_sha1)
 
 
-def _known_sha256(card: ModelCard, file: RemoteFile) -> str:
-    """Return the card's digest, else the hub's, which is only the hub's word."""
+def _card_sha256(card: ModelCard, file: PlannedFile) -> str:
     known = card.file_of(file.name)
-    return (known.sha256 if known else "") or file.sha256
+    return known.sha256 if known else ""
 
 
 def _bytes_left(folder: Path, file: PlannedFile) -> int:

@@ -31,14 +31,19 @@ class PlannedFile:
         name: Its name in the model.
         size: Bytes.
         sha256: Digest in the manifest or the hub's list; "" if there is none.
-        code: Whether it is a program.
+        git_sha1: Git's digest of it, which the hub has for small files; "" if there is none.
     """
 
     inside: str
     name: str
     size: int
     sha256: str = ""
-    code: bool = False
+    git_sha1: str = ""
+
+    @property
+    def code(self) -> bool:
+        """Whether it is a program."""
+        return is_program(self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,9 +227,7 @@ def _plan_model(source: Source, wanted: ModelCard, place: Place) -> PlannedModel
     if not wanted.folder:
         return _plan_single_file(source, wanted, place)
     taken, left = wanted_files(wanted, source.sizes)
-    files = tuple(
-        PlannedFile(name, name, source.sizes[name], "", is_program(name)) for name in taken
-    )
+    files = tuple(PlannedFile(name, name, source.sizes[name]) for name in taken)
     return checked_model(wanted, files, place, revision=source.revision, left_out=left)
 
 
@@ -334,7 +337,7 @@ def _plan_pack_model(
                 f"this pack is not whole: {inside} is {there}",
                 remedy="Copy or download it again.",
             )
-        files.append(PlannedFile(inside, file.name, file.size, file.sha256, is_program(file.name)))
+        files.append(PlannedFile(inside, file.name, file.size, file.sha256))
     return checked_model(wanted, tuple(files), places[wanted.name], revision=entry.revision)
 
 

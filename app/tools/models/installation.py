@@ -16,7 +16,7 @@ from typing import IO
 
 from app.errors import SightlineError
 from app.tools.api import CancelToken, ModelHost, Progress
-from app.tools.models.digests import CHUNK, file_key, sha256_of
+from app.tools.models.digests import CHUNK, ByteProgress, file_key, sha256_of
 from app.tools.models.durable_files import is_in_use
 from app.tools.models.folder_changes import STAGING, swap
 from app.tools.models.install_plan import (
@@ -53,8 +53,6 @@ class Installation:
     progress: Progress | None = None
     cancel: CancelToken | None = None
     host: ModelHost | None = None
-    _done: int = 0
-    _total: int = 1
 
     def install(self, source: Source, models: Iterable[PlannedModel], consent: Consent) -> None:
         """Copy models from a source, verify them, and put all of them in place, or none.
@@ -64,13 +62,14 @@ class Installation:
             SightlineError: A file is not what it should be, or cannot be copied.
         """
         chosen = [check_consent(model, consent) for model in models]
-        self._total = max(1, sum(model.bytes for model in chosen))
-        check_space(self.models, self._total)
+        total = sum(model.bytes for model in chosen)
+        check_space(self.models, total)
+        counter = ByteProgress(total, self.progress, self.cancel)
         staging = self.models / f"{STAGING}{uuid.uuid4().hex[:12]}"
         try:
             staging.mkdir(parents=True)
             with archive_errors(source.label):
-                digests = self._copy_all(source, chosen, staging)
+                digests = self._copy_all(source, chosen, staging, counter)
             for model in chosen:
                 self._verify(model, digests[model.card.name], staging, consent)
             for model in chosen:
@@ -108,7 +107,7 @@ class Installation:
             raise _write_error(error, self.models) from error
 
     def _copy_all(
-        self, source: Source, chosen: list[PlannedModel], staging: Path
+        self, source: Source, chosen: list[PlannedModel], staging: Path, counter: ByteProgress
     ) -> dict[str, dict[str, str]]:
         """Copy the files into the staging folder; return their digests by model and name."""
         wanted = {file.inside: (model, file) for model in chosen for file in model.files}
@@ -117,43 +116,11 @@ class Installation:
             model, file = wanted[inside]
             target = staging / model.card.name / file.name
             target.parent.mkdir(parents=True, exist_ok=True)
-            digests[model.card.name][file.name] = self._copy(stream, target, file)
+            digests[model.card.name][file.name] = _copy(stream, target, file, counter)
         for inside, (model, file) in wanted.items():
             if file.name not in digests[model.card.name]:
                 raise SightlineError(f"it does not hold {inside} any more", subject=source.label)
         return digests
-
-    def _copy(self, stream: IO[bytes], target: Path, file: PlannedFile) -> str:
-        digest, count = hashlib.sha256(), 0
-        with target.open("xb") as out:
-            while block := stream.read(CHUNK):
-                if self.cancel is not None:
-                    self.cancel.check()
-                count += len(block)
-                if count > file.size:
-                    break
-                digest.update(block)
-                out.write(block)
-                self._count(len(block))
-        if count != file.size:
-            raise SightlineError(
-                f"{file.name} is {'longer' if count > file.size else 'shorter'} than it should be: "
-                f"{file.size:,} bytes",
-                remedy="Copy or download it again.",
-            )
-        found = digest.hexdigest()
-        if file.sha256 and found != file.sha256:
-            raise SightlineError(
-                f"{file.name} is damaged: sha256 {found}, its manifest says {file.sha256}",
-                remedy="Copy or download it again.",
-            )
-        return found
-
-    def _count(self, count: int) -> None:
-        self._done += count
-        if self.progress is not None:
-            text = f"{self._done / 1e6:.0f} of {self._total / 1e6:.0f} MB"
-            self.progress(min(1.0, self._done / self._total), text)
 
     def _verify(
         self, model: PlannedModel, digests: Mapping[str, str], staging: Path, consent: Consent
@@ -211,6 +178,32 @@ class Installation:
             code_allowed=now if consent.code and model.code else "",
         )
         write_record(folder / RECORD, record)
+
+
+def _copy(stream: IO[bytes], target: Path, file: PlannedFile, counter: ByteProgress) -> str:
+    """Copy a file of the expected size; return its digest."""
+    digest, count = hashlib.sha256(), 0
+    with target.open("xb") as out:
+        while block := stream.read(CHUNK):
+            count += len(block)
+            if count > file.size:
+                break
+            digest.update(block)
+            out.write(block)
+            counter(len(block))
+    if count != file.size:
+        raise SightlineError(
+            f"{file.name} is {'longer' if count > file.size else 'shorter'} than it should be: "
+            f"{file.size:,} bytes",
+            remedy="Copy or download it again.",
+        )
+    found = digest.hexdigest()
+    if file.sha256 and found != file.sha256:
+        raise SightlineError(
+            f"{file.name} is damaged: sha256 {found}, its manifest says {file.sha256}",
+            remedy="Copy or download it again.",
+        )
+    return found
 
 
 def _write_error(error: OSError, models: Path) -> SightlineError:

@@ -33,7 +33,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from app.errors import SightlineError, UsageError
 from app.tools.api import CancelToken, Progress
-from app.tools.models.digests import CHUNK, read_sha256
+from app.tools.models.digests import CHUNK, ByteProgress, read_sha256
 from app.tools.models.durable_files import publish
 from app.tools.models.file_names import hostile, is_revision, is_sha256, safe_name
 from app.tools.models.places import Place
@@ -135,7 +135,7 @@ def write_pack(
     )
     total = sum(file.size for model in manifest.models for file in model.files)
     partial = out.with_name(f"{out.name}.part")
-    counter = _ByteProgress(total, progress, cancel)
+    counter = ByteProgress(total, progress, cancel)
     try:
         if shutil.disk_usage(out.parent).free < total:
             raise SightlineError(
@@ -178,28 +178,10 @@ def _described(place: Place, cancel: CancelToken | None) -> PackModel:
     return PackModel(place.card.name, tuple(files), revision, place.card.licence)
 
 
-class _ByteProgress:
-    """Counts the bytes that were written and reports the progress."""
-
-    def __init__(self, total: int, progress: Progress | None, cancel: CancelToken | None) -> None:
-        self._total = max(1, total)
-        self._done = 0
-        self._progress = progress
-        self._cancel = cancel
-
-    def __call__(self, count: int) -> None:
-        if self._cancel is not None:
-            self._cancel.check()
-        self._done += count
-        if self._progress is not None:
-            text = f"{self._done / 1e6:.0f} of {self._total / 1e6:.0f} MB"
-            self._progress(min(1.0, self._done / self._total), text)
-
-
 class _Hashed(io.RawIOBase):
     """A stream whose content is hashed while the archive's writer reads it."""
 
-    def __init__(self, stream: IO[bytes], counter: _ByteProgress) -> None:
+    def __init__(self, stream: IO[bytes], counter: ByteProgress) -> None:
         self._stream = stream
         self._counter = counter
         self.digest = hashlib.sha256()
@@ -217,7 +199,7 @@ class _Hashed(io.RawIOBase):
 
 
 def _write_all(
-    places: list[Place], manifest: Manifest, target: Path, name: str, counter: _ByteProgress
+    places: list[Place], manifest: Manifest, target: Path, name: str, counter: ByteProgress
 ) -> None:
     text = to_toml(_manifest_data(manifest)).encode()
     with _archive(target, name) as add:

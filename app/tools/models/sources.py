@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import gzip
-import io
 import itertools
 import stat
 import tarfile
@@ -17,14 +16,13 @@ import zlib
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Protocol, cast
+from typing import IO, Protocol
 
 from app.errors import SightlineError, UsageError
 from app.tools.models.file_names import MOST_FILES, check_names, hostile, safe_name
 
 _MOST_GROWTH = 200  # real weights shrink by a third at most; those of a test, all zero, by more
 _SLACK = 1 << 26
-_LONGEST_READ = 1 << 24  # tarfile takes a header of any length into memory
 _DAMAGED = (
     tarfile.TarError,
     zipfile.BadZipFile,
@@ -256,60 +254,15 @@ def _zip_streams(path: Path, names: frozenset[str]) -> Iterator[tuple[str, IO[by
                     yield name, stream
 
 
-class _Bounded(io.RawIOBase):
-    """A tar's bytes: limits how far it grows when unpacked, and how much is read at once."""
-
-    def __init__(self, stream: IO[bytes], most: int) -> None:
-        self._stream = stream
-        self._most = most
-
-    def read(self, size: int = -1) -> bytes:
-        """Read up to `size` bytes."""
-        if not 0 <= size <= _LONGEST_READ:
-            raise hostile("it holds a header of excessive length")
-        data = self._stream.read(size)
-        self._check(self._stream.tell())
-        return data
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go to an offset; in a packed archive this unpacks everything before it."""
-        if whence == io.SEEK_SET:
-            self._check(offset)
-        return self._stream.seek(offset, whence)
-
-    def tell(self) -> int:
-        """Return the offset."""
-        return self._stream.tell()
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def seekable(self) -> bool:
-        """Return True; tarfile only seeks forwards."""
-        return True
-
-    def _check(self, offset: int) -> None:
-        if offset > self._most:
-            raise hostile("it would grow beyond all measure when it is unpacked")
-
-
-@contextlib.contextmanager
-def _tar(path: Path) -> Generator[tarfile.TarFile]:
+def _open_tar(path: Path) -> tarfile.TarFile:
     """Open a tar archive; it is unpacked with gzip only if its name ends so."""
-    size = path.stat().st_size
     packed = path.name.casefold().endswith((".gz", ".tgz"))
-    most = _MOST_GROWTH * size + _SLACK if packed else size + _SLACK
-    with contextlib.ExitStack() as stack:
-        stream = stack.enter_context(path.open("rb"))
-        inner: Any = stack.enter_context(gzip.GzipFile(fileobj=stream)) if packed else stream
-        bounded = cast("IO[bytes]", _Bounded(inner, most))
-        yield stack.enter_context(tarfile.open(fileobj=bounded, mode="r:"))
+    return tarfile.open(path, "r:gz" if packed else "r:")
 
 
 def _tar_sizes(path: Path) -> dict[str, int]:
     sizes: dict[str, int] = {}
-    with _tar(path) as archive:
+    with _open_tar(path) as archive:
         for member in archive:
             if member.isdir():
                 if member.name != ".":
@@ -321,14 +274,14 @@ def _tar_sizes(path: Path) -> dict[str, int]:
             if name in sizes:
                 raise hostile(f"it holds one file twice: {name[:120]!r}")
             sizes[name] = member.size
+            _check_growth(sum(sizes.values()), path)  # before the file's content is skipped
             if len(sizes) > MOST_FILES:
                 break  # `check_names` refuses it for that
-    _check_growth(sum(sizes.values()), path)
     return sizes
 
 
 def _tar_streams(path: Path, names: frozenset[str]) -> Iterator[tuple[str, IO[bytes]]]:
-    with _tar(path) as archive:
+    with _open_tar(path) as archive:
         for member in archive:
             name = member.name.removeprefix("./")
             if name in names and member.isreg():

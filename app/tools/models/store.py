@@ -12,6 +12,7 @@ from app import paths
 from app.errors import SightlineError, UsageError
 from app.tools.api import CancelToken, ModelHost, Progress, ToolFailed
 from app.tools.models.cards import ModelCard, cards
+from app.tools.models.digests import ByteProgress
 from app.tools.models.downloads import ModelDownload, delete_downloads
 from app.tools.models.folder_changes import ChangeLock, delete, is_aside, recover, sweep
 from app.tools.models.install_plan import Consent, InstallPlan, plan_install
@@ -27,7 +28,7 @@ from app.tools.models.status import (
     installed_model,
     quick_status,
 )
-from app.tools.models.verification import Verification
+from app.tools.models.verification import verify
 from app.tools.needs import command
 
 
@@ -142,9 +143,9 @@ class ModelStore:
         """
         wanted = [self.card(name)] if name else list(self.cards.values())
         total = sum(self.status(one).bytes for one in wanted if self.has(one.name))
-        verification = Verification(total, progress, cancel, host)
+        counter = ByteProgress(total, progress, cancel)
         try:
-            return tuple(verification.verify(self._recovered(one)) for one in wanted)
+            return tuple(verify(self._recovered(one), counter, host) for one in wanted)
         except OSError as error:
             raise SightlineError(
                 f"a model's file cannot be read ({error.strerror or error})",

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from safetensors import SafetensorError, safe_open
-
 from app.errors import SightlineError
-from app.tools.api import CancelToken, ModelHost, Progress
+from app.tools.api import CancelToken, ModelHost
 from app.tools.models.cards import ModelCard
-from app.tools.models.digests import combined_sha256, file_key, read_sha256, remember
+from app.tools.models.digests import ByteCounter, combined_sha256, file_key, read_sha256, remember
 from app.tools.models.places import Place
 from app.tools.models.status import InstalledModel, ModelStatus, quick_status, verified_state
 from app.tools.needs import is_installed
@@ -18,56 +16,36 @@ from app.tools.needs import is_installed
 _LOAD_TIMEOUT_S = 300.0
 
 
-@dataclass(slots=True)
-class Verification:
-    """Reads the files of one or more models, whatever digests are remembered.
+def verify(place: Place, counter: ByteCounter, host: ModelHost | None) -> ModelStatus:
+    """Read all files of a model, whatever digests are remembered, and return its status.
 
-    Attributes:
-        total: Bytes to read, as far as known, for the progress.
-        progress: Called with a fraction 0..1 and a text.
-        cancel: Stops it.
+    Args:
+        place: The model's place.
+        counter: Called with the number of bytes that were just read; may raise `Cancelled`.
         host: Loads files that are not the published ones, to find out whether that works.
+
+    Raises:
+        OSError: A file cannot be read.
     """
-
-    total: int
-    progress: Progress | None = None
-    cancel: CancelToken | None = None
-    host: ModelHost | None = None
-    _read: int = 0
-
-    def verify(self, place: Place) -> ModelStatus:
-        """Return a model's status by the content of its files.
-
-        Raises:
-            Cancelled: `cancel` was set.
-            OSError: A file cannot be read.
-        """
-        status = quick_status(place)
-        if status.missing:
-            return status
-        record = place.record()
-        digests: dict[str, str] = {}
-        for name in place.present_files(record):
-            key = file_key(place.file(name))
-            digests[name] = read_sha256(place.file(name), self._count, self.cancel)
-            remember(key, digests[name])
-        state, note = verified_state(place, record, digests)
-        can_load = bool(place.card.check) and self.host is not None and is_installed("torch")
-        if state == "other" and can_load:
-            try:
-                check_loads(place.card, place.path, self.host)
-                note += ", but the model can load it"
-            except SightlineError as error:
-                state, note = "broken", error.reason
-        folder = place.card.folder
-        sha256 = combined_sha256(digests.items()) if folder else next(iter(digests.values()))
-        return replace(status, state=state, note=note, sha256=sha256)
-
-    def _count(self, count: int) -> None:
-        self._read += count
-        if self.progress is not None:
-            text = f"{self._read / 1e6:.0f} MB read"
-            self.progress(min(1.0, self._read / max(1, self.total)), text)
+    status = quick_status(place)
+    if status.missing:
+        return status
+    record = place.record()
+    digests: dict[str, str] = {}
+    for name in place.present_files(record):
+        key = file_key(place.file(name))
+        digests[name] = read_sha256(place.file(name), counter)
+        remember(key, digests[name])
+    state, note = verified_state(place, record, digests)
+    if state == "other" and place.card.check and host is not None and is_installed("torch"):
+        try:
+            check_loads(place.card, place.path, host)
+            note += ", but the model can load it"
+        except SightlineError as error:
+            state, note = "broken", error.reason
+    folder = place.card.folder
+    sha256 = combined_sha256(digests.items()) if folder else next(iter(digests.values()))
+    return replace(status, state=state, note=note, sha256=sha256)
 
 
 def check_loads(card: ModelCard, path: Path, host: ModelHost | None) -> None:
@@ -94,6 +72,8 @@ def check_tensors(path: Path) -> None:
     Raises:
         SightlineError: It is cut off, damaged, or no safetensors file.
     """
+    from safetensors import SafetensorError, safe_open  # no model library is loaded at start-up
+
     try:
         with safe_open(path, framework="numpy"):
             pass

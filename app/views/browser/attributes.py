@@ -18,7 +18,6 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QStackedLayout,
     QTableView,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -26,6 +25,7 @@ from app.errors import SightlineError
 from app.imaging.attributes import AttributeRow
 from app.imaging.types import Instance
 from app.views import icons, wording
+from app.views.layouts import column
 from app.views.loader import Loader
 from app.views.style import mono_font
 from app.views.theme import SPACE, THEME, TYPE
@@ -132,12 +132,13 @@ class AttributesPanel(QWidget):
         self._stack = QStackedLayout()
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.table)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE.s, SPACE.xs, SPACE.s, SPACE.s)
-        column.setSpacing(SPACE.s)
-        column.addWidget(self.search)
-        column.addLayout(self._stack, 1)
-        column.addWidget(self.summary)
+        column(
+            self.search,
+            (self._stack, 1),
+            self.summary,
+            margins=(SPACE.s, SPACE.xs, SPACE.s, SPACE.s),
+            parent=self,
+        )
         workspace.viewport.image_changed.connect(self.refresh)
 
     def _make_table(self) -> QTableView:

@@ -18,7 +18,15 @@ from PySide6.QtCore import (
     QTimer,
     Signal,
 )
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QMouseEvent, QPainter
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetrics,
+    QKeySequence,
+    QMouseEvent,
+    QPainter,
+    QShortcut,
+)
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QListView,
@@ -45,21 +53,11 @@ _AI_NOTE = ("AI · not for diagnosis", THEME.warning)
 MAKER_HEIGHT, FINDING_HEIGHT, ONE_LINE_HEIGHT, BUTTON = 44, 46, 34, 16
 
 
-@dataclass(frozen=True, slots=True)
-class Buttons:
-    """Where a row's buttons lie."""
-
-    eye: QRect
-    delete: QRect
-
-
-def buttons_of(rect: QRect) -> Buttons:
-    """The buttons of the row that fills `rect`."""
-    y = rect.center().y() - BUTTON // 2
-    right = rect.right() - SPACE.l - BUTTON
-    return Buttons(
-        QRect(right - BUTTON - SPACE.s, y, BUTTON, BUTTON), QRect(right, y, BUTTON, BUTTON)
-    )
+def button_rects(row: QRect) -> tuple[QRect, QRect]:
+    """Return the rectangles of the eye and the delete button in a row."""
+    y = row.center().y() - BUTTON // 2
+    right = row.right() - SPACE.l - BUTTON
+    return QRect(right - BUTTON - SPACE.s, y, BUTTON, BUTTON), QRect(right, y, BUTTON, BUTTON)
 
 
 def place_value(row: FindingRow, width: int, font: QFont) -> tuple[str, str]:
@@ -111,15 +109,15 @@ class FindingsDelegate(QStyledItemDelegate):
         painter.restore()
 
     def _maker(self, painter: QPainter, rect: QRect, row: MakerRow) -> None:
-        buttons = buttons_of(rect)
-        width = buttons.eye.left() - rect.left() - SPACE.m - SPACE.s
+        eye, _delete = button_rects(rect)
+        width = eye.left() - rect.left() - SPACE.m - SPACE.s
         line = QRect(rect.left() + SPACE.m, rect.top() + 8, width, 16)
         font = ui_font(TYPE.caption, QFont.Weight.DemiBold)
         draw_line(painter, line, font, THEME.text_muted, row.maker)
         line.translate(0, 16)
         note, ink = ("Not an AI result", THEME.text_muted) if row.by_hand else _AI_NOTE
         draw_line(painter, line, ui_font(TYPE.caption), ink, note)
-        self._icons(painter, buttons, row.visible)
+        self._icons(painter, rect, row.visible)
 
     def _finding(self, painter: QPainter, option: QStyleOptionViewItem, row: FindingRow) -> None:
         card = QRectF(option.rect).adjusted(SPACE.s, 1.5, -SPACE.s, -1.5)
@@ -131,7 +129,7 @@ class FindingsDelegate(QStyledItemDelegate):
             painter.drawRoundedRect(card, SPACE.radius_small, SPACE.radius_small)
         drawn = row.annotation.visible and row.here
         rect = option.rect
-        buttons = buttons_of(rect)
+        eye, _delete = button_rects(rect)
         left = rect.left() + SPACE.l
         tint = QColor(THEME.annotation_color(row.annotation.color))
         swatch = QRectF(left, rect.center().y() - 5, 11, 11)
@@ -139,7 +137,7 @@ class FindingsDelegate(QStyledItemDelegate):
         painter.setBrush(tint if drawn else Qt.BrushStyle.NoBrush)
         painter.drawRoundedRect(swatch, 3, 3)
         text_left = left + 11 + SPACE.s
-        text_width = buttons.eye.left() - SPACE.s - text_left
+        text_width = eye.left() - SPACE.s - text_left
         ink = THEME.text if drawn else THEME.text_faint
         strong = ui_font(TYPE.body, QFont.Weight.Medium)
         beside, detail = place_value(row, text_width, strong)
@@ -153,13 +151,13 @@ class FindingsDelegate(QStyledItemDelegate):
         if detail:
             below = QRect(text_left, top + 18, text_width, 17)
             draw_line(painter, below, ui_font(TYPE.caption), THEME.text_muted, detail)
-        self._icons(painter, buttons, row.annotation.visible)
+        self._icons(painter, rect, row.annotation.visible)
 
-    def _icons(self, painter: QPainter, buttons: Buttons, visible: bool) -> None:
-        eye = "eye" if visible else "eye-off"
+    def _icons(self, painter: QPainter, row: QRect, visible: bool) -> None:
+        eye, delete = button_rects(row)
         tint = THEME.text_muted if visible else THEME.text_faint
-        icons.draw(painter, eye, buttons.eye, tint)
-        icons.draw(painter, "trash-2", buttons.delete)
+        icons.draw(painter, "eye" if visible else "eye-off", eye, tint)
+        icons.draw(painter, "trash-2", delete)
 
     def editorEvent(
         self,
@@ -170,31 +168,16 @@ class FindingsDelegate(QStyledItemDelegate):
     ) -> bool:
         if not isinstance(event, QMouseEvent) or event.button() != Qt.MouseButton.LeftButton:
             return False
-        buttons = buttons_of(option.rect)
+        eye, delete = button_rects(option.rect)
         row = index.data(ROW)
         ids = list(row.ids) if isinstance(row, MakerRow) else [row.finding.id]
         released = event.type() == QEvent.Type.MouseButtonRelease
-        for rect, signal in ((buttons.eye, self.toggled), (buttons.delete, self.deleted)):
+        for rect, signal in ((eye, self.toggled), (delete, self.deleted)):
             if rect.adjusted(-4, -8, 4, 8).contains(event.position().toPoint()):
                 if released:
                     signal.emit(ids)
                 return True
         return False
-
-
-class FindingsView(QListView):
-    """The list itself; Space shows or hides, Delete removes."""
-
-    toggle_pressed = Signal()
-    delete_pressed = Signal()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Space:
-            self.toggle_pressed.emit()
-        elif event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
-            self.delete_pressed.emit()
-        else:
-            super().keyPressEvent(event)
 
 
 class FindingsList(QWidget):
@@ -212,7 +195,7 @@ class FindingsList(QWidget):
         self._workspace = workspace
         self.model = FindingsModel(workspace, self)
         self.delegate = FindingsDelegate(self)
-        self.view = FindingsView()
+        self.view = QListView()
         self.view.setModel(self.model)
         self.view.setItemDelegate(self.delegate)
         self.view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
@@ -233,8 +216,14 @@ class FindingsList(QWidget):
         self.view.selectionModel().currentChanged.connect(lambda now, _was: self._choose(now))
         self.delegate.toggled.connect(self.toggle)
         self.delegate.deleted.connect(self.remove)
-        self.view.toggle_pressed.connect(lambda: self.toggle(self._selected()))
-        self.view.delete_pressed.connect(lambda: self.remove(self._selected()))
+        for key, run in (
+            (Qt.Key.Key_Space, self.toggle),
+            (Qt.Key.Key_Delete, self.remove),
+            (Qt.Key.Key_Backspace, self.remove),
+        ):
+            shortcut = QShortcut(QKeySequence(key), self.view)
+            shortcut.setContext(Qt.ShortcutContext.WidgetShortcut)
+            shortcut.activated.connect(lambda run=run: run(self._selected()))
         self._listed: set[str] = set()
         self._scrolled = 0
         self._new: list[int] = []  # rows to bring into view

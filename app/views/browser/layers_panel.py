@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, QRectF, QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
+from PySide6.QtCore import QPoint, QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtGui import QColor
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
-    QHBoxLayout,
     QMenu,
     QSlider,
     QTreeWidget,
     QTreeWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
-from app.imaging.layers import RGB, LayerItem
+from app.imaging.layers import LayerItem
 from app.imaging.types import Content, Instance
 from app.views import icons, wording
 from app.views.layer_loading import LayerLoading
+from app.views.layouts import column, row
 from app.views.theme import SPACE, THEME
 from app.views.widgets import EmptyState, label, plain_tip
 from app.workspace.layers import LayerEntry
@@ -74,15 +73,17 @@ class LayersPanel(QWidget):
             "Segmentations, structure sets, presentation states and overlays of the shown image "
             "appear here.",
         )
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE.s, 0, SPACE.s, SPACE.s)
-        column.setSpacing(SPACE.xs)
-        column.addWidget(self._state_row)
-        column.addWidget(self.tree, 1)
-        column.addWidget(self.empty, 1)
-        column.addStretch(0)
-        column.addWidget(self.notes)
-        column.addWidget(self._opacity_row)
+        column(
+            self._state_row,
+            (self.tree, 1),
+            (self.empty, 1),
+            0,
+            self.notes,
+            self._opacity_row,
+            spacing=SPACE.xs,
+            margins=(SPACE.s, 0, SPACE.s, SPACE.s),
+            parent=self,
+        )
         workspace.layers.changed.connect(self.refresh)
         self.refresh()
 
@@ -110,11 +111,12 @@ class LayersPanel(QWidget):
 
     def _row(self, name: str, widget: QWidget) -> QWidget:
         holder = QWidget()
-        row = QHBoxLayout(holder)
-        row.setContentsMargins(SPACE.xs, SPACE.xs, SPACE.xs, SPACE.xs)
-        row.setSpacing(SPACE.s)
-        row.addWidget(label(name, "caption"))
-        row.addWidget(widget, 1)
+        row(
+            label(name, "caption"),
+            (widget, 1),
+            margins=(SPACE.xs, SPACE.xs, SPACE.xs, SPACE.xs),
+            parent=holder,
+        )
         return holder
 
     def refresh(self) -> None:
@@ -226,7 +228,7 @@ class LayersPanel(QWidget):
         for part in entry.items:
             child = QTreeWidgetItem(item)
             child.setText(0, wording.one_line(part.label or f"Part {part.number}"))
-            child.setIcon(0, swatch(part.color))
+            child.setData(0, Qt.ItemDataRole.DecorationRole, QColor(*part.color))
             child.setData(0, _KEY, entry.key)
             child.setData(0, _NUMBER, part.number)
             child.setToolTip(0, plain_tip("\n".join(filter(None, (part.label, part.detail)))))
@@ -275,17 +277,3 @@ def _notes(entry: LayerEntry) -> list[str]:
 
 def _check(on: bool) -> Qt.CheckState:
     return Qt.CheckState.Checked if on else Qt.CheckState.Unchecked
-
-
-def swatch(color: RGB) -> QIcon:
-    """A small square of a part's colour."""
-    pixmap = QPixmap(SWATCH * 2, SWATCH * 2)
-    pixmap.setDevicePixelRatio(2.0)
-    pixmap.fill(Qt.GlobalColor.transparent)
-    painter = QPainter(pixmap)
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    painter.setPen(QColor(THEME.border))
-    painter.setBrush(QColor(*color))
-    painter.drawRoundedRect(QRectF(0.5, 0.5, SWATCH - 1.0, SWATCH - 1.0), 3.0, 3.0)
-    painter.end()
-    return QIcon(pixmap)

@@ -9,11 +9,12 @@ from itertools import islice
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from app.imaging.types import Problem
 from app.views import wording
 from app.views.content_names import counted
+from app.views.layouts import column, row
 from app.views.theme import SPACE, THEME
 from app.views.widgets import ElidedLabel, IconLabel, label, plain_tip, rule, tool_button
 
@@ -87,7 +88,11 @@ def name_of(problem: Problem) -> str:
 
 
 class ProblemList(QFrame):
-    """Files that could not be opened or are remarkable, with reason and remedy; else hidden."""
+    """Files that could not be opened or are remarkable, with reason and remedy; else hidden.
+
+    Attributes:
+        problems: What is listed.
+    """
 
     def __init__(self, clear: Callable[[], object]) -> None:
         super().__init__()
@@ -95,7 +100,7 @@ class ProblemList(QFrame):
         self._rows = QVBoxLayout()
         self._rows.setContentsMargins(SPACE.m, 0, SPACE.m, SPACE.m)
         self._rows.setSpacing(SPACE.m)
-        self._shown: tuple[Problem, ...] = ()
+        self.problems: tuple[Problem, ...] = ()
         inner = QWidget()
         inner.setLayout(self._rows)
         self._scroll = QScrollArea()
@@ -103,36 +108,26 @@ class ProblemList(QFrame):
         self._scroll.setWidgetResizable(True)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._scroll.setAccessibleName("Files that were not opened")
-        head = QHBoxLayout()
-        head.setContentsMargins(SPACE.m, SPACE.s, SPACE.s, SPACE.xs)
-        head.setSpacing(SPACE.s)
-        head.addWidget(IconLabel("triangle-alert", 14, THEME.warning))
-        head.addWidget(self.heading, 1)
-        head.addWidget(tool_button("copy", "Copy the whole list", self.copy, 14))
-        head.addWidget(tool_button("x", "Clear this list", clear, 14))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(rule())
-        column.addLayout(head)
-        column.addWidget(self._scroll)
+        head = row(
+            IconLabel("triangle-alert", 14, THEME.warning),
+            (self.heading, 1),
+            tool_button("copy", "Copy the whole list", self.copy, 14),
+            tool_button("x", "Clear this list", clear, 14),
+            margins=(SPACE.m, SPACE.s, SPACE.s, SPACE.xs),
+        )
+        column(rule(), head, self._scroll, spacing=0, parent=self)
         self.hide()
-
-    @property
-    def problems(self) -> tuple[Problem, ...]:
-        """What is listed."""
-        return self._shown
 
     def copy(self) -> None:
         """Put every file with its reason on the clipboard, a line each."""
-        lines = (f"{p.path}\t{p.reason}\t{p.remedy}" for p in self._shown)
+        lines = (f"{p.path}\t{p.reason}\t{p.remedy}" for p in self.problems)
         QGuiApplication.clipboard().setText("\n".join(lines))
 
     def show_problems(self, problems: Sequence[Problem]) -> None:
         """List these."""
-        if tuple(problems) == self._shown:
+        if tuple(problems) == self.problems:
             return
-        self._shown = tuple(problems)
+        self.problems = tuple(problems)
         while (item := self._rows.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
                 widget.deleteLater()
@@ -143,7 +138,7 @@ class ProblemList(QFrame):
         if more > 0:
             self._rows.addWidget(label(f"and {more} other reasons", "faint"))
         self._rows.addStretch(1)
-        self.heading.setText(problems_text(self._shown))
+        self.heading.setText(problems_text(self.problems))
         self.setVisible(bool(problems))
 
 

@@ -19,13 +19,12 @@ from PySide6.QtCore import (
     QTimer,
     Signal,
 )
-from PySide6.QtGui import QKeyEvent, QPixmap, QResizeEvent
+from PySide6.QtGui import QKeySequence, QPixmap, QResizeEvent, QShortcut
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QListView,
     QMenu,
     QStackedLayout,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -35,6 +34,7 @@ from app.views.browser.problem_list import ProblemList
 from app.views.browser.study_delegate import StudyDelegate
 from app.views.browser.study_rows import ROW, Row, SeriesRow, StudyRow, WarningRow, rows_of
 from app.views.canvas.image_layer import to_qimage
+from app.views.layouts import column
 from app.views.loader import Loader, Thumbnail
 from app.views.widgets import EmptyState, plain_tip
 from app.workspace.studies import key_of
@@ -69,11 +69,7 @@ class StudyList(QWidget):
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.view)
         self.view.viewport().installEventFilter(self)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(area, 1)
-        column.addWidget(self.problems)
+        column((area, 1), self.problems, spacing=0, parent=self)
         self.model.about_to_change.connect(self._keep_place)
         self.model.changed.connect(self._restore_place)
         workspace.studies.changed.connect(self.refresh)
@@ -90,6 +86,9 @@ class StudyList(QWidget):
         view.setAccessibleName("Studies and series")
         view.clicked.connect(self._show)
         view.activated.connect(self._show)
+        delete = QShortcut(QKeySequence(Qt.Key.Key_Delete), view)
+        delete.setContext(Qt.ShortcutContext.WidgetShortcut)
+        delete.activated.connect(self._close_current)
         view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         view.customContextMenuRequested.connect(self._menu)
         return view
@@ -209,12 +208,10 @@ class StudyList(QWidget):
     def _show_current(self) -> None:
         self.view.scrollTo(self.view.currentIndex())
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
+    def _close_current(self) -> None:
         index = self.view.currentIndex()
-        if event.key() == Qt.Key.Key_Delete and index.isValid():
+        if index.isValid():
             self._workspace.close_study(key_of(self.model.row(index).study))
-        else:
-            super().keyPressEvent(event)
 
 
 THUMBNAIL_PX = 112  # twice what is drawn: sharp on dense screens

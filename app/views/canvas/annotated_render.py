@@ -33,7 +33,7 @@ from app.views.canvas import (
 )
 from app.views.canvas.corner_text import Shown
 from app.views.canvas.finding_items import ITEMS, Look
-from app.views.canvas.image_layer import to_qimage
+from app.views.canvas.image_layer import to_array, to_qimage
 from app.views.canvas.label_chips import Chip
 from app.views.canvas.orientation import UPRIGHT
 from app.views.theme import THEME
@@ -79,8 +79,9 @@ def render_annotated(
 
     Returns:
         uint8 [rows, columns, 3] RGB, after a quarter turn [columns, rows, 3]; larger where pixels
-        are not square. Needs a QGuiApplication: see `render_annotated_offscreen`.
+        are not square. Makes a Qt application if there is none.
     """
+    _ensure_application()
     own = [finding for finding in findings if finding.image == frame.ref]
     pixels = pipeline.render(frame, window, invert)
     if frame.overlays:
@@ -122,35 +123,21 @@ def render_annotated(
         synthetic_band.draw(painter, model, whole, size)
     finally:
         painter.end()
-    return _as_array(canvas)
+    return to_array(canvas)
 
 
-def render_annotated_offscreen(
-    frame: Frame,
-    instance: Instance,
-    window: Window | None = None,
-    invert: bool = False,
-    findings: Sequence[Finding] = (),
-    frame_index: int = 0,
-    turn: Display = UPRIGHT,
-    series: Series | None = None,
-    layers: Sequence[tuple[Layer, LayerFrame]] = (),
-    state: PresentationState | None = None,
-) -> NDArray[np.uint8]:
-    """`render_annotated` for a command without a window: makes the Qt application it needs."""
-    application = QGuiApplication.instance()
-    if application is None:
-        before = os.environ.get("QT_QPA_PLATFORM")
-        os.environ["QT_QPA_PLATFORM"] = "offscreen"
-        application = QGuiApplication([])
-        if before is None:
-            del os.environ["QT_QPA_PLATFORM"]
-        else:
-            os.environ["QT_QPA_PLATFORM"] = before
-        style.load_fonts()
-    return render_annotated(
-        frame, instance, window, invert, findings, frame_index, turn, series, layers, state
-    )
+def _ensure_application() -> None:
+    """Make a Qt application that draws into memory, where there is none yet."""
+    if QGuiApplication.instance() is not None:
+        return
+    before = os.environ.get("QT_QPA_PLATFORM")
+    os.environ["QT_QPA_PLATFORM"] = "offscreen"
+    QGuiApplication([])
+    if before is None:
+        del os.environ["QT_QPA_PLATFORM"]
+    else:
+        os.environ["QT_QPA_PLATFORM"] = before
+    style.load_fonts()
 
 
 def _in_true_shape(picture: QImage, aspect: float, turn: Display) -> QImage:
@@ -232,9 +219,3 @@ def _draw_findings(
             drawn.append((-item.z, Chip(finding.id, text, anchor, tint)))
     painter.restore()
     return [chip for _, chip in sorted(drawn, key=lambda pair: pair[0])]
-
-
-def _as_array(image: QImage) -> NDArray[np.uint8]:
-    rgb = image.convertToFormat(QImage.Format.Format_RGB888)
-    flat = np.frombuffer(rgb.constBits(), np.uint8).reshape(rgb.height(), rgb.bytesPerLine())
-    return flat[:, : rgb.width() * 3].reshape(rgb.height(), rgb.width(), 3).copy()

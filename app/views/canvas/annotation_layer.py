@@ -33,6 +33,9 @@ class AnnotationLayer(QObject):
         view: Where they are drawn.
         annotations: The workspace's.
         background: Builds the shapes of masks and heatmaps.
+
+    Attributes:
+        heat_strength: How strongly heatmaps are laid over the image; 0 for hidden.
     """
 
     changed = Signal()
@@ -47,7 +50,7 @@ class AnnotationLayer(QObject):
         self._shapes: dict[str, finding_shapes.Shape] = {}
         self._hovered = ""
         self._draft: Finding | None = None
-        self._strength = self._seen = heatmap_legend.USUAL
+        self.heat_strength = self._seen = heatmap_legend.USUAL
         # One mask at a time, and not at once: a tool's result makes a chat card and list rows too,
         # and whatever runs beside them holds Python's lock by turns and so the window.
         self._queue: deque[Finding] = deque()
@@ -76,25 +79,20 @@ class AnnotationLayer(QObject):
         """Whether every item has its shape."""
         return all(item.ready for item in self._items.values())
 
-    @property
-    def heat_strength(self) -> float:
-        """How strongly heatmaps are laid over the image; 0 for hidden."""
-        return self._strength
-
     def set_heat_strength(self, strength: float) -> None:
         """Lay heatmaps more or less strongly over the image, 0..1; a matter of display."""
         self._seen = strength or self._seen
-        self._strength = strength
+        self.heat_strength = strength
         self._restyle()
 
     def toggle_heat(self) -> None:
         """Hide heatmaps, or show them as they were."""
-        self.set_heat_strength(0.0 if self._strength else self._seen)
+        self.set_heat_strength(0.0 if self.heat_strength else self._seen)
 
     @property
     def legend(self) -> heatmap_legend.Legend | None:
         """The legend of the heatmap that is seen, or None."""
-        if not self._strength:
+        if not self.heat_strength:
             return None
         return heatmap_legend.legend_of(self.findings, self._annotations.selected)
 
@@ -217,7 +215,7 @@ class AnnotationLayer(QObject):
         if not isinstance(finding.geometry, Heatmap):
             return 1.0
         seen = heatmap_legend.drawn_of(self.findings, self._annotations.selected)
-        return self._strength if seen is not None and seen.id == finding.id else 0.0
+        return self.heat_strength if seen is not None and seen.id == finding.id else 0.0
 
     def chips(self) -> list[Chip]:
         """The labels of what is drawn, lines first: they carry measurements."""

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
     QFocusEvent,
@@ -47,17 +47,22 @@ from app.workspace.annotations import Annotations
 from app.workspace.workspace import REFORMAT, Workspace
 
 
-class PictureView(ImageView):
+class Canvas(ImageView):
     """Shows what the workspace's viewport holds, with its text, findings and layers.
 
     Args:
         workspace: The models.
         background: Threads for outlines and layers; closed by its owner.
         parent: Qt parent.
+
+    Attributes:
+        error: Why there is no image, or "".
+        picture: What is on the screen, or None.
     """
 
     picture_changed = Signal()  # another image, or one shown by other means, is on the screen
     status_changed = Signal()  # empty, loading, an error, or an image
+    menu_wanted = Signal(QPoint)  # the context menu, at this place on the screen
 
     def __init__(
         self, workspace: Workspace, background: Background, parent: QWidget | None = None
@@ -65,9 +70,9 @@ class PictureView(ImageView):
         super().__init__(parent)
         self._workspace = workspace
         self._viewport_model = workspace.viewport
-        self._picture: Picture | None = None
+        self.picture: Picture | None = None
         self._source: Instance | None = None  # the acquired image that the picture is of
-        self._error = ""
+        self.error = ""
         self._refit = True
         self._place: Place | None = None
         # A thread of its own: a window change does not wait for outlines or a report's pictures.
@@ -93,6 +98,13 @@ class PictureView(ImageView):
         self.findings_layer.changed.connect(self._update_overlay)
         self.view_changed.connect(self._update_overlay)
         self.view_changed.connect(self._render_view)
+        self._space = False
+        self._press: tuple[QPointF, Drag, Window | None] | None = None
+        self._moved = False
+        self._wheel = FrameScroll()
+        self._keys = key_actions(self, workspace.annotations)
+        self.measuring.tool_changed.connect(lambda _tool: self._show_cursor(None))
+        self.setAccessibleName("Image canvas")
         if model.frame is not None:
             self._frame_changed()
 
@@ -106,29 +118,19 @@ class PictureView(ImageView):
     # What is shown
 
     @property
-    def picture(self) -> Picture | None:
-        """What is on the screen, or None."""
-        return self._picture
-
-    @property
     def frame(self) -> Frame | None:
         """The frame on the screen. The viewport may be a step ahead while one is rendered."""
-        return self._picture.job.frame if self._picture else None
+        return self.picture.job.frame if self.picture else None
 
     @property
     def shown_window(self) -> Window | None:
         """The window that is wanted now: a drag runs ahead of the pixels. None for colour."""
-        if self._picture is None or self._picture.window is None:
+        if self.picture is None or self.picture.window is None:
             return None
-        wanted = self._viewport_model.display.window or self._picture.window
-        if wanted.lut >= len(self._picture.job.frame.voi.luts):
+        wanted = self._viewport_model.display.window or self.picture.window
+        if wanted.lut >= len(self.picture.job.frame.voi.luts):
             return replace(wanted, lut=-1)  # chosen on another image: its range counts here
         return wanted
-
-    @property
-    def error(self) -> str:
-        """Why there is no image, or ""."""
-        return self._error
 
     @property
     def busy(self) -> bool:
@@ -142,9 +144,9 @@ class PictureView(ImageView):
 
     def _image_changed(self) -> None:
         instance = self._viewport_model.instance
-        shown = self._picture.job.instance if self._picture else None
+        shown = self.picture.job.instance if self.picture else None
         same = self._same_series(shown, instance)
-        self._error = ""
+        self.error = ""
         self._renderer.drop()
         other_plane = shown is not instance and REFORMAT in (_kind(shown), _kind(instance))
         self._refit = not same or other_plane or _size(shown) != _size(instance)
@@ -163,7 +165,7 @@ class PictureView(ImageView):
         return bool(before and after and (s := series(before)) is not None and s is series(after))
 
     def _clear(self) -> None:
-        self._picture = self._source = None
+        self.picture = self._source = None
         self._place = None
         self.measuring.cancel()
         self.show_levels((), 1.0, refit=False)
@@ -176,11 +178,11 @@ class PictureView(ImageView):
     def _frame_changed(self) -> None:
         model = self._viewport_model
         if model.error:
-            self._error = model.error
+            self.error = model.error
             self._clear()
             self.status_changed.emit()
         elif model.frame is not None and model.instance is not None:
-            self._error = ""
+            self.error = ""
             state = model.presentation
             self._render(
                 Job(
@@ -194,7 +196,7 @@ class PictureView(ImageView):
             )
 
     def _display_changed(self) -> None:
-        shown = self._picture
+        shown = self.picture
         model = self._viewport_model
         if shown is None:
             return
@@ -214,7 +216,7 @@ class PictureView(ImageView):
 
     def _render_view(self) -> None:
         """The view moved: ask for what of it is not there."""
-        shown, view = self._picture, self.view_of()
+        shown, view = self.picture, self.view_of()
         if shown is None or view is None or shown.job.frame is not self._viewport_model.frame:
             return
         if not shown.covers(view):
@@ -231,13 +233,13 @@ class PictureView(ImageView):
         job, model = picture.job, self._viewport_model
         if job.frame is not model.frame and not self._is_on_the_way(job):
             return  # late: the viewport shows something else by now
-        last = self._picture.job if self._picture is not None else None
+        last = self.picture.job if self.picture is not None else None
         before = last.frame if last is not None else None
         other = before is not job.frame
         if before is not None and before.stored.shape[:2] != job.frame.stored.shape[:2]:
             self._refit = True  # pages of one document may differ in size
         told = self.shown_window
-        self._picture = picture
+        self.picture = picture
         self._source = self._workspace.acquired if _kind(job.instance) == REFORMAT else job.instance
         area = job.presented.displayed_area if job.presented is not None else None
         if self.set_area(area):
@@ -277,7 +279,7 @@ class PictureView(ImageView):
 
     def _take_error(self, job: Job, error: SightlineError) -> None:
         if job.frame is self._viewport_model.frame:
-            self._error = error.text
+            self.error = error.text
             self._clear()
             self.status_changed.emit()
 
@@ -319,7 +321,7 @@ class PictureView(ImageView):
         self.overlay.set_chips(self.findings_layer.chips())
 
     def _corners(self) -> Corners:
-        picture = self._picture
+        picture = self.picture
         if picture is None:
             return Corners()
         job, scroller = picture.job, self.scroller
@@ -365,43 +367,11 @@ class PictureView(ImageView):
         super().resizeEvent(ev)
         if hasattr(self, "overlay"):  # pyqtgraph resizes itself inside its constructor
             self.overlay.setGeometry(self.viewport().geometry())
-            self.scrubber.lay_out(QRectF(self.viewport().geometry()))
+            area, width = self.viewport().geometry(), self.scrubber.sizeHint().width()
+            self.scrubber.setGeometry(area.right() + 1 - width, area.top(), width, area.height())
             self._update_overlay()
 
-
-def _kind(instance: Instance | None) -> str:
-    return instance.kind if instance else ""
-
-
-def _size(instance: Instance | None) -> tuple[int, int]:
-    return (instance.columns, instance.rows) if instance else (0, 0)
-
-
-class Canvas(PictureView):
-    """The picture with mouse and keys.
-
-    Args:
-        workspace: The models.
-        background: Threads for outlines and layers; closed by its owner.
-        parent: Qt parent.
-
-    Attributes:
-        menu_wanted: The user asks what can be done here, at this place of the screen.
-    """
-
-    menu_wanted = Signal(QPoint)
-
-    def __init__(
-        self, workspace: Workspace, background: Background, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(workspace, background, parent)
-        self._space = False
-        self._press: tuple[QPointF, Drag, Window | None] | None = None
-        self._moved = False
-        self._wheel = FrameScroll()
-        self._keys = key_actions(self, workspace.annotations)
-        self.measuring.tool_changed.connect(lambda _tool: self._show_cursor(None))
-        self.setAccessibleName("Image canvas")
+    # Mouse and keys
 
     def _hover(self, position: QPointF | None) -> str:
         """Update the value under the cursor; returns the finding there."""
@@ -421,7 +391,7 @@ class Canvas(PictureView):
         free = kind is Drag.WINDOW and self._press is None
         if free and self.measuring.press(ev.position()):
             kind = None
-        if kind is not None and self._press is None and self._picture is not None:
+        if kind is not None and self._press is None and self.picture is not None:
             self._press = (ev.position(), kind, self.shown_window)
             self._drag_from = ev.position()
             self._moved = False
@@ -447,8 +417,8 @@ class Canvas(PictureView):
             self.pan_by(step.x(), step.y())
         elif kind is Drag.ZOOM:
             self.zoom_by(2.718281828 ** (-step.y() * DRAG_ZOOM), self.to_image(start))
-        elif window is not None and self._picture is not None:
-            low, high = self._picture.range
+        elif window is not None and self.picture is not None:
+            low, high = self.picture.range
             self.set_window(dragged_window(window, total.x(), total.y(), high - low))
 
     def mouseReleaseEvent(self, ev: QMouseEvent) -> None:
@@ -470,7 +440,7 @@ class Canvas(PictureView):
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         # The mouse's comes when the right button goes down, and that may begin a zoom.
-        if event.reason() != QContextMenuEvent.Reason.Mouse and self._picture is not None:
+        if event.reason() != QContextMenuEvent.Reason.Mouse and self.picture is not None:
             self.menu_wanted.emit(self.viewport().mapToGlobal(self.viewport().rect().center()))
         event.accept()
 
@@ -566,3 +536,11 @@ def key_actions(canvas: Canvas, annotations: Annotations) -> dict[Qt.Key, Callab
         key.Key_Escape: escape,
         key.Key_Delete: lambda: annotations.remove([annotations.selected]),
     }
+
+
+def _kind(instance: Instance | None) -> str:
+    return instance.kind if instance else ""
+
+
+def _size(instance: Instance | None) -> tuple[int, int]:
+    return (instance.columns, instance.rows) if instance else (0, 0)

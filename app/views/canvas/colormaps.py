@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
 import numpy as np
@@ -21,41 +20,35 @@ _STOPS: dict[str, tuple[tuple[float, int, int, int], ...]] = {
         (1.0, 128, 0, 0),
     ),
 }
+"""Maps that pyqtgraph has only together with matplotlib: (position 0..1, red, green, blue)."""
+
 _GRAY = {"", "gray", "grey", "rgb", "none", "greys_r", "binary_r"}
 _PYQTGRAPH = {"viridis", "plasma", "inferno", "magma", "cividis", "turbo"}
 
 
+def _base(name: str) -> str:
+    return name.strip().lower().removesuffix("_r")
+
+
 def is_gray(name: str) -> bool:
-    """Whether the name asks for the image as it is."""
+    """Return whether the name stands for the image in its own greys."""
     return name.strip().lower() in _GRAY
 
 
 def known(name: str) -> bool:
-    """Whether there is such a map ("_r" at the end turns any of them round)."""
-    base = re.sub(r"_r$", "", name.strip().lower())
-    return is_gray(name) or base in _STOPS or base in _PYQTGRAPH or base in _GRAY
-
-
-def _colormap(name: str) -> pg.ColorMap:
-    colormap = pg.colormap.get(name)
-    assert colormap is not None  # the names in _PYQTGRAPH are shipped with it
-    return colormap
+    """Return whether there is such a map; "_r" at the end reverses any of them."""
+    return is_gray(name) or _base(name) in {*_STOPS, *_PYQTGRAPH, *_GRAY}
 
 
 @lru_cache(maxsize=32)
 def table(name: str) -> NDArray[np.uint8]:
-    """The map as [256, 3] uint8; grey for an unknown name."""
-    lowered = name.strip().lower()
-    reverse = lowered.endswith("_r")
-    base = lowered.removesuffix("_r")
-    positions = np.linspace(0.0, 1.0, 256)
-    if base in _STOPS:
-        stops = np.array(_STOPS[base], dtype=np.float64)
-        channels = [np.interp(positions, stops[:, 0], stops[:, i]) for i in (1, 2, 3)]
-        colors = np.stack(channels, axis=1)
-    elif base in _PYQTGRAPH:
-        colors = np.asarray(_colormap(base).getLookupTable(nPts=256))[:, :3]
+    """Return the map as [256, 3] uint8 RGB; grey for an unknown name."""
+    base = _base(name)
+    if base in _PYQTGRAPH:
+        colormap = pg.colormap.get(base)
     else:
-        colors = np.repeat(positions[:, None] * 255, 3, axis=1)
-    result = np.round(colors).astype(np.uint8)
-    return result[::-1].copy() if reverse else result
+        stops = np.array(_STOPS.get(base, ((0.0, 0, 0, 0), (1.0, 255, 255, 255))))
+        colormap = pg.ColorMap(stops[:, 0], stops[:, 1:].astype(np.uint8))
+    assert colormap is not None  # the names in _PYQTGRAPH are shipped with it
+    colors = np.asarray(colormap.getLookupTable(nPts=256))[:, :3].astype(np.uint8)
+    return colors[::-1].copy() if name.strip().lower().endswith("_r") else colors

@@ -29,6 +29,9 @@ class Measuring(QObject):
         layer: Draws what is not finished.
         annotations: Where finished ones go.
         frame: The frame on the screen, or None.
+
+    Attributes:
+        tool: One of `drawing.POINTS` while one is on, else "".
     """
 
     tool_changed = Signal(str)
@@ -45,27 +48,22 @@ class Measuring(QObject):
         self._layer = layer
         self._annotations = annotations
         self._frame = frame
-        self._tool = ""
+        self.tool = ""
         self._points: list[XY] = []
         self._last = QPointF()  # where the last point was set, in px of the view
         self._held: tuple[Finding, int] | None = None
         self._moved = False
 
-    @property
-    def tool(self) -> str:
-        """One of `drawing.POINTS` while one is on, else ""."""
-        return self._tool
-
     def set_tool(self, tool: str) -> None:
         """Switch a tool on, or off with ""."""
         self.cancel()
-        if tool != self._tool:
-            self._tool = tool
+        if tool != self.tool:
+            self.tool = tool
             self.tool_changed.emit(tool)
 
     def toggle(self, tool: str) -> None:
         """Switch a tool on, or off when it is on."""
-        self.set_tool("" if tool == self._tool else tool)
+        self.set_tool("" if tool == self.tool else tool)
 
     @property
     def active(self) -> bool:
@@ -95,7 +93,7 @@ class Measuring(QObject):
             if self._held is not None:
                 self._last = position
                 return True
-            if not self._tool:
+            if not self.tool:
                 return False
             self._set_point(position)
         return True
@@ -114,7 +112,7 @@ class Measuring(QObject):
         else:
             at = self._image_point(position)
             points = [at] if self._single else [*self._points, at]
-            self._layer.set_draft(drawing.draw(self._tool, frame, points))
+            self._layer.set_draft(drawing.draw(self.tool, frame, points))
         return True
 
     def release(self, position: QPointF) -> bool:
@@ -129,17 +127,17 @@ class Measuring(QObject):
             self._set_point(position)
         elif _apart(position, self._last):
             self._set_point(position)
-        elif self._tool in drawing.DRAGGED:
+        elif self.tool in drawing.DRAGGED:
             self.cancel()
             return False
-        if len(self._points) == drawing.POINTS[self._tool]:
-            made = drawing.draw(self._tool, frame, self._points)
-            self._finish(made, drawing.verb(self._tool))
+        if len(self._points) == drawing.POINTS[self.tool]:
+            made = drawing.draw(self.tool, frame, self._points)
+            self._finish(made, drawing.verb(self.tool))
         return True
 
     @property
     def _single(self) -> bool:
-        return drawing.POINTS[self._tool] == 1
+        return drawing.POINTS[self.tool] == 1
 
     def _let_go(self, frame: Frame, position: QPointF) -> bool:
         assert self._held is not None

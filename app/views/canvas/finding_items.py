@@ -62,6 +62,10 @@ class AnnotationItem(QGraphicsItem):
     Args:
         finding: What it shows.
         look: How, to begin with.
+
+    Attributes:
+        look: How it is drawn.
+        outline: What it draws.
     """
 
     z = 10.0
@@ -69,29 +73,19 @@ class AnnotationItem(QGraphicsItem):
     def __init__(self, finding: Finding, look: Look) -> None:
         super().__init__()
         self.finding = finding
-        self._look = look
-        self._shape: Shape | None = None
+        self.look = look
+        self.outline: Shape | None = None
         self.setZValue(self.z)
 
     @property
     def ready(self) -> bool:
         """Whether its shape was built; until then it draws nothing."""
-        return self._shape is not None
-
-    @property
-    def outline(self) -> Shape | None:
-        """What it draws."""
-        return self._shape
-
-    @property
-    def look(self) -> Look:
-        """How it is drawn."""
-        return self._look
+        return self.outline is not None
 
     def set_shape(self, shape: Shape) -> None:
         """Take the shape that `shapes.build` made."""
         self.prepareGeometryChange()
-        self._shape = shape
+        self.outline = shape
         self.update()
 
     def take(self, finding: Finding, shape: Shape) -> None:
@@ -101,14 +95,14 @@ class AnnotationItem(QGraphicsItem):
 
     def set_look(self, look: Look) -> None:
         """Change how it is drawn."""
-        if look != self._look:
-            self._look = look
+        if look != self.look:
+            self.look = look
             self.setZValue(self.z + (0.5 if look.strong else 0.0))
             self.update()
 
     def distance(self, at: QPointF, scale: tuple[float, float]) -> float:
         """Screen distance in px from image point `at`, 0 inside; infinite when far away."""
-        shape = self._shape
+        shape = self.outline
         if shape is None:
             return math.inf
         if shape.path.contains(at):
@@ -117,9 +111,9 @@ class AnnotationItem(QGraphicsItem):
         return 4.0 if shape.path.intersects(reach) else math.inf
 
     def boundingRect(self) -> QRectF:
-        if self._shape is None:
+        if self.outline is None:
             return QRectF()
-        bounds = self._shape.image_rect or self._shape.path.boundingRect()
+        bounds = self.outline.image_rect or self.outline.path.boundingRect()
         # Pens and ticks reach a few screen px beyond, which is more image px when zoomed out.
         margin = max(60.0, bounds.width() * 0.05, bounds.height() * 0.05)
         return bounds.adjusted(-margin, -margin, margin, margin)
@@ -130,8 +124,8 @@ class AnnotationItem(QGraphicsItem):
         option: QStyleOptionGraphicsItem,
         widget: QWidget | None = None,
     ) -> None:
-        if self._shape is not None:
-            self.draw(painter, self._shape, self._look)
+        if self.outline is not None:
+            self.draw(painter, self.outline, self.look)
 
     @staticmethod
     def pen(look: Look) -> QPen:
@@ -189,9 +183,9 @@ class PolylineItem(AnnotationItem):
     z = 18.0
 
     def distance(self, at: QPointF, scale: tuple[float, float]) -> float:
-        if self._shape is None or not self._shape.ends:
+        if self.outline is None or not self.outline.ends:
             return math.inf
-        polygon = self._shape.path.toFillPolygon()
+        polygon = self.outline.path.toFillPolygon()
         best = math.inf
         for index in range(polygon.size() - 1):
             best = min(best, _to_segment(at, polygon.at(index), polygon.at(index + 1), scale))

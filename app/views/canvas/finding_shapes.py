@@ -9,7 +9,7 @@ import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF
-from PySide6.QtGui import QImage, QPainterPath, QPolygonF
+from PySide6.QtGui import QColor, QImage, QPainterPath, QPolygonF
 
 from app.imaging.findings import Box, Finding, Geometry, Heatmap, Mask, Point, Polygon, Polyline
 from app.views.canvas import heatmap_legend
@@ -87,7 +87,7 @@ def _mask(geometry: Mask) -> Shape:
     path = QPainterPath()
     if border_length(part) > MAX_BORDER:
         rect = QRectF(left - 0.5, top - 0.5, part.shape[1], part.shape[0])
-        return Shape(path, anchor, image=_bitmap(part), image_rect=rect)
+        return Shape(path, anchor, image=indexed_image(part.astype(np.uint8)), image_rect=rect)
     for contour in contours(part):
         closed = np.vstack((contour, contour[:1]))
         # From the array's memory: a point object each would hold the interpreter for long.
@@ -95,10 +95,11 @@ def _mask(geometry: Mask) -> Shape:
     return Shape(path, anchor)
 
 
-def _bitmap(pixels: NDArray[np.bool_]) -> QImage:
-    """The mask as 0 and 1 in a QImage whose colour table the item fills in."""
-    buffer = np.ascontiguousarray(pixels, dtype=np.uint8)
+def indexed_image(levels: NDArray[np.uint8]) -> QImage:
+    """Return [rows, columns] uint8 as an image whose colour table is still to be set."""
+    buffer = np.ascontiguousarray(levels)
     rows, columns = buffer.shape
+    # copy(): the QImage then owns its pixels.
     return QImage(buffer.data, columns, rows, columns, QImage.Format.Format_Indexed8).copy()
 
 
@@ -114,21 +115,18 @@ def _inside(part: NDArray[np.bool_]) -> QPointF:
 
 def _heatmap(geometry: Heatmap) -> Shape:
     values = np.clip(np.nan_to_num(geometry.values), 0.0, 1.0)
-    index = (values * 255).astype(np.uint8)
-    colors = table(heatmap_legend.MAP)
-    # Premultiplied BGRA; what is low stays see-through, so that the image reads.
-    alpha = (np.arange(256) * heatmap_legend.ALPHA).astype(np.uint16)
-    premultiplied = np.empty((256, 4), np.uint8)
-    premultiplied[:, :3] = (colors[:, ::-1].astype(np.uint16) * alpha[:, None] // 255).astype(
-        np.uint8
-    )
-    premultiplied[:, 3] = alpha.astype(np.uint8)
-    buffer = np.ascontiguousarray(premultiplied[index])
+    # What is low stays see-through, so that the image can be read.
+    opacity = np.linspace(0.0, heatmap_legend.ALPHA, 256)
+    colors = [
+        QColor(red, green, blue, round(alpha * 255)).rgba()
+        for (red, green, blue), alpha in zip(
+            table(heatmap_legend.MAP).tolist(), opacity.tolist(), strict=True
+        )
+    ]
     rows, columns = values.shape
-    # copy(): the QImage then owns its pixels.
-    image = QImage(
-        buffer.data, columns, rows, columns * 4, QImage.Format.Format_ARGB32_Premultiplied
-    ).copy()
+    image = indexed_image((values * 255).astype(np.uint8))
+    image.setColorTable(colors)
+    image = image.convertToFormat(QImage.Format.Format_ARGB32_Premultiplied)
     peak = np.unravel_index(int(np.argmax(values)), values.shape)
     anchor = QPointF(float(peak[1]), float(peak[0]))
     return Shape(QPainterPath(), anchor, image=image, image_rect=QRectF(-0.5, -0.5, columns, rows))

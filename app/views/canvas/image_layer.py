@@ -150,14 +150,25 @@ def to_qimage(pixels: Buffer) -> QImage:
     return QImage(pixels.data, columns, rows, pixels.strides[0], layout)
 
 
+def to_array(image: QImage) -> NDArray[np.uint8]:
+    """Return a copy of an image's pixels, uint8 [rows, columns, 3] RGB."""
+    rgb = image.convertToFormat(QImage.Format.Format_RGB888)
+    flat = np.frombuffer(rgb.constBits(), np.uint8).reshape(rgb.height(), rgb.bytesPerLine())
+    return flat[:, : rgb.width() * 3].reshape(rgb.height(), rgb.width(), 3).copy()
+
+
 class ImageLayer(QGraphicsItem):
-    """One image in pixel coordinates: pixel (x, y) covers [x - 0.5, x + 0.5] in both directions."""
+    """One image in pixel coordinates: pixel (x, y) covers [x - 0.5, x + 0.5] in both directions.
+
+    Attributes:
+        patches: What is shown.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         # Only then a paint event knows which part of the image it is about.
         self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemUsesExtendedStyleOption)
-        self._patches: tuple[Patch, ...] = ()
+        self.patches: tuple[Patch, ...] = ()
         self._images: dict[Patch, QImage] = {}
         self._shapes: list[tuple[int, int]] = []
         self._rect = QRectF()
@@ -168,14 +179,9 @@ class ImageLayer(QGraphicsItem):
         return (self._shapes[0][1], self._shapes[0][0]) if self._shapes else (0, 0)
 
     @property
-    def patches(self) -> tuple[Patch, ...]:
-        """What is shown."""
-        return self._patches
-
-    @property
     def pixels(self) -> NDArray[np.uint8] | None:
         """uint8 [rows, columns] or [rows, columns, 3]; None where all of it is not there."""
-        for patch in self._patches:
+        for patch in self.patches:
             if patch.level == 0 and patch.pixels.shape[:2] == self._shapes[0]:
                 return patch.pixels.astype(np.uint8)  # of a word its last byte
         return None
@@ -193,8 +199,8 @@ class ImageLayer(QGraphicsItem):
             self.prepareGeometryChange()
             self._rect = rect
         self._shapes = level_shapes(rows, columns) if patches else []
-        self._patches = tuple(sorted(patches, key=lambda patch: -patch.level))
-        self._images = {patch: to_qimage(patch.pixels) for patch in self._patches}
+        self.patches = tuple(sorted(patches, key=lambda patch: -patch.level))
+        self._images = {patch: to_qimage(patch.pixels) for patch in self.patches}
         self.update()
 
     def boundingRect(self) -> QRectF:
@@ -206,7 +212,7 @@ class ImageLayer(QGraphicsItem):
         option: QStyleOptionGraphicsItem,
         widget: QWidget | None = None,
     ) -> None:
-        if not self._patches:
+        if not self.patches:
             return
         transform = painter.deviceTransform()
         scales = (
@@ -231,7 +237,7 @@ class ImageLayer(QGraphicsItem):
         of an older window, and no hole.
         """
         below: list[Patch] = []
-        for patch in self._patches:  # the coarsest first
+        for patch in self.patches:  # the coarsest first
             if patch.level < level and below:
                 break
             if contains(patch.area, on_level(area, patch.level, self._shapes[patch.level])):

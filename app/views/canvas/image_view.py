@@ -14,8 +14,8 @@ import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QMouseEvent, QPainter, QPolygonF, QResizeEvent, QWheelEvent
-from PySide6.QtWidgets import QFrame, QGraphicsItem, QStyleOptionGraphicsItem, QWidget
+from PySide6.QtGui import QMouseEvent, QPolygonF, QResizeEvent, QWheelEvent
+from PySide6.QtWidgets import QFrame, QGraphicsItem, QWidget
 
 from app.imaging.pixels.stored_levels import level_shapes
 from app.views.canvas import orientation
@@ -43,7 +43,11 @@ _MARGIN = 2
 
 
 class ImageView(pg.GraphicsView):
-    """Shows an image; wheel zooms at the cursor, a drag with any button pans, double click fits."""
+    """Shows an image; wheel zooms at the cursor, a drag with any button pans, double click fits.
+
+    Attributes:
+        turn: How the image on the screen lies: only flips and turns of it count.
+    """
 
     view_changed = Signal()
 
@@ -62,15 +66,14 @@ class ImageView(pg.GraphicsView):
         self.box.invertY(True)
         self.box.disableAutoRange()
         self.setCentralItem(self.box)
-        self._content = _Content()
+        self._content = pg.ItemGroup()  # carries image and findings, draws nothing itself
         self.box.addItem(self._content, ignoreBounds=True)
         self.layer = ImageLayer()
         self.layer.setParentItem(self._content)
         self._aspect = 1.0
         self._density: float | None = None
-        self._turn = orientation.UPRIGHT
+        self.turn = orientation.UPRIGHT
         self._area: Area | None = None
-        self._view: tuple[Any, list[list[float]], View] | None = None  # and what it was made for
         self._fitted = True
         self._drag_from: QPointF | None = None
         self._lock_aspect()
@@ -83,17 +86,12 @@ class ImageView(pg.GraphicsView):
         """(columns, rows) of the image, (0, 0) without one."""
         return self.layer.size
 
-    @property
-    def turn(self) -> Display:
-        """How the image on the screen lies: only flips and turns of it count."""
-        return self._turn
-
     def set_turn(self, display: Display) -> None:
         """Flip and turn the image and all that lies on it; the middle of the view stays there."""
-        if orientation.same_turn(display, self._turn):
+        if orientation.same_turn(display, self.turn):
             return
         middle = self.to_image(QPointF(self.viewport().rect().center()))
-        self._turn = display
+        self.turn = display
         self._place_content()
         self._lock_aspect()
         if self._fitted:
@@ -103,7 +101,7 @@ class ImageView(pg.GraphicsView):
         self.view_changed.emit()
 
     def _place_content(self) -> None:
-        self._content.setTransform(orientation.transform(self.image_size, self._turn))
+        self._content.setTransform(orientation.transform(self.image_size, self.turn))
 
     def show_levels(
         self, levels: tuple[NDArray[np.uint8], ...], aspect: float, *, refit: bool
@@ -144,7 +142,7 @@ class ImageView(pg.GraphicsView):
     def _lock_aspect(self) -> None:
         # pyqtgraph's ratio is the screen length of one x unit over that of one y unit. Its
         # constructor's `lockAspect` ignores the ratio; annotated int, it takes any.
-        on_its_side = self._turn.quarter_turns % 2
+        on_its_side = self.turn.quarter_turns % 2
         ratio: Any = self._aspect if on_its_side else 1.0 / self._aspect
         self.box.setAspectLocked(True, ratio=ratio)
 
@@ -172,7 +170,7 @@ class ImageView(pg.GraphicsView):
     def pixel_scale(self) -> tuple[float, float]:
         """Logical px on screen of one image pixel, (along its rows, along its columns)."""
         across, down = self._screen_scale()
-        return (down, across) if self._turn.quarter_turns % 2 else (across, down)
+        return (down, across) if self.turn.quarter_turns % 2 else (across, down)
 
     def _screen_scale(self) -> tuple[float, float]:
         """Logical px on screen of one image pixel, (horizontal, vertical) as it lies there."""
@@ -203,15 +201,6 @@ class ImageView(pg.GraphicsView):
         if not columns or not rows:
             return None
         seen = QRectF(self.viewport().rect())
-        sizes = (seen.size(), self.box.size(), self._drawn_density)
-        place = (columns, rows, self._turn, self._aspect, sizes)
-        known, range_ = self._view, self.box.viewRange()
-        if known is None or known[:2] != (place, range_):
-            known = self._view = place, [list(ends) for ends in range_], self._seen_in(seen)
-        return known[2]
-
-    def _seen_in(self, seen: QRectF) -> View:
-        columns, rows = self.image_size
         zoom = max(self.pixel_scale) * self._drawn_density
         level = level_of(zoom, len(level_shapes(rows, columns)))
         corners = [seen.topLeft(), seen.topRight(), seen.bottomLeft(), seen.bottomRight()]
@@ -235,7 +224,7 @@ class ImageView(pg.GraphicsView):
             seen = part.intersected(whole)
             if min(seen.width(), seen.height()) < 1 or part.width() > MAX_SHRINK * columns:
                 part = whole
-            turned = orientation.transform(self.image_size, self._turn)
+            turned = orientation.transform(self.image_size, self.turn)
             self.box.setRange(turned.mapRect(part), padding=0)
 
     def set_area(self, area: Area | None) -> bool:
@@ -261,7 +250,7 @@ class ImageView(pg.GraphicsView):
 
     def zoom_by(self, factor: float, at: QPointF | None = None) -> None:
         """Zoom in (above 1) or out, keeping the image point `at` (default: centre) in place."""
-        columns, rows = orientation.shown_size(self.image_size, self._turn)
+        columns, rows = orientation.shown_size(self.image_size, self.turn)
         if not columns or factor <= 0:
             return
         view = self.box.viewRect()
@@ -321,22 +310,3 @@ class ImageView(pg.GraphicsView):
     def wheelEvent(self, ev: QWheelEvent) -> None:
         self.zoom_by(WHEEL_STEP ** (ev.angleDelta().y() / 120.0), self.to_image(ev.position()))
         ev.accept()
-
-
-class _Content(QGraphicsItem):
-    """Carries image and findings; draws nothing itself."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemHasNoContents)
-
-    def boundingRect(self) -> QRectF:
-        return QRectF()
-
-    def paint(
-        self,
-        painter: QPainter,
-        option: QStyleOptionGraphicsItem,
-        widget: QWidget | None = None,
-    ) -> None:
-        pass

@@ -106,12 +106,9 @@ def _heat(geometry: Heatmap) -> tuple[QImage, QRectF]:
     if down.size == 0:
         return QImage(), QRectF()
     top, left = int(down[0]), int(across[0])
-    part = np.ascontiguousarray(levels[top : down[-1] + 1, left : across[-1] + 1])
-    rows, columns = part.shape
-    # copy(): the QImage then owns its pixels.
-    image = QImage(part.data, columns, rows, columns, QImage.Format.Format_Indexed8).copy()
+    image = finding_shapes.indexed_image(levels[top : down[-1] + 1, left : across[-1] + 1])
     image.setColorCount(_LEVELS)
-    return image, QRectF(left - 0.5, top - 0.5, columns, rows)
+    return image, QRectF(left - 0.5, top - 0.5, image.width(), image.height())
 
 
 def _tints(color: QColor, opacity: float, levels: int) -> list[int]:

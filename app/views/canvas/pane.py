@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QTabWidget, QWidget
 
 from app.errors import FileProblem, SightlineError
 from app.imaging.files import synthetic
@@ -20,6 +20,7 @@ from app.views.canvas import colormaps
 from app.views.canvas.image_layer import pyramid
 from app.views.canvas.image_view import ImageView
 from app.views.canvas.synthetic_band import SyntheticBand
+from app.views.layouts import column
 from app.views.theme import SPACE
 from app.views.widgets import ElidedLabel, label, tool_button
 from app.workspace.panes import Pane, Panes
@@ -88,19 +89,14 @@ class PaneView(QWidget):
         head.addWidget(self.title, 1)
         head.addWidget(tool_button("maximize", "Fit", self.view.fit, 14))
         head.addWidget(tool_button("x", "Close this picture", close, 14))
-        foot = QVBoxLayout()
-        foot.setContentsMargins(SPACE.m, SPACE.s, SPACE.m, SPACE.m)
-        foot.setSpacing(2)
-        foot.addWidget(self.description)
-        foot.addWidget(self.note)
-        foot.addWidget(label(f"{wording.NOT_FOR_DIAGNOSIS} · {pane.tool}", "warning", wrap=True))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(head)
-        column.addWidget(self.band)
-        column.addWidget(self.view, 1)
-        column.addLayout(foot)
+        foot = column(
+            self.description,
+            self.note,
+            label(f"{wording.NOT_FOR_DIAGNOSIS} · {pane.tool}", "warning", wrap=True),
+            spacing=2,
+            margins=(SPACE.m, SPACE.s, SPACE.m, SPACE.m),
+        )
+        column(head, self.band, (self.view, 1), foot, spacing=0, parent=self)
         cmap = str(pane.options.get("cmap") or "")
         self.note.setText("" if colormaps.known(cmap) else f"Colour map {cmap} is unknown: grey")
         self.note.setVisible(bool(self.note.text()))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar
+from PySide6.QtWidgets import QFrame, QProgressBar
 
 from app.errors import SightlineError
 from app.imaging.pixels.windows import AUTO
@@ -14,6 +14,7 @@ from app.imaging.types import Instance, Series
 from app.imaging.volume import Plane
 from app.tools.api import CancelToken
 from app.views.canvas.canvas import Canvas
+from app.views.layouts import row
 from app.views.loader import Loader
 from app.views.theme import SPACE
 from app.views.widgets import label, push_button
@@ -33,6 +34,11 @@ class PlaneSwitch(QObject):
         canvas: Where it is shown.
         workspace: The models.
         loader: Puts volumes together.
+
+    Attributes:
+        possible: The planes that the shown series has.
+        wanted: The plane that is on its way, else the shown one.
+        plane: The plane that is shown.
     """
 
     changed = Signal()
@@ -43,9 +49,9 @@ class PlaneSwitch(QObject):
         self._canvas = canvas
         self._workspace = workspace
         self._loader = loader
-        self._plane = Plane.ACQUIRED
-        self._wanted = Plane.ACQUIRED
-        self._possible = _ACQUIRED_ONLY
+        self.plane = Plane.ACQUIRED
+        self.wanted = Plane.ACQUIRED
+        self.possible = _ACQUIRED_ONLY
         self._source: Series | Instance | None = None
         self._cancel: CancelToken | None = None
         self.banner = Banner(canvas, self.cancel)
@@ -61,21 +67,6 @@ class PlaneSwitch(QObject):
         self.cancel()
 
     @property
-    def plane(self) -> Plane:
-        """The plane that is shown."""
-        return self._plane
-
-    @property
-    def wanted(self) -> Plane:
-        """The plane that is on its way, else the shown one."""
-        return self._wanted
-
-    @property
-    def possible(self) -> tuple[Plane, ...]:
-        """The planes that the shown series has."""
-        return self._possible
-
-    @property
     def busy(self) -> bool:
         """Whether a plane is on its way."""
         return self._cancel is not None
@@ -83,13 +74,13 @@ class PlaneSwitch(QObject):
     def choose(self, plane: Plane) -> None:
         """Show the series in a plane; returns at once."""
         source = self._source
-        if plane is self._wanted or source is None:
+        if plane is self.wanted or source is None:
             return
         self.cancel()
         if plane is Plane.ACQUIRED:
             self._workspace.show_acquired()
             return
-        self._wanted = plane
+        self.wanted = plane
         token = self._cancel = CancelToken()
         self.banner.begin(plane)
         self.changed.emit()
@@ -107,7 +98,7 @@ class PlaneSwitch(QObject):
         token, self._cancel = self._cancel, None
         if token is not None:
             token.cancel()
-            self._wanted = self._plane
+            self.wanted = self.plane
             self.banner.end()
             self.changed.emit()
 
@@ -116,7 +107,7 @@ class PlaneSwitch(QObject):
             return  # cancelled while the answer was on its way
         self._cancel = None
         self.banner.end()
-        self._plane = plane
+        self.plane = plane
         window = self._canvas.shown_window
         automatic = window is not None and window.explanation == AUTO
         self._workspace.show_reformat(instance, None if automatic else window)
@@ -133,7 +124,7 @@ class PlaneSwitch(QObject):
 
     def _give_up(self, token: CancelToken, error: SightlineError) -> None:
         if token is self._cancel:
-            wanted = self._wanted
+            wanted = self.wanted
             self.cancel()
             self._tell(wanted, error.text)
 
@@ -144,14 +135,14 @@ class PlaneSwitch(QObject):
         """Another image is shown: perhaps of another series, perhaps no reformat any more."""
         shown, acquired = self._workspace.viewport.instance, self._workspace.acquired
         if shown is None or shown.kind != REFORMAT:
-            self._plane = Plane.ACQUIRED
+            self.plane = Plane.ACQUIRED
         if self._cancel is None:
-            self._wanted = self._plane
+            self.wanted = self.plane
         source = self._source_of(acquired)
         if source is not self._source:
             self.cancel()
             self._source = source
-            self._possible = _ACQUIRED_ONLY
+            self.possible = _ACQUIRED_ONLY
             if source is not None:
                 self._loader.planes(source, partial(self._learn, source))
         self.changed.emit()
@@ -164,7 +155,7 @@ class PlaneSwitch(QObject):
 
     def _learn(self, source: Series | Instance, planes: tuple[Plane, ...]) -> None:
         if source is self._source:
-            self._possible = planes
+            self.possible = planes
             self.changed.emit()
 
     def _frame_changed(self) -> None:
@@ -172,7 +163,7 @@ class PlaneSwitch(QObject):
         shown = viewport.instance
         if viewport.error and shown is not None and shown.kind == REFORMAT:
             # In the next turn: others are still being told of the frame that failed.
-            QTimer.singleShot(0, self, partial(self._leave, shown, self._plane, viewport.error))
+            QTimer.singleShot(0, self, partial(self._leave, shown, self.plane, viewport.error))
 
     def _leave(self, instance: Instance, plane: Plane, reason: str) -> None:
         if self._workspace.viewport.instance is instance:
@@ -199,12 +190,14 @@ class Banner(QFrame):
         self._bar.setTextVisible(False)
         self._bar.setFixedWidth(120)
         self.cancel_button = push_button("Cancel", cancel)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(SPACE.l, SPACE.s, SPACE.s, SPACE.s)
-        row.setSpacing(SPACE.m)
-        row.addWidget(self.text)
-        row.addWidget(self._bar)
-        row.addWidget(self.cancel_button)
+        row(
+            self.text,
+            self._bar,
+            self.cancel_button,
+            spacing=SPACE.m,
+            margins=(SPACE.l, SPACE.s, SPACE.s, SPACE.s),
+            parent=self,
+        )
         self._wait = QTimer(self, singleShot=True, interval=PATIENCE_MS)
         self._wait.timeout.connect(self._appear)
         canvas.installEventFilter(self)

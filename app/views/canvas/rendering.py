@@ -117,6 +117,10 @@ class Renderer:
         background: The threads.
         done: Called with the picture on the GUI thread.
         failed: Called with an error text there.
+
+    Attributes:
+        busy: Whether a picture is still to come that is asked for; what is out of view is
+            not.
     """
 
     def __init__(
@@ -128,7 +132,7 @@ class Renderer:
         self._background = background
         self._done = done
         self._failed = failed
-        self._running = False
+        self.busy = False
         self._next: Job | None = None
         self._known: _Known | None = None
         self._levels: StoredLevels | None = None
@@ -137,19 +141,14 @@ class Renderer:
         self._rest = QTimer(background, singleShot=True, interval=REST_MS)
         self._rest.timeout.connect(self._complete)
 
-    @property
-    def busy(self) -> bool:
-        """Whether a picture is still to come that is asked for; what is out of view is not."""
-        return self._running
-
     def request(self, job: Job) -> None:
         """Render `job`, dropping an older one that has not begun."""
         self._rest.stop()
         self._wanted = True
-        if self._running:
+        if self.busy:
             self._next = job
             return
-        self._running = True
+        self.busy = True
         self._background.submit(partial(self._render, job), self._finish, partial(self._fail, job))
 
     def drop(self) -> None:
@@ -162,7 +161,7 @@ class Renderer:
     def _complete(self) -> None:
         """The view rests: the same picture with more around it."""
         last = self._last
-        if last is not None and not last.complete and not self._running:
+        if last is not None and not last.complete and not self.busy:
             self.request(replace(last.job, rest=True, before=last))
 
     def _render(self, job: Job) -> Picture:
@@ -187,7 +186,7 @@ class Renderer:
         self._last = picture if self._wanted else None
         self._done(picture)
         self._advance()
-        if self._last is not None and not self._running and not picture.complete:
+        if self._last is not None and not self.busy and not picture.complete:
             self._rest.start()
 
     def _fail(self, job: Job, error: SightlineError) -> None:
@@ -196,7 +195,7 @@ class Renderer:
         self._advance()
 
     def _advance(self) -> None:
-        self._running = False
+        self.busy = False
         if not self._wanted:
             self._known = self._levels = None  # of an image that was dropped while it was made
         job, self._next = self._next, None

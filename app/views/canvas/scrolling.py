@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from PySide6.QtCore import QElapsedTimer, QEvent, QObject, QRectF, Qt, QTimer, Signal
-from PySide6.QtGui import QEnterEvent, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtCore import (
+    QElapsedTimer,
+    QObject,
+    QRect,
+    QSignalBlocker,
+    Qt,
+    QTimer,
+    Signal,
+)
+from PySide6.QtGui import QMouseEvent, QWheelEvent
+from PySide6.QtWidgets import QApplication, QScrollBar, QStyle, QStyleOptionSlider, QWidget
 
 from app.imaging.studies.instance_lists import frame_ends
 from app.imaging.types import Content, Instance, Series
-from app.views.style import color as with_alpha
-from app.views.theme import THEME
 from app.views.widgets import plain_tip
 from app.workspace.workspace import Workspace
 
@@ -27,6 +33,11 @@ class Scroller(QObject):
     The viewport drops every answer but the newest, so a wheel that turns faster than frames are
     decoded would show none. While a frame is awaited, steps only add up; the sum is asked for when
     the frame is there.
+
+    Attributes:
+        speed: How many times as fast as the file says a cine runs.
+        playing: Whether a cine runs.
+        waiting: Whether a frame was asked for and has not come.
     """
 
     playing_changed = Signal(bool)
@@ -36,12 +47,12 @@ class Scroller(QObject):
         super().__init__(parent)
         self._workspace = workspace
         self._model = workspace.viewport
-        self._waiting = self._model.loading
+        self.waiting = self._model.loading
         self._owed = 0
         self._timer = QTimer(self, singleShot=True, timerType=Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self._tick)
-        self._playing = False
-        self._speed = 1.0
+        self.playing = False
+        self.speed = 1.0
         self._stepping = False  # what is shown next was asked for here, not chosen by the user
         self._late = False  # a frame was due while another was still awaited
         self._due = 0.0  # ms on the clock at which the next frame is due
@@ -58,11 +69,6 @@ class Scroller(QObject):
     def stop(self) -> None:
         """Stop playing and listening."""
         self.pause()
-
-    @property
-    def waiting(self) -> bool:
-        """Whether a frame was asked for and has not come."""
-        return self._waiting
 
     @property
     def scrollable(self) -> bool:
@@ -117,7 +123,7 @@ class Scroller(QObject):
         """Go on by `steps` frames, or images of the series; stops at the ends."""
         if steps == 0:
             return
-        if self._waiting:
+        if self.waiting:
             self._owed += steps
             return
         self._go(steps)
@@ -152,10 +158,10 @@ class Scroller(QObject):
             self._stepping = False
 
     def _requested(self) -> None:
-        self._waiting = True
+        self.waiting = True
 
     def _arrived(self) -> None:
-        self._waiting = False
+        self.waiting = False
         owed, self._owed = self._owed, 0
         if owed:
             self._go(owed)
@@ -163,7 +169,7 @@ class Scroller(QObject):
             self._tick()
 
     def _image_changed(self) -> None:
-        self._waiting = False
+        self.waiting = False
         if self._model.instance is not self._instance:
             self._instance = self._model.instance
             if self._instance is None:
@@ -173,31 +179,21 @@ class Scroller(QObject):
 
     # Cine
 
-    @property
-    def playing(self) -> bool:
-        """Whether a cine runs."""
-        return self._playing
-
     def toggle(self) -> None:
         """Play or pause."""
         if self.playing:
             self.pause()
         elif self.playable:
-            self._playing = True
+            self.playing = True
             self._clock.start()
             self._due = 0.0
             self._schedule()
             self.playing_changed.emit(True)
 
-    @property
-    def speed(self) -> float:
-        """How many times as fast as the file says a cine runs."""
-        return self._speed
-
     def change_speed(self, steps: int) -> None:
         """Run faster (1) or slower (-1)."""
-        place = SPEEDS.index(self._speed) + steps
-        self._speed = SPEEDS[max(0, min(place, len(SPEEDS) - 1))]
+        place = SPEEDS.index(self.speed) + steps
+        self.speed = SPEEDS[max(0, min(place, len(SPEEDS) - 1))]
         self.speed_changed.emit()
 
     @property
@@ -207,13 +203,13 @@ class Scroller(QObject):
         return 1000.0 / self._duration(instance) if instance is not None else 0.0
 
     def _duration(self, instance: Instance) -> float:
-        time = frame_duration(instance, self._model.frame_index) / self._speed
+        time = frame_duration(instance, self._model.frame_index) / self.speed
         return max(time, FASTEST_FRAME_MS)
 
     def pause(self) -> None:
         """Stop the cine."""
         if self.playing:
-            self._playing = self._late = False
+            self.playing = self._late = False
             self._timer.stop()
             self.playing_changed.emit(False)
 
@@ -233,7 +229,7 @@ class Scroller(QObject):
         if instance is None or not self.playing:
             return
         # A frame that is late delays the cine; skipping would hide that.
-        self._late = self._waiting
+        self._late = self.waiting
         if not self._late:
             self._advance(instance)
             self._schedule()
@@ -254,126 +250,64 @@ def frame_duration(instance: Instance, index: int) -> float:
     return max(time or DEFAULT_FRAME_MS, FASTEST_FRAME_MS)
 
 
-WIDTH = 12  # px that take the mouse
-BAR = 4.0  # px that are drawn
-EDGE = 8.0  # px free above and below
-SHORTEST = 28.0  # px of a handle that can be grasped
+class Scrubber(QScrollBar):
+    """A slider at the right edge of the canvas; dragging it scrolls through the series.
 
-
-class Scrubber(QWidget):
-    """Seen only where there is something to scroll. Dragging it goes to that frame or image.
-
-    Keys do the same on the canvas, so it takes no focus.
+    Hidden where there is nothing to scroll. It takes no focus: keys do the same on the canvas.
 
     Args:
-        canvas: Its parent; the wheel over the slider counts as over the image.
+        canvas: The parent; the wheel over the slider counts as over the image.
         workspace: The models.
         scroller: Moves through the frames.
     """
 
     def __init__(self, canvas: QWidget, workspace: Workspace, scroller: Scroller) -> None:
-        super().__init__(canvas)
+        super().__init__(Qt.Orientation.Vertical, canvas)
+        self._canvas = canvas
         self._scroller = scroller
-        self._place = (0, 0)
-        self._grasped: float | None = None  # px from the handle's top to where it was taken
-        self._over = False
+        self.setObjectName("scrubber")
+        self.setPageStep(1)
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent, False)  # the image shows through
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
         self.setCursor(Qt.CursorShape.ArrowCursor)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setAccessibleName("Position in the series")
         self.setToolTip(plain_tip("Drag to go through the series"))
-        model = workspace.viewport
-        model.requested.connect(lambda _request: self.follow())
-        model.image_changed.connect(self.follow)
+        self.valueChanged.connect(scroller.to)
+        workspace.viewport.requested.connect(lambda _request: self.follow())
+        workspace.viewport.image_changed.connect(self.follow)
         workspace.studies.changed.connect(self.follow)
         self.follow()
 
     def follow(self) -> None:
-        """Show the place that the viewport is at or on its way to."""
-        place = self._scroller.place
-        if place != self._place:
-            self._place = place
-            self.update()
-        self.setVisible(place[1] > 1)
-
-    def lay_out(self, area: QRectF) -> None:
-        """Stand at the right edge of `area` (px)."""
-        rect = QRectF(area.right() - WIDTH, area.top(), WIDTH, area.height())
-        self.setGeometry(rect.toAlignedRect())
+        """Show the place of the frame that the viewport shows or waits for."""
+        place, count = self._scroller.place
+        if not self.isSliderDown():
+            with QSignalBlocker(self):
+                self.setRange(0, max(count - 1, 0))
+                self.setValue(place)
+        self.setVisible(count > 1)
 
     @property
-    def handle(self) -> QRectF:
-        """Where the handle is, px."""
-        place, count = self._place
-        length = max(SHORTEST, self._room / max(count, 1))
-        top = EDGE + (self._room - length) * place / max(count - 1, 1)
-        return QRectF(WIDTH - BAR - 2, top, BAR, length)
+    def handle(self) -> QRect:
+        """The handle's rectangle in px."""
+        return self._part(QStyle.SubControl.SC_ScrollBarSlider)
 
-    @property
-    def _room(self) -> float:
-        return max(self.height() - 2 * EDGE, SHORTEST)
-
-    def _go_to(self, top: float) -> None:
-        """Go to the frame at which the handle's upper end is at `top` (px)."""
-        count = self._place[1]
-        way = self._room - self.handle.height()
-        if way > 0 and count > 1:
-            place = round((top - EDGE) / way * (count - 1))
-            self._scroller.to(max(0, min(place, count - 1)))
-
-    # Qt events
+    def _part(self, part: QStyle.SubControl) -> QRect:
+        option = QStyleOptionSlider()
+        self.initStyleOption(option)
+        control = QStyle.ComplexControl.CC_ScrollBar
+        return self.style().subControlRect(control, option, part, self)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        event.accept()
-        if event.button() != Qt.MouseButton.LeftButton:
-            return
-        y, handle = event.position().y(), self.handle
         self._scroller.pause()
-        if handle.top() <= y <= handle.bottom():
-            self._grasped = y - handle.top()
-        else:
-            self._grasped = handle.height() / 2
-            self._go_to(y - self._grasped)
-        self.update()
-
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        event.accept()
-        if self._grasped is not None:
-            self._go_to(event.position().y() - self._grasped)
-
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        event.accept()
-        self._grasped = None
-        self.update()
-
-    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        self.mousePressEvent(event)  # two quick clicks go on twice; the image is not fitted
+        handle, groove = self.handle, self._part(QStyle.SubControl.SC_ScrollBarGroove)
+        y = event.position().toPoint().y()
+        if event.button() == Qt.MouseButton.LeftButton and not handle.top() <= y <= handle.bottom():
+            top, room = y - groove.top() - handle.height() // 2, groove.height() - handle.height()
+            value = QStyle.sliderValueFromPosition(0, self.maximum(), top, room)
+            self.setValue(value)  # go there instead of one page on
+        super().mousePressEvent(event)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        canvas = self.parentWidget()
-        if canvas is not None:
-            QApplication.sendEvent(canvas, event)
-
-    def enterEvent(self, event: QEnterEvent) -> None:
-        super().enterEvent(event)
-        self._over = True
-        self.update()
-
-    def leaveEvent(self, event: QEvent) -> None:
-        super().leaveEvent(event)
-        self._over = False
-        self.update()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        handle, active = self.handle, self._over or self._grasped is not None
-        track = QRectF(handle.left(), EDGE, BAR, self._room)
-        # Dark under light: it is seen on white bone and on black air.
-        painter.setBrush(with_alpha(THEME.overlay_shade, 0.6))
-        painter.drawRoundedRect(track.adjusted(-1, -1, 1, 1), BAR / 2 + 1, BAR / 2 + 1)
-        painter.setBrush(with_alpha(THEME.overlay_text, 0.22 if active else 0.12))
-        painter.drawRoundedRect(track, BAR / 2, BAR / 2)
-        painter.setBrush(with_alpha(THEME.overlay_text, 0.95 if active else 0.6))
-        painter.drawRoundedRect(handle, BAR / 2, BAR / 2)
-        painter.end()
+        QApplication.sendEvent(self._canvas, event)

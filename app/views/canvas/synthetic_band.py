@@ -6,23 +6,21 @@ pictures. Dark letters on a bright ground that no greyscale image has.
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import (
     QColor,
     QFont,
     QFontMetricsF,
     QPainter,
-    QPaintEvent,
     QPen,
-    QResizeEvent,
 )
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QLabel
 
 from app.imaging.files import synthetic
 from app.imaging.types import Instance
 from app.views import wording
 from app.views.style import ui_font
-from app.views.theme import SPACE, THEME, TYPE
+from app.views.theme import THEME, TYPE
 from app.views.widgets import plain_tip
 
 HEIGHT = 30.0  # px on screen
@@ -100,61 +98,37 @@ def _band(painter: QPainter, model: str, strip: QRectF, pixels: float) -> None:
     painter.drawText(strip, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextSingleLine, line)
 
 
-def _lines(painter: QPainter, model: str, room: QRectF) -> None:
-    """All of the text on as many lines as it takes."""
-    painter.fillRect(room, QColor(THEME.synthetic))
-    painter.setFont(_font(TYPE.body))
-    painter.setPen(QColor(THEME.synthetic_text))
-    inner = room.adjusted(_PAD, 0, -_PAD, 0)
-    painter.drawText(inner, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap, text(model))
-
-
 def _font(pixels: float) -> QFont:
     return ui_font(max(round(pixels), 5), QFont.Weight.Bold)
 
 
-class SyntheticBand(QWidget):
-    """The band above a picture; hidden without a model."""
+class SyntheticBand(QLabel):
+    """The band above a picture; hidden without a model.
+
+    Attributes:
+        model: Title of the model that made the picture, or "".
+    """
 
     def __init__(self) -> None:
         super().__init__()
-        self._model = ""
-        policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        policy.setHeightForWidth(True)
-        self.setSizePolicy(policy)
+        self.model = ""
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.setWordWrap(True)
+        self.setFont(_font(TYPE.body))
+        self.setStyleSheet(
+            f"background: {THEME.synthetic}; color: {THEME.synthetic_text}; padding: 4px 10px;"
+        )
         self.hide()
 
-    @property
-    def model(self) -> str:
-        """The model that made the picture, or ""."""
-        return self._model
-
     def set_model(self, model: str) -> None:
-        """Show it; a picture that was once said to be synthetic stays so."""
+        """Show the band; a picture that was once said to be synthetic stays so."""
         if model:
-            self._model = model
+            self.model = model
+            self.setText(text(model))
             self.setAccessibleName(text(model))
             self.setToolTip(plain_tip(text(model)))
             self.show()
-            self.update()
-
-    def sizeHint(self) -> QSize:
-        return QSize(SPACE.xl, self.heightForWidth(self.width()))
-
-    def hasHeightForWidth(self) -> bool:
-        return True
 
     def heightForWidth(self, width: int) -> int:
-        room = QRectF(0, 0, max(width - 2 * _PAD, 40), 400)
-        flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
-        needed = QFontMetricsF(_font(TYPE.body)).boundingRect(room, flags, text(self._model))
-        return round(max(HEIGHT, needed.height() + _PAD))
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self.updateGeometry()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        _lines(painter, self._model, QRectF(self.rect()))
-        painter.end()
+        return max(super().heightForWidth(width), round(HEIGHT))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt, QTimer
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPaintEvent, QRegion
@@ -37,11 +37,6 @@ def corner_font(size: float = 1.0) -> QFont:
     return font
 
 
-def _limit(area: QRectF, size: float) -> float:
-    """Widest line of a corner: half the view, less its margin and room for a side letter."""
-    return area.width() / 2 - (MARGIN + LETTER_ROOM) * size
-
-
 @dataclass(frozen=True, slots=True)
 class Block:
     """The text of one corner, ready to be drawn: lines with their place and colour."""
@@ -54,29 +49,20 @@ class Block:
 Parts = tuple[tuple[tuple[str, ...], str], ...]
 """What stands in a corner: texts and their colour."""
 
-Known = dict[tuple[Parts, bool, bool], Block]
-"""Blocks by what they say and by the corner: whether that is right, whether it is at the bottom."""
-
 
 def corner_blocks(
-    corners: Corners,
-    area: QRectF,
-    size: float = 1.0,
-    known: Known | None = None,
-    *,
-    brief: bool = False,
+    corners: Corners, area: QRectF, size: float = 1.0, *, brief: bool = False
 ) -> list[Block]:
     """Lay out the corners that have text in `area` (px).
 
     Args:
         corners: The text.
-        area: Where.
-        size: Of the letters.
-        known: Blocks that were laid out in the same area and size; those of now replace them.
-        brief: Tell what made the findings briefly where all of it would cover much of the image.
+        area: The view or picture.
+        size: Factor on all sizes.
+        brief: Shorten the list of tools and models where it would cover much of the image.
     """
     ink, warn = THEME.overlay_text, THEME.warning
-    blocks: Known = {}
+    blocks: list[Block] = []
     for parts, right, bottom in (
         (((corners.top_left, ink),), False, False),
         (((corners.top_right, ink), (corners.series_warning, warn)), True, False),
@@ -84,15 +70,11 @@ def corner_blocks(
         (((corners.warning, warn), (corners.bottom_right, ink)), True, True),
     ):
         if any(texts for texts, _tint in parts):
-            corner = (parts, right, bottom)
-            same = known.get(corner) if known else None
-            blocks[corner] = same or _block(parts, area, size, right=right, bottom=bottom)
+            block = _block(parts, area, size, right=right, bottom=bottom)
             if bottom and right and brief and corners.brief:
-                blocks[corner] = _briefer(blocks[corner], corners, area, size)
-    if known is not None:
-        known.clear()
-        known.update(blocks)
-    return list(blocks.values())
+                block = _briefer(block, corners, area, size)
+            blocks.append(block)
+    return blocks
 
 
 def _briefer(block: Block, corners: Corners, area: QRectF, size: float) -> Block:
@@ -116,8 +98,21 @@ def _block(
     bottom: bool,
     most: int = MAX_LINES,
 ) -> Block:
+    gap = MARGIN * size
+    # Half the view, less its margin and room for a side letter.
+    limit = area.width() / 2 - (MARGIN + LETTER_ROOM) * size
+    lines, width, height = _lay_out(parts, size, limit, most)
+    x = area.right() - gap - width if right else area.left() + gap
+    y = area.bottom() - gap - height if bottom else area.top() + gap
+    return Block(QRectF(x, y, width, height), lines, right)
+
+
+@lru_cache(maxsize=64)  # most corners stay the same while a window is dragged
+def _lay_out(
+    parts: Parts, size: float, limit: float, most: int
+) -> tuple[tuple[tuple[str, str], ...], float, float]:
+    """Return the lines of a corner, each with its colour, and their width and height (px)."""
     metrics = QFontMetricsF(corner_font(size))
-    gap, limit = MARGIN * size, _limit(area, size)
     lines = tuple(
         (fitted, tint)
         for texts, tint in parts
@@ -125,10 +120,7 @@ def _block(
         for fitted in _fitted(text, metrics, limit, most)
     )
     width = max(metrics.horizontalAdvance(text) for text, _ in lines)
-    height = metrics.lineSpacing() * len(lines)
-    x = area.right() - gap - width if right else area.left() + gap
-    y = area.bottom() - gap - height if bottom else area.top() + gap
-    return Block(QRectF(x, y, width, height), lines, right)
+    return lines, width, metrics.lineSpacing() * len(lines)
 
 
 def corner_rects(corners: Corners, area: QRectF, size: float = 1.0) -> list[QRectF]:
@@ -236,62 +228,45 @@ def warm() -> None:
 
 
 class Overlay(QWidget):
-    """A see-through widget over the canvas. It takes no mouse events."""
+    """A see-through widget over the canvas. It takes no mouse events.
+
+    Attributes:
+        sides: The side letters that are shown.
+        corners: The text that is shown.
+        legend: The legend that is shown.
+        synthetic: Which model made the image, as the band says; "" for an acquired one.
+    """
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setAttribute(Qt.WidgetAttribute.WA_NoSystemBackground)
-        self._corners = Corners()
-        self._blocks: list[Block] = []  # laid out once, not in every paint event
-        self._laid_out_in = QRectF()
-        self._laid_out_for: Corners | None = None
-        self._known: Known = {}
+        self.corners = Corners()
         self._stale = QRegion()  # of text that changed and waits for its picture
         self._wait = QTimer(self, singleShot=True, interval=PICTURE_MS)
         self._wait.timeout.connect(self.catch_up)
-        self._sides = Sides()
+        self.sides = Sides()
         self._chips: Sequence[Chip] = ()
         self._placed: list[PlacedChip] = []
-        self._synthetic = ""
-        self._legend: heatmap_legend.Legend | None = None
+        self.synthetic = ""
+        self.legend: heatmap_legend.Legend | None = None
         warm()
-
-    @property
-    def synthetic(self) -> str:
-        """Which model made the image, as the band says; "" for an acquired one."""
-        return self._synthetic
 
     def set_synthetic(self, model: str) -> None:
         """Show the band of an image that a model made; "" for an acquired one."""
-        if model != self._synthetic:
-            self._synthetic = model
+        if model != self.synthetic:
+            self.synthetic = model
             self.update()
-
-    @property
-    def legend(self) -> heatmap_legend.Legend | None:
-        """The legend that is shown."""
-        return self._legend
 
     def set_legend(self, legend: heatmap_legend.Legend | None) -> None:
         """Show the legend of a heatmap, or none."""
-        if legend != self._legend:
-            self._legend = legend
+        if legend != self.legend:
+            self.legend = legend
             self.update()
 
     def _area(self) -> QRectF:
         """Where text may stand."""
-        return synthetic_band.below(self._synthetic, QRectF(self.rect()))
-
-    @property
-    def corners(self) -> Corners:
-        """The text that is shown."""
-        return self._corners
-
-    @property
-    def sides(self) -> Sides:
-        """The side letters that are shown."""
-        return self._sides
+        return synthetic_band.below(self.synthetic, QRectF(self.rect()))
 
     @property
     def chips(self) -> tuple[PlacedChip, ...]:
@@ -306,9 +281,9 @@ class Overlay(QWidget):
             soon: It may wait a moment for the picture that it belongs to: the canvas then paints
                 once and not twice.
         """
-        if corners != self._corners:
+        if corners != self.corners:
             before = self._laid_out()
-            self._corners = corners
+            self.corners = corners
             after = self._laid_out()
             gone = [block for block in before if block not in after]
             for block in (*gone, *(block for block in after if block not in before)):
@@ -326,28 +301,20 @@ class Overlay(QWidget):
         self._stale = QRegion()
 
     def _laid_out(self) -> list[Block]:
-        """The corners as they stand in this widget."""
-        area = self._area()
-        if area != self._laid_out_in:
-            self._known.clear()
-            self._laid_out_in = area
-        elif self._laid_out_for is self._corners:
-            return self._blocks
-        self._blocks = corner_blocks(self._corners, area, known=self._known, brief=True)
-        self._laid_out_for = self._corners
-        return self._blocks
+        """Return the corners as they stand in this widget."""
+        return corner_blocks(self.corners, self._area(), brief=True)
 
     def set_sides(self, sides: Sides) -> None:
         """Show other side letters."""
-        if sides != self._sides:
-            self._sides = sides
+        if sides != self.sides:
+            self.sides = sides
             self.update()
 
     def set_chips(self, chips: Sequence[Chip]) -> None:
         """Show other chips, placed clear of each other and of the corner text."""
         area = self._area()
         taken = [block.rect for block in self._laid_out()]
-        taken.append(heatmap_legend.rect_of(self._legend, area, taken=taken))
+        taken.append(heatmap_legend.rect_of(self.legend, area, taken=taken))
         placed = label_chips.place(chips, area, taken)
         if placed != self._placed:
             self._placed = placed
@@ -363,11 +330,11 @@ class Overlay(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.TextAntialiasing)
-        draw_sides(painter, self._sides, self._area())
+        draw_sides(painter, self.sides, self._area())
         draw_blocks(painter, self._laid_out())
         taken = [block.rect for block in self._laid_out()]
-        place = heatmap_legend.rect_of(self._legend, self._area(), taken=taken)
-        heatmap_legend.draw(painter, self._legend, place)
+        place = heatmap_legend.rect_of(self.legend, self._area(), taken=taken)
+        heatmap_legend.draw(painter, self.legend, place)
         label_chips.draw(painter, self._placed)
-        synthetic_band.draw(painter, self._synthetic, QRectF(self.rect()))
+        synthetic_band.draw(painter, self.synthetic, QRectF(self.rect()))
         painter.end()

@@ -6,17 +6,17 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from PySide6.QtWidgets import QGridLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.imaging.findings import Finding
 from app.views import wording
 from app.views.chat.finding_links import FindingLinks
 from app.views.chat.markdown import MarkdownWriter
 from app.views.chat.message import copy_text
-from app.views.chat.textview import LongText, TextView
-from app.views.chat.widgets import Elided, link_button, row
+from app.views.chat.widgets import Elided, link_button
 from app.views.icons import icon
-from app.views.theme import SPACE
+from app.views.layouts import column, row
+from app.views.text_view import LongText, TextView
 from app.views.widgets import label
 
 _MAX_HEIGHT = 240  # px of opened reasoning
@@ -37,16 +37,12 @@ class AnswerView(QWidget):
         self, on_finding: Callable[[str], object], on_result: Callable[[int], object]
     ) -> None:
         super().__init__()
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        self._layout = QVBoxLayout(self)
-        self._layout.setContentsMargins(2, 0, 2, 0)
-        self._layout.setSpacing(SPACE.s)
         self.view = TextView()
         self.view.setAccessibleName("Assistant's answer")
         self.view.finding_clicked.connect(on_finding)
         self.view.result_clicked.connect(on_result)
         self.writer = MarkdownWriter(self.view.document())
-        self._layout.addWidget(self.view)
+        self._layout = column(self.view, margins=(2, 0, 2, 0), parent=self)
         self.note: Elided | None = None
         self.usage: Elided | None = None
 
@@ -63,16 +59,10 @@ class AnswerView(QWidget):
         self.note = Elided(f"{wording.NOT_FOR_DIAGNOSIS} · {author}", "faint")
         copy = link_button("Copy", "copy", lambda: copy_text(self.text))
         copy.setAccessibleName("Copy the answer")
-        foot = QGridLayout()
-        foot.setContentsMargins(0, 0, 0, 0)
-        foot.setHorizontalSpacing(SPACE.s)
-        foot.setVerticalSpacing(0)
-        foot.setColumnStretch(0, 1)
-        foot.addWidget(self.note, 0, 0)
-        foot.addWidget(copy, 0, 1)
+        foot = column(row((self.note, 1), copy), spacing=0)
         if usage:
             self.usage = Elided(usage, "faint")
-            foot.addWidget(self.usage, 1, 0, 1, 2)
+            foot.addWidget(self.usage)
         self._layout.addLayout(foot)
 
 
@@ -88,7 +78,6 @@ class ReasoningView(QWidget):
 
     def __init__(self, *, live: bool = True) -> None:
         super().__init__()
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self._pieces: list[str] = []
         self.length = 0
         self._began = time.monotonic() if live else None
@@ -98,10 +87,8 @@ class ReasoningView(QWidget):
         self.button.setToolTip("What the model thinks before it answers; no part of the answer")
         self._time = label("", "faint")
         self.view: LongText | None = None
-        self._layout = QVBoxLayout(self)
-        self._layout.setContentsMargins(2, 0, 2, 0)
-        self._layout.setSpacing(4)
-        self._layout.addLayout(row(self.button, self._time, 1, spacing=2))
+        head = row(self.button, self._time, 1, spacing=2)
+        self._layout = column(head, spacing=4, margins=(2, 0, 2, 0), parent=self)
 
     @property
     def text(self) -> str:

@@ -10,18 +10,26 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QFrame, QLineEdit, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QLayout,
+    QLineEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.agent.events import ApprovalRequested
 from app.agent.request import Decision
 from app.views.chat import run_wording
 from app.views.chat.arguments import ArgumentsView, visible
-from app.views.chat.plain_text import one_line
-from app.views.chat.textview import TextView
-from app.views.chat.widgets import Elided, Flow, Wrapped, icon_label, link_button, row
+from app.views.chat.widgets import Elided, Wrapped, icon_label, link_button
 from app.views.icons import icon, pixmap
+from app.views.layouts import Flow, column, icon_row
 from app.views.pack_texts import PackTexts
+from app.views.plain_text import one_line
 from app.views.style import restyle
+from app.views.text_view import literal
 from app.views.theme import SPACE, THEME
 from app.views.widgets import label, push_button
 
@@ -67,19 +75,14 @@ class RequestCard(QFrame):
         self.setObjectName("chatCard")
         self.setProperty("state", "approval")
         self.setAccessibleName(f"Approval needed: {one_line(event.title)}")
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        self._body = QVBoxLayout(self)
-        self._body.setContentsMargins(SPACE.m, 10, SPACE.m, 10)
-        self._body.setSpacing(SPACE.s)
-        self._add_head(event)
-        self.what, inside = _box(6)
-        self._fill_what(inside, event)
-        self._choices, inside = _box(SPACE.s)
-        self._fill_choices(inside, event)
-        self._body.addWidget(self.what)
-        self._body.addWidget(self._choices)
+        head = self._make_head(event)
+        self.what, self._choices = QWidget(), QWidget()
+        self._fill_what(column(spacing=6, parent=self.what), event)
+        self._fill_choices(column(parent=self._choices), event)
         self._choices.setVisible(live)
-        self._add_outcome()
+        outcome = self._make_outcome()
+        margins = (SPACE.m, 10, SPACE.m, 10)
+        column(head, self.what, self._choices, outcome, margins=margins, parent=self)
 
     def appear(self) -> None:
         """React to being placed in the conversation; nothing by default."""
@@ -115,35 +118,25 @@ class RequestCard(QFrame):
 
     # -- building
 
-    def _add_head(self, event: ApprovalRequested) -> None:
-        self.title = plain(event.title)
+    def _make_head(self, event: ApprovalRequested) -> QLayout:
+        self.title = literal(event.title)
         self.title.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
-        mark = icon_label("shield-check", THEME.warning, 18)
-        texts = QVBoxLayout()
-        texts.setSpacing(2)
-        texts.addWidget(self.title)
         self.effect = label(run_wording.effect(event.effect), "caption", wrap=True)
         self.effect.setVisible(bool(event.effect))
-        texts.addWidget(self.effect)
-        head = row(mark, spacing=10)
-        head.addLayout(texts, 1)
-        head.setAlignment(mark, Qt.AlignmentFlag.AlignTop)
-        self._body.addLayout(head)
+        mark = icon_label("shield-check", THEME.warning, 18)
+        return icon_row(mark, column(self.title, self.effect, spacing=2))
 
-    def _add_outcome(self) -> None:
+    def _make_outcome(self) -> QWidget:
         self._show = link_button("What was asked", "chevron-right", self._toggle)
         self._show.hide()
         self._mark = icon_label("ban", THEME.text_faint, 14)
         self.state = Wrapped("caption")
-        self._resolved, lines = _box(2)
-        line = row(self._mark, spacing=6)
-        line.addWidget(self.state, 1)
-        line.setAlignment(self._mark, Qt.AlignmentFlag.AlignTop)
+        self._resolved = QWidget()
         # The button stands below: beside the text it would take half of a narrow dock.
-        lines.addLayout(line)
+        lines = column(icon_row(self._mark, self.state, 6), spacing=2, parent=self._resolved)
         lines.addWidget(self._show, 0, Qt.AlignmentFlag.AlignLeft)
         self._resolved.hide()
-        self._body.addWidget(self._resolved)
+        return self._resolved
 
     # -- answering
 
@@ -181,25 +174,20 @@ class RequestCard(QFrame):
         self._show.setAccessibleDescription("open" if opened else "closed")
 
 
-class SeenCard(RequestCard):
+class GuardedCard(RequestCard):
     """A question whose yes works only once the question was on the screen.
 
-    Subclasses add `allow` and the hint in `_fill_choices`, and may extend `_parts_to_see`.
+    Subclasses add `allow` and the hint in `_fill_choices`, and may override `_parts_to_see`.
     """
 
-    def __init__(
-        self,
-        event: ApprovalRequested,
-        answer: Answer,
-        texts: PackTexts | None = None,
-        *,
-        live: bool = True,
-    ) -> None:
-        super().__init__(event, answer, texts, live=live)
+    allow: QPushButton
+
+    def appear(self) -> None:
+        """Start to wait until the question was on the screen."""
         self._unseen = self._parts_to_see()
         self._arming = QTimer(self, singleShot=True, interval=ARM_MS)
         self._arming.timeout.connect(self._arm)
-        if live:
+        if self._live:
             self._arming.start()
 
     def _parts_to_see(self) -> list[QWidget]:
@@ -210,8 +198,7 @@ class SeenCard(RequestCard):
         return True
 
     def _add_detail(self, layout: QVBoxLayout, text: str, name: str) -> None:
-        self.detail = plain(text, max_height=_MAX_HEIGHT)
-        self.detail.setAccessibleName(name)
+        self.detail = literal(text, name=name, max_height=_MAX_HEIGHT)
         layout.addWidget(self.detail)
 
     def _add_hint(self, layout: QVBoxLayout) -> None:
@@ -237,15 +224,11 @@ class SeenCard(RequestCard):
 
     def _add_buttons(self, layout: QVBoxLayout, *buttons: QPushButton) -> None:
         flow = Flow(SPACE.s)
-        for button in buttons:
-            button.setAutoDefault(False)
-            flow.addWidget(button)
+        flow.add(*buttons)
         layout.addLayout(flow)
 
-    allow: QPushButton
 
-
-class ApprovalCard(SeenCard):
+class ApprovalCard(GuardedCard):
     """Asks whether a tool may run, with its exact arguments and all that it would reach.
 
     The keyboard reaches the reason and "Don't allow" before the buttons that allow.
@@ -253,13 +236,13 @@ class ApprovalCard(SeenCard):
 
     def _fill_what(self, layout: QVBoxLayout, event: ApprovalRequested) -> None:
         self.arguments: ArgumentsView | None = None
-        self.touched: list[_Touched] = []
+        self.touched: list[_ReachedPlace] = []
         if event.tool:
             title = self._texts.title(event.tool)
             self.tool = Elided(f"{title}  ·  {event.tool}", "label")
             self.tool.setAccessibleName(f"Tool: {one_line(event.tool)}")
             layout.addWidget(self.tool)
-            self.touched = [_Touched(item) for item in event.touches]
+            self.touched = [_ReachedPlace(item) for item in event.touches]
             for item in self.touched:
                 layout.addWidget(item)
             self.arguments = ArgumentsView(_MAX_HEIGHT)
@@ -336,7 +319,7 @@ class ApprovalCard(SeenCard):
             self._hidden.setVisible(self.arguments.hidden)
 
 
-class OverrideCard(SeenCard):
+class OverrideCard(GuardedCard):
     """Asks whether a tool may use an image that it was not made for.
 
     The first answer that the keyboard reaches is no.
@@ -366,7 +349,7 @@ class OverrideCard(SeenCard):
         self.allow.setEnabled(False)
 
 
-class _Touched(QFrame):
+class _ReachedPlace(QFrame):
     """A file that would be written or a host that would be sent to, with its resolved name.
 
     Args:
@@ -379,34 +362,12 @@ class _Touched(QFrame):
         shown = "".join(part.text for part in visible(touched.get("shown", "")))
         what, note = touched.get("what", ""), touched.get("note", "")
         self.setAccessibleName(f"{one_line(what)} {one_line(shown, 600)}")
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(SPACE.s, 6, SPACE.s, 6)
-        layout.setSpacing(2)
         argument = touched.get("argument", "")
         head = Wrapped("caption")
         head.set_full(f"{what[:1].upper()}{what[1:]}" + (f" ({argument})" if argument else ""))
-        layout.addWidget(head)
-        self.place = plain(shown)
-        self.place.setProperty("tone", "place")
-        self.place.setAccessibleName(self.accessibleName())
-        layout.addWidget(self.place)
+        self.place = literal(shown, "place", self.accessibleName())
+        layout = column(head, self.place, spacing=2, margins=(SPACE.s, 6, SPACE.s, 6), parent=self)
         if note:
             warning = Wrapped("warning")
             warning.set_full(note)
             layout.addWidget(warning)
-
-
-def plain(text: str, max_height: int = 0) -> TextView:
-    """Return a view of text from elsewhere, shown literally."""
-    view = TextView(max_height=max_height)
-    view.set_plain(text)
-    return view
-
-
-def _box(spacing: int) -> tuple[QWidget, QVBoxLayout]:
-    """Return a widget without margins, and its layout."""
-    box = QWidget()
-    layout = QVBoxLayout(box)
-    layout.setContentsMargins(0, 0, 0, 0)
-    layout.setSpacing(spacing)
-    return box, layout

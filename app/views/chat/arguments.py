@@ -18,7 +18,7 @@ from PySide6.QtGui import QColor, QTextBlockFormat, QTextCharFormat, QTextCursor
 
 from app.agent.approvals import hides
 from app.views.chat.markdown import split
-from app.views.chat.textview import BLOCK, PIECE, TextView
+from app.views.text_view import BLOCK, PIECE, TextView
 from app.views.theme import THEME
 
 _DEEPEST = 8  # levels with lines of their own; deeper values are JSON on one line

@@ -8,18 +8,17 @@ from PySide6.QtCore import QMimeData, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QIcon, QKeyEvent, QResizeEvent, QTextOption
 from PySide6.QtWidgets import (
     QFrame,
-    QHBoxLayout,
     QMenu,
     QPlainTextEdit,
     QPushButton,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
 from app.views.agent_thread import Question
-from app.views.chat.widgets import Elided, icon_label, row
+from app.views.chat.widgets import Elided, icon_label
 from app.views.icons import pixmap
+from app.views.layouts import column, row
 from app.views.style import restyle
 from app.views.theme import SPACE, THEME
 from app.views.widgets import label, tool_button
@@ -129,15 +128,9 @@ class Composer(QFrame):
         self.stop_more = self._make_stop_more()
         self.stop.hide()
         self.stop_more.hide()
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(SPACE.m, 10, SPACE.s, SPACE.s)
-        layout.setSpacing(6)
-        layout.addWidget(self.edit)
-        foot = row(self._about_icon, spacing=6)
-        foot.addWidget(self.about, 1)
-        foot.addLayout(row(self.stop, self.stop_more, spacing=0))
-        foot.addWidget(self.send)
-        layout.addLayout(foot)
+        stop = row(self.stop, self.stop_more, spacing=0)
+        foot = row(self._about_icon, (self.about, 1), stop, self.send, spacing=6)
+        column(self.edit, foot, spacing=6, margins=(SPACE.m, 10, SPACE.s, SPACE.s), parent=self)
         self.setFocusProxy(self.edit)
         self.edit.sent.connect(self.submit)
         self.edit.recalled.connect(self._recall)
@@ -165,7 +158,7 @@ class Composer(QFrame):
             self.submitted.emit(text[:QUESTION_CHARS])
 
     def remember(self, text: str) -> None:
-        """Let Up bring back a question that was asked in another way."""
+        """Keep a question that was not typed here, for Up to bring back."""
         self._last = text
 
     def set_text(self, text: str) -> None:
@@ -274,9 +267,7 @@ class PendingList(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.setAccessibleName("Queued questions")
-        self._layout = QVBoxLayout(self)
-        self._layout.setContentsMargins(0, 0, 0, 0)
-        self._layout.setSpacing(SPACE.xs)
+        self._layout = column(spacing=SPACE.xs, parent=self)
         self._numbers: list[int] = []
         self._rows: list[QWidget] = []
         self.hide()
@@ -306,14 +297,14 @@ class PendingList(QWidget):
     def _row(self, question: Question) -> QWidget:
         frame = QFrame()
         frame.setObjectName("chatPending")
-        layout = QHBoxLayout(frame)
-        layout.setContentsMargins(SPACE.s, 2, 2, 2)
-        layout.setSpacing(SPACE.s)
-        layout.addWidget(icon_label("clock", THEME.text_faint, 14))
-        layout.addWidget(label("Queued", "caption"))
-        layout.addWidget(Elided(question.text, "label"), 1)
-        remove = tool_button("x", "Remove this question from the queue")
         number = question.number
-        remove.clicked.connect(lambda _checked=False: self.removed.emit(number))
-        layout.addWidget(remove)
+        tip = "Remove this question from the queue"
+        row(
+            icon_label("clock", THEME.text_faint, 14),
+            label("Queued", "caption"),
+            (Elided(question.text, "label"), 1),
+            tool_button("x", tip, lambda: self.removed.emit(number)),
+            margins=(SPACE.s, 2, 2, 2),
+            parent=frame,
+        )
         return frame

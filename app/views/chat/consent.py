@@ -21,7 +21,6 @@ from PySide6.QtWidgets import (
     QDialog,
     QFrame,
     QGridLayout,
-    QHBoxLayout,
     QLabel,
     QScrollArea,
     QVBoxLayout,
@@ -30,16 +29,17 @@ from PySide6.QtWidgets import (
 from shiboken6 import isValid
 
 from app.agent.events import ApprovalRequested
-from app.agent.llm.png import MAX_BYTES
+from app.agent.llm.picture_encoding import MAX_BYTES
 from app.agent.request import Decision
 from app.errors import FileProblem, SightlineError
 from app.views.background import Background
 from app.views.chat.approval import Answer, RequestCard
-from app.views.chat.plain_text import one_line
 from app.views.chat.style_sheet import sheet
-from app.views.chat.textview import BULLET, TextView
 from app.views.chat.thumbnails import PictureButton, to_qimage
-from app.views.chat.widgets import Flow, Wrapped, icon_label, row
+from app.views.chat.widgets import Wrapped, icon_label
+from app.views.layouts import Flow, column, icon_row, row
+from app.views.plain_text import one_line
+from app.views.text_view import BULLET, TextView, literal
 from app.views.theme import SPACE, THEME
 from app.views.widgets import label, push_button
 
@@ -74,8 +74,8 @@ class SentImage:
 def read_sent(path: Path) -> SentImage:
     """Read a picture that would be sent; for a background thread.
 
-    The digest of its bytes must be its name, as `app.agent.llm.png` checks when it is sent: so the
-    picture that is shown is the picture that leaves.
+    The digest of its bytes must be its name, as `app.agent.llm.picture_encoding` checks when it is
+    sent: so the picture that is shown is the picture that leaves.
 
     Raises:
         FileProblem: It is missing or has changed.
@@ -123,26 +123,14 @@ class SentPicture(QWidget):
         self.button.setToolTip("See it in full size")
         self.button.setEnabled(False)
         self.button.clicked.connect(lambda _checked=False: self.enlarge())
-        self._risk = label("", "warning", wrap=True)
-        self._risk.setText(picture.get("risk", ""))
+        self._risk = label(picture.get("risk", ""), "warning", wrap=True)
         self._risk.setVisible(bool(self._risk.text()))
         self._caption = Wrapped("caption")
         self._caption.set_full(picture.get("caption", ""))
         self._size = label("Reading…", "caption", wrap=True)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACE.xs)
-        line = QHBoxLayout()
-        line.setSpacing(SPACE.m)
-        words = QVBoxLayout()
-        words.setSpacing(SPACE.xs)
-        words.addWidget(label(name, "strong"))
-        for part in (self._risk, self._caption, self._size):
-            words.addWidget(part)
-        words.addStretch(1)
-        line.addWidget(self.button, 0, Qt.AlignmentFlag.AlignTop)
-        line.addLayout(words, 1)
-        column.addLayout(line)
+        words = (label(name, "strong"), self._risk, self._caption, self._size, 1)
+        line = icon_row(self.button, column(*words, spacing=SPACE.xs), SPACE.m)
+        column(line, parent=self)
         background.submit(lambda: read_sent(path), self._show, self._fail)
 
     @property
@@ -152,7 +140,7 @@ class SentPicture(QWidget):
 
     @property
     def seen(self) -> bool:
-        """Whether all of it was in view, at once or by scrolling."""
+        """Whether all of it was in view, at once or while scrolling."""
         return all(self._ends_seen)
 
     def look(self, viewport: QWidget) -> None:
@@ -208,17 +196,11 @@ class PictureWindow(QDialog):
         self.area.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.area.setStyleSheet(f"QScrollArea, QLabel {{ background: {THEME.canvas}; }}")
         self.area.setAccessibleName("The picture; scroll with the arrow keys")
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE.m, SPACE.m, SPACE.m, SPACE.m)
-        column.setSpacing(SPACE.s)
-        column.addWidget(self.area, 1)
-        foot = QHBoxLayout()
         size = f"{image.width()} x {image.height()} pixels, in full size"
-        foot.addWidget(label(f"{name}: {size}", "muted"), 1)
         close = push_button("Close", self.accept)
         close.setDefault(True)
-        foot.addWidget(close)
-        column.addLayout(foot)
+        foot = row((label(f"{name}: {size}", "muted"), 1), close)
+        column((self.area, 1), foot, margins=(SPACE.m, SPACE.m, SPACE.m, SPACE.m), parent=self)
         room = self.screen().availableGeometry().size() * 0.9
         frame = QSize(2 * SPACE.m + 6, 2 * SPACE.m + 60)
         self.resize((image.size() + frame).boundedTo(room).expandedTo(QSize(320, 240)))
@@ -241,15 +223,8 @@ class ConsentView(QWidget):
 
     def __init__(self, event: ApprovalRequested, background: Background, side: int = SIDE) -> None:
         super().__init__()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACE.m)
-        self.warning = TextView()
-        self.warning.set_plain(event.warning)
-        self.warning.setProperty("tone", "warning")
-        self.warning.setAccessibleName("Warning")
+        self.warning = literal(event.warning, "warning", "Warning")
         self.warning.setVisible(bool(event.warning))
-        column.addWidget(self.warning)
         facts = QGridLayout()
         facts.setHorizontalSpacing(SPACE.l)
         facts.setVerticalSpacing(6)
@@ -258,24 +233,15 @@ class ConsentView(QWidget):
         sent = "\n".join(f"{BULLET}{item}" for item in event.sent)
         rows = (("Host", event.host, "place"), ("Model", event.model, ""), ("What", sent, ""))
         for number, (name, text, tone) in enumerate(rows):
-            view = TextView()
-            view.set_plain(text)
-            view.setProperty("tone", tone)
-            view.setAccessibleName(f"{name}: {one_line(text, 600)}")
-            self.facts[name] = view
+            view = self.facts[name] = literal(text, tone, f"{name}: {one_line(text, 600)}")
             facts.addWidget(label(name, "muted"), number, 0, Qt.AlignmentFlag.AlignTop)
             facts.addWidget(view, number, 1)
-        column.addLayout(facts)
         self.pictures = [SentPicture(item, background, side) for item in event.pictures]
         for picture in self.pictures:
             picture.settled.connect(self.settled)
-            column.addWidget(picture)
-        self.detail = TextView()
-        self.detail.set_plain(event.detail)
-        self.detail.setProperty("tone", "muted")
-        self.detail.setAccessibleName("In words")
-        column.addWidget(self.detail)
-        column.addStretch(1)
+        self.detail = literal(event.detail, "muted", "In words")
+        parts = (self.warning, facts, *self.pictures, self.detail, 1)
+        column(*parts, spacing=SPACE.m, parent=self)
 
     @property
     def complete(self) -> bool:
@@ -356,23 +322,11 @@ class ConsentDialog(QDialog):
 
     def _lay_out(self, event: ApprovalRequested) -> None:
         mark = icon_label("shield-check", THEME.warning, 22)
-        title = label("", "title", wrap=True)
-        title.setText(event.title)
+        head = icon_row(mark, label(event.title, "title", wrap=True), SPACE.m)
         self.setAccessibleName(event.title)
-        head = row(mark, spacing=SPACE.m)
-        head.addWidget(title, 1)
-        head.setAlignment(mark, Qt.AlignmentFlag.AlignTop)
-        foot = QHBoxLayout()
-        foot.setSpacing(SPACE.s)
-        foot.addWidget(self._state, 1)
-        foot.addWidget(self.no)
-        foot.addWidget(self.yes)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE.xl, SPACE.xl, SPACE.xl, SPACE.l)
-        column.setSpacing(SPACE.l)
-        column.addLayout(head)
-        column.addWidget(self.area, 1)
-        column.addLayout(foot)
+        foot = row((self._state, 1), self.no, self.yes)
+        margins = (SPACE.xl, SPACE.xl, SPACE.xl, SPACE.l)
+        column(head, (self.area, 1), foot, spacing=SPACE.l, margins=margins, parent=self)
         room = self.screen().availableGeometry().size() * 0.9
         height = (
             _PLAIN + (_WARNING if event.warning else 0) + _PICTURE * min(2, len(event.pictures))
@@ -492,9 +446,7 @@ class ConsentCard(RequestCard):
         self.deny = push_button("Don't send", lambda: self._say(Decision(granted=False)))
         self.ask = push_button("Show the question", self.appear)
         buttons = Flow(SPACE.s)
-        for button in (self.deny, self.ask):
-            button.setAutoDefault(False)
-            buttons.addWidget(button)
+        buttons.add(self.deny, self.ask)
         layout.addLayout(buttons)
         self.setFocusProxy(self.deny)
 

@@ -10,17 +10,16 @@ from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
-    QHBoxLayout,
     QPushButton,
     QScrollArea,
     QSizePolicy,
-    QVBoxLayout,
     QWidget,
 )
 
 from app.views.chat.run_view import RunView
 from app.views.chat.widgets import icon_label, link_button
 from app.views.icons import icon
+from app.views.layouts import column, row
 from app.views.theme import SPACE, THEME
 from app.views.widgets import label
 
@@ -73,9 +72,8 @@ class Conversation(QScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._column = QWidget()
         self._column.setObjectName("chatBody")
-        self._layout = QVBoxLayout(self._column)
-        self._layout.setContentsMargins(SPACE.m, SPACE.l, SPACE.m, SPACE.m)
-        self._layout.setSpacing(SPACE.l)
+        margins = (SPACE.m, SPACE.l, SPACE.m, SPACE.m)
+        self._layout = column(spacing=SPACE.l, margins=margins, parent=self._column)
         self._older = link_button("Show earlier messages", "chevron-up", self.older_wanted.emit)
         self._older.hide()
         self._empty = empty
@@ -175,7 +173,7 @@ class Conversation(QScrollArea):
         self._steer()
 
     def follow(self) -> None:
-        """Scroll to the content that comes next."""
+        """Scroll to the end, and follow the content that comes next."""
         self._follow = Follow.READING
         bar = self.verticalScrollBar()
         self._move_to(bar.maximum())
@@ -311,18 +309,13 @@ class Invitation(QWidget):
 
     def __init__(self, suggestions: Sequence[str] = ()) -> None:
         super().__init__()
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(SPACE.s, SPACE.xl, SPACE.s, SPACE.l)
-        layout.setSpacing(SPACE.s)
-        layout.addStretch(2)
-        layout.addWidget(icon_label("sparkles", THEME.accent, 30), 0, Qt.AlignmentFlag.AlignHCenter)
-        layout.addSpacing(SPACE.xs)
-        head = label("Ask about this image", "title")
-        head.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self._head = label("", "title")
         self._text = label("", "muted", wrap=True)
-        self._text.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        layout.addWidget(head)
-        layout.addWidget(self._text)
+        for part in (self._head, self._text):
+            part.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        mark = row(1, icon_label("sparkles", THEME.accent, 30), 1)
+        layout = column(2, mark, self._head, self._text, parent=self)
+        layout.setContentsMargins(SPACE.s, SPACE.xl, SPACE.s, SPACE.l)
         layout.addSpacing(SPACE.m)
         self.buttons: list[QPushButton] = []
         for suggestion in (*suggestions, GENERAL_SUGGESTION):
@@ -331,7 +324,6 @@ class Invitation(QWidget):
             layout.addWidget(button)
             self.buttons.append(button)
         layout.addStretch(3)
-        self._head = head
         self.set_open(False)
 
     def set_open(self, is_open: bool) -> None:
@@ -359,11 +351,8 @@ class _Suggestion(QPushButton):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self._text = label(text, wrap=True)
         self._text.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self._row = layout = QHBoxLayout(self)
-        layout.setContentsMargins(SPACE.m, 10, SPACE.m, 10)
-        layout.setSpacing(SPACE.s)
-        layout.addWidget(self._text, 1)
-        layout.addWidget(icon_label("arrow-up", THEME.text_faint, 14))
+        arrow = icon_label("arrow-up", THEME.text_faint, 14)
+        self._row = row((self._text, 1), arrow, margins=(SPACE.m, 10, SPACE.m, 10), parent=self)
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)

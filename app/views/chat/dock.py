@@ -9,13 +9,11 @@ from PySide6.QtCore import QCoreApplication, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QDockWidget,
-    QHBoxLayout,
     QLayout,
     QMenu,
     QPushButton,
     QScrollArea,
     QSizePolicy,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -23,7 +21,6 @@ from app.agent.events import RunEvent
 from app.agent.sessions import PastRun, SessionStore, Thread, ThreadInfo, ThreadInUse
 from app.errors import SightlineError
 from app.imaging.space import projections
-from app.tools.api import Artifact
 from app.views import wording
 from app.views.agent_thread import AgentThread, Question
 from app.views.background import Background
@@ -31,14 +28,15 @@ from app.views.chat.composer import Composer, PendingList
 from app.views.chat.conversation import Conversation, Invitation
 from app.views.chat.finding_links import FindingLinks
 from app.views.chat.message import Notice
-from app.views.chat.plain_text import menu_text, one_line, tooltip
 from app.views.chat.run_view import RunActions, RunView
 from app.views.chat.run_wording import model_title
 from app.views.chat.style_sheet import sheet
-from app.views.chat.threads import EarlierRuns, Exporter, Opened, Threads
+from app.views.chat.threads import EarlierRuns, Exporter, OpenedThread, Threads
 from app.views.chat.tool_card import CardTools, ToolCard
 from app.views.icons import icon
+from app.views.layouts import column, row
 from app.views.pack_texts import PackTexts
+from app.views.plain_text import menu_text, one_line, tooltip
 from app.views.theme import SPACE, THEME
 from app.views.widgets import label, tool_button
 from app.workspace.workspace import Workspace
@@ -104,7 +102,7 @@ class ChatDock(QWidget):
             CardTools(
                 self._links,
                 self._background,
-                self._open_artifact,
+                lambda artifact, tool: workspace.open_artifact(tool, artifact),
                 self.models_wanted.emit,
                 self.texts,
             ),
@@ -146,7 +144,7 @@ class ChatDock(QWidget):
         self.composer.edit.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def is_idle(self) -> bool:
-        """Return whether nothing runs, waits, is read or is still to be shown."""
+        """Return whether nothing runs, is queued, is read or is still to be shown."""
         busy = self._threads.busy or self._waiting or self._earlier.busy
         return not busy and not self._background.pending and self._agent.is_idle()
 
@@ -222,20 +220,11 @@ class ChatDock(QWidget):
         foot = QWidget()
         foot.setObjectName("chatFooter")
         foot.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        inner = QVBoxLayout(foot)
-        inner.setContentsMargins(SPACE.m, SPACE.xs, SPACE.m, SPACE.s)
-        inner.setSpacing(6)
-        inner.addWidget(self.pending)
-        inner.addWidget(self.composer)
         note = label("AI results are not for diagnosis.", "faint")
         note.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        inner.addWidget(note)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addWidget(self.header)
-        layout.addWidget(self.conversation, 1)
-        layout.addWidget(foot)
+        margins = (SPACE.m, SPACE.xs, SPACE.m, SPACE.s)
+        column(self.pending, self.composer, note, spacing=6, margins=margins, parent=foot)
+        column(self.header, (self.conversation, 1), foot, spacing=0, parent=self)
 
     def _connect(self) -> None:
         self.header.new_wanted.connect(self.new_thread)
@@ -263,7 +252,7 @@ class ChatDock(QWidget):
     def _on_asked(self, question: Question) -> None:
         self._live = None
         if question.thread is not self.thread:
-            return  # asked before the user turned to another thread
+            return  # it was queued before the user opened another thread
         self._live = RunView(question.text, self._actions)
         self.conversation.add(self._live)
 
@@ -293,9 +282,6 @@ class ChatDock(QWidget):
         self._earlier.clear()
         self.conversation.clear()
 
-    def _open_artifact(self, artifact: Artifact, tool: str) -> None:
-        self._workspace.open_artifact(tool, artifact)
-
     def _show_image(self) -> None:
         instance = self._workspace.acquired  # the image that a question is about
         self.empty.set_open(instance is not None)
@@ -313,7 +299,7 @@ class ChatDock(QWidget):
 
     # -- threads
 
-    def _on_opened(self, opened: Opened) -> None:
+    def _on_opened(self, opened: OpenedThread) -> None:
         thread = opened.thread
         if opened.branched:
             self._leave()
@@ -335,45 +321,42 @@ class ChatDock(QWidget):
         if not thread_id:
             # The question is answered nevertheless; only its thread cannot be saved.
             self._threads.current = Thread.in_memory()
-            self._on_opened(Opened(self._threads.current))
+            self._on_opened(OpenedThread(self._threads.current))
             self.conversation.add_note(Notice(error.reason, error.remedy, tone="error"))
             return
         notice = Notice(error.reason, error.remedy, tone="error")
         if isinstance(error, ThreadInUse):
-            notice.add_action("Go on in a copy", "git-branch", lambda: self._copy(thread_id))
+            # A copy is a branch from behind the last run.
+            notice.add_action(
+                "Go on in a copy",
+                "git-branch",
+                lambda: self._threads.branch(thread_id, len, ""),
+            )
         self.conversation.add_note(notice)
         if self._waiting:
             self._threads.make()
-
-    def _copy(self, thread_id: str) -> None:
-        self._threads.branch(thread_id, len, "")
 
     def _branch(self, view: RunView) -> None:
         """Continue in a new thread from before a question, with the question as a draft."""
         thread = self.thread
         if thread is None or thread.folder is None:
-            self._show_notice(
-                Notice("This conversation is kept in memory only and cannot be branched.")
-            )
+            text = "This conversation is kept in memory only and cannot be branched."
+            self._show_notice(Notice(text))
             return
-        run_id, text = view.run_id, view.question
 
         def find(runs: list[PastRun]) -> int:
             if view.past is not None:
                 return view.place
             ids = [run.run_id for run in runs]
-            return ids.index(run_id) if run_id in ids else len(runs)
+            return ids.index(view.run_id) if view.run_id in ids else len(runs)
 
-        self._threads.branch(thread.thread_id, find, text)
+        self._threads.branch(thread.thread_id, find, view.question)
 
     def _list_threads(self) -> None:
-        self._background.submit(self._store.threads, self._show_threads, self._list_failed)
+        def show(threads: tuple[ThreadInfo, ...]) -> None:
+            self.header.show_threads(threads, self.thread.thread_id if self.thread else "")
 
-    def _show_threads(self, threads: tuple[ThreadInfo, ...]) -> None:
-        self.header.show_threads(threads, self.thread.thread_id if self.thread else "")
-
-    def _list_failed(self, _error: SightlineError) -> None:
-        self.header.show_threads((), "")
+        self._background.submit(self._store.threads, show, lambda _error: show(()))
 
     def _export(self) -> None:
         if self.thread is not None:
@@ -433,17 +416,10 @@ class Header(QWidget):
         self.more = tool_button(
             "ellipsis", "What can be done with this conversation", self._open_more
         )
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(SPACE.m, 7, SPACE.s, 7)
-        layout.setSpacing(SPACE.xs)
         self.title = label("Assistant", "title")
         self.title.setContentsMargins(0, 0, SPACE.xs, 0)
-        layout.addWidget(self.title)
-        layout.addWidget(self.badge)
-        layout.addStretch(1)
-        layout.addWidget(self.new)
-        layout.addWidget(self.history)
-        layout.addWidget(self.more)
+        parts = (self.title, self.badge, 1, self.new, self.history, self.more)
+        row(*parts, spacing=SPACE.xs, margins=(SPACE.m, 7, SPACE.s, 7), parent=self)
         self.menu = QMenu(self)
         self.menu.setToolTipsVisible(True)
         self.more_menu = QMenu(self)

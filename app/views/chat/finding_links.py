@@ -12,7 +12,7 @@ from shiboken6 import isValid
 
 from app.imaging.findings import Finding
 from app.views import wording
-from app.views.chat.plain_text import tooltip
+from app.views.plain_text import tooltip
 from app.views.style import ui_font
 from app.views.theme import THEME, TYPE
 from app.workspace import drawing

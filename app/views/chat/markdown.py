@@ -23,11 +23,9 @@ from PySide6.QtGui import (
 )
 
 from app.agent.answers.evidence import UNKNOWN, citations, numbers_in
-from app.views.chat.plain_text import clean, tooltip
+from app.views.plain_text import clean, tooltip
+from app.views.text_view import LINK_SCHEME, RESULT_SCHEME
 from app.views.theme import SPACE, THEME, TYPE
-
-LINK_SCHEME = "finding:"
-RESULT_SCHEME = "result:"
 
 _FENCE = re.compile(r"\s*```")
 _HEADING = re.compile(r"#{1,6}\s+(?P<text>.*)")

@@ -8,19 +8,13 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import (
-    QFrame,
-    QHBoxLayout,
-    QMenu,
-    QSizePolicy,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QFrame, QMenu, QWidget
 
-from app.views.chat.plain_text import clean
-from app.views.chat.textview import TextView
-from app.views.chat.widgets import Flow, HoverButton, icon_label, link_button, row
+from app.views.chat.widgets import HoverButton, icon_label, link_button
 from app.views.icons import icon
+from app.views.layouts import Flow, column, icon_row, row
+from app.views.plain_text import clean
+from app.views.text_view import literal
 from app.views.theme import SPACE, THEME
 
 _SHARE = 0.86  # of the width that a bubble takes at most
@@ -58,25 +52,15 @@ class UserBubble(QWidget):
         self.text = text
         self._menu = menu
         self.setAccessibleName("You asked")
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        outer = QHBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.setSpacing(2)
-        outer.addStretch(1)
         self.more = HoverButton("ellipsis", "What can be done with this question", self)
         self.more.clicked.connect(lambda _checked=False: self._open(self._below()))
-        outer.addWidget(self.more, 0, Qt.AlignmentFlag.AlignVCenter)
         self._frame = QFrame()
         self._frame.setObjectName("chatBubble")
-        inner = QVBoxLayout(self._frame)
-        inner.setContentsMargins(SPACE.m, 9, SPACE.m, 9)
-        self.view = TextView()
-        self.view.set_plain(text)
-        self.view.setAccessibleName("Your question")
+        self.view = literal(text, name="Your question")
         self.view.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.view.more_actions = self._fill
-        inner.addWidget(self.view)
-        outer.addWidget(self._frame)
+        column(self.view, margins=(SPACE.m, 9, SPACE.m, 9), parent=self._frame)
+        row(1, self.more, self._frame, spacing=2, parent=self)
         self._natural = self._natural_width()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -130,22 +114,12 @@ class Notice(QFrame):
         super().__init__()
         self.setObjectName("chatNotice")
         self.setProperty("tone", tone)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        self._body = QVBoxLayout(self)
         self._actions: Flow | None = None
-        self.view = TextView()
-        self.view.set_plain(f"{text}\n{remedy}" if remedy else text)
-        if tone in ("muted", "done"):
-            self.view.setProperty("tone", "muted")
-            self._body.setContentsMargins(2, 0, 2, 0)
-        else:
-            self._body.setContentsMargins(SPACE.m, 10, SPACE.m, 10)
-        name, tint, size = _TONES[tone]
-        mark = icon_label(name, tint, size)
-        line = row(mark, spacing=10)
-        line.addWidget(self.view, 1)
-        line.setAlignment(mark, Qt.AlignmentFlag.AlignTop)
-        self._body.addLayout(line)
+        quiet = tone in ("muted", "done")
+        self.view = literal(f"{text}\n{remedy}" if remedy else text, "muted" if quiet else "")
+        line = icon_row(icon_label(*_TONES[tone]), self.view)
+        margins = (2, 0, 2, 0) if quiet else (SPACE.m, 10, SPACE.m, 10)
+        self._body = column(line, margins=margins, parent=self)
         self.setAccessibleName(self.view.plain())
 
     def add_action(self, text: str, name: str, action: Callable[[], object]) -> None:

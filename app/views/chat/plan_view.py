@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
 from app.agent.events import Override, PlanUpdated
 from app.views.chat import missing_models
-from app.views.chat.plain_text import one_line
-from app.views.chat.widgets import Flow, Wrapped, link_button
+from app.views.chat.widgets import Wrapped, link_button
 from app.views.icons import icon, pixmap
+from app.views.layouts import Flow, column
 from app.views.pack_texts import PackTexts
+from app.views.plain_text import one_line
 from app.views.theme import SPACE, THEME
 from app.views.widgets import label
 
@@ -73,10 +74,6 @@ class PlanView(QWidget):
     def __init__(self, texts: PackTexts) -> None:
         super().__init__()
         self._texts = texts
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(SPACE.xs)
         self.head = link_button("Plan", "chevron-down", self.toggle)
         self.head.setAccessibleDescription("open")
         self.changed = link_button("", "shield-check", lambda: self.fold(False))
@@ -85,14 +82,11 @@ class PlanView(QWidget):
         self.changed.setToolTip("What the packs' rules changed, and why")
         self.changed.hide()
         heads = Flow(SPACE.s)
-        heads.addWidget(self.head)
-        heads.addWidget(self.changed)
-        layout.addLayout(heads)
+        heads.add(self.head, self.changed)
         self.goal = LineView()
         self.goal.hide()
-        layout.addWidget(self.goal)
         self.steps = Checklist()
-        layout.addWidget(self.steps)
+        column(heads, self.goal, self.steps, spacing=SPACE.xs, parent=self)
 
     def show_plan(self, event: PlanUpdated) -> None:
         """Show the state of the plan."""
@@ -141,16 +135,10 @@ class Checklist(QWidget):
         self.text = ""
         self.rows: list[LineView] = []
         self.changes: list[LineView] = []
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(SPACE.s, 0, 0, 0)
-        layout.setSpacing(6)
         self._planner = label("", "faint")
         self._planner.hide()
-        layout.addWidget(self._planner)
-        self._layouts = (QVBoxLayout(), QVBoxLayout())
-        for part in self._layouts:
-            part.setSpacing(6)
-            layout.addLayout(part)
+        self._layouts = (column(spacing=6), column(spacing=6))
+        column(self._planner, *self._layouts, spacing=6, margins=(SPACE.s, 0, 0, 0), parent=self)
 
     def show_lines(self, planned_by: str, steps: Sequence[Line], changes: Sequence[Line]) -> None:
         """Show these lines.

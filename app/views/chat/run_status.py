@@ -6,13 +6,13 @@ import math
 import time
 from collections.abc import Callable
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.agent.events import ModelRetry, Noted, RunEvent, ToolProgress, Usage
-from app.views.chat.plain_text import one_line
-from app.views.chat.widgets import ThinProgress, icon_label, row
-from app.views.theme import SPACE, THEME
+from app.views.chat.widgets import ThinProgress, icon_label
+from app.views.layouts import column, icon_row, row
+from app.views.plain_text import one_line
+from app.views.theme import THEME
 from app.views.widgets import label
 from app.views.wording import sentence
 
@@ -31,15 +31,9 @@ class NoteLine(QWidget):
 
     def __init__(self, icon: str = "info", tint: str = THEME.text_faint) -> None:
         super().__init__()
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self._label = label("", "caption", wrap=True)
-        mark = icon_label(icon, tint, 14)
-        line = row(mark, spacing=8)
-        line.addWidget(self._label, 1)
-        line.setAlignment(mark, Qt.AlignmentFlag.AlignTop)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(2, 0, 2, 0)
-        layout.addLayout(line)
+        line = icon_row(icon_label(icon, tint, 14), self._label, 8)
+        column(line, margins=(2, 0, 2, 0), parent=self)
 
     @property
     def text(self) -> str:
@@ -83,19 +77,15 @@ class RetryLine(NoteLine):
         self._show(f"{self._reason}: {when} {self._count}")
 
 
-class Thinking(QWidget):
+class ActivityBar(QWidget):
     """A moving bar with a word: the run goes on and has nothing new to show."""
 
     def __init__(self) -> None:
         super().__init__()
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(2, 0, 2, 0)
-        layout.setSpacing(SPACE.s)
-        self.bar = ThinProgress()
-        self.bar.setFixedWidth(36)
+        bar = ThinProgress()
+        bar.setFixedWidth(36)
         self.text = label("Thinking…", "caption")
-        layout.addWidget(self.bar, 0, Qt.AlignmentFlag.AlignVCenter)
-        layout.addWidget(self.text, 1)
+        row(bar, (self.text, 1), margins=(2, 0, 2, 0), parent=self)
 
 
 class RunStatus:
@@ -112,7 +102,7 @@ class RunStatus:
 
     def __init__(self, insert: Callable[[QWidget], object], *, live: bool) -> None:
         self.line: NoteLine | None = None
-        self.bar = Thinking() if live else None
+        self.bar = ActivityBar() if live else None
         self._insert = insert
         self._live = live
         self._stopping = ""  # the text from the moment the user pressed stop
@@ -123,9 +113,7 @@ class RunStatus:
         return self.bar.text.text() if self.bar is not None and not self.bar.isHidden() else ""
 
     def tick(self) -> None:
-        """Move the bar and the countdown."""
-        if self.bar is not None:
-            self.bar.bar.tick()
+        """Update the countdown."""
         if self.line is not None:
             self.line.tick()
 

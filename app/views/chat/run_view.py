@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.agent.events import (
     ApprovalRequested,
@@ -28,7 +28,7 @@ from app.agent.events import (
 )
 from app.agent.sessions import PastRun
 from app.views.chat import missing_models, run_wording
-from app.views.chat.answer import AnswerView, ReasoningView, Stream
+from app.views.chat.answer import Stream
 from app.views.chat.approval import Answer, ApprovalCard, OverrideCard, RequestCard
 from app.views.chat.consent import ConsentCard
 from app.views.chat.message import Notice, QuestionMenu, UserBubble
@@ -36,6 +36,7 @@ from app.views.chat.plan_view import PlanView
 from app.views.chat.run_status import NoteLine, RunStatus
 from app.views.chat.tool_card import CardTools, ToolCard
 from app.views.chat.widgets import Elided
+from app.views.layouts import column
 from app.views.theme import SPACE
 
 CONTINUE = "Go on."
@@ -79,6 +80,8 @@ class RunView(QWidget):
         ended: Kind of the terminal event; "" while the run goes on.
         cards: Cards of the tool calls by call id.
         approvals: Questions to the user by approval id.
+        answers: The model's texts, one view a turn.
+        thoughts: The model's reasoning, one view a turn.
         plan: The checklist, once there is a plan.
         notice: How the run ended, unless its answer says that.
         missing: Sentence on models that several calls lacked.
@@ -88,7 +91,6 @@ class RunView(QWidget):
         self, question: str, actions: RunActions, past: PastRun | None = None, place: int = -1
     ) -> None:
         super().__init__()
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.question = question
         self.run_id = past.run_id if past is not None else ""
         self.ended = ""
@@ -105,33 +107,21 @@ class RunView(QWidget):
         self._model = ""
         self._usage = ""
         self._tokens = (0, 0)
-        self._layout = QVBoxLayout(self)
-        self._layout.setContentsMargins(0, 0, 0, SPACE.s)
-        self._layout.setSpacing(10)
-        menu = QuestionMenu(
-            lambda: actions.ask_again(self.question),
-            lambda: actions.branch(self),
+        self._menu = QuestionMenu(
+            lambda: actions.ask_again(self.question), lambda: actions.branch(self)
         )
-        self.bubble = UserBubble(question, menu)
-        self._layout.addWidget(self.bubble)
+        self.bubble = UserBubble(question, self._menu)
+        self._layout = column(self.bubble, spacing=10, margins=(0, 0, 0, SPACE.s), parent=self)
         self._consent_denied = False
         self._cited: Sequence[int] = ()  # numbers that the answer cites
         self._stream = Stream(
             self._insert, actions.cards.links, self._results, actions.show_result, live=live
         )
+        self.answers = self._stream.answers
+        self.thoughts = self._stream.thoughts
         self._status = RunStatus(self._insert, live=live)
         if self._status.bar is not None:
             self._layout.addWidget(self._status.bar)
-
-    @property
-    def answers(self) -> list[AnswerView]:
-        """The model's texts, one view a turn."""
-        return self._stream.answers
-
-    @property
-    def thoughts(self) -> list[ReasoningView]:
-        """The model's reasoning, one view a turn."""
-        return self._stream.thoughts
 
     @property
     def note(self) -> NoteLine | None:
@@ -140,7 +130,7 @@ class RunView(QWidget):
 
     @property
     def running(self) -> bool:
-        """Whether it goes on."""
+        """Whether the run goes on."""
         return self._live and not self.ended
 
     @property
@@ -172,7 +162,7 @@ class RunView(QWidget):
         self._status.say_stopping("Stopping…" if how == "now" else after)
 
     def handle(self, event: RunEvent) -> None:
-        """Show an event."""
+        """Show an event of the run."""
         if isinstance(event, DataSent):
             return  # the status bar shows it
         if isinstance(event, ModelRetry):
@@ -252,11 +242,10 @@ class RunView(QWidget):
     def _start(self, event: ToolStarted) -> None:
         if event.call_id in self.cards:
             return
+        self._stream.close()
         if event.own and event.tool in _PLAN_TOOLS:
-            self._stream.close()
             self._without_card.add(event.call_id)
             return
-        self._stream.close()
         card = ToolCard(event, self._actions.cards, live=self._live)
         self.cards[event.call_id] = card
         self._insert(card)
@@ -300,9 +289,8 @@ class RunView(QWidget):
         if request is not None:
             request.resolve(event.granted, event.reason, event.scope)
             # A run that ends because nothing may be sent did as told: that is no error.
-            self._consent_denied = (
-                not event.granted and isinstance(request, ConsentCard) and not self.cards
-            )
+            denied = isinstance(request, ConsentCard) and not event.granted
+            self._consent_denied = denied and not self.cards
             if request.call_id in self.cards:
                 self.cards[request.call_id].waiting(False)
             if not any(card.running for card in self.cards.values()):
@@ -335,7 +323,7 @@ class RunView(QWidget):
         """Name the models that several calls lacked once, in one line."""
         cards = [card for card in self.cards.values() if card.missing]
         if len(cards) < 2:
-            return  # the card itself says it
+            return  # the single card says it
         models = [name for card in cards for name in card.missing]
         self.missing = Notice(missing_models.summary(models), tone="muted")
         open_models = self._actions.cards.open_models
@@ -350,14 +338,13 @@ class RunView(QWidget):
             text = "Sightline was closed before this was finished."
             notice = Notice(text, "What was found until then is kept.", tone="warning")
         elif isinstance(event, RunFailed):
-            notice = Notice(
-                event.error, event.remedy, tone="muted" if self._consent_denied else "error"
-            )
+            tone = "muted" if self._consent_denied else "error"
+            notice = Notice(event.error, event.remedy, tone=tone)
         else:
             # Transcripts of the first version do not record how a run ended.
             known = self.past is None or self.past.run_id
             notice = Notice("Stopped" if known else "No answer was recorded.")
-        notice.add_action("Ask again", "rotate-ccw", self._ask_again)
+        notice.add_action("Ask again", "rotate-ccw", self._menu.ask_again)
         return notice
 
     def _stopped(self, stopped_by: str) -> Notice:
@@ -367,9 +354,6 @@ class RunView(QWidget):
         if limit.in_settings:
             notice.add_action("Limits…", "", self._actions.limits)
         return notice
-
-    def _ask_again(self) -> None:
-        self._actions.ask_again(self.question)
 
     def _sign(self) -> None:
         model = run_wording.model_title(self._model) if self._model else "Assistant"

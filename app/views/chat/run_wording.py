@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.views.chat.plain_text import one_line
+from app.views.plain_text import one_line
 
 BY_RULES = "Answered by rules"
 """Signature of an answer that was made without a language model."""

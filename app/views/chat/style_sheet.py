@@ -79,6 +79,9 @@ QPushButton#chatJump {
 QPushButton#chatJump:hover { background: ${hover}; }
 QPushButton#chatJump:focus { border-color: ${accent}; }
 
+QProgressBar#chatProgress { background: ${border}; border: none; border-radius: 1px; }
+QProgressBar#chatProgress::chunk { background: ${accent}; border-radius: 1px; }
+
 QFrame#chatComposer { background: ${raised}; border: 1px solid ${border}; border-radius: 10px; }
 QFrame#chatComposer[focused="true"] { border-color: ${accent}; }
 QPlainTextEdit#chatInput {

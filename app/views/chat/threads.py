@@ -44,7 +44,7 @@ _WARNING = (
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedThread:
     """A thread that was opened.
 
     Attributes:
@@ -71,7 +71,7 @@ class Threads(QObject):
     Attributes:
         current: The thread that is shown, or None.
         busy: A thread is being made or read.
-        opened: Emitted with an `Opened`; its thread is `current` now.
+        opened: Emitted with an `OpenedThread`; its thread is `current` now.
         failed: Emitted with the SightlineError and the id of the thread that was not opened; "" if
             a new one was to be made.
     """
@@ -98,14 +98,14 @@ class Threads(QObject):
     def make(self) -> None:
         """Start a new thread, unless a request is under way."""
         if not self.busy:
-            self._submit(lambda: Opened(self._store.new_thread()), "")
+            self._submit(lambda: OpenedThread(self._store.new_thread()), "")
 
     def open(self, thread_id: str) -> None:
         """Open an earlier thread."""
 
-        def work() -> Opened:
+        def work() -> OpenedThread:
             thread = self._store.open(thread_id)
-            return Opened(thread, thread.runs())
+            return OpenedThread(thread, thread.runs())
 
         self.leave()
         self._submit(work, thread_id)
@@ -119,14 +119,14 @@ class Threads(QObject):
             draft: Text for the question field.
         """
 
-        def work() -> Opened:
+        def work() -> OpenedThread:
             runs = self._store.read(thread_id).runs()
             branched = self._store.branch(thread_id, find(runs))
-            return Opened(branched, branched.runs(), draft, branched=True)
+            return OpenedThread(branched, branched.runs(), draft, branched=True)
 
         self._submit(work, thread_id)
 
-    def _submit(self, work: Callable[[], Opened], thread_id: str) -> None:
+    def _submit(self, work: Callable[[], OpenedThread], thread_id: str) -> None:
         self._turn += 1
         turn = self._turn
         self.busy = True
@@ -135,7 +135,7 @@ class Threads(QObject):
             if turn != self._turn:
                 return
             self.busy = False
-            if isinstance(result, Opened):
+            if isinstance(result, OpenedThread):
                 self.current = result.thread
                 self.opened.emit(result)
             else:

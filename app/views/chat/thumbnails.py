@@ -15,8 +15,8 @@ from app.errors import FileProblem, SightlineError
 from app.imaging.files import synthetic
 from app.views.background import Background
 from app.views.canvas import synthetic_band
-from app.views.chat.plain_text import tooltip
 from app.views.icons import pixmap
+from app.views.plain_text import tooltip
 from app.views.theme import SPACE, THEME
 
 SIDE = 84  # px, the longer side of a thumbnail on screen

@@ -14,10 +14,9 @@ from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
-    QHBoxLayout,
+    QLayout,
     QPushButton,
     QSizePolicy,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -29,13 +28,14 @@ from app.views import wording
 from app.views.background import Background
 from app.views.chat import missing_models
 from app.views.chat.finding_links import FindingChip, FindingLinks
-from app.views.chat.plain_text import one_line, tooltip
-from app.views.chat.textview import TextView
 from app.views.chat.thumbnails import Thumbnail
-from app.views.chat.widgets import Elided, Flow, ThinProgress, icon_label, link_button, row
+from app.views.chat.widgets import Elided, ThinProgress, icon_label, link_button
 from app.views.icons import icon, pixmap
+from app.views.layouts import Flow, column, icon_row, row
 from app.views.pack_texts import PackTexts, words_of
+from app.views.plain_text import one_line, tooltip
 from app.views.style import restyle
+from app.views.text_view import TextView, literal
 from app.views.theme import SPACE, THEME
 from app.views.widgets import label
 
@@ -111,19 +111,13 @@ class ToolCard(QFrame):
         self._tools = tools
         self._cited: QTimer | None = None  # runs while the card stands out
         self._began = time.monotonic() if live else None
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        self._body = QVBoxLayout(self)
-        self._body.setContentsMargins(SPACE.m, 10, SPACE.m, 10)
-        self._body.setSpacing(SPACE.s)
-        self._add_head()
         self.progress = ThinProgress()
         self.progress_text = Elided("", "caption")
         self.progress_text.hide()
-        self._body.addWidget(self.progress)
-        self._body.addWidget(self.progress_text)
         self._details = Disclosures()
         self._details.add("Arguments", lambda: _as_json(started.arguments))
-        self._body.addWidget(self._details)
+        parts = (self._make_head(), self.progress, self.progress_text, self._details)
+        self._body = column(*parts, margins=(SPACE.m, 10, SPACE.m, 10), parent=self)
         self.models_button: QPushButton | None = None
         self.summary: TextView | None = None
         self.error: TextView | None = None
@@ -134,7 +128,7 @@ class ToolCard(QFrame):
 
     @property
     def running(self) -> bool:
-        """Whether it has not ended."""
+        """Whether the call goes on."""
         return self.status == "running"
 
     @property
@@ -168,7 +162,6 @@ class ToolCard(QFrame):
         """Update the running time."""
         if self._began is not None and self.running:
             self._duration.setText(seconds(time.monotonic() - self._began))
-            self.progress.tick()
 
     def waiting(self, waiting: bool) -> None:
         """Show whether it waits for the user's answer."""
@@ -251,29 +244,23 @@ class ToolCard(QFrame):
             parts.append(self._made_by(event))
         return parts
 
-    def _add_head(self) -> None:
-        title = Elided(self._tools.texts.title(self.tool))
-        title.setProperty("role", "strong")
-        title.setToolTip("")
-        name = Elided(self.tool)
-        name.setProperty("role", "faint")
-        name.setToolTip("")
+    def _make_head(self) -> QLayout:
+        title = Elided(self._tools.texts.title(self.tool), "strong")
+        name = Elided(self.tool, "faint")
         self._duration = label("", "caption")
         self._word = label("Running", "caption")
         self._mark = icon_label("loader-circle", THEME.accent, 14)
         self._mark.setAccessibleName("Running")
-        texts = QVBoxLayout()
-        texts.setContentsMargins(0, 0, 0, 0)
-        texts.setSpacing(1)
-        texts.addWidget(title)
-        texts.addWidget(name)
-        head = row(icon_label(self._tools.texts.icon(self.tool), THEME.text_muted, 18), spacing=10)
-        head.addLayout(texts, 1)
         self._number = label("", "caption")
         self._number.setObjectName("chatNumber")
         self._number.hide()
-        head.addLayout(row(self._duration, self._word, self._mark, self._number, spacing=6))
-        self._body.addLayout(head)
+        icon_name = self._tools.texts.icon(self.tool)
+        return row(
+            icon_label(icon_name, THEME.text_muted, 18),
+            (column(title, name, spacing=1), 1),
+            row(self._duration, self._word, self._mark, self._number, spacing=6),
+            spacing=10,
+        )
 
     def _summary(self, event: ToolFinished, text: str) -> list[QWidget]:
         """Return the summary with a single picture beside it, or several below it."""
@@ -284,11 +271,8 @@ class ToolCard(QFrame):
             parts: list[QWidget] = [self.summary] if self.summary is not None else []
             return parts + ([_flow(pictures)] if pictures else [])
         beside = QWidget()
-        line = QHBoxLayout(beside)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.setSpacing(SPACE.m)
-        line.addWidget(pictures[0], 0, Qt.AlignmentFlag.AlignTop)
-        line.addWidget(self.summary, 1, Qt.AlignmentFlag.AlignTop)
+        summary = column(self.summary, 1)
+        column(icon_row(pictures[0], summary, SPACE.m), parent=beside)
         return [beside]
 
     def _pictures(self, event: ToolFinished) -> list[QWidget]:
@@ -346,11 +330,8 @@ class Disclosures(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._layout = QVBoxLayout(self)
-        self._layout.setContentsMargins(0, 0, 0, 0)
-        self._layout.setSpacing(6)
         self._row = Flow(2)
-        self._layout.addLayout(self._row)
+        self._layout = column(self._row, spacing=6, parent=self)
         self._texts: dict[str, Callable[[], str]] = {}
         self._views: dict[str, TextView] = {}
         self._buttons: dict[str, QPushButton] = {}
@@ -368,13 +349,10 @@ class Disclosures(QWidget):
         """Open or close a section."""
         opened = self.view(title) is not None and not self._views[title].isHidden()
         if title not in self._views:
-            view = TextView(max_height=_MAX_HEIGHT)
-            view.setProperty("tone", "mono")
-            view.setAccessibleName(title)
+            view = literal(self._texts[title](), "mono", title, max_height=_MAX_HEIGHT)
             view.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
             self._views[title] = view
             self._layout.addWidget(view)
-            view.set_plain(self._texts[title]())
         self._views[title].setVisible(not opened)
         self._buttons[title].setIcon(icon("chevron-right" if opened else "chevron-down"))
         self._buttons[title].setAccessibleDescription("closed" if opened else "open")
@@ -400,16 +378,13 @@ def seconds(value: float) -> str:
 def _flow(parts: Sequence[QWidget]) -> QWidget:
     box = QWidget()
     flow = Flow()
+    flow.add(*parts)
     box.setLayout(flow)
-    for part in parts:
-        flow.addWidget(part)
     return box
 
 
 def _text(text: str, tone: str) -> TextView:
-    view = TextView()
-    view.setProperty("tone", tone)
-    view.set_plain(text)
+    view = literal(text, tone)
     view.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
     return view
 
@@ -447,9 +422,9 @@ class KeyFiguresTable(QWidget):
         for place, cells in enumerate([*header, *figures.rows]):
             is_header = bool(header) and place == 0
             grid.addWidget(Elided(cells[0], "caption"), place, 0)
-            for column, text in enumerate(cells[1:], 1):
+            for number, text in enumerate(cells[1:], 1):
                 cell = label(text, "faint" if is_header else "label")
-                grid.addWidget(cell, place, column, Qt.AlignmentFlag.AlignRight)
+                grid.addWidget(cell, place, number, Qt.AlignmentFlag.AlignRight)
         if figures.more:
             grid.addWidget(label(f"and {figures.more} more", "faint"), grid.rowCount(), 0)
 

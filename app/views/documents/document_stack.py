@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from app.imaging.types import Content, Instance
 from app.views import wording
@@ -13,8 +13,8 @@ from app.views.content_names import LOOKS
 from app.views.documents.key_images import KeyImages
 from app.views.documents.report_page import ReportPage
 from app.views.loader import Loader
-from app.views.theme import SPACE, THEME
-from app.views.widgets import IconLabel, label, push_button
+from app.views.theme import THEME
+from app.views.widgets import IconLabel, center_page, label, push_button
 from app.workspace.workspace import Workspace
 
 _READ = (Content.REPORT, Content.KEY_OBJECTS)
@@ -102,25 +102,9 @@ class NotePage(QWidget):
         self.title = label("", "title", wrap=True)
         self.text = label("", "muted", wrap=True)
         self.files = label("", "caption", wrap=True)
-        inner = QWidget()
-        inner.setMaximumWidth(520)
-        column = QVBoxLayout(inner)
-        column.setContentsMargins(SPACE.xl, 0, SPACE.xl, 0)
-        column.setSpacing(SPACE.m)
-        column.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignHCenter)
-        for part in (self.title, self.text, self.files):
-            part.setAlignment(Qt.AlignmentFlag.AlignCenter)
-            column.addWidget(part)
+        column = center_page(self, (self._icon, self.title, self.text, self.files), 520)
         button = push_button("Show its attributes", show_attributes)
         column.addWidget(button, 0, Qt.AlignmentFlag.AlignHCenter)
-        row = QHBoxLayout()
-        row.addStretch(1)
-        row.addWidget(inner, 4)
-        row.addStretch(1)
-        outer = QVBoxLayout(self)
-        outer.addStretch(1)
-        outer.addLayout(row)
-        outer.addStretch(1)
 
     def show_instance(self, instance: Instance) -> None:
         """Name this object."""

@@ -34,9 +34,9 @@ from app.imaging.report import ImageLink, Report, ReportNode, key_images
 from app.imaging.types import Instance, ScanResult
 from app.views import icons, wording
 from app.views.application import create_application, needs_offscreen, use_offscreen
-from app.views.canvas.image_layer import to_qimage
-from app.views.chat.plain_text import clean
+from app.views.canvas.image_layer import to_array, to_qimage
 from app.views.content_names import counted
+from app.views.plain_text import clean
 from app.views.style import color, ui_font
 from app.views.theme import SPACE, THEME, TYPE
 from app.views.widgets import plain_tip
@@ -471,7 +471,4 @@ def _drawn(document: QTextDocument) -> NDArray[np.uint8]:
         document.documentLayout().draw(painter, context)
     finally:
         painter.end()
-    flat = np.frombuffer(picture.constBits(), np.uint8).reshape(
-        picture.height(), picture.bytesPerLine()
-    )
-    return flat[:, : picture.width() * 3].reshape(picture.height(), picture.width(), 3).copy()
+    return to_array(picture)

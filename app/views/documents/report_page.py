@@ -6,14 +6,10 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from functools import partial
-from typing import Any
 
-from PySide6.QtCore import QMimeData, Qt, QTimer, QUrl, Signal
+from PySide6.QtCore import Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import (
-    QContextMenuEvent,
-    QGuiApplication,
     QImage,
-    QKeyEvent,
     QKeySequence,
     QResizeEvent,
     QShortcut,
@@ -23,13 +19,9 @@ from PySide6.QtGui import (
     QTextFrameFormat,
 )
 from PySide6.QtWidgets import (
-    QFrame,
     QHBoxLayout,
     QLineEdit,
-    QMenu,
-    QTextBrowser,
     QTextEdit,
-    QVBoxLayout,
     QWidget,
 )
 from shiboken6 import isValid
@@ -54,8 +46,10 @@ from app.views.documents.report_document import (
     read_href,
     writing,
 )
+from app.views.layouts import column, row
 from app.views.loader import Loader, Thumbnail
 from app.views.style import color
+from app.views.text_view import PlainTextBrowser
 from app.views.theme import SPACE, THEME
 from app.views.widgets import ElidedLabel, IconLabel, label, push_button, rule, tool_button
 from app.workspace.workspace import Workspace
@@ -71,6 +65,9 @@ class ReportPage(QWidget):
         workspace: The models.
         loader: Reads reports and thumbnails.
         key_images: Told what selections hold.
+
+    Attributes:
+        report: What is shown, when it has been read.
     """
 
     over_images = Signal(object)  # the `Instance` that was clicked is drawn on open images
@@ -83,7 +80,7 @@ class ReportPage(QWidget):
         self._loader = loader
         self._key_images = key_images
         self._instance: Instance | None = None
-        self._report: Report | None = None
+        self.report: Report | None = None
         self._links: frozenset[ImageLink] = frozenset()
         self._reading: Future[Report] | None = None
         self._pictures: list[Future[Thumbnail]] = []
@@ -95,13 +92,7 @@ class ReportPage(QWidget):
         self.message.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.message.setContentsMargins(SPACE.xl, SPACE.xl, SPACE.xl, SPACE.xl)
         self.setFocusProxy(self.text)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(self._make_head())
-        column.addWidget(rule())
-        column.addWidget(self.message)
-        column.addWidget(self.text, 1)
+        column(self._make_head(), rule(), self.message, (self.text, 1), spacing=0, parent=self)
         find = QShortcut(QKeySequence.StandardKey.Find, self)
         find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         find.activated.connect(self.focus_search)
@@ -113,28 +104,31 @@ class ReportPage(QWidget):
         self.previous = tool_button("chevron-up", "Previous report", lambda: self._step(-1), 16)
         self.next = tool_button("chevron-down", "Next report", lambda: self._step(1), 16)
         self.first_key = push_button("Key images", lambda: self._key_images.step(1))
-        self.search = _SearchLine(self.text)
+        self.search = QLineEdit()
+        self.search.setPlaceholderText("Search in the report")
+        self.search.setAccessibleName("Search in the report")
+        self.search.setClearButtonEnabled(True)
+        self.search.setMinimumWidth(90)
+        self.search.setMaximumWidth(260)
+        self.search.addAction(icons.icon("search"), QLineEdit.ActionPosition.LeadingPosition)
+        leave = QShortcut(QKeySequence(Qt.Key.Key_Escape), self.search)
+        leave.setContext(Qt.ShortcutContext.WidgetShortcut)
+        leave.activated.connect(self._leave_search)
         self.search.textChanged.connect(self._search)
         self.search.returnPressed.connect(lambda: self._step_match(1))
         self.found = label("", "caption")
-        head = QHBoxLayout()
-        head.setContentsMargins(SPACE.m, SPACE.s, SPACE.s, SPACE.s)
-        head.setSpacing(SPACE.s)
-        head.addWidget(self._icon)
-        head.addWidget(self.title, 2)
-        head.addWidget(self.place)
-        head.addWidget(self.previous)
-        head.addWidget(self.next)
-        head.addWidget(self.first_key)
-        head.addWidget(self.found)
-        head.addWidget(self.search, 1)
-        head.addWidget(tool_button("copy", "Copy the whole text", self.text.copy_all, 16))
-        return head
-
-    @property
-    def report(self) -> Report | None:
-        """What is shown, when it has been read."""
-        return self._report
+        return row(
+            self._icon,
+            (self.title, 2),
+            self.place,
+            self.previous,
+            self.next,
+            self.first_key,
+            self.found,
+            (self.search, 1),
+            tool_button("copy", "Copy the whole text", self.text.copy_all, 16),
+            margins=(SPACE.m, SPACE.s, SPACE.s, SPACE.s),
+        )
 
     def show_instance(self, instance: Instance) -> None:
         """Read an instance's report and show it."""
@@ -158,11 +152,11 @@ class ReportPage(QWidget):
                 future.cancel()
         self.text.stop()
         self._reading, self._pictures = None, []
-        self._instance = self._report = None
+        self._instance = self.report = None
 
     def refresh(self) -> None:
         """Other images are open: what was no link may be one."""
-        if self._report is not None and self._links_now(self._report) != self._links:
+        if self.report is not None and self._links_now(self.report) != self._links:
             self._rewrite()
         self._update_place()
 
@@ -172,8 +166,8 @@ class ReportPage(QWidget):
         return frozenset(filter(self._is_open, links))
 
     def _rewrite(self) -> None:
-        if self._report is not None and self._instance is not None:
-            self._write(self._instance, self._report)
+        if self.report is not None and self._instance is not None:
+            self._write(self._instance, self.report)
 
     def _lay_out(self) -> None:
         if self._instance is not None and self._instance.content is Content.KEY_OBJECTS:
@@ -184,10 +178,14 @@ class ReportPage(QWidget):
         self.search.setFocus()
         self.search.selectAll()
 
+    def _leave_search(self) -> None:
+        self.search.clear()
+        self.text.setFocus()
+
     def _take(self, instance: Instance, report: Report) -> None:
         if instance is not self._instance:
             return
-        self._report = report
+        self.report = report
         if instance.content is Content.KEY_OBJECTS:
             self._key_images.learn(instance, report)
         self._write(instance, report)
@@ -198,7 +196,7 @@ class ReportPage(QWidget):
         self.text.show_report(report, partial(name_of, self._workspace), pictures=pictures)
 
     def _written(self) -> None:
-        report, instance = self._report, self._instance
+        report, instance = self.report, self._instance
         if report is None or instance is None:
             return
         self.message.hide()
@@ -224,7 +222,7 @@ class ReportPage(QWidget):
         return instance is not None and instance.has_frames
 
     def _take_picture(self, report: Report, number: int, pixels: Thumbnail) -> None:
-        if report is self._report:
+        if report is self.report:
             self.text.set_picture(number, framed(to_qimage(pixels)))
 
     def _fail(self, instance: Instance, error: SightlineError) -> None:
@@ -240,9 +238,9 @@ class ReportPage(QWidget):
     def _follow(self, link: ImageLink) -> None:
         """Show what was clicked: an image with the report's regions, or what is drawn on images."""
         target = self._workspace.instance_of(link.sop_instance_uid)
-        if target is None or self._report is None or self._instance is None:
+        if target is None or self.report is None or self._instance is None:
             return
-        regions = report_layer(self._report, self._instance)
+        regions = report_layer(self.report, self._instance)
         self._workspace.layers.set_report(*(regions or (None, {})))
         if target.content in DRAWN and self._workspace.image_of(target) is not None:
             self.over_images.emit(target)
@@ -277,33 +275,12 @@ class ReportPage(QWidget):
         self.found.setText((f"{place} of {count}" if count else "Not found") if asked else "")
 
 
-class _SearchLine(QLineEdit):
-    """Where the searched text is typed; Escape goes back to the report."""
-
-    def __init__(self, text: QWidget) -> None:
-        super().__init__()
-        self._text = text
-        self.setPlaceholderText("Search in the report")
-        self.setAccessibleName("Search in the report")
-        self.setClearButtonEnabled(True)
-        self.setMinimumWidth(90)
-        self.setMaximumWidth(260)
-        self.addAction(icons.icon("search"), QLineEdit.ActionPosition.LeadingPosition)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape:
-            self.clear()
-            self._text.setFocus()
-            return
-        super().keyPressEvent(event)
-
-
 COLUMN = 780  # px; longer lines are hard to read
 MOST_MATCHES = 1000
 SLICE_S = 0.012  # of writing between two turns of the window
 
 
-class ReportText(QTextBrowser):
+class ReportText(PlainTextBrowser):
     """Shows one report.
 
     Attributes:
@@ -321,18 +298,7 @@ class ReportText(QTextBrowser):
         self._current = -1
         self.across = 1
         self._draft: tuple[QTextDocument, Iterator[None]] | None = None
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setOpenLinks(False)
-        self.setOpenExternalLinks(False)
-        self.setUndoRedoEnabled(False)
-        self.setAcceptDrops(False)
         self.setAccessibleName("Report")
-        self.setTextInteractionFlags(
-            Qt.TextInteractionFlag.TextSelectableByMouse
-            | Qt.TextInteractionFlag.TextSelectableByKeyboard
-            | Qt.TextInteractionFlag.LinksAccessibleByMouse
-            | Qt.TextInteractionFlag.LinksAccessibleByKeyboard
-        )
         self.setProperty("surface", "report")
         self.anchorClicked.connect(self._on_anchor)
 
@@ -430,38 +396,6 @@ class ReportText(QTextBrowser):
             place.clearSelection()
             self.setTextCursor(place)
             self.ensureCursorVisible()
-
-    # Nothing reaches beyond the text
-
-    def loadResource(self, kind: int, name: QUrl) -> Any:
-        """Only pictures that were put in are shown; nothing is fetched, whatever asks."""
-        return None
-
-    def doSetSource(self, name: QUrl, kind: Any = None) -> None:
-        """There is nowhere to go."""
-
-    def createMimeDataFromSelection(self) -> QMimeData:
-        """What is copied is plain text."""
-        # Qt's own object, emptied: see `views.chat.textview`.
-        data = super().createMimeDataFromSelection()
-        data.data("text/plain")
-        data.clear()
-        data.setText(self.textCursor().selection().toPlainText())
-        return data
-
-    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        menu = QMenu(self)
-        copy = menu.addAction("Copy", self.copy)
-        copy.setEnabled(self.textCursor().hasSelection())
-        menu.addAction("Copy all", self.copy_all)
-        menu.addSeparator()
-        menu.addAction("Select all", self.selectAll)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.popup(event.globalPos())
-
-    def copy_all(self) -> None:
-        """Put the whole text on the clipboard."""
-        QGuiApplication.clipboard().setText(self.toPlainText())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         self._set_margins()

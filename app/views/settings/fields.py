@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.views import icons
-from app.views.chat.widgets import row
+from app.views.layouts import row
 from app.views.theme import SPACE, THEME
 from app.views.widgets import label
 
@@ -32,7 +32,7 @@ LABEL_WIDTH = 118
 FIELD_HEIGHT = 32
 
 
-def wrapped(text: str, role: str = "") -> QLabel:
+def wrapped_label(text: str, role: str = "") -> QLabel:
     """Return a label that wraps its text; a long word does not widen the page."""
     made = label(text, role, wrap=True)
     made.setMinimumWidth(1)
@@ -65,18 +65,18 @@ class SettingsPage(QScrollArea):
         self.column.setSpacing(SPACE.s)
         self.setWidget(inside)
 
-    def heading(self, text: str, hint: str = "") -> None:
+    def add_heading(self, text: str, hint: str = "") -> None:
         """Add the page's title, and below it an explanation."""
         self.column.addWidget(label(text, "title"))
         if hint:
-            self.column.addWidget(wrapped(hint, "muted"))
+            self.column.addWidget(wrapped_label(hint, "muted"))
         self.column.addSpacing(SPACE.xs)
 
     def tab_fields(self) -> list[QWidget]:
         """Return the fields that the Tab key goes through, in order."""
         return tab_fields(self)
 
-    def section(self, text: str) -> QLabel:
+    def add_section(self, text: str) -> QLabel:
         """Add the title of a group of fields."""
         self.column.addSpacing(SPACE.m)
         made = label(text, "section")
@@ -95,7 +95,7 @@ class Form(QGridLayout):
         self.setColumnMinimumWidth(0, LABEL_WIDTH)
         self.setColumnStretch(1, 1)
 
-    def put(self, name: str, field: QWidget, container: QWidget | None = None) -> None:
+    def add_row(self, name: str, field: QWidget, container: QWidget | None = None) -> None:
         """Add a row.
 
         Args:
@@ -116,9 +116,9 @@ class Form(QGridLayout):
             container.setLayout(row(field, 1))
         self.addWidget(container or field, at, 1)
 
-    def note(self, text: str, field: QWidget | None = None) -> QLabel:
+    def add_note(self, text: str, field: QWidget | None = None) -> QLabel:
         """Add a line of help below the last row; for screen readers it describes `field`."""
-        made = wrapped(text, "caption")
+        made = wrapped_label(text, "caption")
         self.addWidget(made, self.rowCount(), 1)
         if field is not None:
             field.setAccessibleDescription(text)
@@ -207,7 +207,7 @@ class NameField(_IgnoreWheel, QComboBox):
         """Show a name."""
         self.setEditText(text)
 
-    def offer(self, names: tuple[str, ...]) -> None:
+    def set_suggestions(self, names: tuple[str, ...]) -> None:
         """Replace the names in the list; the typed text stays."""
         typed = self.currentText()
         self.blockSignals(True)

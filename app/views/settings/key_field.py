@@ -11,12 +11,12 @@ from PySide6.QtWidgets import QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from app.secrets import Secrets
 from app.tools.api import CancelToken
-from app.views.chat.widgets import row
 from app.views.daemon_tasks import DaemonTasks
-from app.views.settings.fields import wrapped
+from app.views.layouts import row
+from app.views.settings.fields import wrapped_label
 from app.views.theme import SPACE
 
-LOOK_AFTER_MS = 250
+KEYRING_DELAY_MS = 250
 """Delay before the keyring is asked, so that it is not asked for each letter of an address."""
 
 
@@ -42,7 +42,7 @@ class KeyField(QWidget):
         self._name = ""
         self._host = ""
         self._cleared_note = ""  # why the field was emptied
-        self._looking: CancelToken | None = None
+        self._search: CancelToken | None = None
         self.edit = QLineEdit()
         self.edit.setEchoMode(QLineEdit.EchoMode.Password)
         self.edit.setMaxLength(2_000)
@@ -54,15 +54,15 @@ class KeyField(QWidget):
         self.forget_button = QPushButton("Forget key")
         self.forget_button.setToolTip("Delete the key that Sightline keeps for this host")
         self.forget_button.hide()
-        self.note = wrapped("", "caption")
+        self.note = wrapped_label("", "caption")
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(SPACE.xs)
         column.addLayout(row(self.edit, self.forget_button))
         column.addWidget(self.note)
         self.setFocusProxy(self.edit)
-        self._timer = QTimer(self, singleShot=True, interval=LOOK_AFTER_MS)
-        self._timer.timeout.connect(self._look)
+        self._timer = QTimer(self, singleShot=True, interval=KEYRING_DELAY_MS)
+        self._timer.timeout.connect(self._find_key)
         self.edit.textEdited.connect(self._on_typed)
         self.forget_button.clicked.connect(lambda _checked=False: self._forget())
 
@@ -94,8 +94,8 @@ class KeyField(QWidget):
             self._cleared_note = (
                 f"The key was {origin} and is taken out: type it again for this address. "
             )
-        self._say("Looking for a stored key…" if name else "")
-        self._stop_looking()
+        self._show_text("Looking for a stored key…" if name else "")
+        self._cancel_search()
         if name:
             self._timer.start()
 
@@ -103,17 +103,17 @@ class KeyField(QWidget):
         self._cleared_note = ""
         self.edited.emit()
 
-    def _stop_looking(self) -> None:
+    def _cancel_search(self) -> None:
         self._timer.stop()
-        if self._looking is not None:
-            self._looking.cancel()
+        if self._search is not None:
+            self._search.cancel()
 
-    def _look(self) -> None:
+    def _find_key(self) -> None:
         name, keys = self._name, self._keys
-        self._looking = self._tasks.run(
+        self._search = self._tasks.run(
             lambda _cancel: (keys.where(name), keys.variable_of(name), keys.would_keep_in()),
             self._show_place,
-            lambda _reason: self._say(""),
+            lambda _reason: self._show_text(""),
         )
 
     def _show_place(self, answer: tuple[str, str, str]) -> None:
@@ -136,26 +136,28 @@ class KeyField(QWidget):
                 f"A key will be kept in {new_place}, for {self._host} only; Sightline never writes "
                 "it to a file."
             )
-        self._say(text)
+        self._show_text(text)
 
     def _forget(self) -> None:
         name, keys = self._name, self._keys
         self.forget_button.setEnabled(False)
-        self._tasks.run(lambda _cancel: keys.forget(name), self._forgotten, self._not_forgotten)
+        self._tasks.run(
+            lambda _cancel: keys.forget(name), self._show_forgotten, self._show_not_forgotten
+        )
 
-    def _forgotten(self, gone: bool) -> None:
+    def _show_forgotten(self, gone: bool) -> None:
         self.forget_button.setEnabled(True)
         if gone:
             self.edit.setFocus()
-            self._look()
+            self._find_key()
         else:
-            self._not_forgotten("")
+            self._show_not_forgotten("")
 
-    def _not_forgotten(self, _reason: str) -> None:
+    def _show_not_forgotten(self, _reason: str) -> None:
         self.forget_button.setEnabled(True)
-        self._say("The system keyring did not let go of the key: delete it there.")
+        self._show_text("The system keyring did not let go of the key: delete it there.")
 
-    def _say(self, text: str) -> None:
+    def _show_text(self, text: str) -> None:
         text = self._cleared_note + text
         self.note.setText(text)
         self.note.setVisible(bool(text))

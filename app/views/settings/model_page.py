@@ -9,14 +9,13 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QFileDialog, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from app.agent.llm.probe import Probe, Report
-from app.agent.llm.providers import Wanted, check, url_of
+from app.agent.llm.providers import ModelChoice, check, url_of
 from app.errors import SightlineError
 from app.secrets import Secrets, key_name
 from app.settings import AZURE_API_VERSION, Kind, ModelSettings, ProviderSettings, bounds
 from app.tools.api import CancelToken
-from app.views.chat.textview import TextView
-from app.views.chat.widgets import row
 from app.views.daemon_tasks import DaemonTasks
+from app.views.layouts import row
 from app.views.settings.fields import (
     Check,
     Choice,
@@ -27,7 +26,7 @@ from app.views.settings.fields import (
     SettingsPage,
     tab_fields,
 )
-from app.views.settings.key_field import LOOK_AFTER_MS, KeyField
+from app.views.settings.key_field import KEYRING_DELAY_MS, KeyField
 from app.views.settings.provider_text import (
     ABOUT,
     PROVIDERS,
@@ -36,6 +35,7 @@ from app.views.settings.provider_text import (
     where_it_runs,
 )
 from app.views.style import restyle
+from app.views.text_view import TextView
 from app.views.theme import SPACE
 from app.views.widgets import label
 
@@ -83,8 +83,8 @@ class ModelPage(SettingsPage):
         self.forms: dict[str, ProviderForm] = {}
         self._build()
         self.provider.choose(settings.kind)
-        self._facts = QTimer(self, singleShot=True, interval=LOOK_AFTER_MS)
-        self._facts.timeout.connect(self._look_at_file)
+        self._facts = QTimer(self, singleShot=True, interval=KEYRING_DELAY_MS)
+        self._facts.timeout.connect(self._read_file_facts)
         # No QTimer.singleShot: a pending one would keep the page alive for good.
         self._scroll_timer = QTimer(self, singleShot=True, interval=0)
         self._scroll_timer.timeout.connect(lambda: self.ensureWidgetVisible(self.outcome))
@@ -108,12 +108,12 @@ class ModelPage(SettingsPage):
         tested = (self.privacy, self.test_button, self.steps, self.outcome)
         return [self.provider, *upper, *tested, *lower]
 
-    def wanted(self) -> Wanted:
+    def entered_model(self) -> ModelChoice:
         """Return the model that is entered, with the typed key if there is one."""
         form = self.form
         fields = form.fields() if form is not None else self._settings.of(self.kind)
         typed = form.key.typed if form is not None and form.key is not None else ""
-        return Wanted(self.kind, fields, typed)
+        return ModelChoice(self.kind, fields, typed)
 
     def settings(self) -> ModelSettings:
         """Return the entered settings of all providers."""
@@ -125,12 +125,12 @@ class ModelPage(SettingsPage):
 
     def typed_key(self) -> TypedKey | None:
         """Return the key that was typed for the chosen provider, or None."""
-        wanted = self.wanted()
+        wanted = self.entered_model()
         return TypedKey(_key_name(wanted), wanted.key) if wanted.key else None
 
     def problem(self) -> str:
         """Return why the entered model cannot be used, or ""."""
-        wanted, form = self.wanted(), self.form
+        wanted, form = self.entered_model(), self.form
         if form is None:
             return ""
         if form.missing():
@@ -145,28 +145,32 @@ class ModelPage(SettingsPage):
         """Test the entered model and show the result."""
         if self.problem() or self.kind == "offline":
             return
-        wanted = self.wanted()
+        wanted = self.entered_model()
         starting = "Starting the model. This can take half a minute…"
-        self._say(starting if wanted.kind == "local" else "Asking the endpoint…", "")
-        self._ask(lambda cancel: self._probe.diagnose(self._with_key(wanted), cancel), self._report)
+        self._show_text(starting if wanted.kind == "local" else "Asking the endpoint…", "")
+        self._ask(
+            lambda cancel: self._probe.diagnose(self._with_key(wanted), cancel), self._show_report
+        )
 
     def list_models(self) -> None:
         """Ask the endpoint for its models and offer their names in the field."""
-        wanted = self.wanted()
-        self._say("Asking the endpoint for its models…", "")
-        self._ask(lambda cancel: self._probe.models(self._with_key(wanted), cancel), self._offer)
+        wanted = self.entered_model()
+        self._show_text("Asking the endpoint for its models…", "")
+        self._ask(
+            lambda cancel: self._probe.models(self._with_key(wanted), cancel), self._offer_models
+        )
 
-    def _with_key(self, wanted: Wanted) -> Wanted:
+    def _with_key(self, wanted: ModelChoice) -> ModelChoice:
         """Return the model with its stored key; slow, so it is called on a thread."""
         key = wanted.key or self._keys.get(_key_name(wanted), chosen=True)
-        return Wanted(wanted.kind, wanted.fields, key)
+        return ModelChoice(wanted.kind, wanted.fields, key)
 
     def _build(self) -> None:
-        self.heading("Which model answers in the assistant?")
+        self.add_heading("Which model answers in the assistant?")
         form = Form()
         self.provider = Choice(tuple(PROVIDERS))
-        form.put("Provider", self.provider)
-        self.about = form.note("")
+        form.add_row("Provider", self.provider)
+        self.about = form.add_note("")
         self.column.addLayout(form)
         self.column.addSpacing(SPACE.xs)
         self._upper = QVBoxLayout()
@@ -222,7 +226,7 @@ class ModelPage(SettingsPage):
         if self._question is not None:
             self._question.cancel()
             self._question = None
-        wanted, problem = self.wanted(), self.problem()
+        wanted, problem = self.entered_model(), self.problem()
         form = self.form
         if form is not None and form.key is not None:
             form.key.set_endpoint(_key_name(wanted), host_of(wanted.kind, wanted.fields))
@@ -231,7 +235,7 @@ class ModelPage(SettingsPage):
             self._facts.start()
         self.test_button.setEnabled(not problem)
         self.privacy.set_plain(where_it_runs(wanted.kind, wanted.fields))
-        self._say("", "")
+        self._show_text("", "")
         self.edited.emit()
 
     def _ask(self, work: Callable[[CancelToken], object], done: Callable[[object], None]) -> None:
@@ -252,49 +256,49 @@ class ModelPage(SettingsPage):
         self._question = self._tasks.run(
             work,
             lambda result: finish(lambda: done(result)),
-            lambda reason: finish(lambda: self._say(reason, "error")),
+            lambda reason: finish(lambda: self._show_text(reason, "error")),
         )
 
-    def _report(self, report: object) -> None:
+    def _show_report(self, report: object) -> None:
         assert isinstance(report, Report)
         steps = report.lines if report.ok else report.lines[:-1]
         if report.ok:
-            self._say("This model can be used.", "ok")
+            self._show_text("This model can be used.", "ok")
         else:
-            self._say(report.lines[-1], "error")
+            self._show_text(report.lines[-1], "error")
         self.steps.set_plain("\n".join(steps))
         self.steps.setVisible(bool(steps))
 
-    def _offer(self, names: object) -> None:
+    def _offer_models(self, names: object) -> None:
         assert isinstance(names, tuple)
         form = self.form
         if form is None:
             return
-        form.model.offer(names)
+        form.model.set_suggestions(names)
         if not names:
-            self._say("The endpoint lists no models: type the name.", "error")
+            self._show_text("The endpoint lists no models: type the name.", "error")
             return
         known = "One model" if len(names) == 1 else f"{len(names)} models"
-        self._say(f"{known} found: choose one in the list.", "ok")
+        self._show_text(f"{known} found: choose one in the list.", "ok")
         form.model.setFocus()
         form.model.showPopup()
 
-    def _look_at_file(self) -> None:
-        path = self.wanted().fields.path
+    def _read_file_facts(self) -> None:
+        path = self.entered_model().fields.path
         self._tasks.run(
             lambda _cancel: self._probe.about_file(path),
-            lambda report: self._tell_file(path, report),
+            lambda report: self._show_file_report(path, report),
             lambda _reason: None,
         )
 
-    def _tell_file(self, path: str, report: Report) -> None:
+    def _show_file_report(self, path: str, report: Report) -> None:
         local = self.forms["local"]
         if path == local.fields().path:
             local.file_note.setText("\n".join(report.lines))
             local.file_note.setProperty("role", "caption" if report.ok else "warning")
             restyle(local.file_note)
 
-    def _say(self, text: str, tone: str) -> None:
+    def _show_text(self, text: str, tone: str) -> None:
         self.steps.hide()
         self.outcome.setProperty("tone", tone or "muted")
         restyle(self.outcome)
@@ -305,7 +309,7 @@ class ModelPage(SettingsPage):
             self._scroll_timer.start()
 
 
-def _key_name(wanted: Wanted) -> str:
+def _key_name(wanted: ModelChoice) -> str:
     return key_name(wanted.kind, url_of(wanted.kind, wanted.fields))
 
 
@@ -397,22 +401,22 @@ class ProviderForm(QWidget):
         self.url.setMaxLength(2_000)
         self.url.setPlaceholderText(_URL_EXAMPLES.get(self._kind, ""))
         self.url.textEdited.connect(lambda _text: self.edited.emit())
-        self._form.put("Address", self.url)
+        self._form.add_row("Address", self.url)
         if self._kind == "azure":
             self.api_version = QLineEdit()
             self.api_version.setMaxLength(100)
             self.api_version.setPlaceholderText(AZURE_API_VERSION)
             self.api_version.textEdited.connect(lambda _text: self.edited.emit())
-            self._form.put("API version", self.api_version)
+            self._form.add_row("API version", self.api_version)
         named = "Deployment" if self._kind == "azure" else "Model"
         self.model = NameField("name as the endpoint knows it")
         self.model.edited.connect(self.edited)
         self.list_button = QPushButton("List models")
         self.list_button.setToolTip("Ask the endpoint which models it has")
-        self._form.put(named, self.model, _side_by_side(self.model, self.list_button))
+        self._form.add_row(named, self.model, _side_by_side(self.model, self.list_button))
         if self.key is not None:
             self.key.edited.connect(self.edited)
-            self._form.put("Key", self.key.edit, self.key)
+            self._form.add_row("Key", self.key.edit, self.key)
 
     def _add_file(self) -> None:
         self.path = QLineEdit()
@@ -426,24 +430,24 @@ class ProviderForm(QWidget):
         self.file_button.clicked.connect(lambda _checked=False: self._ask_file())
         self.folder_button.clicked.connect(lambda _checked=False: self._ask_folder())
         buttons = _side_by_side(self.path, self.file_button, self.folder_button)
-        self._form.put("Model file", self.path, buttons)
-        self.file_note = self._form.note("")
+        self._form.add_row("Model file", self.path, buttons)
+        self.file_note = self._form.add_note("")
 
     def _add_about(self) -> None:
         self.context = Count(*bounds(ProviderSettings, "context_tokens"), "tokens", step=1_024)
         self.context.valueChanged.connect(lambda _value: self.edited.emit())
-        self._form.put("Context", self.context)
-        self._form.note("The most it takes of a conversation at once.", self.context)
+        self._form.add_row("Context", self.context)
+        self._form.add_note("The most it takes of a conversation at once.", self.context)
         if self._kind != "anthropic":  # whose models have one way to call tools
             self.tool_form = Choice(TOOL_FORMS)
             self.tool_form.currentIndexChanged.connect(lambda _index: self.edited.emit())
-            self._form.put("Tool calls", self.tool_form)
+            self._form.add_row("Tool calls", self.tool_form)
         if self._kind == "local":
             return
         self.images = Check("Show it pictures of what the viewer shows")
         self.images.toggled.connect(lambda _on: self.edited.emit())
-        self._form.put("Pictures", self.images)
-        self._form.note("Only for models that can look at pictures.", self.images)
+        self._form.add_row("Pictures", self.images)
+        self._form.add_note("Only for models that can look at pictures.", self.images)
         _least, greatest = bounds(ProviderSettings, "input_price")
         self.input_price, self.output_price = PriceField(greatest), PriceField(greatest)
         for field in (self.input_price, self.output_price):
@@ -455,9 +459,11 @@ class ProviderForm(QWidget):
             self.output_price,
             label("out", "caption"),
         )
-        self._form.put("Price", self.input_price, prices)
+        self._form.add_row("Price", self.input_price, prices)
         self.input_price.setAccessibleName("Price of questions")
-        self._form.note("US dollars for a million tokens; for the estimate of what a run costs.")
+        self._form.add_note(
+            "US dollars for a million tokens; for the estimate of what a run costs."
+        )
 
     def _fill(self, fields: ProviderSettings) -> None:
         self.context.setValue(fields.context_tokens)

@@ -1,4 +1,8 @@
-"""The settings window: a list of pages at the left, the selected one at the right; the limits."""
+"""The settings window: a list of pages at the left, the selected one at the right.
+
+The pages of the limits and of privacy are here, those of the model and the tools in files of their
+own.
+"""
 
 from __future__ import annotations
 
@@ -23,20 +27,23 @@ from PySide6.QtWidgets import (
 from shiboken6 import isValid
 
 from app.agent.llm.probe import Probe
+from app.agent.llm.providers import url_of
 from app.agent.policy import Grants, Policy
 from app.agent.privacy.consents import Consents
-from app.secrets import Secrets
-from app.settings import LimitSettings, Settings, bounds
+from app.secrets import Secrets, key_name
+from app.settings import LimitSettings, ModelSettings, Settings, bounds
 from app.tools.api import ToolSpec
-from app.views.chat.widgets import row
 from app.views.daemon_tasks import DaemonTasks
 from app.views.icons import icon
-from app.views.settings.fields import Amount, Check, Count, Form, SettingsPage, wrapped
+from app.views.layouts import row
+from app.views.settings.fields import Amount, Check, Count, Form, SettingsPage, wrapped_label
 from app.views.settings.model_page import ModelPage
-from app.views.settings.privacy_page import PrivacyPage
+from app.views.settings.provider_text import PROVIDERS, host_of, where_it_runs
 from app.views.settings.settings_style import style_sheet
 from app.views.settings.tools_page import ToolsPage
+from app.views.text_view import TextView
 from app.views.theme import SPACE
+from app.views.widgets import ElidedLabel, label
 
 _SIZE = QSize(780, 700)
 _LIST_WIDTH = 168
@@ -48,10 +55,24 @@ _PAGES = (
 )
 """Title, icon and attribute of `SettingsDialog` of each page."""
 
+_SENT = (
+    "Your questions and the earlier ones of the conversation, with their answers",
+    "Names and descriptions of the tools, and the tools' results",
+    "Pictures of what the viewer shows, only after a second question that shows them, after a "
+    "third one where they may show who the patient is, and only to models that are set to look "
+    "at pictures",
+)
+_NEVER = (
+    "Image files (DICOM and other), and other pixel data than those pictures",
+    "Names, ids, birth dates, study dates, institutions and file paths of the open study: they are "
+    "cut from everything that is sent. In what you type yourself nothing else is cut",
+    "Keys of other hosts",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class SettingsSources:
-    """The objects bodys the settings that the pages show or change.
+    """The objects besides the settings that the pages show or change.
 
     Attributes:
         keys: The store of the endpoints' keys.
@@ -61,7 +82,7 @@ class SettingsSources:
         show_audit: Opens the audit window; None leaves its button out.
         show_models: Opens the models window; None leaves its button out.
         tools: The installed tools.
-        site: Rules for tools of this computer, which hold body the user's own.
+        site: Rules for tools of this computer, which hold besides the user's own.
     """
 
     keys: Secrets
@@ -111,7 +132,7 @@ class SettingsDialog(QDialog):
         self.model.provider_shown.connect(self._set_tab_order)
         self._set_tab_order()
         self._update()
-        self._fit()
+        self._set_size()
 
     @cached_property
     def limits(self) -> LimitsPage:
@@ -150,7 +171,7 @@ class SettingsDialog(QDialog):
             changed["limits"] = self.limits.limits()
         if "tools" in self.__dict__:
             changed["policy"] = self.tools.policy()
-            changed |= self.tools.models.chosen()
+            changed |= self.tools.models.values()
         return self._settings.model_copy(update=changed)
 
     def save(self) -> None:
@@ -159,7 +180,7 @@ class SettingsDialog(QDialog):
             return
         changed, typed = self.current(), self.model.typed_key()
         self.save_button.setEnabled(False)
-        self._say("Saving…")
+        self._show_text("Saving…")
         keys, apply, applied = self._sources.keys, self._apply, self._applied
 
         def work(_cancel: object) -> Any:
@@ -172,16 +193,16 @@ class SettingsDialog(QDialog):
                 self.accept()
             applied(result)
 
-        self._saving.run(work, done, self._not_saved)
+        self._saving.run(work, done, self._show_not_saved)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self._tasks.close()
         super().closeEvent(event)
 
-    def _not_saved(self, reason: str) -> None:
+    def _show_not_saved(self, reason: str) -> None:
         if isValid(self):
             self.save_button.setEnabled(True)
-            self._say(reason)
+            self._show_text(reason)
 
     def _build(self) -> None:
         settings, sources = self._settings, self._sources
@@ -205,7 +226,7 @@ class SettingsDialog(QDialog):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addLayout(body, 1)
-        column.addWidget(self._foot())
+        column.addWidget(self._make_foot())
         self.save_button.setDefault(True)  # of this window: not before the button is in it
         self.list.currentRowChanged.connect(self._show_page)
 
@@ -225,11 +246,11 @@ class SettingsDialog(QDialog):
         for before, after in pairwise(ordered):
             QWidget.setTabOrder(before, after)
 
-    def _foot(self) -> QWidget:
+    def _make_foot(self) -> QWidget:
         foot = QWidget()
         foot.setObjectName("settingsFoot")
         foot.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.note = wrapped("", "caption")
+        self.note = wrapped_label("", "caption")
         self.cancel_button = QPushButton("Cancel")
         self.cancel_button.setAutoDefault(False)
         self.cancel_button.clicked.connect(lambda _checked=False: self.reject())
@@ -245,13 +266,13 @@ class SettingsDialog(QDialog):
     def _update(self) -> None:
         problem = self.model.problem()
         self.save_button.setEnabled(not problem)
-        self._say(problem)
+        self._show_text(problem)
 
-    def _say(self, text: str) -> None:
+    def _show_text(self, text: str) -> None:
         self.note.setText(text)
         self.save_button.setAccessibleDescription(text)
 
-    def _fit(self) -> None:
+    def _set_size(self) -> None:
         """Set a size that reads well and fits on the screen."""
         room = self.screen().availableGeometry().size() - QSize(40, 60)
         self.resize(_SIZE.boundedTo(room))
@@ -266,33 +287,33 @@ class LimitsPage(SettingsPage):
 
     def __init__(self, limits: LimitSettings) -> None:
         super().__init__()
-        self.heading(
+        self.add_heading(
             "How far may one question go?",
             "Reaching a limit ends the run with a summary of what was found so far; nothing that "
             "was found is lost.",
         )
         form = Form()
         self.steps = self._count("steps", "requests")
-        form.put("Steps", self.steps)
-        form.note("How often the language model is asked.", self.steps)
+        form.add_row("Steps", self.steps)
+        form.add_note("How often the language model is asked.", self.steps)
         self.tool_calls = self._count("tool_calls", "calls")
-        form.put("Tool calls", self.tool_calls)
-        form.note("All tools together.", self.tool_calls)
+        form.add_row("Tool calls", self.tool_calls)
+        form.add_note("All tools together.", self.tool_calls)
         self.calls_per_task = self._count("calls_per_task", "calls")
-        form.put("Calls a task", self.calls_per_task)
-        form.note("While one step of the plan is under way.", self.calls_per_task)
+        form.add_row("Calls a task", self.calls_per_task)
+        form.add_note("While one step of the plan is under way.", self.calls_per_task)
         self.minutes = Amount(*bounds(LimitSettings, "minutes"), suffix=" minutes")
-        form.put("Time", self.minutes)
-        form.note("Waiting for your own answers is not counted.", self.minutes)
+        form.add_row("Time", self.minutes)
+        form.add_note("Waiting for your own answers is not counted.", self.minutes)
         self.tokens = self._count("tokens", "tokens", step=50_000)
-        form.put("Tokens", self.tokens)
-        form.note("Questions and answers of the language model together.", self.tokens)
+        form.add_row("Tokens", self.tokens)
+        form.add_note("Questions and answers of the language model together.", self.tokens)
         self.cost = Amount(*bounds(LimitSettings, "cost"), prefix="$ ", step=0.5)
-        form.put("Cost", self.cost)
-        form.note("An estimate, for models whose prices are entered on their page.", self.cost)
+        form.add_row("Cost", self.cost)
+        form.add_note("An estimate, for models whose prices are entered on their page.", self.cost)
         self.rules_first = Check("Let rules answer what they are certain of")
-        form.put("Rules first", self.rules_first)
-        form.note(
+        form.add_row("Rules first", self.rules_first)
+        form.add_note(
             "A count, a ratio, a file's attributes: no language model is asked, and nothing is "
             "sent. Otherwise the model is asked every question.",
             self.rules_first,
@@ -328,3 +349,121 @@ class LimitsPage(SettingsPage):
 
     def _count(self, name: str, unit: str, *, step: int = 1) -> Count:
         return Count(*bounds(LimitSettings, name), unit, step=step)
+
+
+class PrivacyPage(SettingsPage):
+    """Shows what may leave the computer, and withdraws consents.
+
+    Args:
+        settings: The language model in use.
+        consents: The hosts that were allowed since the program was started.
+        keys: The store of the endpoints' keys.
+        tasks: Runs slow work on threads.
+        show_audit: Opens the audit window; None leaves its button out.
+    """
+
+    def __init__(
+        self,
+        settings: ModelSettings,
+        consents: Consents,
+        keys: Secrets,
+        tasks: DaemonTasks,
+        show_audit: Callable[[], object] | None = None,
+    ) -> None:
+        super().__init__()
+        self._consents = consents
+        self.withdraw_buttons: dict[str, QPushButton] = {}
+        self.add_heading("What leaves this computer?")
+        fields = settings.of(settings.kind)
+        title = dict(PROVIDERS)[settings.kind]
+        self.where = self._text(f"{title}. {where_it_runs(settings.kind, fields)}")
+        self.add_section("Allowed since Sightline was started")
+        self._hosts = QVBoxLayout()
+        self._hosts.setSpacing(SPACE.s)
+        self.column.addLayout(self._hosts)
+        self.add_section("Sent to a host that you allowed")
+        self.sent = self._text(_list(_SENT))
+        self.add_section("Never sent")
+        self.never = self._text(_list(_NEVER))
+        self.add_section("Key")
+        self.key_note = wrapped_label("", "muted")
+        self.column.addWidget(self.key_note)
+        if show_audit is not None:
+            self._add_audit(show_audit)
+        self.column.addStretch(1)
+        self.show_hosts()
+        self._find_key(key_name(settings.kind, url_of(settings.kind, fields)), keys, tasks)
+        self._host = host_of(settings.kind, fields)
+
+    def _add_audit(self, show_audit: Callable[[], object]) -> None:
+        self.add_section("On record")
+        about = "Tool calls, what was allowed, sent and exported. It holds no patient data."
+        self.audit_button = QPushButton("Audit log…")
+        self.audit_button.setAutoDefault(False)
+        self.audit_button.clicked.connect(lambda _checked=False: show_audit())
+        line = QWidget()
+        parts = row(wrapped_label(about, "muted"), self.audit_button)
+        parts.setStretch(0, 1)
+        line.setLayout(parts)
+        self.column.addWidget(line)
+
+    def show_hosts(self) -> None:
+        """Show the hosts that are allowed now."""
+        while (item := self._hosts.takeAt(0)) is not None:
+            shown = item.widget()
+            if shown is not None:
+                shown.hide()
+                shown.deleteLater()
+        self.withdraw_buttons.clear()
+        texts, pictures = self._consents.hosts("text"), self._consents.hosts("pictures")
+        for host in sorted({*texts, *pictures}):
+            self._hosts.addWidget(self._host_row(host, host in texts, host in pictures))
+        if not (texts or pictures):
+            none = "No host: nothing is sent anywhere before you are asked."
+            self._hosts.addWidget(wrapped_label(none, "muted"))
+
+    def _host_row(self, host: str, text: bool, pictures: bool) -> QWidget:
+        what = " and ".join(
+            name for name, on in (("text and results", text), ("pictures", pictures)) if on
+        )
+        button = QPushButton("Withdraw")
+        button.setAccessibleName(f"Withdraw what {host} was allowed")
+        button.setToolTip("You are asked again before anything more is sent there")
+        button.clicked.connect(lambda _checked=False: self._withdraw(host))
+        self.withdraw_buttons[host] = button
+        line = QWidget()
+        parts = row(ElidedLabel(host, "strong"), label(what, "muted"), button)
+        parts.setStretch(0, 1)
+        line.setLayout(parts)
+        return line
+
+    def _withdraw(self, host: str) -> None:
+        self._consents.withdraw(host)
+        self.show_hosts()
+
+    def _text(self, text: str) -> TextView:
+        view = TextView()
+        view.setProperty("tone", "muted")
+        view.set_plain(text)
+        self.column.addWidget(view)
+        return view
+
+    def _find_key(self, name: str, keys: Secrets, tasks: DaemonTasks) -> None:
+        if not name:
+            self.key_note.setText("The chosen model needs none.")
+            return
+        self.key_note.setText("Looking for a stored key…")
+        say: Callable[[str], None] = self.key_note.setText
+        tasks.run(
+            lambda _cancel: keys.where(name),
+            lambda where: say(
+                f"The key for {self._host} is in {where}. It is sent to no other host."
+                if where
+                else f"No key for {self._host} is known."
+            ),
+            lambda _reason: say("The keyring could not be asked."),
+        )
+
+
+def _list(lines: tuple[str, ...]) -> str:
+    return "\n".join(f"•  {line}." for line in lines)

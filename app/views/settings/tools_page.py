@@ -24,11 +24,11 @@ from app.agent.policy.grants import Strict
 from app.agent.policy.site_rules import ALWAYS, describe
 from app.settings import PolicySettings, Settings, bounds
 from app.tools.api import ToolSpec
-from app.views.chat.plain_text import one_line
-from app.views.chat.textview import TextView
-from app.views.chat.widgets import row
+from app.views.layouts import row
 from app.views.pack_texts import PackTexts
-from app.views.settings.fields import Amount, Check, Choice, Form, SettingsPage, wrapped
+from app.views.plain_text import one_line
+from app.views.settings.fields import Amount, Check, Choice, Form, SettingsPage, wrapped_label
+from app.views.text_view import TextView
 from app.views.theme import SPACE
 from app.views.widgets import ElidedLabel, label
 
@@ -97,26 +97,26 @@ class ToolsPage(SettingsPage):
         self._policy = policy
         self._grants = grants
         self.rules: dict[str, Choice] = {}
-        self.heading(
+        self.add_heading(
             "What may tools do?",
             "These rules are kept outside the language model: it can neither see nor change them.",
         )
         self._add_session()
         self._add_effects({**policy.effects})
-        self.section("Each tool")
+        self.add_section("Each tool")
         self.tools = ToolRuleList(tools, dict(policy.tools), site)
         self.column.addWidget(self.tools)
-        self._show_base()
-        self.section("What arguments may name")
+        self._show_effect_rules()
+        self.add_section("What arguments may name")
         self.argument_rules = TextView()
         self.argument_rules.setProperty("tone", "muted")
         self.argument_rules.set_plain(_argument_rules_text(policy, site))
         self.column.addWidget(self.argument_rules)
-        self.section("Answers for a conversation")
+        self.add_section("Answers for a conversation")
         self.answers = AnswerList(grants, PackTexts(tools))
         self.withdraw_button = self.answers.withdraw_button
         self.column.addWidget(self.answers)
-        self.section("Their models")
+        self.add_section("Their models")
         self.models = AiModelSettings(settings or Settings(), show_models)
         self.column.addWidget(self.models)
         self.column.addStretch(1)
@@ -141,27 +141,29 @@ class ToolsPage(SettingsPage):
         self.strict = Choice(_STRICT)
         self.strict.choose(str(self._grants.strict))
         self.strict.currentIndexChanged.connect(self._apply_session_rule)
-        form.put("This session", self.strict)
-        form.note("Holds at once, and until Sightline is closed.", self.strict)
+        form.add_row("This session", self.strict)
+        form.add_note("Holds at once, and until Sightline is closed.", self.strict)
         self.remember = Check("Offer an answer for the whole conversation")
         self.remember.setChecked(self._policy.remember)
-        form.put("Answers", self.remember)
+        form.add_row("Answers", self.remember)
         self.column.addLayout(form)
 
     def _add_effects(self, chosen: Mapping[Any, str]) -> None:
-        self.section("By what a tool does")
+        self.add_section("By what a tool does")
         form = Form()
         for effect, title, hint, rules in _EFFECTS:
             choice = Choice(rules)
             choice.choose(chosen.get(effect, rules[0][0]))
-            choice.currentIndexChanged.connect(lambda _index: self._show_base())
+            choice.currentIndexChanged.connect(lambda _index: self._show_effect_rules())
             self.rules[effect] = choice
-            form.put(title, choice)
-            form.note(hint, choice)
+            form.add_row(title, choice)
+            form.add_note(hint, choice)
         self.column.addLayout(form)
 
-    def _show_base(self) -> None:
-        self.tools.show_base({effect: choice.value for effect, choice in self.rules.items()})
+    def _show_effect_rules(self) -> None:
+        self.tools.show_effect_rules(
+            {effect: choice.value for effect, choice in self.rules.items()}
+        )
 
     def _apply_session_rule(self, _index: int) -> None:
         self._grants.strict = _STRICT[self.strict.currentIndex()][0]
@@ -210,7 +212,7 @@ class ToolRuleList(QWidget):
         )
         self.choice.setMinimumContentsLength(12)
         form = Form()
-        form.put("Rule for it", self.choice)
+        form.add_row("Rule for it", self.choice)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(SPACE.s)
@@ -221,7 +223,7 @@ class ToolRuleList(QWidget):
             self._add(name)
         shown = min(max(self.list.topLevelItemCount(), 1), _MOST_ROWS)
         self.list.setFixedHeight(shown * max(self.list.sizeHintForRow(0), _ROW) + _HEAD)
-        self.list.currentItemChanged.connect(lambda _now, _before: self._offer())
+        self.list.currentItemChanged.connect(lambda _now, _before: self._offer_choices())
         self.list.itemActivated.connect(lambda _item, _column: self._open())
         self.choice.currentIndexChanged.connect(self._choose)
         for first in self._items()[:1]:
@@ -231,7 +233,7 @@ class ToolRuleList(QWidget):
         """Return the chosen rules by tool name, without tools that have none."""
         return dict(self._chosen)
 
-    def show_base(self, effects: Mapping[str, str]) -> None:
+    def show_effect_rules(self, effects: Mapping[str, str]) -> None:
         """Show the rule that holds for each tool, and offer stricter ones.
 
         Args:
@@ -240,7 +242,7 @@ class ToolRuleList(QWidget):
         self._effects = dict(effects)
         for item in self._items():
             self._show_rule(item)
-        self._offer()
+        self._offer_choices()
 
     def rule_text(self, name: str) -> str:
         """Return the text of a tool's rule in the list."""
@@ -274,7 +276,7 @@ class ToolRuleList(QWidget):
             f"{item.text(0)}: {item.text(1)}, {item.text(2)}",
         )
 
-    def _offer(self) -> None:
+    def _offer_choices(self) -> None:
         """Offer the rules for the selected tool that are stricter than what holds anyway."""
         item = self.list.currentItem()
         self.choice.blockSignals(True)
@@ -377,7 +379,7 @@ class AnswerList(QWidget):
         column.addLayout(self._rows)
         column.addLayout(row(1, self.withdraw_button))
         self._lines: dict[tuple[str, str], QWidget] = {}
-        self._none = wrapped("None: every call that asks is asked about.", "muted")
+        self._none = wrapped_label("None: every call that asks is asked about.", "muted")
         self._rows.addWidget(self._none)
         given = Counter(item.tool for item in grants.listed())
         refused = Counter(item.tool for item in grants.refusals())
@@ -451,12 +453,12 @@ class AiModelSettings(QWidget):
         form = Form()
         self.device = Choice(_DEVICES)
         self.device.choose(settings.device)
-        form.put("They run on", self.device)
-        form.note("One that this computer does not have is not used.", self.device)
+        form.add_row("They run on", self.device)
+        form.add_note("One that this computer does not have is not used.", self.device)
         self.idle = Amount(*bounds(Settings, "idle_minutes"), suffix=" minutes")
         self.idle.setValue(settings.idle_minutes)
-        form.put("In memory", self.idle)
-        form.note("So long without work; then they make room for other programs.", self.idle)
+        form.add_row("In memory", self.idle)
+        form.add_note("So long without work; then they make room for other programs.", self.idle)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addLayout(form)
@@ -465,11 +467,11 @@ class AiModelSettings(QWidget):
         if show_models is not None:
             self.button.clicked.connect(lambda _checked=False: show_models())
         about = "The installed and loaded models, licences and limits; install, verify, remove."
-        line = row(wrapped(about, "muted"), self.button)
+        line = row(wrapped_label(about, "muted"), self.button)
         line.setStretch(0, 1)
         column.addLayout(line)
         self.button.setVisible(show_models is not None)
 
-    def chosen(self) -> dict[str, str | float]:
+    def values(self) -> dict[str, str | float]:
         """Return the entered values by their names in `Settings`."""
         return {"device": self.device.value, "idle_minutes": self.idle.value()}

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from app.agent.planning import Intent, spelling
-from app.agent.planning.text import masked, normalised
-from app.agent.planning.words import tokens_of
+from app.agent.planning.question_text import masked, normalised
+from app.agent.planning.vocabulary import tokens_of
 from app.tools.planning import (
     AnyOf,
     PackPlan,

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from app.agent.context.model_pictures import Look, make_pictures, may_send, risk_of
+from app.agent.context.model_pictures import ShownPictures, make_pictures, may_send, risk_of
 from app.agent.events import ApprovalRequested
-from app.agent.llm.png import encoded
+from app.agent.llm.picture_encoding import encoded
 from app.agent.loop.agent_loop import AgentLoop
 from app.agent.loop.emitter import Emitter
 from app.agent.messages import Picture
@@ -48,7 +48,7 @@ class Case:
         return len(self.allowed(asked, look, **more))
 
     def allowed(
-        self, asked: RunRequest, look: Look, host: str = HOST, name: str = "m"
+        self, asked: RunRequest, look: ShownPictures, host: str = HOST, name: str = "m"
     ) -> tuple[Picture, ...]:
         async def ask() -> tuple[Picture, ...]:
             return await may_send(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 from collections.abc import Iterator
@@ -10,8 +11,9 @@ from typing import Any
 import pytest
 
 from app.agent.llm import transport
-from app.agent.llm.diagnosis import Diagnosis, diagnose, list_models
 from app.agent.llm.endpoint import load
+from app.agent.llm.openai_model import OpenAIModel
+from app.agent.llm.probe import Report, examine
 from app.errors import SightlineError
 from tests.support.anthropic_server import AnthropicServer, start, stop, text, tool_use
 from tests.support.fault_server import CERTIFICATE, FaultServer
@@ -27,8 +29,8 @@ def _loaded() -> Iterator[None]:
     transport.tls_context.cache_clear()
 
 
-def tried(url: str, model: str = "test-model", kind: str = "openai", **changes: Any) -> Diagnosis:
-    found = diagnose(kind, url, model, KEY, **changes)
+def tried(url: str, model: str = "test-model", kind: str = "openai", **changes: Any) -> Report:
+    found = asyncio.run(examine(kind, url, model, KEY, **changes))
     assert KEY not in str(found)
     assert found.lines
     if not found.ok:
@@ -97,7 +99,7 @@ def test_a_wrong_model_gets_near_names():
     names = ["llama3.2:latest", "qwen3:8b", "mistral"]
     with OpenAIServer(models=names, answer=refuse) as server:
         found = tried(server.url, "lama3.2")
-        assert list_models("openai", server.url, KEY) == names
+        assert asyncio.run(OpenAIModel(server.url, "", KEY).models()) == names
         latest = tried(server.url, "llama3.2")
     (line,) = [item for item in found.lines if "not in the list" in item]
     assert "near it: llama3.2:latest" in line
@@ -135,7 +137,7 @@ def test_a_server_without_a_list_of_models_is_tried_all_the_same():
     with OpenAIServer(models=None, answer=able) as server:
         found = tried(server.url)
         with pytest.raises(SightlineError, match="no list of models"):
-            list_models("openai", server.url, KEY)
+            asyncio.run(OpenAIModel(server.url, "", KEY).models())
     assert found.ok
     assert any(line.startswith("– It has no list of models") for line in found.lines)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.agent.context.model_messages import error_message, result_message
-from app.agent.enforcement.discovery import adapted, look, nearest
+from app.agent.enforcement.discovery import adapted_retry, listing_call, nearest
 from app.agent.enforcement.verdicts import judge_task
 from app.agent.llm.base import ToolSchema
 from app.agent.messages import Message, ToolCall
@@ -36,7 +36,7 @@ def listing(names: Any = STAINS) -> Message:
 
 
 def test_an_empty_result_leads_to_a_look_at_the_same_image():
-    made = look(RULE, call(channel="Hochst"), result(count=0), ASKED, TOOLS)
+    made = listing_call(RULE, call(channel="Hochst"), result(count=0), ASKED, TOOLS)
     assert made == ToolCall(id="c1-look", name=INFO, arguments={"image_path": "image-1"})
 
 
@@ -44,7 +44,7 @@ def test_the_image_is_passed_on_under_the_name_that_the_listing_tool_gives_it():
     lister = ToolSchema(
         INFO, "", {"properties": {"dicom_path": {"type": "string"}}, "required": ["dicom_path"]}
     )
-    made = look(RULE, call(), result(count=0), ASKED, {**TOOLS, INFO: lister})
+    made = listing_call(RULE, call(), result(count=0), ASKED, {**TOOLS, INFO: lister})
     assert made is not None
     assert made.arguments == {"dicom_path": "image-1"}
 
@@ -63,16 +63,16 @@ def test_the_image_is_passed_on_under_the_name_that_the_listing_tool_gives_it():
 def test_there_is_no_look_without_a_reason(
     message: Message, asked: Intent, tools: dict[str, ToolSchema]
 ):
-    assert look(RULE, call(channel="Hochst"), message, asked, tools) is None
+    assert listing_call(RULE, call(channel="Hochst"), message, asked, tools) is None
 
 
 def test_a_listing_tool_that_needs_what_nobody_knows_is_not_called():
     lister = ToolSchema(INFO, "", {"properties": {"study": {}}, "required": ["study"]})
-    assert look(RULE, call(), result(count=0), ASKED, {**TOOLS, INFO: lister}) is None
+    assert listing_call(RULE, call(), result(count=0), ASKED, {**TOOLS, INFO: lister}) is None
 
 
 def test_the_retry_has_the_nearest_name_and_all_else_as_before():
-    found = adapted(RULE, call(channel="hochst"), listing())
+    found = adapted_retry(RULE, call(channel="hochst"), listing())
     assert found.call == ToolCall(
         id="c1-again", name=NUCLEI, arguments={"image_path": "image-1", "channel": "Hoechst"}
     )
@@ -81,8 +81,8 @@ def test_the_retry_has_the_nearest_name_and_all_else_as_before():
 
 def test_there_is_one_retry_and_one_look():
     again = call(channel="hochst").model_copy(update={"id": "c1-again"})
-    assert look(RULE, again, result(count=0), ASKED, TOOLS) is None
-    assert adapted(RULE, again, listing()).call is None
+    assert listing_call(RULE, again, result(count=0), ASKED, TOOLS) is None
+    assert adapted_retry(RULE, again, listing()).call is None
 
 
 @pytest.mark.parametrize(
@@ -99,13 +99,15 @@ def test_there_is_one_retry_and_one_look():
 def test_where_no_name_is_near_there_is_no_retry_and_what_exists_is_told(
     given: str, names: list[str], why: str
 ):
-    found = adapted(RULE, call(channel=given), listing(names))
+    found = adapted_retry(RULE, call(channel=given), listing(names))
     assert found.call is None
     assert found.why.startswith(why)
 
 
 def test_a_look_that_failed_leads_to_no_retry():
-    found = adapted(RULE, call(channel="hochst"), error_message("c1-look", INFO, "unreadable"))
+    found = adapted_retry(
+        RULE, call(channel="hochst"), error_message("c1-look", INFO, "unreadable")
+    )
     assert (found.call, found.why) == (None, f"{INFO} could not tell what there is")
 
 
@@ -121,7 +123,7 @@ def test_a_look_that_failed_leads_to_no_retry():
     ids=["list", "tuple", "table by name", "table by argument", "tables"],
 )
 def test_names_are_read_from_lists_and_tables(names: Any):
-    found = adapted(RULE, call(channel="Höchst"), listing(names))
+    found = adapted_retry(RULE, call(channel="Höchst"), listing(names))
     assert found.call is not None
     assert found.call.arguments["channel"] == "Hoechst"
 
@@ -129,7 +131,7 @@ def test_names_are_read_from_lists_and_tables(names: Any):
 def test_each_item_of_a_list_is_adapted():
     rule = ToolRule("organs", empty=("n",), discovery=Discovery("lister", "names", "organs"))
     asked = ToolCall(id="c1", name="organs", arguments={"organs": ["lung", "haert", "Spine"]})
-    found = adapted(rule, asked, result(names=["Left Lung", "Right Lung", "Heart", "Spine"]))
+    found = adapted_retry(rule, asked, result(names=["Left Lung", "Right Lung", "Heart", "Spine"]))
     assert found.call is not None
     assert found.call.arguments["organs"] == ["Left Lung", "Right Lung", "Heart", "Spine"]
 
@@ -192,9 +194,9 @@ values = st.recursive(
 def test_whatever_tools_return_is_judged_and_adapted_without_an_error(value: Any, name: Any):
     message = result(count=value)
     verdict = judge_task(RULE, message, ASKED)
-    seen = look(RULE, call(channel=name), message, ASKED, TOOLS)
+    seen = listing_call(RULE, call(channel=name), message, ASKED, TOOLS)
     assert (seen is not None) == (verdict.state == "incomplete")
-    again = adapted(RULE, call(channel=name), listing(value)).call
+    again = adapted_retry(RULE, call(channel=name), listing(value)).call
     assert again is None or again.arguments["channel"] != name
 
 
@@ -211,9 +213,9 @@ def test_with_real_tools_an_empty_count_becomes_a_count(tmp_path: Path):
     first = call(channel="Hoechs")
     empty = run(first)
     assert judge_task(RULE, empty, ASKED).state == "incomplete"
-    seen = look(RULE, first, empty, ASKED, TOOLS)
+    seen = listing_call(RULE, first, empty, ASKED, TOOLS)
     assert seen is not None
-    retry = adapted(RULE, first, run(seen)).call
+    retry = adapted_retry(RULE, first, run(seen)).call
     assert retry is not None
     counted = run(retry)
     assert counted.data["output"]["count"] == 5

@@ -23,7 +23,7 @@ from app.agent.loop.limits import Meter
 from app.agent.policy import Grants, fingerprint
 from app.agent.request import Decision
 from app.agent.sessions import Thread
-from app.headless.common import scanned
+from app.headless.common import scan_source
 from app.imaging.decode import Decoder
 from app.tools.api import ToolSpec
 from app.tools.images import OpenImage
@@ -148,7 +148,7 @@ def scene(tmp_path: Path, decoder: Decoder, monkeypatch: pytest.MonkeyPatch) -> 
     program.decoder, program.registry = decoder, load_packs([pack])  # type: ignore[list-item]
     assert program.registry.problems == ()
     instances = [
-        scanned(decoder, path).studies[0].series[0].instances[0] for path in (*images, *reports)
+        scan_source(decoder, path).studies[0].series[0].instances[0] for path in (*images, *reports)
     ]
     frame = Decoder.frame
 

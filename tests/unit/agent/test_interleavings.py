@@ -20,7 +20,7 @@ import pytest
 from app.agent.events import RunEvent
 from app.agent.sessions import SessionStore, Thread, writer
 from app.tools.api import ToolContext, ToolFailed
-from app.tools.host import ProcessHost
+from app.tools.hosting.host import ProcessHost
 from tests.support.interleavings import (
     Shown,
     Story,

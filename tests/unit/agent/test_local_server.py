@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from app.agent.llm.base import ModelFailed
-from app.agent.llm.local.server import LocalServer, Ready
+from app.agent.llm.local.model import LocalServer, Ready
 from app.agent.llm.local.server_main import ServerConfig
 from tests.support.local_engines import SECRET
 
@@ -195,7 +195,7 @@ APP = """
 import asyncio
 import sys
 import time
-from app.agent.llm.local.server import LocalServer
+from app.agent.llm.local.model import LocalServer
 from app.agent.llm.local.server_main import ServerConfig
 
 async def main():

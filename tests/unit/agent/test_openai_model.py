@@ -11,7 +11,8 @@ import pytest
 
 from app.agent.context.model_messages import result_message
 from app.agent.llm.base import ModelFailed, ModelInfo
-from app.agent.llm.openai_model import OpenAIModel, is_loopback, wire_message
+from app.agent.llm.endpoint import Bounds, is_loopback
+from app.agent.llm.openai_model import OpenAIModel, wire_message
 from app.agent.loop.agent_loop import AgentLoop
 from app.agent.loop.retry import Retry
 from app.agent.messages import Message, ToolCall
@@ -121,7 +122,7 @@ def test_an_endpoint_that_is_down(tmp_path: Path):
 )
 def test_a_silent_endpoint_times_out(tmp_path: Path, mode: str, said: str):
     with OpenAIServer([text_reply("one two three")], mode) as server:
-        events = run(model_at(server, read_timeout_s=0.2, first_timeout_s=0.2), tmp_path)
+        events = run(model_at(server, bounds=Bounds(silence_s=0.2, first_s=0.2)), tmp_path)
     assert events[-1].kind == "run_failed"
     assert said in events[-1].error
 

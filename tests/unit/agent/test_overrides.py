@@ -15,8 +15,7 @@ from app.agent.approvals import Gate
 from app.agent.events import ApprovalRequested
 from app.agent.loop.agent_loop import AgentLoop
 from app.agent.loop.audit_trail import Audited
-from app.agent.loop.limits import WallClock
-from app.agent.loop.wait_clock import Waited
+from app.agent.loop.limits import WaitClock, WallClock
 from app.agent.policy import Grants, Policy
 from app.agent.request import Decision
 from app.agent.sessions import Thread
@@ -158,7 +157,7 @@ def test_the_waiting_is_not_the_tools_time(tmp_path: Path):
         now = 0.0
 
     clock = Clock()
-    waited = Waited(lambda: clock.now)
+    waited = WaitClock(lambda: clock.now)
     with waited.waiting():
         clock.now = 300.0
         assert waited.seconds == 300.0

@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from app.agent.planning import Planner
-from app.agent.planning.parts import parts_of
-from app.agent.planning.words import tokens_of
-from app.tools.foreign_plans import bounded
+from app.agent.planning.question_parts import parts_of
+from app.agent.planning.vocabulary import tokens_of
 from app.tools.planning import PackPlan, QuestionKind, any_of
-from app.tools.registry import load_packs
+from app.tools.registry import limited_plan, load_packs
 from tests.support.fake_tools import DICOM_NOTE
 
 PACKS = load_packs([])
@@ -75,6 +74,6 @@ def test_alternatives_are_single_words():
 
 def test_a_pack_from_elsewhere_takes_no_words_from_others():
     kind = QuestionKind("all mine", ("effusion*",), whole=True, addressed=True)
-    (found,) = bounded(PackPlan("elsewhere", kinds=(kind,)), ()).kinds
+    (found,) = limited_plan(PackPlan("elsewhere", kinds=(kind,)), ()).kinds
     assert not found.whole
     assert not found.addressed

@@ -14,7 +14,7 @@ from PIL import Image
 
 from app.agent.context.model_pictures import (
     LONG_SIDE,
-    Look,
+    ShownPictures,
     encode,
     make_pictures,
     reduced_size,
@@ -99,7 +99,7 @@ def request(
     )
 
 
-def pictured(asked: RunRequest) -> Look:
+def pictured(asked: RunRequest) -> ShownPictures:
     return asyncio.run(make_pictures(asked))
 
 
@@ -196,7 +196,7 @@ def test_an_image_that_cannot_be_read_or_is_none_leaves_the_others(tmp_path: Pat
 def test_a_report_is_never_pictured(tmp_path: Path):
     page = Instance(tmp_path / "x.dcm", "1.2", "dicom", 8, 8, content=Content.DOCUMENT)
     images = RunImages([OpenImage("image-1", page)], tmp_path, Source({}))
-    assert pictured(request(images, tmp_path)) == Look()
+    assert pictured(request(images, tmp_path)) == ShownPictures()
 
 
 @pytest.mark.parametrize(

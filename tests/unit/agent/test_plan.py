@@ -149,9 +149,9 @@ def test_a_new_plan_keeps_what_was_done_and_finds_the_call_that_runs():
     plan.finish("1", ok=True)
     plan.start("2", "b")
     plan.set([("a", ""), ("b", ""), ("d", "")])
-    assert [step["state"] for step in plan.told()] == ["done", "running", "pending"]
+    assert [step["state"] for step in plan.event_steps()] == ["done", "running", "pending"]
     plan.finish("2", ok=False)
-    assert [step["state"] for step in plan.told()] == ["done", "failed", "pending"]
+    assert [step["state"] for step in plan.event_steps()] == ["done", "failed", "pending"]
 
 
 def test_calls_are_matched_by_their_id():
@@ -159,6 +159,6 @@ def test_calls_are_matched_by_their_id():
     plan.set([("a", "first"), ("a", "second")])
     assert plan.start("1", "a") != plan.start("2", "a")
     plan.finish("2", ok=True)
-    assert [step["state"] for step in plan.told()] == ["running", "done"]
+    assert [step["state"] for step in plan.event_steps()] == ["running", "done"]
     plan.finish("unknown", ok=False)
     assert not plan.changed

@@ -9,7 +9,7 @@ import pytest
 
 from app.agent.context.planning_prompt import planning_text
 from app.agent.enforcement.plan_check import check_plan
-from app.agent.enforcement.plan_checklist import NOTHING_RAN, Made, PlanState, Written
+from app.agent.enforcement.plan_checklist import NOTHING_RAN, CallOrigin, PlannedStep, PlanState
 from app.tools.api import ToolRetry
 from app.tools.planning import Plans
 from tests.support import cells_pack as cells
@@ -22,22 +22,26 @@ PLANS = Plans((PLAN,))
 TOOLS = [tool.spec.name for tool in cells.cells_registry().all()]
 
 
-def check(question: str, *steps: Written) -> tuple[list[Written], list[str], list[str]]:
+def check(question: str, *steps: PlannedStep) -> tuple[list[PlannedStep], list[str], list[str]]:
     found = check_plan(steps, PLANS, intent_of(question, PLANS, TOOLS), TOOLS)
     return found.steps, found.notes, [item.rule for item in found.overrides]
 
 
 def test_a_sound_plan_stays_as_it_is():
     plan = (
-        Written("Outline", tools=(cells.CELLS,)),
-        Written("Cut out", tools=(cells.CROPPER,), after=(1,)),
-        Written("States", tools=(cells.ANALYZER, cells.VISUALIZER), after=(2,)),
+        PlannedStep("Outline", tools=(cells.CELLS,)),
+        PlannedStep("Cut out", tools=(cells.CROPPER,), after=(1,)),
+        PlannedStep("States", tools=(cells.ANALYZER, cells.VISUALIZER), after=(2,)),
     )
     assert check(ANALYSE, *plan) == (list(plan), [], [])
 
 
 def test_steps_that_wait_in_a_circle_are_refused():
-    plan = (Written("a", after=(3,)), Written("b", after=(1,)), Written("c", after=(2,)))
+    plan = (
+        PlannedStep("a", after=(3,)),
+        PlannedStep("b", after=(1,)),
+        PlannedStep("c", after=(2,)),
+    )
     with pytest.raises(ToolRetry, match="Steps 1, 2, 3 wait for one another in a circle"):
         check("", *plan)
 
@@ -45,29 +49,31 @@ def test_steps_that_wait_in_a_circle_are_refused():
 @pytest.mark.parametrize("number", [0, 1, 3, -1])
 def test_a_step_waits_only_for_another_step_of_the_plan(number: int):
     with pytest.raises(ToolRetry, match=f"waits for step {number}, which is not another step"):
-        check("", Written("a", after=(number,)), Written("b"))
+        check("", PlannedStep("a", after=(number,)), PlannedStep("b"))
 
 
 def test_steps_are_put_in_the_order_in_which_they_wait():
-    steps, _, _ = check("", Written("b", after=(2,)), Written("a"), Written("c", after=(1,)))
+    steps, _, _ = check(
+        "", PlannedStep("b", after=(2,)), PlannedStep("a"), PlannedStep("c", after=(1,))
+    )
     assert [(step.title, step.after) for step in steps] == [("a", ()), ("b", (1,)), ("c", (2,))]
 
 
 def test_a_name_that_is_off_by_a_letter_is_mended():
-    steps, _, _ = check("", Written("a", tools=("Cell_Segmentr_Tool",)))
+    steps, _, _ = check("", PlannedStep("a", tools=("Cell_Segmentr_Tool",)))
     assert steps[0].tools == (cells.CELLS,)
 
 
 def test_a_name_of_no_tool_is_refused_and_says_which_there_are():
     with pytest.raises(ToolRetry, match='names "Magic", which is no tool') as caught:
-        check("", Written("a", tools=("Magic",)))
+        check("", PlannedStep("a", tools=("Magic",)))
     assert cells.CELLS in caught.value.remedy
 
 
 def test_tools_that_never_run_or_that_the_question_leaves_out_are_taken_out():
     plan = (
-        Written("a", tools=(cells.GENERALIST, cells.CELLS)),
-        Written("b", tools=(cells.CROPPER,)),
+        PlannedStep("a", tools=(cells.GENERALIST, cells.CELLS)),
+        PlannedStep("b", tools=(cells.CROPPER,)),
     )
     steps, notes, rules = check("Outline the cells, but don't crop them", *plan)
     assert [step.tools for step in steps] == [(cells.CELLS,), ()]
@@ -76,20 +82,20 @@ def test_tools_that_never_run_or_that_the_question_leaves_out_are_taken_out():
 
 
 def test_what_a_tool_needs_is_put_before_it():
-    steps, notes, _ = check(ANALYSE, Written("States", tools=(cells.ANALYZER,)))
+    steps, notes, _ = check(ANALYSE, PlannedStep("States", tools=(cells.ANALYZER,)))
     assert steps[0].tools == (cells.CELLS, cells.CROPPER, cells.ANALYZER)
     assert notes[-1] == f"The question needs {cells.VISUALIZER} as well."
 
 
 def test_nothing_is_put_in_where_another_tool_does_as_well():
-    plan = (Written("a", tools=(cells.NUCLEI,)), Written("b", tools=(cells.CROPPER,)))
+    plan = (PlannedStep("a", tools=(cells.NUCLEI,)), PlannedStep("b", tools=(cells.CROPPER,)))
     steps, notes, _ = check("Crop it", *plan)
     assert [step.tools for step in steps] == [(cells.NUCLEI,), (cells.CROPPER,)]
     assert not any(note.startswith("Put before") for note in notes)
 
 
 def test_more_than_the_question_needs_is_told():
-    plan = Written("All", tools=(cells.CELLS, cells.CROPPER, cells.ANALYZER))
+    plan = PlannedStep("All", tools=(cells.CELLS, cells.CROPPER, cells.ANALYZER))
     _, notes, _ = check("How many cells are there?", plan)
     assert notes == [f"Not needed for this question: {cells.CROPPER}, {cells.ANALYZER}."]
 
@@ -167,7 +173,7 @@ def test_a_call_in_no_plan_is_a_step(tmp_path: Path):
 
 def test_calls_in_no_plan_have_each_their_own_budget():
     plan = PlanState(live=True)
-    tasks = {plan.start(str(number), "look", Made()) for number in range(8)}
+    tasks = {plan.start(str(number), "look", CallOrigin()) for number in range(8)}
     assert len(tasks) == 8
 
 
@@ -179,7 +185,7 @@ def test_a_recommended_step_is_used_by_the_call_that_follows_it():
     assert not plan.recommend("describe", "recommended")
     plan.start("2", "describe")
     plan.finish("2", ok=True)
-    assert [(step["tool"], step["state"]) for step in plan.told()] == [
+    assert [(step["tool"], step["state"]) for step in plan.event_steps()] == [
         ("draw", "done"),
         ("describe", "done"),
     ]
@@ -188,8 +194,8 @@ def test_a_recommended_step_is_used_by_the_call_that_follows_it():
 def test_what_rules_put_in_stands_before_what_is_still_to_come():
     plan = PlanState(live=True)
     plan.set([("crop", "")], by="rules")
-    plan.start("1", "outline", Made("enforced", "needed"))
-    assert [(step["tool"], step["state"], step["by"]) for step in plan.told()] == [
+    plan.start("1", "outline", CallOrigin("enforced", "needed"))
+    assert [(step["tool"], step["state"], step["by"]) for step in plan.event_steps()] == [
         ("outline", "running", "enforced"),
         ("crop", "pending", "rules"),
     ]
@@ -214,7 +220,10 @@ def test_tools_that_are_not_there_are_not_spoken_of():
 
 
 def test_a_step_of_which_nothing_may_run_is_left_out_and_the_goal_does_not_wait_for_it():
-    plan = (Written("Outline", tools=(cells.CELLS,)), Written("Cut out", tools=(cells.CROPPER,)))
+    plan = (
+        PlannedStep("Outline", tools=(cells.CELLS,)),
+        PlannedStep("Cut out", tools=(cells.CROPPER,)),
+    )
     steps, _, _ = check("Outline the cells, but don't crop them", *plan)
     assert [(step.title, step.state) for step in steps] == [
         ("Outline", "pending"),

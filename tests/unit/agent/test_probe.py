@@ -12,7 +12,7 @@ import pytest
 from app.agent.llm import probe
 from app.agent.llm.base import LanguageModel, ModelEvent, Note, Text
 from app.agent.llm.probe import Probe, Report, about_file
-from app.agent.llm.providers import Wanted, build
+from app.agent.llm.providers import ModelChoice, build
 from app.errors import Cancelled, SightlineError
 from app.settings import ProviderSettings
 from app.tools.api import CancelToken
@@ -20,8 +20,8 @@ from tests.support.openai_server import OpenAIServer, text_reply
 from tests.support.scripted_model import ScriptedModel, says
 
 
-def wanted(url: str, model: str = "m") -> Wanted:
-    return Wanted("openai", ProviderSettings(base_url=url, model=model), "sk-1")
+def wanted(url: str, model: str = "m") -> ModelChoice:
+    return ModelChoice("openai", ProviderSettings(base_url=url, model=model), "sk-1")
 
 
 def test_an_endpoint_that_answers_is_fine():
@@ -47,7 +47,7 @@ def test_one_that_fails_is_diagnosed_with_a_remedy(mode: str):
 @pytest.mark.parametrize("kind", ["openai", "azure"])
 def test_an_endpoint_without_a_list_is_told_of_as_such(kind: Any):
     with OpenAIServer([text_reply("OK")], "404") as server:
-        asked = Wanted(kind, ProviderSettings(base_url=server.url), "sk-1")
+        asked = ModelChoice(kind, ProviderSettings(base_url=server.url), "sk-1")
         with pytest.raises(SightlineError, match="has no list of models at this address"):
             Probe(build).models(asked, CancelToken())
 
@@ -74,7 +74,7 @@ def test_a_report_tells_what_stays_true_and_not_what_was_waited_for():
     notes = (Note("The model is being loaded.", passing=True), Note("It knows 512 tokens."))
     with ScriptedModel([*notes, Text("OK")]) as model:
         report = Probe(lambda _wanted: model).diagnose(
-            Wanted("local", ProviderSettings()), CancelToken()
+            ModelChoice("local", ProviderSettings()), CancelToken()
         )
     assert report.lines[0] == "It knows 512 tokens."
     assert "is loaded and answers" in report.lines[1]
@@ -97,7 +97,7 @@ def test_one_word_is_enough_of_a_model_that_goes_on_for_ever():
 
     model = Talking()
     trying = Probe(lambda _wanted: cast("LanguageModel", model))
-    assert trying.diagnose(Wanted("local", ProviderSettings()), CancelToken()).ok
+    assert trying.diagnose(ModelChoice("local", ProviderSettings()), CancelToken()).ok
     assert (model.said, model.left) == (1, True), "its answer is ended, and not waited for"
 
 
@@ -112,7 +112,7 @@ def test_a_tried_model_is_closed_and_one_in_use_is_not():
         model = Closing(says("OK"))
         with model:
             trying = Probe(lambda _wanted, it=model: it, lambda _model, yes=kept: yes)
-            assert trying.diagnose(Wanted("local", ProviderSettings()), CancelToken()).ok
+            assert trying.diagnose(ModelChoice("local", ProviderSettings()), CancelToken()).ok
         assert model.closed is not kept
 
 
@@ -121,9 +121,9 @@ def test_without_a_name_the_models_are_listed_all_the_same():
         async def models(self) -> list[str]:
             return ["small", "large"]
 
-    asked: list[Wanted] = []
+    asked: list[ModelChoice] = []
 
-    def make(each: Wanted) -> Any:
+    def make(each: ModelChoice) -> Any:
         asked.append(each)
         return Listing()
 

@@ -21,7 +21,7 @@ from app.agent.sessions import SessionStore, Thread
 from app.agent.sessions.export import DISCLAIMER, FORMS, WARNING, Form, export
 from app.errors import FileProblem
 from app.imaging.findings import Box, Finding, Provenance, new_id
-from app.tools import lineage
+from app.tools import picture_sources
 from app.tools.api import Artifact, ToolContext, ToolResult
 from tests.support.fake_tools import REF, FakeRegistry, FakeTool, ImageInput, collect, ok, request
 from tests.support.scripted_model import ScriptedModel, call, says
@@ -213,7 +213,7 @@ def test_only_the_conversations_own_pictures_go_into_a_document(
     loop = AgentLoop(model, FakeRegistry(FakeTool("find", ImageInput, names_it)))
     out = other.parent if noted else made.files_dir()
     if noted:  # a folder that the user gave with --out
-        lineage.record(out, other.name, lineage.Origin(REF, None))
+        picture_sources.record(out, other.name, picture_sources.Origin(REF, None))
     asyncio.run(collect(loop, request(out, "What?", thread=made)))
     assert ("data:image" in exported(made, tmp_path, form)) is noted
 

@@ -18,7 +18,7 @@ from app.agent.sessions import SessionStore, Thread
 from app.agent.sessions.replay import Recorded, Replay, Replayed
 from app.imaging.findings import Box, Finding, Mask
 from app.imaging.types import ImageRef
-from app.tools import lineage
+from app.tools import picture_sources
 from app.tools.api import Approval, Artifact, CancelToken, ToolContext, ToolResult
 from app.tools.planning import PackPlan, Plans, Priority, ToolRule
 from tests.support.fake_tools import (
@@ -247,7 +247,9 @@ def test_nor_by_a_link_in_its_own_folder(tmp_path: Path):
 def test_a_folder_of_the_users_own_counts_where_sightline_noted_the_file(tmp_path: Path):
     planted = Planted(tmp_path)
     made = drawn_at(tmp_path / "out" / "drawn.png")
-    lineage.record(made.parent, made.name, lineage.Origin(ImageRef("1.2", 0, "0" * 64), None))
+    picture_sources.record(
+        made.parent, made.name, picture_sources.Origin(ImageRef("1.2", 0, "0" * 64), None)
+    )
     planted.read(made, out_dir=made.parent)
     assert (planted.new / "drawn.png").is_file()
 

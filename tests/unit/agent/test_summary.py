@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.agent.answers.summary import DISCLAIMER, summarise, write_summary
+from app.agent.answers.result_summaries import DISCLAIMER, summarise, write_summary
 from app.agent.context.model_messages import error_message, result_message
 from app.agent.llm.base import Plan
 from app.agent.loop.agent_loop import AgentLoop, Limits
@@ -16,7 +16,7 @@ from app.agent.loop.offline_model import OfflineModel
 from app.agent.messages import MEND, Message
 from app.tools.planning import PackPlan, Plans
 from app.tools.registry import load_packs
-from app.tools.telling import Said, Teller, Told
+from app.tools.result_wording import AnswerContext, ResultWording, Sentence
 from tests.support.fake_tools import collect, pack, request
 from tests.support.scripted_model import ScriptedModel, call
 
@@ -158,14 +158,14 @@ def test_a_direct_answer_needs_its_result():
 
 
 def test_a_pack_tells_its_own_results(caplog: pytest.LogCaptureFixture):
-    def lines(output: Any, metadata: Any) -> list[Said]:
-        return [Said(f"{output['count']} cells."), Said("Clumps count once.", cites=False)]
+    def lines(output: Any, metadata: Any) -> list[Sentence]:
+        return [Sentence(f"{output['count']} cells."), Sentence("Clumps count once.", cites=False)]
 
-    def unanswered(told: Told) -> list[str]:
+    def unanswered(told: AnswerContext) -> list[str]:
         return [f"{', '.join(sorted(told.ran))} does not say which cells."]
 
-    teller = Teller("cell_counter", "Cells", lines)
-    plans = Plans([PackPlan("cells", tellers=(teller,), unanswered=unanswered)])
+    wording = ResultWording("cell_counter", "Cells", lines)
+    plans = Plans([PackPlan("cells", wordings=(wording,), unanswered=unanswered)])
     text = write_summary([cited("cell_counter", 1, {"count": 12})], [], [], (), "", plans)
     assert "**Cells** (cell_counter)\n- 12 cells [1].\n- Clumps count once.\n" in text
     assert "**What this does not answer**\n- cell_counter does not say which cells." in text

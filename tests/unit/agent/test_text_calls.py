@@ -105,6 +105,8 @@ def test_ordinary_text_flows_at_once():
     calls = TextCalls(TOOLS)
     for piece in ("The ratio ", "is 0.47 (a < b, ", "see [1] and {x}) ", "`code` "):
         assert parts(calls.take(piece)) == (piece, [])
+    for piece in ("```python\n", "x = {}\n", "```\n", "```json\n[1]\n", "``` and "):
+        assert parts(calls.take(piece)) == (piece, [])
 
 
 @pytest.mark.parametrize(

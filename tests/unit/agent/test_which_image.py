@@ -10,7 +10,7 @@ import pytest
 from app.agent.loop.rule_answers import Act, Undecided, next_action
 from app.agent.messages import Message, ToolCall
 from app.agent.planning import OpenImage, Planner, Reply, Scene, ToolPlan, schema_of
-from app.agent.planning.which import which_image
+from app.agent.planning.image_choice import image_choice
 from app.agent.sessions import Thread
 from app.tools.planning import Feed, PackPlan, Plans, QuestionKind, ToolRule
 from app.tools.registry import load_packs
@@ -99,23 +99,23 @@ def test_rules_measure_the_image_whose_file_is_named():
 
 def test_two_files_of_one_name_are_not_one_image():
     notes = [note(1), {**note(2), "path": "/other/1.dcm"}]
-    assert which_image("CTR of 1.dcm", notes).ids == ("image-1", "image-2")
+    assert image_choice("CTR of 1.dcm", notes).ids == ("image-1", "image-2")
 
 
 def test_the_number_of_the_next_item_of_a_list_is_no_image():
     asked = "In this order: 1) chest_xray_classifier on the image 2) image_visualizer on it"
-    assert which_image(asked, [note(1)]).ids == ()
+    assert image_choice(asked, [note(1)]).ids == ()
     plan = Planner().interpret(asked, scene(1)).plan
     assert isinstance(plan, ToolPlan)
     assert [step.tool for step in plan.steps] == ["chest_xray_classifier", "image_visualizer"]
-    assert which_image("CTR (see image 2).", [note(1)]).ids == ("image-2",)
+    assert image_choice("CTR (see image 2).", [note(1)]).ids == ("image-2",)
 
 
 def test_files_without_an_ending_are_named_too():
     notes = [{**note(n), "path": f"/open/{name}"} for n, name in enumerate(("IM0001", "7"), 1)]
-    assert which_image("CTR of im0001", notes).ids == ("image-1",)
-    assert which_image("CTR of /open/7 please", notes).ids == ("image-2",)
-    assert which_image("CTR at level 7", notes).ids == ()
+    assert image_choice("CTR of im0001", notes).ids == ("image-1",)
+    assert image_choice("CTR of /open/7 please", notes).ids == ("image-2",)
+    assert image_choice("CTR at level 7", notes).ids == ()
 
 
 SHOWS = PackPlan(
@@ -198,7 +198,7 @@ def test_a_result_on_the_image_whose_file_is_named_reaches_the_goal(tmp_path: Pa
     ],
 )
 def test_the_number_of_a_step_is_no_image(question: str, ids: tuple[str, ...]):
-    assert which_image(question, scene().images).ids == ids
+    assert image_choice(question, scene().images).ids == ids
 
 
 def test_tools_in_a_numbered_list_run_on_the_open_image():

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.audit.key import KEYRING_NAME, audit_key
+from app.audit.log import KEYRING_NAME, audit_key
 from app.errors import SightlineError
 from app.secrets import Secrets
 

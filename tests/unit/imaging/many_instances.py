@@ -7,18 +7,16 @@ restored.
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 
-from app.imaging.scanning.index import Snapshot
-from app.imaging.scanning.scan_memory import ScanMemory
-from app.imaging.scanning.snapshots import pack_result, restore
-from app.imaging.studies.answers import to_message
+from app.imaging.scanning.snapshots import Snapshot, pack_result, restore
 from app.imaging.studies.catalogue import Catalogue
-from app.imaging.studies.tables import to_bytes
+from app.imaging.studies.instance_table import TableReader, instance_table
 from app.imaging.types import Instance
 from app.workspace.studies import Studies
 
@@ -61,18 +59,11 @@ def a_header(number: int) -> Instance:
 
 def read(count: int) -> Snapshot:
     """Take answers in as a scan does."""
-    memory, catalogue, studies = ScanMemory(None), Catalogue(), Studies()
+    reader, catalogue, studies = TableReader(), Catalogue(), Studies()
     for start in range(0, count, _BATCH):
         made = [a_header(number) for number in range(start, start + _BATCH)]
-        data = to_bytes(to_message([1] * _BATCH, made, {}))
-        result = {
-            "answers": np.frombuffer(data, np.uint8),
-            "stamps": np.full((_BATCH, 3), 1, np.int64),
-        }
-        paths = [one.path for one in made]
-        answers = memory.take(paths, result)
-        for path, (said, place) in zip(paths, answers, strict=True):
-            catalogue.add(said.instances(place, path))
+        table = json.loads(json.dumps(instance_table(made)))
+        catalogue.add(reader.instances(table, [one.path for one in made]))
     result = catalogue.result()
     studies.add(result)
     last = result.studies[-1].series[-1].instances[-1]
@@ -102,7 +93,7 @@ def main() -> None:
     snapshot = read(int(sys.argv[1]))
     sys.stdout.write(f"{peak_mb():.1f} ")
     sys.stdout.flush()
-    parts = (snapshot.meta, snapshot.blocks, snapshot.uids)
+    parts = (snapshot.pages, snapshot.blocks, snapshot.uids)
     subprocess.run(
         [sys.executable, "-m", __spec__.name, "restored", *(str(len(part)) for part in parts)],
         input=b"".join(parts),

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from app.errors import FileProblem
-from app.imaging.reading.attribute_reading import read_attributes
-from app.imaging.reading.image_entries import read_frame, read_instances
+from app.imaging.reading.image_entries import read_attributes, read_frame, read_instances
 
 
 def assert_only_problems(source: bytes, target: Path, head: int, count: int = 50) -> int:

@@ -12,8 +12,12 @@ from PIL import Image
 from pydicom.dataset import FileDataset, FileMetaDataset
 from pydicom.uid import EncapsulatedPDFStorage, ExplicitVRLittleEndian, generate_uid
 
-from app.imaging.reading.attribute_reading import read_attributes
-from app.imaging.reading.image_entries import read_frame, read_instance, read_instances
+from app.imaging.reading.image_entries import (
+    read_attributes,
+    read_frame,
+    read_instance,
+    read_instances,
+)
 from app.imaging.types import Content
 from tests.unit.imaging.mutations import assert_only_problems, assert_refused
 

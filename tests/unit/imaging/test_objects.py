@@ -15,9 +15,9 @@ from pydicom.uid import UID, generate_uid
 
 from app.errors import FileProblem
 from app.imaging.decode import Decoder
-from app.imaging.dicom.sop_classes import content_of_class, is_image_class, not_displayable
 from app.imaging.findings import Mask
 from app.imaging.layer_links import layers_for
+from app.imaging.reading.dicom_objects import content_of_class, is_image_class, not_displayable
 from app.imaging.reading.image_entries import read_instance
 from app.imaging.types import Content, Instance
 from tests.unit.imaging.files import item, make_dicom

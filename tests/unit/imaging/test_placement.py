@@ -23,7 +23,7 @@ from pydicom.uid import (
 
 from app.imaging.dicom.dicom_file import Header
 from app.imaging.dicom.frame_attributes import FrameAttributes
-from app.imaging.dicom.frame_places import frames_geometry, private_b_value
+from app.imaging.dicom.instance_attributes import frames_geometry, private_b_value
 from app.imaging.dicom.placement import frame_regions, orientation_of, spacing_and_calibration
 from app.imaging.studies.catalogue import series_of
 from app.imaging.types import Instance, Spacing, SpacingSource

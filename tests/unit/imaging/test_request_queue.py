@@ -13,9 +13,15 @@ from collections.abc import Iterator
 import pytest
 
 from app.errors import Cancelled, WorkerDied
-from app.imaging.processes import request_queue, worker_pool
-from app.imaging.processes.request_queue import TURN, Answer, Priority, Request, RequestQueue
-from app.imaging.processes.worker_pool import WorkerPool
+from app.imaging.processes import worker_pool
+from app.imaging.processes.worker_pool import (
+    TURN,
+    Answer,
+    Priority,
+    Request,
+    RequestQueue,
+    WorkerPool,
+)
 from app.imaging.processes.workers import Worker
 
 ENTRIES = "tests.unit.imaging.worker_entries"
@@ -138,7 +144,7 @@ def test_long_work_on_all_workers_does_not_hold_up_what_is_looked_at(pool: Worke
 def test_what_runs_long_and_nobody_wants_is_stopped(
     pool: WorkerPool, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(request_queue, "UNWANTED_S", 0.2)
+    monkeypatch.setattr(worker_pool, "UNWANTED_S", 0.2)
     long = [
         pool.submit(f"{ENTRIES}:hang", {}, priority=Priority.PREFETCH, timeout_s=60)
         for _ in range(2)
@@ -179,7 +185,7 @@ def test_a_request_that_is_wanted_again_while_it_runs_goes_on_unless_it_is_being
         assert not one.cancelled, "it may go on for a while"
     assert again.answer.want_again()
     for one in (again, late):
-        one.since -= 2 * request_queue.UNWANTED_S
+        one.since -= 2 * worker_pool.UNWANTED_S
     assert not again.cancelled
     assert late.cancelled
     assert not late.answer.want_again()

@@ -17,9 +17,6 @@ from app.errors import Cancelled, WorkerDied
 from app.imaging.decode import Decoder
 from app.imaging.scanning import listing, opened_paths, scan
 from app.imaging.scanning.copies import CONTENT, Copies
-from app.imaging.scanning.scan_memory import ScanMemory
-from app.imaging.studies.answers import SAME, to_message
-from app.imaging.studies.tables import to_bytes
 from app.imaging.types import Instance, ScanResult
 from app.workspace.studies import Studies
 from tests.unit.imaging.files import make_dicom
@@ -143,7 +140,7 @@ def test_copies_are_told_the_same_in_whatever_order_they_were_read(
     (instance,) = decoder.scan([tmp_path / "0.dcm"]).result(60).studies[0].series[0].instances
     paths = sorted(tmp_path.rglob("*.dcm"))
     read = [replace(instance, path=path) for path in paths]
-    copies = Copies(decoder._pool, None, ScanMemory(None))
+    copies = Copies(decoder._pool, None)
     first, second = copies.compare(read), copies.compare(read[::-1])
     assert first is not None
     assert second is not None
@@ -253,11 +250,11 @@ def test_a_listing_that_dies_is_told_with_what_was_opened(
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"answers": np.frombuffer(b"nonsense", np.uint8)},
-        {"answers": "text"},
-        {"answers": np.frombuffer(to_bytes(to_message([SAME], [], {})), np.uint8)},
-        {"stamps": np.zeros((1, 2), np.int64)},
-        {"stamps": np.zeros((9, 3), np.int64)},
+        {"counts": "text"},
+        {"counts": [-2], "problems": {}, "table": {"texts": [], "keys": [], "rows": []}},
+        {"counts": [10**12]},
+        {"table": None},
+        {"table": {"texts": [], "keys": [], "rows": [[0, [], 1]]}},
         {"mark": "no number"},
         {"archives": [[1]]},
     ],

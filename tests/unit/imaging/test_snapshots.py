@@ -21,7 +21,7 @@ import pytest
 
 from app.errors import Cancelled
 from app.imaging.decode import Decoder
-from app.imaging.scanning import fingerprint, opened_paths
+from app.imaging.scanning import listing, opened_paths
 from app.imaging.scanning.index import Index
 from app.imaging.scanning.snapshots import pack_result, restore
 from app.imaging.studies.catalogue import group
@@ -29,13 +29,12 @@ from app.imaging.studies.instance_lists import (
     PER_BLOCK,
     JoinedInstances,
     StoredInstances,
+    frame_count,
     frame_ends,
-    frames_in,
     marks_of,
-    parts_of,
     with_uids_of,
 )
-from app.imaging.studies.tables import TableError, from_bytes, to_bytes
+from app.imaging.studies.instance_table import TableError
 from app.imaging.types import Instance, ScanResult
 from app.views.content_names import amount
 from app.workspace.studies import Studies, StudyUids, key_of
@@ -111,7 +110,7 @@ def made_in(result: ScanResult) -> int:
     for study in result.studies:
         for series in study.series:
             assert isinstance(series.instances, StoredInstances)
-            found += len(series.instances.made)
+            found += len(series.instances.loaded)
     return found
 
 
@@ -171,7 +170,7 @@ def test_the_second_opening_is_restored_and_equals_the_first_and_one_without_an_
         found=told.append,
         progress=lambda done, found: progress.append((done, found)),
     )
-    assert asked == ["fingerprint_entry"]
+    assert asked == ["state_entry"]
     assert is_restored(second)
     assert not is_restored(first)
     assert made_in(second) == 2, "the first of each series"
@@ -304,7 +303,7 @@ def test_a_file_that_changes_while_the_folder_is_read_is_not_taken_for_what_it_w
     submit = remembering._pool.submit
 
     def changing(entry: str, payload: dict[str, Any], **options: Any) -> Any:
-        if entry.endswith("fingerprint_entry"):
+        if entry.endswith("state_entry"):
             settled(folder / "a" / "2.dcm", LONG_AGO_NS + 5)
         return submit(entry, payload, **options)
 
@@ -346,7 +345,7 @@ def test_what_comes_while_the_folder_is_read_is_not_left_out_the_next_time(
     submit = remembering._pool.submit
 
     def late(entry: str, payload: dict[str, Any], **options: Any) -> Any:
-        if entry.endswith("fingerprint_entry"):
+        if entry.endswith("state_entry"):
             with zipfile.ZipFile(folder / "late.zip", "w") as made:
                 made.writestr("late.dcm", data)
             settled(folder / "late.zip")
@@ -438,8 +437,8 @@ def test_a_slow_drive_is_scanned_file_by_file(
 
     def slow(entry: str, payload: dict[str, Any], **options: Any) -> Any:
         reply = submit(entry, payload, **options)
-        if entry.endswith("fingerprint_entry"):
-            return done({**reply.result(60), "todo": [str(folder / "b")]})
+        if entry.endswith("state_entry"):
+            return done({**reply.result(60), "todo": [["folder", str(folder / "b"), 0, 0]]})
         return reply
 
     monkeypatch.setattr(remembering._pool, "submit", slow)
@@ -449,13 +448,13 @@ def test_a_slow_drive_is_scanned_file_by_file(
 def test_a_slow_folder_is_not_walked_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     for number in range(300):
         (tmp_path / f"{number}.dcm").touch()
-    found = fingerprint.fingerprint_entry({"todo": [str(tmp_path)], "begin": True})
+    found = listing.state_entry({"todo": opened_paths.start([tmp_path])})
     assert (found["count"], found["unsure"], found["todo"]) == (300, False, [])
     monkeypatch.setattr(opened_paths, "PATIENCE_S", 0.0)
     monkeypatch.setattr(opened_paths, "FILES_PER_S", 1e12)
-    found = fingerprint.fingerprint_entry({"todo": [str(tmp_path)], "begin": True})
+    found = listing.state_entry({"todo": opened_paths.start([tmp_path])})
     assert found["unsure"]
-    assert found["count"] == 127
+    assert found["count"] == 128
 
 
 def test_restoring_can_be_stopped(remembering: Decoder, folder: Path, file: Path):
@@ -470,7 +469,7 @@ def test_restoring_can_be_stopped(remembering: Decoder, folder: Path, file: Path
 # What the index holds is not believed
 
 
-@pytest.mark.parametrize("column", ["meta", "blocks", "uids", "checksum", "mark"])
+@pytest.mark.parametrize("column", ["pages", "blocks", "uids", "checksum", "mark"])
 @pytest.mark.parametrize("damage", ["changed", "cut", "empty", "text"])
 def test_a_damaged_snapshot_is_read_anew(
     remembering: Decoder, folder: Path, file: Path, column: str, damage: str
@@ -499,8 +498,8 @@ def test_a_snapshot_whose_parts_disagree_is_refused():
     for wrong in (
         replace(snapshot, blocks=snapshot.blocks[:-40]),
         replace(snapshot, uids=snapshot.uids[:-8]),
-        replace(snapshot, meta=snapshot.meta[:-8]),
-        replace(snapshot, meta=snapshot.blocks[:100]),
+        replace(snapshot, pages=snapshot.pages[:-8]),
+        replace(snapshot, pages=snapshot.blocks[:100]),
     ):
         with pytest.raises(TableError):
             restore(wrong)
@@ -509,17 +508,14 @@ def test_a_snapshot_whose_parts_disagree_is_refused():
 def test_a_damaged_page_is_refused_with_no_other_error():
     """Whatever byte is wrong, and though its checksum were right."""
     snapshot = pack_result(a_stack(3), "m", 3)
-    (size,) = from_bytes(snapshot.meta)["pages"]
-    page = zlib.decompress(snapshot.blocks[:size])
+    pages = zlib.decompress(snapshot.pages)
     chance = random.Random(5)
     refused = 0
     for _ in range(1500):
-        damaged = bytearray(page)
+        damaged = bytearray(pages)
         damaged[chance.randrange(len(damaged))] = chance.choice(b'0123456789[]{},:"x')
-        made = zlib.compress(damaged)
-        meta = to_bytes({"pages": [len(made)], "problems": []})
         try:
-            restore(replace(snapshot, meta=meta, blocks=made + snapshot.blocks[size:]))
+            restore(replace(snapshot, pages=zlib.compress(damaged)))
         except TableError:
             refused += 1
     assert refused > 300
@@ -530,18 +526,16 @@ def test_only_so_many_folders_are_remembered(file: Path, monkeypatch: pytest.Mon
     day = [1]
     index = Index(file, "1", today=lambda: day[0])
     for name in "abc":
-        index.store_snapshot([Path(name)], pack_result(a_stack(2), "m", 3))
-    day[0] = 2
-    assert index.snapshot([Path("a")]) is not None
-    index.tidy()
-    assert [index.snapshot([Path(name)]) is not None for name in "abc"] == [True, True, False]
-    index.store_snapshot([Path("a")], None)
+        index.store([Path(name)], pack_result(a_stack(2), "m", 3))
+        day[0] += 1
+        index.snapshot([Path("a")])
+    assert [index.snapshot([Path(name)]) is not None for name in "abc"] == [True, False, True]
+    index.store([Path("a")], None)
     assert index.snapshot([Path("a")]) is None
     index.close()
     index = Index(file, "1", max_files=3)
-    index.store_snapshot([Path("c")], pack_result(a_stack(2), "m", 3))
-    index.tidy()
-    assert [index.snapshot([Path(name)]) is not None for name in "bc"] == [False, True]
+    index.store([Path("c")], pack_result(a_stack(2), "m", 3))
+    assert [index.snapshot([Path(name)]) is not None for name in "abc"] == [False, False, True]
     index.close()
 
 
@@ -553,11 +547,11 @@ def test_instances_are_made_in_blocks_and_each_once():
     instances = result.studies[0].series[0].instances
     assert isinstance(instances, StoredInstances)
     assert len(instances) == SLICES
-    assert len(instances.made) == 1
+    assert len(instances.loaded) == 1
     assert instances[0] is instances[0]
-    assert len(instances.made) == 1
+    assert len(instances.loaded) == 1
     wanted = instances[PER_BLOCK + 5]
-    assert len(instances.made) == 1 + PER_BLOCK
+    assert len(instances.loaded) == 1 + PER_BLOCK
     assert instances[PER_BLOCK + 5 - SLICES] is wanted
     assert instances[PER_BLOCK + 5 : PER_BLOCK + 6] == (wanted,)
     assert instances.index(wanted) == PER_BLOCK + 5
@@ -576,7 +570,7 @@ def test_the_frames_of_a_series_are_counted_the_same_way():
         whole = ScanResult((replace(made, series=(series,)),), ())
         restored = stored(whole).studies[0].series[0].instances
         assert frame_ends(restored) == frame_ends(series.instances) == ends
-        assert frames_in(restored) == ends[-1]
+        assert frame_count(restored) == ends[-1]
 
 
 def test_several_threads_get_the_same_instances():
@@ -631,7 +625,7 @@ def test_joined_instances_are_found_by_their_uids_without_making_the_others():
     result = stored(a_stack())
     plain = a_stack(3).studies[0].series[0].instances
     every = JoinedInstances([*(one.instances for one in result.studies[0].series), plain, ()])
-    assert len(parts_of(every)) == 3
+    assert len(every.parts) == 3
     assert len(every) == 2 * SLICES + 3
     assert every[-1] is plain[2]
     assert every[SLICES].sop_instance_uid == "1.2.0"

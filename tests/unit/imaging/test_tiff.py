@@ -14,8 +14,12 @@ from PIL import Image
 
 from app.imaging.pixels.pipeline import render
 from app.imaging.pixels.windows import default_window
-from app.imaging.reading.attribute_reading import read_attributes
-from app.imaging.reading.image_entries import read_frame, read_instance, read_instances
+from app.imaging.reading.image_entries import (
+    read_attributes,
+    read_frame,
+    read_instance,
+    read_instances,
+)
 from app.imaging.types import SpacingSource
 from tests.unit.imaging.mutations import assert_only_problems, assert_refused
 

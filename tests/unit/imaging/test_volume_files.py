@@ -18,8 +18,12 @@ from app.errors import FileProblem
 from app.imaging.pixels.greys import modality_values
 from app.imaging.pixels.pipeline import render
 from app.imaging.pixels.windows import default_window
-from app.imaging.reading.attribute_reading import read_attributes
-from app.imaging.reading.image_entries import read_frame, read_instance, read_instances
+from app.imaging.reading.image_entries import (
+    read_attributes,
+    read_frame,
+    read_instance,
+    read_instances,
+)
 from app.imaging.space.geometry import edge_letters, length
 from app.imaging.space.reformat import planes_of, section
 from app.imaging.types import Frame, SpacingSource

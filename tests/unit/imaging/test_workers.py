@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from app.errors import Cancelled, FileProblem, SightlineError, WorkerDied
-from app.imaging.processes import slow_messages
+from app.imaging.processes import worker_process
 from app.imaging.processes.worker_pool import Priority, WorkerPool
 from app.imaging.processes.workers import Worker
 from tests.faults.host import resident
@@ -186,7 +186,7 @@ def test_an_answer_of_very_many_values_is_not_parsed(worker: Worker):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc")
 def test_an_answer_that_drips_for_ever_is_cut_off(worker: Worker, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(slow_messages, "MESSAGE_S", 0.5)
+    monkeypatch.setattr(worker_process, "MESSAGE_S", 0.5)
     call(worker, "pid")
     started = time.monotonic()
     with pytest.raises(WorkerDied):

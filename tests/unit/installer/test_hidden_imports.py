@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from app.agent.llm import hosted
+from app.agent.llm import hosted_model
 from app.agent.llm.base import ModelFailed
-from app.agent.llm.providers import KINDS, Wanted, build
+from app.agent.llm.providers import KINDS, ModelChoice, build
 from app.agent.messages import Message
 from app.agent.planning import spelling
 from app.settings import Kind, ProviderSettings
@@ -75,12 +75,14 @@ def test_every_package_that_an_endpoint_loads_by_name_is_among_them(
         raise ModelFailed("noted")
 
     async def begin(kind: Kind) -> None:
-        model = build(Wanted(kind, ProviderSettings(base_url="http://127.0.0.1:9/v1", model="m")))
+        model = build(
+            ModelChoice(kind, ProviderSettings(base_url="http://127.0.0.1:9/v1", model="m"))
+        )
         async for _ in model.stream([Message(role="user", text="?")], []):
             pass
 
     endpoints: list[Kind] = [kind for kind in KINDS if kind not in ("offline", "local")]
-    monkeypatch.setattr(hosted, "load", note)
+    monkeypatch.setattr(hosted_model, "load", note)
     for kind in endpoints:
         with pytest.raises(ModelFailed, match="noted"):
             asyncio.run(begin(kind))

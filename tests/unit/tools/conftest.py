@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.tools.host import ProcessHost
+from app.tools.hosting.host import ProcessHost
 from tests.unit.tools.support import Bench
 
 

@@ -89,10 +89,10 @@ def too_small_on_the_processor(payload: Payload) -> Payload:
 def loads(payload: Payload, progress: Progress) -> Payload:
     """Tells what a process tells that loads a model and keeps those that it has."""
     _held.append(payload["model"]["name"])
-    progress(0.1, protocol.told(protocol.LOADING))
+    progress(0.1, protocol.event_text(protocol.LOADING))
     models = [{"model": name, "device": "cpu"} for name in dict.fromkeys(_held)]
-    progress(0.2, protocol.told(protocol.LOADED, models=models))
-    progress(0.3, protocol.told(protocol.WORKING))
+    progress(0.2, protocol.event_text(protocol.LOADED, models=models))
+    progress(0.3, protocol.event_text(protocol.WORKING))
     progress(0.4, "at work")
     return {"held": _held}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.tools.host import ProcessHost
+from app.tools.hosting.host import ProcessHost
 from tests.gpu.trial import ARGUMENTS, MODELS, Trial
 from tests.unit.tools.test_serving import empty
 

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from app.imaging.types import Content, SpacingSource, Window
-from app.tools import lineage
+from app.tools import picture_sources
 from app.tools.api import ToolRetry
 from app.tools.files import save_png
 from app.tools.images import RunImages
@@ -166,7 +166,7 @@ def test_a_damaged_note_of_sources_is_no_reason_to_fail(bench: Bench, study: Pat
     source = bench.images.resolve("image-1")
     path = save_png(source.display, bench.out, "dicom")
     bench.images.add_derived(path, source)
-    with (bench.out / lineage.FILE).open("ab") as stream:
+    with (bench.out / picture_sources.FILE).open("ab") as stream:
         stream.write(b'{"picture": "dicom\n[]\n1\n')
     assert later_question(bench, "image-1").resolve(str(path)).ref == source.ref
 

@@ -13,7 +13,7 @@ import pytest
 
 from app.errors import Cancelled
 from app.tools.api import CancelToken, ToolFailed
-from app.tools.host import ProcessHost
+from app.tools.hosting.host import ProcessHost
 from app.tools.hosting.protocol import ProcessorOutOfMemory
 from app.tools.hosting.states import ModelState, State
 from app.tools.models.store import ModelStore
@@ -22,7 +22,7 @@ from tests.unit.tools.model_support import CONTENT, FILES, foldered, store, writ
 pytest.importorskip("torch")
 
 from app.tools.model_process import memory
-from app.tools.model_process.shelf import as_found
+from app.tools.model_process.model_cache import as_found
 
 ENTRIES = "tests.unit.tools.serving_entries"
 MIB = 2**20

@@ -1,4 +1,4 @@
-"""Chat templates: the general one, and what a template is tried with before it is relied on."""
+"""Chat templates: a general one, and the messages by which a model's own one is tested."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ CHATML = (
     "{%- endfor -%}"
     "{%- if add_generation_prompt -%}{{- '<|im_start|>assistant\\n' -}}{%- endif -%}"
 )
-"""The template for a model that has none, or a broken one: most models know its marks."""
+"""The template for a model without a usable one; most models know its marks."""
 
 MISSING = (
     "The model has no chat template: a general one (ChatML) is used, and its answers may suffer. "

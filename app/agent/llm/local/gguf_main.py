@@ -1,8 +1,8 @@
-"""llama.cpp's own server for a GGUF file, from the package xllamacpp. In the model's process only.
+"""Serves a GGUF file by llama.cpp (package xllamacpp). Runs only in the model's own process.
 
-Measured with xllamacpp 2026.10: JSON schemas are enforced, `tool_choice` is not; calls by its own
-means need a template that shows tools (`chat_template_caps`), else tools are silently left out; a
-template that cannot be parsed keeps the server from starting.
+Measured with xllamacpp 2026.10: JSON schemas are enforced, `tool_choice` is not. Native calls need
+a template that shows tools (`chat_template_caps`), else tools are silently left out. A template
+that cannot be parsed keeps the server from starting.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def serve(config: ServerConfig, stage: Stage) -> Serving:
 
 
 def _started(config: ServerConfig, template: str) -> Any:
-    """The server; None when it refuses the template.
+    """Return the server, None if it refuses the template.
 
     Raises:
         EngineFailed: It does not start for another reason.
@@ -106,7 +106,7 @@ def _parameters(config: ServerConfig, template: str) -> Any:
     parameters.hostnames = ["127.0.0.1"]
     parameters.port = 0
     parameters.api_keys = [config.key]
-    # No page, no view of what others ask, no change of settings from outside.
+    # No web page, no view of other requests, no change of settings from outside.
     parameters.ui = parameters.endpoint_slots = parameters.endpoint_props = False
     parameters.n_ctx = config.context_tokens
     parameters.n_predict = config.output_tokens
@@ -135,9 +135,9 @@ def _failed(config: ServerConfig) -> EngineFailed:
 
 
 def _reason(config: ServerConfig, *also: str) -> str:
-    """What was printed, as soon as it holds a known cause or one of `also`.
+    """Return what was printed, as soon as it holds a known cause or one of `also`.
 
-    llama.cpp prints in a thread of its own: the reason may come after the exception.
+    llama.cpp prints in a thread of its own, so the reason may come after the exception.
     """
     # A version line names GGUF as well, long before a template is looked at.
     causes = [pattern.removesuffix("|GGUF") if also else pattern for pattern, _, _ in _CAUSES]
@@ -151,13 +151,13 @@ def _reason(config: ServerConfig, *also: str) -> str:
 
 
 def _header(path: str) -> bytes:
-    """The beginning of the file: names and values stand before the weights."""
+    """Return the beginning of the file, where names and values stand before the weights."""
     with Path(path).open("rb") as file:
         return file.read(_HEADER_BYTES)
 
 
 def _shows_tools(server: Any, key: str, facts: Mapping[str, Any]) -> bool:
-    """Whether the template can show tools, calls and results, and does so without an error."""
+    """Report whether the template can show tools, calls and results, and does so without error."""
     able = facts.get("chat_template_caps", {})
     if not able.get("supports_tools") or not able.get("supports_tool_calls"):
         return False
@@ -166,7 +166,7 @@ def _shows_tools(server: Any, key: str, facts: Mapping[str, Any]) -> bool:
 
 
 def _rendered(server: Any, key: str, request: Mapping[str, Any]) -> str | None:
-    """What the template makes of messages; None when it fails."""
+    """Return the prompt that the template makes of messages, None if it fails."""
     try:
         return str(_asked(server, key, "/apply-template", request)["prompt"])
     except (urllib.error.HTTPError, KeyError):

@@ -1,27 +1,48 @@
-"""A language model file on this machine behind the interface of all language models."""
+"""A language model in a process on this machine: started, asked by HTTP, and ended by the app."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
-from dataclasses import replace
+import json
+import multiprocessing
+import os
+import secrets
+import threading
+import time
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import aclosing, contextmanager, suppress
+from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
+from typing import Any
 
 from app.agent.llm.base import ModelEvent, ModelFailed, ModelInfo, Note, ToolSchema
-from app.agent.llm.local.server import IDLE_S, LocalServer, Ready
-from app.agent.llm.local.server_main import ServerConfig
+from app.agent.llm.endpoint import Bounds
+from app.agent.llm.local.server_main import ServerConfig, run
 from app.agent.llm.openai_model import OpenAIModel
 from app.agent.messages import Message
+from app.imaging.processes.worker_process import death
+from app.log import get_logger
 from app.settings import ToolForm
-from app.tools.host import default_threads
+from app.tools.hosting.host import default_threads
+from app.tools.needs import missing_package
+
+_log = get_logger(__name__)
 
 GGUF = "app.agent.llm.local.gguf_main:serve"
 TRANSFORMERS = "app.agent.llm.local.transformers_main:serve"
 FIRST_TIMEOUT_S = 900.0
-"""A processor reads a long question for minutes before the first word."""
+"""Seconds until the first word: a processor reads a long question for minutes."""
 STILL_S = 15.0
+"""Seconds between two notes that the model is still being loaded."""
 CONTEXT_TOKENS = 8_192
+IDLE_S = 15 * 60.0
+"""Seconds without a question after which the model's memory is given back."""
+START_TIMEOUT_S = 600.0
+_POLL_S = 0.03
+_END_S = 2.0
+_MESSAGE_BYTES = 64_000
 
 _READING = (
     "The model reads the conversation before it begins to answer: on this computer's processor "
@@ -37,19 +58,19 @@ _CHOOSE = "Choose the model's file in the settings of the assistant."
 class LocalModel:
     """A GGUF file, or a folder of transformers files, served by a process of the app's own.
 
-    Nothing runs before the first question. The process ends when nothing is asked for `idle_s`,
-    with `close`, and with the app, however that ends.
+    Nothing runs before the first question. The process ends after `idle_s` without one, with
+    `close`, and with the app, however that ends.
 
     Args:
         path: The GGUF file; or a folder with config.json and safetensors.
-        name: What it is called; "" for the file's name.
+        name: Its name for the user; "" for the file's.
         context_tokens: The most tokens of a request and its answer together.
-        tool_form: How it calls tools; "auto" is native where its chat template can show tools,
-            else JSON that a schema enforces, or JSON in the text (transformers).
-        chat_template: A Jinja template instead of the file's own.
-        temperature: How freely it chooses its words; 0 always takes the likeliest.
-        seed: Of its choices; None for a new one at each answer.
-        idle_s: See above; None for ever.
+        tool_form: How it calls tools; "auto" is native if its chat template can show tools, else
+            JSON that a schema enforces, or JSON in the text (transformers).
+        chat_template: A Jinja template in place of the file's own.
+        temperature: Sampling temperature; 0 always takes the likeliest token.
+        seed: Of the sampling; None for a new one at each answer.
+        idle_s: See above; None for never.
         output_tokens: The longest answer; None for a quarter of the context, at most 4,096.
     """
 
@@ -78,7 +99,7 @@ class LocalModel:
             own_tools=context_tokens >= CONTEXT_TOKENS,
         )
         self._form: ToolForm = tool_form
-        self._told: set[str] = set()
+        self._noted: set[str] = set()
         self._server = LocalServer(
             ServerConfig(
                 engine=TRANSFORMERS if self._path.is_dir() else GGUF,
@@ -98,11 +119,11 @@ class LocalModel:
 
     @property
     def pid(self) -> int | None:
-        """The id of its process, None when none runs."""
+        """The id of its process, None if none runs."""
         return self._server.pid
 
     def close(self) -> None:
-        """End its process, and with it an answer that is under way. Idempotent."""
+        """End its process, and with it a running answer. Idempotent."""
         self._server.close()
 
     async def stream(
@@ -118,17 +139,17 @@ class LocalModel:
                 async for note in waiting:
                     yield note
             ready = await self._server.ready()
-            for note in self._news(ready):
+            for note in self._new_notes(ready):
                 yield note
             try:
-                async with aclosing(self._asked(ready, tools).stream(messages, tools)) as events:
+                async with aclosing(self._endpoint(ready, tools).stream(messages, tools)) as events:
                     async for event in events:
                         yield Note(_READING, passing=True) if isinstance(event, Note) else event
             except ModelFailed as error:
-                raise await self._told_apart(error) from error
+                raise await self._failure(error) from error
 
     async def _started(self) -> AsyncGenerator[Note]:
-        """Start the process and say so while it loads."""
+        """Start the process and yield notes while it loads."""
         if self._server.pid is None:
             await asyncio.to_thread(self._check)
             yield Note(
@@ -137,12 +158,12 @@ class LocalModel:
                 passing=True,
             )
         waiting = asyncio.ensure_future(self._server.ready())
-        waited = 0.0
+        passed_s = 0.0
         try:
             while not (await asyncio.wait({waiting}, timeout=STILL_S))[0]:
-                waited += STILL_S
+                passed_s += STILL_S
                 yield Note(
-                    f"The model is still being loaded ({waited:.0f} s): {self._server.stage}.",
+                    f"The model is still being loaded ({passed_s:.0f} s): {self._server.stage}.",
                     passing=True,
                 )
             await waiting
@@ -150,7 +171,7 @@ class LocalModel:
             waiting.cancel()
 
     def _check(self) -> None:
-        """Say what is wrong with the path before a process is started.
+        """Check the path before a process is started.
 
         Raises:
             ModelFailed: There is no such file or folder, or it is none of a model.
@@ -166,8 +187,8 @@ class LocalModel:
             return
         raise ModelFailed(reason, subject=str(self._path), remedy=_CHOOSE)
 
-    def _news(self, ready: Ready) -> list[Note]:
-        """What the user should know of the model as it runs now, and was not told yet."""
+    def _new_notes(self, ready: Ready) -> list[Note]:
+        """Return notes about the model as it runs now that the user has not been given yet."""
         wanted = self.info.context_tokens
         notes = [Note(text) for text in ready.notes]
         if ready.context_tokens < wanted:
@@ -185,8 +206,8 @@ class LocalModel:
             notes.append(Note(_NO_TOOLS.format(how=how)))
         if self._form == "json_schema" and not ready.constrained:
             notes.append(Note("Schemas are not enforced here: calls are read from the text."))
-        news = [note for note in notes if note.text not in self._told]
-        self._told.update(note.text for note in news)
+        news = [note for note in notes if note.text not in self._noted]
+        self._noted.update(note.text for note in news)
         return news
 
     def _form_for(self, ready: Ready, tools: Sequence[ToolSchema]) -> ToolForm:
@@ -196,7 +217,7 @@ class LocalModel:
         constrained = ready.constrained and self._form != "text" and tools
         return "json_schema" if constrained else "text"
 
-    def _asked(self, ready: Ready, tools: Sequence[ToolSchema]) -> OpenAIModel:
+    def _endpoint(self, ready: Ready, tools: Sequence[ToolSchema]) -> OpenAIModel:
         return OpenAIModel(
             ready.url,
             self.name,
@@ -205,11 +226,11 @@ class LocalModel:
             tool_form=self._form_for(ready, tools),
             # Models write calls in the form they were trained on, whatever the server knows.
             text_calls=True,
-            first_timeout_s=FIRST_TIMEOUT_S,
+            bounds=Bounds(first_s=FIRST_TIMEOUT_S),
         )
 
-    async def _told_apart(self, error: ModelFailed) -> ModelFailed:
-        """The error of a request, or that the process is gone."""
+    async def _failure(self, error: ModelFailed) -> ModelFailed:
+        """Return the error of a request, or one that says that the process has ended."""
         how = await self._server.died()
         if how:
             failed = ModelFailed(
@@ -225,3 +246,278 @@ class LocalModel:
         )
         failed.retryable, failed.retry_after_s = error.retryable, error.retry_after_s
         return failed
+
+
+# -- its process ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A server that answers requests; see `server_main.Serving`."""
+
+    url: str
+    key: str
+    context_tokens: int
+    tools: bool
+    constrained: bool
+    notes: tuple[str, ...]
+
+
+class LocalServer:
+    """The process of one model: started on demand, again after a crash, and ended when idle.
+
+    Thread-safe.
+
+    Args:
+        config: The model and its settings; the key is replaced at each start.
+        title: The model's name in messages.
+        idle_s: Seconds without a request after which it is ended; None for never.
+        start_timeout_s: How long a load may take.
+    """
+
+    def __init__(
+        self,
+        config: ServerConfig,
+        title: str,
+        *,
+        idle_s: float | None = IDLE_S,
+        start_timeout_s: float = START_TIMEOUT_S,
+    ) -> None:
+        self._config = config
+        self._title = title
+        self._idle_s = idle_s
+        self._start_timeout_s = start_timeout_s
+        self._lock = threading.Lock()
+        self._child: _Child | None = None
+        self._users = 0
+        self._timer: threading.Timer | None = None
+        self._closed = False
+
+    @property
+    def pid(self) -> int | None:
+        """The id of the process, None if none runs."""
+        with self._lock:
+            return self._child.pid if self._child and self._child.alive else None
+
+    @property
+    def stage(self) -> str:
+        """What it does while it loads, in words; "" once it serves."""
+        child = self._child
+        return child.stage if child else ""
+
+    async def ready(self) -> Ready:
+        """Start it unless it runs, and wait until it answers requests.
+
+        A cancel ends only the wait: the load goes on for the next question.
+
+        Raises:
+            ModelFailed: It cannot be started or loaded.
+        """
+        child = self._running()
+        while True:
+            try:
+                ready = child.poll()
+            except ModelFailed:
+                self._drop(child)
+                raise
+            if ready is not None:
+                return ready
+            if time.monotonic() - child.started > self._start_timeout_s:
+                self._drop(child)
+                raise ModelFailed(
+                    f"the model was not loaded within {self._start_timeout_s:g} s",
+                    subject=self._title,
+                    remedy="Choose a smaller model in the settings, or one on a faster disk.",
+                )
+            await asyncio.sleep(_POLL_S)
+
+    async def died(self, within_s: float = 0.5) -> str:
+        """Return how the process ended, "" if it still runs after waiting for its end."""
+        child = self._child
+        if child is None:
+            return "was ended"
+        deadline = time.monotonic() + within_s
+        while child.alive:
+            if time.monotonic() > deadline:
+                return ""
+            await asyncio.sleep(_POLL_S)
+        return death(child.exitcode)
+
+    @contextmanager
+    def in_use(self) -> Generator[None]:
+        """Count as not idle while a request runs."""
+        with self._lock:
+            self._users += 1
+            self._stop_timer()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._users -= 1
+                if not self._users and self._idle_s is not None and not self._closed:
+                    self._timer = threading.Timer(self._idle_s, self._end_idle)
+                    self._timer.daemon = True
+                    self._timer.start()
+
+    def close(self) -> None:
+        """End the process for good. Idempotent."""
+        with self._lock:
+            self._closed = True
+            self._stop_timer()
+            child, self._child = self._child, None
+        if child is not None:
+            child.end()
+
+    def _running(self) -> _Child:
+        with self._lock:
+            if self._closed:
+                raise ModelFailed(
+                    "the local model was closed", subject=self._title, remedy="Ask again."
+                )
+            if self._child is not None and not self._child.alive:
+                self._child.end()
+                self._child = None
+            if self._child is None:
+                config = replace(self._config, key=secrets.token_urlsafe(32))
+                try:
+                    self._child = _Child(config, self._title)
+                except OSError as error:
+                    raise ModelFailed(
+                        f"the model's process could not be started ({error.strerror})",
+                        subject=self._title,
+                        remedy="Close other programs and ask again.",
+                    ) from error
+            return self._child
+
+    def _drop(self, child: _Child) -> None:
+        with self._lock:
+            if self._child is child:
+                self._child = None
+        child.end()
+
+    def _end_idle(self) -> None:
+        with self._lock:
+            if self._users:
+                return
+            child, self._child = self._child, None
+        if child is not None:
+            _log.info("local model: ended after %g s without a question", self._idle_s)
+            child.end()
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+class _Child:
+    """A started process with its pipe, and the last messages that came through it."""
+
+    def __init__(self, config: ServerConfig, title: str) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._title = title
+        self._key = config.key
+        self._pipe: Connection
+        self._pipe, theirs = context.Pipe()
+        self._process: SpawnProcess = context.Process(
+            target=run,
+            args=(theirs, config, os.getpid()),
+            name="sightline-language-model",
+            daemon=True,
+        )
+        self._lock = threading.Lock()
+        self._ready: Ready | None = None
+        self._ended = False
+        self._exitcode: int | None = None
+        self.stage = ""
+        self.started = time.monotonic()
+        try:
+            self._process.start()
+        except OSError:
+            self._pipe.close()
+            raise
+        finally:
+            # Without our copy of its end, the pipe reports the process's death.
+            theirs.close()
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        with self._lock:
+            return not self._ended and self._process.is_alive()
+
+    @property
+    def exitcode(self) -> int | None:
+        with self._lock:
+            return self._exitcode if self._ended else self._process.exitcode
+
+    def poll(self) -> Ready | None:
+        """Return the server once it is ready, None before.
+
+        Raises:
+            ModelFailed: It failed or has ended.
+        """
+        with self._lock:
+            if self._ready is not None:
+                return self._ready
+            if self._ended:
+                raise self._lost("was ended")
+            try:
+                while self._ready is None and self._pipe.poll():
+                    self._take(json.loads(self._pipe.recv_bytes(_MESSAGE_BYTES)))
+            except (EOFError, OSError, ValueError, KeyError):
+                self._process.join(_END_S)
+                raise self._lost(death(self._process.exitcode)) from None
+            return self._ready
+
+    def _take(self, message: dict[str, Any]) -> None:
+        match message["kind"]:
+            case "stage":
+                self.stage = str(message["text"])
+            case "ready":
+                self.stage = ""
+                self._ready = Ready(
+                    url=str(message["url"]),
+                    key=self._key,
+                    context_tokens=int(message["context_tokens"]),
+                    tools=bool(message["tools"]),
+                    constrained=bool(message["constrained"]),
+                    notes=tuple(str(note) for note in message["notes"]),
+                )
+            case _:
+                raise self._failed(message)
+
+    def _failed(self, message: dict[str, Any]) -> ModelFailed:
+        reason, remedy = str(message["reason"]), str(message["remedy"])
+        detail = str(message.get("detail", ""))
+        if package := str(message.get("package", "")):
+            missing = missing_package("A model on this computer", package)
+            reason, remedy = missing.reason, missing.remedy
+        _log.info("local model: not loaded\n%s", detail)
+        return ModelFailed(reason, subject=self._title, remedy=remedy, detail=detail)
+
+    def _lost(self, how: str) -> ModelFailed:
+        return ModelFailed(
+            f"the model's process {how} while it loaded the model",
+            subject=self._title,
+            remedy="Close other programs, or choose a smaller model in the settings; then ask "
+            "again.",
+        )
+
+    def end(self) -> None:
+        """Kill it: it holds nothing that must be saved."""
+        with self._lock:
+            if self._ended:
+                return
+            self._ended = True
+            with suppress(OSError, ValueError):
+                self._process.kill()
+            self._process.join(_END_S)
+            self._exitcode = self._process.exitcode
+            self._pipe.close()
+            # Refused while it still runs (asleep in a driver): then it is left to the system.
+            with suppress(ValueError):
+                self._process.close()

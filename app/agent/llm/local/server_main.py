@@ -1,6 +1,7 @@
-"""What runs inside the model's process. Only the standard library is imported before it is set up.
+"""The main program of a model's process; it loads an engine and serves until the app ends it.
 
-The process ends with the pipe to the app: when the app closes it, and when the app is gone.
+Only the standard library is imported before the process is set up. The process ends when the pipe
+to the app closes, whether by the app or by its end.
 """
 
 from __future__ import annotations
@@ -31,19 +32,19 @@ _ONCE = 0x8
 
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
-    """What a model's process is told.
+    """The settings of a model's process.
 
     Attributes:
-        engine: Its engine, "module:function".
+        engine: Entry point of the engine, "module:function".
         path: The GGUF file, or the folder of transformers files.
-        name: What it is called in its answers.
-        key: What requests must carry.
+        name: The model's name in its answers.
+        key: The key that requests must carry.
         context_tokens: The most tokens of a request and its answer together.
         output_tokens: The longest answer.
-        threads: How many compute.
-        chat_template: A Jinja template instead of the file's own; "" for that.
-        temperature: How freely it chooses its words; 0 always takes the likeliest.
-        seed: Of its choices; None for a new one at each answer.
+        threads: Number of threads that compute.
+        chat_template: A Jinja template in place of the file's own; "" for the file's own.
+        temperature: Sampling temperature; 0 always takes the likeliest token.
+        seed: Of the sampling; None for a new one at each answer.
     """
 
     engine: str
@@ -60,15 +61,15 @@ class ServerConfig:
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """What an engine says of itself once it answers requests.
+    """A server that answers requests, as an engine describes it.
 
     Attributes:
-        url: Where, with "/v1" at its end.
-        context_tokens: The context it really has: a model may know fewer tokens than wanted.
-        tools: Whether the model's template can show tools and calls.
+        url: Its address, with "/v1" at the end.
+        context_tokens: Its real context, which may be smaller than the wanted one.
+        tools: Whether the chat template can show tools and calls.
         constrained: Whether it can hold an answer to a JSON schema.
-        notes: What the user should know.
-        keep: What must live as long as the server does.
+        notes: Notes for the user.
+        keep: An object that must live as long as the server.
     """
 
     url: str
@@ -80,7 +81,7 @@ class Serving:
 
 
 class EngineFailed(Exception):
-    """The engine cannot serve this model: the reason and the remedy, in plain words."""
+    """An engine cannot serve the model; has reason and remedy in plain words."""
 
     def __init__(self, reason: str, remedy: str, detail: str = "") -> None:
         super().__init__(reason)
@@ -93,7 +94,7 @@ Stage = Callable[[str], None]
 
 
 def run(connection: Connection, config: ServerConfig, parent: int) -> None:
-    """Load the model, serve it, and end when the app closes the pipe or dies."""
+    """Load and serve the model, and end when the app closes the pipe or dies."""
     _end_with(parent)
     _set_up(config.threads)
     threading.Thread(target=_end_with_pipe, args=(connection,), daemon=True).start()
@@ -109,7 +110,7 @@ def run(connection: Connection, config: ServerConfig, parent: int) -> None:
         try:
             serving = _load(config, lambda text: tell(kind="stage", text=text))
         except EngineFailed as error:
-            detail = f"{error.detail}\n{said(log, config.path)}".strip()
+            detail = f"{error.detail}\n{_end_of(log, config.path)}".strip()
             tell(kind="failed", reason=error.reason, remedy=error.remedy, detail=detail)
             os._exit(1)
         except BaseException as error:
@@ -117,7 +118,7 @@ def run(connection: Connection, config: ServerConfig, parent: int) -> None:
             detail = _without("".join(traceback.format_exception(error))[-8_000:], config.path)
             tell(kind="failed", reason=reason, remedy=remedy, detail=detail, package=_lacks(error))
             os._exit(1)
-        _stay_with_thread_gone()
+        _outlive_parent_thread()
         # From here on a log could hold what is asked and answered.
         silence = os.open(os.devnull, os.O_WRONLY)
         os.dup2(silence, 2)
@@ -151,21 +152,21 @@ def _unexpected(error: BaseException) -> tuple[str, str]:
 
 
 def _lacks(error: BaseException) -> str:
-    """The package that is not installed, "" when that is not the reason."""
+    """Return the package that is not installed, "" if that is not the reason."""
     missing = (error.name or "") if isinstance(error, ModuleNotFoundError) else ""
     return missing.partition(".")[0]
 
 
 def out_of_memory() -> tuple[str, str]:
-    """Reason and remedy."""
+    """Return reason and remedy of too little memory."""
     return (
         "there is not enough memory for this model",
         "Close other programs, or choose a smaller model or a smaller context in the settings.",
     )
 
 
-def said(log: IO[bytes], path: str) -> str:
-    """The end of what native code has printed so far, without the model's path."""
+def _end_of(log: IO[bytes], path: str) -> str:
+    """Return the last 8,000 bytes that native code has printed, without the model's path."""
     size = os.fstat(log.fileno()).st_size
     log.seek(max(0, size - 8_000))
     text = log.read().decode("utf-8", errors="replace")
@@ -178,9 +179,9 @@ def _without(text: str, path: str) -> str:
 
 
 def printed(path: str) -> str:
-    """What native code has printed to standard error in this process so far."""
+    """Return the end of what native code has printed to standard error in this process."""
     with suppress(OSError), os.fdopen(os.dup(2), "rb") as log:
-        return said(log, path)
+        return _end_of(log, path)
     return ""
 
 
@@ -203,25 +204,25 @@ def _end_with_pipe(connection: Connection) -> None:
 
 
 def _end_with(parent: int) -> None:
-    """Have the system end this process with the app, also in the middle of a load.
+    """Have the system end this process with the app, also during a load.
 
-    llama.cpp holds Python's lock while it loads, which may take minutes: the thread that waits for
-    the pipe's end cannot run then. On macOS the process ends when the load does.
+    llama.cpp holds Python's lock while it loads, which may take minutes, so that the thread that
+    waits for the end of the pipe cannot run. On macOS the process ends after the load.
     """
     with suppress(OSError, AttributeError):
         if sys.platform == "linux":
             libc = ctypes.CDLL(None, use_errno=True)
             libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
             if os.getppid() != parent:
-                os._exit(0)  # it died before we asked
+                os._exit(0)  # the app died before the call
         elif sys.platform == "win32":
             _end_with_on_windows(parent)
 
 
-def _stay_with_thread_gone() -> None:
-    """From now on the pipe alone says when to end.
+def _outlive_parent_thread() -> None:
+    """From now on end only with the pipe.
 
-    On Linux the thread that started us counts as the parent, and it may end before the app.
+    On Linux the thread that started this process counts as its parent, and may end before the app.
     """
     if sys.platform == "linux":
         with suppress(OSError, AttributeError):

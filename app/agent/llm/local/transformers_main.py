@@ -1,23 +1,27 @@
-"""A folder of transformers files behind our own small server. In the model's process only.
+"""Serves a folder of transformers files by HTTP. Runs only in the model's own process.
 
 Only safetensors are read and no code from the folder runs. Answers cannot be held to a schema here:
-calls come by the template's own form, or as JSON in the text, and are found there by the app.
+calls come in the form of the chat template, or as JSON in the text, where the app finds them.
 """
 
 from __future__ import annotations
 
+import hmac
 import json
 import threading
+import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import jinja2
 import safetensors
 import torch
 import transformers
 
-from app.agent.llm.local.chat_server import ChatServer, Done, Refused
 from app.agent.llm.local.chat_template import BROKEN, CALLED, CHATML, HELLO, MISSING, TOOL
 from app.agent.llm.local.server_main import (
     EngineFailed,
@@ -27,7 +31,8 @@ from app.agent.llm.local.server_main import (
     out_of_memory,
 )
 
-_HERE: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+MAX_BODY_BYTES = 32 * 2**20
+_LOCAL_ONLY: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 _LOAD_ERRORS = (
     safetensors.SafetensorError,
     OSError,
@@ -50,7 +55,7 @@ def serve(config: ServerConfig, stage: Stage) -> Serving:
     size = sum(file.stat().st_size for file in Path(config.path).glob("*.safetensors"))
     stage(f"{size / 1e9:.1f} GB are being read")
     try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(config.path, **_HERE)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(config.path, **_LOCAL_ONLY)
         model = _on_device(_weights(config.path))
     except (torch.OutOfMemoryError, MemoryError) as error:
         raise EngineFailed(*out_of_memory(), detail=type(error).__name__) from error
@@ -73,12 +78,12 @@ def serve(config: ServerConfig, stage: Stage) -> Serving:
 
 def _weights(path: str) -> Any:
     return transformers.AutoModelForCausalLM.from_pretrained(
-        path, use_safetensors=True, dtype="auto", **_HERE
+        path, use_safetensors=True, dtype="auto", **_LOCAL_ONLY
     )
 
 
 def _on_device(model: Any) -> Any:
-    """The model on the accelerator, if there is one that holds it."""
+    """Return the model on the accelerator, if there is one that holds it."""
     model.eval()
     if torch.cuda.is_available():
         try:
@@ -114,7 +119,7 @@ def _failed(error: Exception) -> EngineFailed:
 
 
 def _with_template(tokenizer: Any, wanted: str) -> list[str]:
-    """See to it that the tokenizer has a chat template that works; what the user should know."""
+    """Give the tokenizer a chat template that works; return notes for the user."""
     if wanted:
         tokenizer.chat_template = wanted
     if not tokenizer.chat_template:
@@ -142,7 +147,7 @@ def _rendered(tokenizer: Any, messages: list[dict[str, Any]], tools: Any = None)
 
 
 def _with_objects(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Messages with the arguments of calls as objects: templates write them out themselves."""
+    """Return messages with the arguments of calls as objects, as templates expect them."""
     made: list[dict[str, Any]] = []
     for message in messages:
         copy = {**message, "content": message.get("content") or ""}
@@ -171,7 +176,7 @@ class _Stopping(transformers.StoppingCriteria):
 
 
 class _Answerer:
-    """Makes answers with one model."""
+    """Makes answers with the model."""
 
     def __init__(self, model: Any, tokenizer: Any, config: ServerConfig, context: int) -> None:
         self._model = model
@@ -180,7 +185,11 @@ class _Answerer:
         self._context = context
 
     def answer(self, request: Mapping[str, Any], stop: threading.Event) -> Iterator[str | Done]:
-        """See `chat_server.Answerer`."""
+        """Yield the pieces of the answer, then its end; early when `stop` is set.
+
+        Raises:
+            Refused: Before the first piece.
+        """
         inputs = self._inputs(request)
         given = int(inputs["input_ids"].shape[1])
         room = self._context - given
@@ -251,4 +260,155 @@ class _Answerer:
                 outcome["ids"] = self._model.generate(**arguments)
         except Exception as error:
             outcome["error"] = error
-            arguments["streamer"].end()  # else its reader waits for ever
+            arguments["streamer"].end()  # or its reader would wait for ever
+
+
+# -- the server -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The end of an answer: the reason, and the tokens of request and answer."""
+
+    finish: Literal["stop", "length"]
+    input_tokens: int
+    output_tokens: int
+
+
+class Refused(Exception):
+    """A request that cannot be answered; its text says why."""
+
+
+class ChatServer(ThreadingHTTPServer):
+    """Serves `/v1/chat/completions` (streamed only) and `/v1/models` on a port of 127.0.0.1.
+
+    One answer is made at a time; other requests wait.
+
+    Args:
+        name: The model's name.
+        key: The key that each request must carry.
+        answerer: Makes the answers.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, name: str, key: str, answerer: _Answerer) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.model = name
+        self.key = key
+        self.answerer = answerer
+        self.one_at_a_time = threading.Lock()
+
+    @property
+    def url(self) -> str:
+        """The address, with "/v1" at the end."""
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print nothing about a lost connection: it could hold what was asked."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: ChatServer  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the base's name)
+        """Log nothing: requests hold what was asked."""
+
+    def do_GET(self) -> None:
+        if not self._allowed():
+            return
+        if self.path == "/v1/models":
+            model = {"id": self.server.model, "object": "model", "owned_by": "local"}
+            self._reply(200, {"object": "list", "data": [model]})
+        else:
+            self._error(404, "there is no such page")
+
+    def do_POST(self) -> None:
+        if not self._allowed():
+            return
+        if self.path != "/v1/chat/completions":
+            self._error(404, "there is no such page")
+            return
+        length = self.headers.get("Content-Length", "")
+        if not length.isdigit() or int(length) > MAX_BODY_BYTES:
+            self._error(413, "the request is too large, or of unknown length")
+            return
+        try:
+            request: Any = json.loads(self.rfile.read(int(length)))
+            if not isinstance(request, dict) or not isinstance(request.get("messages"), list):
+                raise ValueError
+        except (ValueError, RecursionError):
+            self._error(400, "the request is no chat completion")
+            return
+        if not request.get("stream"):
+            self._error(400, "answers are streamed only")
+            return
+        with self.server.one_at_a_time:
+            self._stream(request)
+
+    def _stream(self, request: dict[str, Any]) -> None:
+        stop = threading.Event()
+        started = False
+        try:
+            for piece in self.server.answerer.answer(request, stop):
+                if not started:
+                    started = True
+                    self._head(200, "text/event-stream")
+                self._send(piece)
+            self._line("[DONE]")
+        except Refused as error:
+            self._error(400, str(error))
+        except OSError:
+            pass  # the app has closed the connection
+        except Exception as error:
+            # After half an answer the app notices that its end is missing.
+            if not started:
+                self._error(500, f"the model failed ({type(error).__name__})")
+        finally:
+            stop.set()
+
+    def _send(self, piece: str | Done) -> None:
+        choice: dict[str, Any] = {"index": 0, "delta": {}, "finish_reason": None}
+        chunk: dict[str, Any] = {
+            "id": "chatcmpl-local",
+            "object": "chat.completion.chunk",
+            "created": int(time.time()),
+            "model": self.server.model,
+            "choices": [choice],
+        }
+        if isinstance(piece, Done):
+            choice["finish_reason"] = piece.finish
+            chunk["usage"] = {
+                "prompt_tokens": piece.input_tokens,
+                "completion_tokens": piece.output_tokens,
+                "total_tokens": piece.input_tokens + piece.output_tokens,
+            }
+        else:
+            choice["delta"] = {"role": "assistant", "content": piece}
+        self._line(json.dumps(chunk))
+
+    def _line(self, data: str) -> None:
+        self.wfile.write(f"data: {data}\n\n".encode())
+        self.wfile.flush()
+
+    def _allowed(self) -> bool:
+        given = self.headers.get("Authorization", "").encode()
+        if hmac.compare_digest(given, f"Bearer {self.server.key}".encode()):
+            return True
+        self._error(401, "the key is wrong")
+        return False
+
+    def _error(self, status: int, message: str) -> None:
+        self._reply(status, {"error": {"message": message, "code": status}})
+
+    def _reply(self, status: int, body: Mapping[str, Any]) -> None:
+        with suppress(OSError):
+            self._head(status, "application/json")
+            self.wfile.write(json.dumps(body).encode())
+
+    def _head(self, status: int, kind: str) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        # The end of the connection is the end of the answer.
+        self.send_header("Connection", "close")
+        self.end_headers()

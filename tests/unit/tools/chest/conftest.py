@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from app.tools.host import ProcessHost
+from app.tools.hosting.host import ProcessHost
 from tests.support.tiny_making import install
 
 if TYPE_CHECKING:

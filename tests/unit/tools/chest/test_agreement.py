@@ -9,7 +9,7 @@ import pytest
 
 from app.tools.chest import agreement
 from app.tools.chest.agreement import TOPICS, disagreements, read_text
-from app.tools.telling import Given
+from app.tools.result_wording import CallResult
 
 FILM = frozenset({"/films/a.dcm"})
 OTHER = frozenset({"/films/b.dcm"})
@@ -17,38 +17,38 @@ OTHER = frozenset({"/films/b.dcm"})
 
 def given(
     tool: str, output: dict[str, Any], images: frozenset[str] = FILM, **arguments: Any
-) -> Given:
+) -> CallResult:
     metadata = {"original_size": [1000, 1000]}
-    return Given(tool, arguments, output, metadata, images)
+    return CallResult(tool, arguments, output, metadata, images)
 
 
-def scores(images: frozenset[str] = FILM, **values: float) -> Given:
+def scores(images: frozenset[str] = FILM, **values: float) -> CallResult:
     return given("chest_xray_classifier", dict(values), images)
 
 
-def report(findings: str, images: frozenset[str] = FILM) -> Given:
+def report(findings: str, images: frozenset[str] = FILM) -> CallResult:
     return given("chest_xray_report_generator", {"findings": findings}, images)
 
 
-def expert(text: str) -> Given:
+def expert(text: str) -> CallResult:
     return given("chest_xray_expert", {"response": text}, prompt="List the top abnormalities.")
 
 
-def llava(text: str, question: str = "Is the heart enlarged?") -> Given:
+def llava(text: str, question: str = "Is the heart enlarged?") -> CallResult:
     return given("llava_med_qa", {"response": text}, question=question)
 
 
-def ratio(value: float, **more: Any) -> Given:
+def ratio(value: float, **more: Any) -> CallResult:
     return given("cardiothoracic_ratio", {"ratio": value, **more})
 
 
-def boxes(phrase: str, *found: list[float]) -> Given:
+def boxes(phrase: str, *found: list[float]) -> CallResult:
     predictions = [{"phrase": phrase, "bounding_boxes": {"image_coordinates": list(found)}}]
     output = {"predictions": predictions if found else []}
     return given("xray_phrase_grounding", output, phrase=phrase)
 
 
-def outlines(heart: int) -> Given:
+def outlines(heart: int) -> CallResult:
     def organ(first: int, last: int) -> dict[str, Any]:
         return {"bbox": [0, first, 100, last]}
 
@@ -61,7 +61,7 @@ def outlines(heart: int) -> Given:
     return given("chest_xray_segmentation", {"metrics": table})
 
 
-def topics(*results: Given) -> list[str]:
+def topics(*results: CallResult) -> list[str]:
     return [found.about for found in disagreements(results)]
 
 
@@ -86,7 +86,7 @@ HEART = agreement.HEART
         ),
     ],
 )
-def test_contradictions_are_told(results: tuple[Given, ...], about: list[str]):
+def test_contradictions_are_told(results: tuple[CallResult, ...], about: list[str]):
     assert topics(*results) == about
     assert topics(*results[::-1]) == about
 
@@ -112,7 +112,7 @@ def test_contradictions_are_told(results: tuple[Given, ...], about: list[str]):
         (),
     ],
 )
-def test_agreement_doubt_and_other_images_are_no_contradiction(results: tuple[Given, ...]):
+def test_agreement_doubt_and_other_images_are_no_contradiction(results: tuple[CallResult, ...]):
     assert topics(*results) == []
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from app.tools.api import Tool, ToolFailed, ToolRetry
 from app.tools.chest import llava_med, medgemma
-from app.tools.host import ProcessHost
+from app.tools.hosting.host import ProcessHost
 from app.tools.models.cards import card
 from tests.unit.tools.chest.synthetic import radiograph
 from tests.unit.tools.support import Bench, FakeHost, write_dicom

@@ -14,7 +14,7 @@ from app.tools.api import ToolFailed
 from app.tools.chest import saliency
 from app.tools.chest.classifier import ChestXRayClassifier
 from app.tools.files import save_png
-from app.tools.host import ProcessHost
+from app.tools.hosting.host import ProcessHost
 from app.tools.models.cards import card
 from tests.unit.tools.chest.synthetic import radiograph
 from tests.unit.tools.support import Bench, FakeHost, write_dicom

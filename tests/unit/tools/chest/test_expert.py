@@ -18,7 +18,7 @@ from app.tools.api import ToolFailed, ToolRetry
 from app.tools.chest.expert import MODEL, ChestXRayExpert
 from app.tools.chest.plan import PLAN
 from app.tools.files import save_png
-from app.tools.host import ProcessHost
+from app.tools.hosting.host import ProcessHost
 from tests.unit.tools.chest.synthetic import radiograph
 from tests.unit.tools.support import Bench, FakeHost, write_dicom
 

@@ -19,7 +19,7 @@ from app.tools.chest.generator import SPEC, ChestXRayGenerator
 from app.tools.chest.synthetic_frame import framed
 from app.tools.general.image_visualizer import ImageVisualizer
 from app.tools.models.store import ModelStore
-from app.tools.pinned import PinnedTool
+from app.tools.registry import PinnedTool
 from tests.support import tiny_making as making
 from tests.unit.tools.support import Bench, FakeHost
 

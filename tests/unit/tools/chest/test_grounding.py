@@ -16,7 +16,7 @@ from app.imaging.findings import Box
 from app.imaging.types import Window
 from app.tools.api import CancelToken, ToolFailed, ToolRetry
 from app.tools.chest.grounding import MODEL, XRayPhraseGrounding
-from app.tools.host import ProcessHost
+from app.tools.hosting.host import ProcessHost
 from app.tools.models.store import ModelStore
 from app.tools.models.verification import check_loads
 from tests.unit.tools.chest.synthetic import radiograph

@@ -12,9 +12,8 @@ from pydantic import ValidationError
 
 from app.tools.api import ModelHost, ToolFailed
 from app.tools.chest.llava_med import CONVERTED, MODEL, LlavaMed
-from app.tools.general.colormaps import table
-from app.tools.general.image_visualizer import ImageVisualizer
-from app.tools.host import ProcessHost
+from app.tools.general.image_visualizer import ImageVisualizer, table
+from app.tools.hosting.host import ProcessHost
 from app.tools.models.cards import card
 from app.tools.models.store import ModelStore
 from tests.support.tiny_making import make

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from app.tools.api import ModelHost, ToolFailed
 from app.tools.chest.medgemma import MODEL, MedGemma
-from app.tools.host import ProcessHost
+from app.tools.hosting.host import ProcessHost
 from app.tools.models.cards import card
 from app.tools.models.store import ModelStore
 from tests.support.tiny_making import make

@@ -12,7 +12,7 @@ import pytest
 from app.tools.api import ToolFailed
 from app.tools.chest.expert import ChestXRayExpert
 from app.tools.chest.grounding import XRayPhraseGrounding
-from app.tools.host import ProcessHost
+from app.tools.hosting.host import ProcessHost
 from app.tools.models.store import ModelStore
 from tests.support.tiny_making import install
 from tests.unit.tools.chest.synthetic import radiograph
@@ -145,7 +145,7 @@ def test_a_program_that_is_changed_while_the_model_waits_to_be_loaded_is_not_run
     program = opened.models / "maira-2" / "processing_maira2.py"
     program.write_text(f"open({str(trace)!r}, 'w').close()\n" + program.read_text("utf-8"))
     # As if the viewer had looked before that: it gives the digests of the programs as they were.
-    monkeypatch.setattr("app.tools.models.seeing.code", lambda place, record: "allowed")
+    monkeypatch.setattr("app.tools.models.status.code_permission", lambda place, record: "allowed")
     with pytest.raises(ToolFailed, match="was changed since it was allowed"):
         ask(opened, "grounding")
     assert not trace.exists()

@@ -17,7 +17,7 @@ from app.tools.chest import psp_net  # noqa: E402
 from app.tools.chest.organs import ALL  # noqa: E402
 from app.tools.chest.segmentation import ChestXRaySegmentation  # noqa: E402
 from app.tools.chest.segmenter import Segmenter  # noqa: E402
-from app.tools.host import ProcessHost  # noqa: E402
+from app.tools.hosting.host import ProcessHost  # noqa: E402
 from app.tools.models.cards import card  # noqa: E402
 from tests.unit.tools.chest.synthetic import radiograph  # noqa: E402
 from tests.unit.tools.support import Bench, write_dicom  # noqa: E402

@@ -14,7 +14,7 @@ import pytest
 from app.errors import Cancelled
 from app.tools.api import CancelToken, ModelHost, ToolFailed
 from app.tools.chest.report import FINDINGS, IMPRESSION, ChestXRayReportGenerator, ReportInput
-from app.tools.host import ProcessHost
+from app.tools.hosting.host import ProcessHost
 from tests.support.tiny_making import make
 from tests.unit.tools.chest.synthetic import radiograph
 from tests.unit.tools.support import Bench, FakeHost, call, write_dicom

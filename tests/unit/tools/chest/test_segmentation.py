@@ -17,7 +17,7 @@ from app.tools.api import ToolFailed, ToolResult, ToolRetry
 from app.tools.chest.segmentation import ChestXRaySegmentation
 from app.tools.chest.segmenter import Segmenter
 from app.tools.files import save_png
-from app.tools.host import ProcessHost
+from app.tools.hosting.host import ProcessHost
 from tests.unit.tools.chest.synthetic import masks, planted, radiograph
 from tests.unit.tools.support import Bench, FakeHost, write_dicom
 

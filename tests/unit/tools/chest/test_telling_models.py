@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from app.tools.chest.plan import PLAN
-from app.tools.telling import Teller
+from app.tools.result_wording import ResultWording
 
 
 def lines(tool: str, output: dict[str, Any], **metadata: Any) -> list[str]:
-    teller: Teller = next(item for item in PLAN.tellers if item.tool == tool)
-    assert teller.lines is not None
-    return [item.text for item in teller.lines(output, metadata)]
+    wording: ResultWording = next(item for item in PLAN.wordings if item.tool == tool)
+    assert wording.lines is not None
+    return [item.text for item in wording.lines(output, metadata)]
 
 
 @pytest.mark.parametrize(

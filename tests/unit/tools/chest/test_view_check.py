@@ -10,7 +10,7 @@ import pytest
 from app.tools.api import ToolFailed
 from app.tools.chest import view_check
 from app.tools.chest.view_check import Look, look
-from app.tools.host import ProcessHost
+from app.tools.hosting.host import ProcessHost
 from tests.unit.tools.support import Bench, write_dicom
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 
 from app.tools.api import ToolFailed
 from app.tools.chest.grounding import XRayPhraseGrounding
-from app.tools.host import ProcessHost
+from app.tools.hosting.host import ProcessHost
 from tests.support.tiny_making import make
 from tests.unit.tools.support import Bench, call, write_dicom
 

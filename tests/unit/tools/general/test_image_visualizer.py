@@ -10,8 +10,12 @@ from PIL import Image
 
 from app.tools.api import ToolRetry
 from app.tools.files import save_png
-from app.tools.general import colormaps
-from app.tools.general.image_visualizer import ImageVisualizer
+from app.tools.general.image_visualizer import (
+    COLORMAPS,
+    NO_COLORMAP,
+    ImageVisualizer,
+    colormap_table,
+)
 from tests.unit.tools.support import Bench, gradient, write_dicom
 
 
@@ -57,9 +61,9 @@ def test_an_open_dicom_is_shown_as_a_picture_of_the_run(bench: Bench):
     )
 
 
-@pytest.mark.parametrize("name", [n for n in colormaps.NAMES if n not in colormaps.PLAIN])
+@pytest.mark.parametrize("name", [n for n in COLORMAPS if n not in NO_COLORMAP])
 def test_a_colour_map_runs_from_dark_to_bright_and_back_when_reversed(name: str):
-    table, reverse = colormaps.table(name), colormaps.table(f"{name}_r")
+    table, reverse = colormap_table(name), colormap_table(f"{name}_r")
     assert table is not None
     assert reverse is not None
     assert table.shape == (256, 3)
@@ -68,7 +72,7 @@ def test_a_colour_map_runs_from_dark_to_bright_and_back_when_reversed(name: str)
 
 def test_viridis_is_viridis():
     # Values that matplotlib documents for its map's ends and middle.
-    table = colormaps.table("viridis")
+    table = colormap_table("viridis")
     assert table is not None
     for level, colour in ((0, (68, 1, 84)), (128, (33, 145, 140)), (255, (253, 231, 37))):
         assert np.abs(table[level].astype(int) - colour).max() <= 3
@@ -78,7 +82,7 @@ def test_a_grey_image_gets_its_colours_and_keeps_its_size(bench: Bench):
     bench.open(write_dicom(bench.folder / "a.dcm", gradient()))
     result = bench.run(ImageVisualizer(), image_path="image-1", cmap="viridis")
     picture = np.asarray(Image.open(result.output["image_path"]))
-    table = colormaps.table("viridis")
+    table = colormap_table("viridis")
     assert table is not None
     np.testing.assert_array_equal(picture, table[bench.images.resolve("image-1").display])
 

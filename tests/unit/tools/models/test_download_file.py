@@ -16,7 +16,8 @@ import pytest
 from app.errors import Cancelled, SightlineError, UsageError
 from app.tools.api import CancelToken
 from app.tools.models import downloads
-from app.tools.models.downloads import RemoteFile, download_file
+from app.tools.models.downloads import download_file
+from app.tools.models.install_plan import PlannedFile
 from tests.unit.tools.model_support import CONTENT, digest
 
 Answer = Callable[[BaseHTTPRequestHandler], None]
@@ -39,7 +40,7 @@ def download(
     progress: Callable[[float, str], None] | None = None,
     cancel: CancelToken | None = None,
 ) -> None:
-    file = RemoteFile("x", wanted.size, wanted.sha256, wanted.git_sha1)
+    file = PlannedFile("x", "x", wanted.size, wanted.sha256, wanted.git_sha1)
     headers, otherwise = wanted.headers, wanted.otherwise
     download_file(wanted.url, target, file, headers, progress, cancel, alternative=otherwise)
 

@@ -12,8 +12,9 @@ import pytest
 
 from app.errors import SightlineError
 from app.tools.models import durable_files
-from app.tools.models.downloads import RemoteFile, download_file
+from app.tools.models.downloads import download_file
 from app.tools.models.folder_changes import recover
+from app.tools.models.install_plan import PlannedFile
 from app.tools.models.records import read_record
 from tests.unit.tools.model_support import (
     CONTENT,
@@ -110,7 +111,7 @@ def test_what_was_downloaded_has_its_name_when_it_is_on_the_disk(
 
     monkeypatch.setattr("huggingface_hub.file_download.http_get", arrives)
     disk = Disk(tmp_path, monkeypatch)
-    file = RemoteFile("weights", 9)
+    file = PlannedFile("weights", "weights", 9)
     download_file("https://example.invalid/weights", tmp_path / "target", file, {})
     assert (disk.named, disk.lost) == (["target"], [])
 

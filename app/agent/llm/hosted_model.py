@@ -1,0 +1,145 @@
+"""The common part of all models behind an endpoint: package, stream and failures.
+
+How a request is written and what the pieces of an answer mean is left to each protocol.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import aclosing, contextmanager
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from app.agent.llm.answer_assembly import Assembly
+from app.agent.llm.base import ModelEvent, ModelInfo, Note, ToolSchema
+from app.agent.llm.endpoint import Bounds, bounded_stream, host_of, is_loopback, load, place_of
+from app.agent.llm.failures import Endpoint, model_failure, unreadable_answer
+from app.agent.messages import Message
+
+_UNREADABLE = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
+"""Errors of reading an answer that does not have the expected form."""
+
+
+class HostedModel(ABC):
+    """A model behind an endpoint, asked by the provider's own package.
+
+    Args:
+        base_url: The endpoint's address.
+        model: The model's name there.
+        key: The key, or None where the endpoint asks for none.
+        info: Context size, abilities and prices of the model.
+        bounds: How long and how much it may answer.
+
+    Attributes:
+        package: The package's name.
+        errors: The name of the class of its errors.
+
+    Raises:
+        UsageError: `base_url` is no http(s) address.
+    """
+
+    package: ClassVar[str]
+    errors: ClassVar[str]
+
+    def __init__(
+        self, base_url: str, model: str, key: str | None, info: ModelInfo, bounds: Bounds
+    ) -> None:
+        self.info = info
+        self._base_url = base_url
+        self._at = Endpoint(host_of(base_url), model, key or "")
+        self._bounds = bounds
+
+    @property
+    def name(self) -> str:
+        """The model and the host where it runs."""
+        return f"{self._at.model} at {self._at.host}"
+
+    @property
+    def remote_host(self) -> str:
+        """The endpoint's host and port, or "" when it is this machine."""
+        return "" if is_loopback(self._at.host) else place_of(self._base_url)
+
+    @property
+    def encrypted(self) -> bool:
+        """Whether the connection is encrypted (https)."""
+        return self._base_url.lower().startswith("https:")
+
+    async def stream(
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema]
+    ) -> AsyncGenerator[ModelEvent]:
+        """Answer the transcript.
+
+        Raises:
+            ModelFailed: The endpoint is down, refuses, stalls or sends what cannot be read.
+        """
+        answer = self._answer(messages, tools)
+        # Imports and pictures take a moment; on the loop they would delay a cancel.
+        packages = await asyncio.to_thread(load, self.package)
+        request = await asyncio.to_thread(self._request, messages, tools)
+        with self._translated_errors(packages, self._at, answer):
+            source = self._chunks(packages, request)
+            async with aclosing(bounded_stream(source, self._bounds, self._at)) as chunks:
+                async for chunk in chunks:
+                    if isinstance(chunk, Note):
+                        yield chunk
+                        continue
+                    for event in answer.take(chunk):
+                        yield event
+        for event in answer.end():
+            yield event
+
+    async def models(self) -> list[str]:
+        """Return the names of the models that the endpoint offers, in its order.
+
+        Raises:
+            ModelFailed: It cannot be asked, or does not say.
+        """
+        packages = await asyncio.to_thread(load, self.package)
+        with self._translated_errors(packages, replace(self._at, model="")):
+            async with asyncio.timeout(self._bounds.first_s), self._client(packages) as client:
+                page = await self._page(client)
+                return [str(model.id) for model in page.data]
+
+    @contextmanager
+    def _translated_errors(
+        self, packages: Any, at: Endpoint, answer: Assembly | None = None
+    ) -> Generator[None]:
+        """Turn errors of the package, the transport and of reading into `ModelFailed`."""
+        package, transport = packages
+        late = () if answer is not None else (TimeoutError,)  # of a stream `bounded_stream` tells
+        try:
+            yield
+        except (getattr(package, self.errors), *transport.ERRORS, *late) as error:
+            raise model_failure(error, at, answer is not None and answer.started) from error
+        except _UNREADABLE as error:
+            started = answer is not None and answer.started
+            raise unreadable_answer(self._at, type(error).__name__, started) from error
+
+    async def _chunks(self, packages: Any, request: dict[str, Any]) -> AsyncGenerator[Any]:
+        async with self._client(packages) as client:
+            stream = await self._opened(packages, client, request)
+            async with stream:
+                async for chunk in stream:
+                    yield chunk
+
+    @abstractmethod
+    def _answer(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Assembly:
+        """Return what puts the pieces of the answer together."""
+
+    @abstractmethod
+    def _request(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> dict[str, Any]:
+        """Return the fields of the request; called in a thread."""
+
+    @abstractmethod
+    def _client(self, packages: Any) -> Any:
+        """Return the package's client; it must not repeat a request by itself."""
+
+    @abstractmethod
+    async def _opened(self, packages: Any, client: Any, request: dict[str, Any]) -> Any:
+        """Send the request and return the stream of the answer."""
+
+    @abstractmethod
+    async def _page(self, client: Any) -> Any:
+        """Return the list of the endpoint's models."""

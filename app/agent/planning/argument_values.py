@@ -1,0 +1,308 @@
+"""Values of arguments in a question, by the packs' words: "collarbone", "window 40/400"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from app.agent.llm.base import ToolSchema
+from app.agent.planning.negation import Denial
+from app.agent.planning.vocabulary import DETERMINERS, Match, Token, Vocabulary, telling, tokens_of
+from app.tools.planning import TextWords, ToolRule, ValueWords
+
+_SIDES = {
+    **dict.fromkeys(
+        (
+            "left",
+            "l",
+            "lt",
+            "linke",
+            "linken",
+            "linker",
+            "linkes",
+            "links",
+            "li",
+            "lings",
+            "linx",
+            "lincs",
+            "lefft",
+        ),
+        "Left",
+    ),
+    **dict.fromkeys(
+        (
+            "right",
+            "r",
+            "rt",
+            "rechte",
+            "rechten",
+            "rechter",
+            "rechtes",
+            "rechts",
+            "re",
+            "reschts",
+            "rehts",
+            "recht",
+        ),
+        "Right",
+    ),
+}
+_WITH_SIDE = frozenset(("and", "or", "und", "oder", "sided", "seitige", "seitigen", "hand"))
+# "Is the right lung smaller than the left?" is about both.
+_AGAINST = frozenset(
+    ("than", "versus", "vs", "with", "to", "and", "or", "als", "mit", "und", "oder", "zum")
+)
+_ONE = frozenset(("one", "side", "seite", "ones"))
+_REACH = 12
+# What stands before a noun and is no part of how it is called.
+_NO_ADJECTIVES_TEXT = (
+    "is are was there where wheres of for to at on in with box frame draw put mark show find see "
+    "me and or that which if whether ist sind wo von um fuer zu mit ob und oder bitte zeig zeige "
+    "zeichne rahme markiere"
+)
+_NO_ADJECTIVES = frozenset(_NO_ADJECTIVES_TEXT.split())
+_ENDS_PHRASE_TEXT = (
+    "please bitte box boxes frame can could would and then und dann is are sits lies liegt sitzt "
+    "ist einrahmen umrahmen so"
+)
+_ENDS_PHRASE = frozenset(_ENDS_PHRASE_TEXT.split())
+_QUOTED = re.compile("[\"'](\x00+)[\"']")
+_NUMBER = r"(-?\d+(?:\.\d+)?)"
+_LINK = re.compile(r"\s*(?:=|:|of|to|auf|von|is|at)?\s*", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"[.?!;\n](?=\s|$)")
+_LEAD = re.compile(r"^(?:(?:the|a|an|any|der|die|das|den|ein|eine|einen)\s+)+", re.IGNORECASE)
+_NUMBERS = re.compile(rf"{_NUMBER}(?:\s*[/,]\s*{_NUMBER})?(?![\w])")
+
+
+def find_values(
+    rule: ToolRule, tokens: Sequence[Token], denied: Sequence[Denial]
+) -> dict[str, list[Any]]:
+    """By argument, the values that a question names, in its order.
+
+    Args:
+        rule: What is known of the tool.
+        tokens: The question's words.
+        denied: What it leaves out.
+    """
+    found: dict[str, list[Any]] = {}
+    for item, match in _named(rule, tokens):
+        if _excluded(match, denied):
+            wanted = _other_one(item, match, tokens, denied)
+        else:
+            wanted = _sided(item, match, tokens)
+        if wanted:
+            values = found.setdefault(item.argument, [])
+            values += [value for value in wanted if value not in values]
+    return found
+
+
+def usual_values(
+    rule: ToolRule, tokens: Sequence[Token], denied: Sequence[Denial]
+) -> dict[str, list[Any]]:
+    """What arguments are where nothing is named, less what is left out ("all but the heart")."""
+    out: set[tuple[str, Any]] = set()
+    for item, match in _named(rule, tokens):
+        if _excluded(match, denied):
+            out.update((item.argument, value) for value in _sided(item, match, tokens))
+    left = {
+        name: [value for value in values if (name, value) not in out] for name, values in rule.usual
+    }
+    return {name: left[name] or list(values) for name, values in rule.usual}
+
+
+def as_argument(values: Sequence[Any], field: Mapping[str, Any]) -> Any:
+    """Values as an argument of that JSON schema takes them: all, or the first; numbers as such."""
+    described = str(field)
+    if "array" in described:
+        return list(values)
+    return float(values[0]) if "'number'" in described else values[0]
+
+
+def find_numbers(rule: ToolRule, blank: str, schema: ToolSchema) -> dict[str, float]:
+    """Numbers that stand after their words: "window 40/400", "center 40 and width 400"."""
+    known = schema.parameters.get("properties", {})
+    found: dict[str, float] = {}
+    for item in rule.numbers:
+        words = "|".join(_pattern(word) for word in sorted(item.words, key=len, reverse=True))
+        for match in re.finditer(rf"(?<![\w.])(?:{words})(?![^\W\d])", blank, re.IGNORECASE):
+            numbers = _after(blank, match.end(), len(item.arguments))
+            for name, number in zip(item.arguments, numbers, strict=False):
+                if name in known:
+                    found.setdefault(name, number)
+    return found
+
+
+def find_texts(
+    rule: ToolRule, blank: str, text: str, tokens: Sequence[Token] = ()
+) -> dict[str, str]:
+    """Arguments that take words of the question.
+
+    Args:
+        rule: What is known of the tool.
+        blank: The question with the insides of quoted strings blanked.
+        text: The same as it was written.
+        tokens: Its words, where misspelt ones were put right.
+    """
+    found: dict[str, str] = {}
+    for item in rule.texts:
+        span = _span(item, blank, tokens)
+        if span is None:
+            continue
+        said = text[span[0] : span[1]].strip()
+        if not blank[: span[0]].endswith(('"', "'")):  # what is quoted stays as it is
+            said = _LEAD.sub("", said)
+        if said.strip(" ?.!\"'"):
+            found.setdefault(item.argument, said.strip(" .!\"'") if item.after else said)
+    return found
+
+
+def _span(item: TextWords, blank: str, tokens: Sequence[Token]) -> tuple[int, int] | None:
+    """From where to where an argument's text goes, None where nothing is said of it."""
+    quoted = list(_QUOTED.finditer(blank)) if item.quoted else []
+    if len(quoted) == 1:
+        return quoted[0].span(1)
+    if not item.after:
+        return 0, len(blank)
+    words = "|".join(_pattern(word) for word in sorted(item.after, key=len, reverse=True))
+    match = re.search(rf"(?<!\w)(?:{words})(?!\w)\s*:?", blank, re.IGNORECASE)
+    if match is not None and blank[match.end() :].strip(" ?.!"):
+        end = _SENTENCE_END.search(blank, match.end())
+        return match.end(), end.start() if end else len(blank)
+    if item.about:
+        return _around(item.about, tokens or tokens_of(blank))
+    return (0, len(blank)) if item.whole else None
+
+
+def _around(words: tuple[str, ...], tokens: Sequence[Token]) -> tuple[int, int] | None:
+    """What is said around the first of these words: "the mass in the upper zone, can you ..."."""
+    first = min((match.first for match in _spoken_of(words).find(tokens)), default=None)
+    if first is None:
+        return None
+    start = first
+    while start and tokens[start - 1].clause == tokens[first].clause:
+        if tokens[start - 1].text in DETERMINERS | _NO_ADJECTIVES:
+            break
+        start -= 1
+    last = first
+    while last + 1 < len(tokens) and tokens[last + 1].clause == tokens[first].clause:
+        if tokens[last + 1].text in _ENDS_PHRASE:
+            break
+        last += 1
+    return tokens[start].start, tokens[last].end
+
+
+@lru_cache(maxsize=16)
+def _spoken_of(words: tuple[str, ...]) -> Vocabulary:
+    return Vocabulary(("", word) for word in words)
+
+
+def _after(blank: str, position: int, count: int) -> list[float]:
+    link = _LINK.match(blank, position)
+    match = _NUMBERS.match(blank, link.end() if link else position)
+    given = [float(part) for part in match.groups() if part] if match else []
+    return given if len(given) >= count else []
+
+
+def _pattern(word: str) -> str:
+    return r"[\s-]+".join(re.escape(part).replace(r"\*", r"\w*") for part in word.split())
+
+
+def _named(rule: ToolRule, tokens: Sequence[Token]) -> Iterator[tuple[ValueWords, Match]]:
+    vocabulary = _vocabulary(rule.values)
+    matches = telling(vocabulary.find(tokens))
+    for match in sorted(matches, key=lambda one: one.first):
+        yield rule.values[int(match.owner)], match
+
+
+@lru_cache(maxsize=64)
+def _vocabulary(values: tuple[ValueWords, ...]) -> Vocabulary:
+    return Vocabulary(
+        (str(number), word) for number, item in enumerate(values) for word in item.words
+    )
+
+
+def _excluded(match: Match, denied: Sequence[Denial]) -> bool:
+    return any(match.at <= denial.at for denial in denied)
+
+
+def _sided(item: ValueWords, match: Match, tokens: Sequence[Token]) -> list[Any]:
+    """The value, once a side: those that are named, both where none is."""
+    if not item.sided:
+        return [item.value]
+    sides = _before(match, tokens) or _behind(match, tokens)
+    if sides:
+        other = _against(match, tokens)
+        sides += [other] if other and other not in sides else []
+    return [item.value.format(side=side) for side in sides or ("Left", "Right")]
+
+
+def _other_one(
+    item: ValueWords, match: Match, tokens: Sequence[Token], denied: Sequence[Denial]
+) -> list[Any]:
+    """What is left out on one side is asked for on the other: "..., only the right one"."""
+    if not item.sided:
+        return []
+    start = max(match.at) + 1
+    for position in range(start, min(len(tokens), start + _REACH)):
+        token = tokens[position]
+        if token.sentence != tokens[match.first].sentence:
+            break
+        side = _SIDES.get(token.text)
+        if side and position + 1 < len(tokens) and tokens[position + 1].text in _ONE:
+            value = item.value.format(side=side)
+            out = any(position in denial.at for denial in denied)
+            return [] if out or value in _sided(item, match, tokens) else [value]
+    return []
+
+
+def _before(match: Match, tokens: Sequence[Token]) -> list[str]:
+    sides: list[str] = []
+    for position in range(match.first - 1, max(-1, match.first - 6), -1):
+        token = tokens[position]
+        side = _SIDES.get(token.text)
+        if side:
+            sides.insert(0, side)
+        elif token.text not in (
+            DETERMINERS | _WITH_SIDE if sides else DETERMINERS | {"sided", "hand"}
+        ):
+            break
+    return list(dict.fromkeys(sides))
+
+
+def _behind(match: Match, tokens: Sequence[Token]) -> list[str]:
+    """A side named behind: "lung, left", "Lunge links", "the lung on the left"."""
+    for token in tokens[max(match.at) + 1 : max(match.at) + 5]:
+        if token.text in _SIDES:
+            return [_SIDES[token.text]]
+        if token.text not in DETERMINERS | {"on", "auf"}:
+            break
+    return []
+
+
+def _against(match: Match, tokens: Sequence[Token]) -> str:
+    """The side that it is compared with or joined to: "... than the left?"."""
+    start = max(match.at) + 1
+    for position in range(start, min(len(tokens), start + _REACH)):
+        token = tokens[position]
+        if token.sentence != tokens[match.first].sentence:
+            break
+        side = _SIDES.get(token.text)
+        if side and _stands_alone(tokens, position) and _joined(tokens, position):
+            return side
+    return ""
+
+
+def _stands_alone(tokens: Sequence[Token], position: int) -> bool:
+    after = position + 1
+    if after < len(tokens) and tokens[after].text in _ONE:
+        after += 1
+    return after >= len(tokens) or tokens[after].clause != tokens[position].clause
+
+
+def _joined(tokens: Sequence[Token], position: int) -> bool:
+    before = position - 1
+    while before >= 0 and tokens[before].text in DETERMINERS:
+        before -= 1
+    return before >= 0 and tokens[before].text in _AGAINST

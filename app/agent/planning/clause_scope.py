@@ -1,0 +1,309 @@
+"""Scope of clauses: words of no weight, reported speech, and how far a kind of question reaches."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import TypeVar
+
+from app.agent.planning.out_of_scope import ERRANDS, KNOWLEDGE, everyday
+from app.agent.planning.question_parts import Parts
+from app.agent.planning.vocabulary import DETERMINERS, Match, Token, Vocabulary
+
+_HISTORY = Vocabulary(
+    [
+        ("history", entry)
+        for entry in (
+            *("known", "history of", "hx of", "h o", "s p", "status post", "pmh", "previously"),
+            *("bekannt*", "vorbekannt*", "zustand nach", "z n", "st n", "anamnestisch"),
+        )
+    ]
+)
+_TELLS = Vocabulary(
+    [
+        ("tells", entry)
+        for entry in (
+            *("he", "she", "he's", "she's", "patient", "pt", "pat", "patientin", "yo", "year old"),
+            *("y o", "mentions", "mentioned", "says", "said", "thinks", "thought", "wrote"),
+            *("writes", "presented", "presents", "presenting", "admitted", "complain*", "had"),
+            *("was", "were", "drained", "treated for", "yesterday", "ago", "since", "last week"),
+            *("jaehrig*", "seit", "gestern", "vor .. tagen", "vor .. wochen", "hatte", "klagt"),
+            *("meint", "schreibt", "vermutet", "suspects", "suspected", "behandelt", "hausarzt"),
+            # Why somebody asks, or what is done after that.
+            *("before|bevor|ehe|until|bis|while|because|weil i|we|ich|wir", "so i|we can"),
+            *("supposing", "assuming", "suppose", "provided that", "angenommen", "falls"),
+            *("kommt mit", "kam mit", "aufgenommen mit", "j"),
+        )
+    ]
+)
+_BEYOND = Vocabulary([("knows", entry) for entry in KNOWLEDGE + ERRANDS])
+_WHAT_IS = Vocabulary(
+    [
+        *(("what", entry) for entry in ("what is", "what's", "what are", "was ist", "was sind")),
+        *(("what", entry) for entry in ("whats", "was bedeutet", "tell about", "wer ist")),
+        *(("tell", entry) for entry in ("explain", "erklaer*", "erlaeuter*")),
+    ]
+)
+_INDEFINITE = frozenset(("a", "an", "ein", "eine", "einen"))
+_STATES_TEXT = "wrong abnormal normal visible seen present suspicious shown open broken"
+_TRAILING = frozenset(("to", "me", "us", "mir", "uns", "please", "bitte", "briefly", "kurz"))
+_STATES = frozenset(_STATES_TEXT.split())
+_LIGHT_TEXT = (
+    "is are was were be been do does did can could would should will shall may might must i you we "
+    "he she it they one there here of in on at to for with from by as and or so if then what which "
+    "how who when show tell give get let make find see look looks like want need know check "
+    "whether ob seem seems appear appears still yet now today maybe perhaps possibly overall "
+    "use run apply perform any anything something has have had say think also again ok okay what's "
+    "determine calculate compute measure estimate evaluate assess kindly thanks thank hi hello "
+    "dear now just only really quite very too exactly about roughly approximately patient "
+    "patient's patients image images picture pictures photo film scan file study slide today "
+    "he's she's ist sind war waren sein hat haben kann koennte koennten koennen soll sollte wird "
+    "werden du sie ich wir er es man hier da dort von vom im in am auf zu zum zur fuer mit aus und "
+    "oder so wenn dann was wie wer wann welche welcher welches viele viel zeig zeige sag sage gib "
+    "finde siehst sieht sehen bestimme berechne messe miss pruefe prueft genau etwa ungefaehr nur "
+    "sehr patient patienten patientin bild bilder aufnahme datei studie danke hallo gibt insgesamt "
+    "total altogether overall denn eigentlich wohl"
+)
+_LIGHT = DETERMINERS | frozenset(_LIGHT_TEXT.split())
+_NEAR = 2
+_REPORTED = 4
+_ORDERED = frozenset(("a", "with", "as", "ein", "einen", "einem", "mit", "als"))
+_TITLES = frozenset(("title", "titled", "caption", "heading", "titel", "ueberschrift"))
+_QUOTED = re.compile("[\"'][\x00]+[\"']")
+_REPORTS = Vocabulary(
+    [
+        ("reports", entry)
+        for entry in (
+            *("say", "says", "said", "saying", "read", "reads", "write", "writes", "wrote"),
+            *(
+                "written",
+                "contain",
+                "contains",
+                "contained",
+                "states",
+                "stated",
+                "claims",
+                "called",
+            ),
+            *("named", "is", "was", "tells", "told", "asks", "asked", "label", "title is", "noted"),
+            *("mentions", "mentioned", "translate", "quote", "quotes", "remark", "comment"),
+            *("steht", "stand", "sagt", "sagte", "lautet", "schrieb", "schreibt", "heisst"),
+            *("enthaelt", "meint", "meinte", "besagt"),
+        )
+    ]
+)
+
+
+def beyond_words(tokens: Sequence[Token]) -> frozenset[int]:
+    """The words that ask for what no tool answers."""
+    return frozenset(place for match in _BEYOND.find(tokens) for place in match.at)
+
+
+def beyond_tools(tokens: Sequence[Token], matches: Sequence[Match]) -> frozenset[Match]:
+    """The matches that stand in a textbook question or an errand."""
+    world = everyday(tokens)
+    found = {match for match in matches if match.first in world}
+    for cue in _BEYOND.find(tokens):
+        first = min(cue.at)
+        for match in matches:
+            same = tokens[match.first].clause == tokens[first].clause
+            near = max(match.at) >= first - _NEAR
+            # The tools' own words are no cue against them: "treatment" beside "control".
+            if same and near and not cue.at & match.at:
+                found.add(match)
+    for cue in _WHAT_IS.find(tokens):
+        articles = _INDEFINITE if cue.owner == "what" else DETERMINERS
+        found.update(match for match in matches if _defines(tokens, max(cue.at), match, articles))
+    return frozenset(found)
+
+
+def _defines(tokens: Sequence[Token], last: int, match: Match, articles: Collection[str]) -> bool:
+    """Whether "what is" asks for what a thing is at all: "a pneumothorax", not "the ratio"."""
+    between = [token.text for token in tokens[last + 1 : match.first]]
+    if match.first <= last or any(word not in articles for word in between):
+        return False
+    end = max(match.at)
+    while end + 1 < len(tokens) and tokens[end + 1].text in _TRAILING:
+        end += 1
+    after = tokens[end + 1] if end + 1 < len(tokens) else None
+    ends = after is None or after.clause != tokens[end].clause
+    return ends and (bool(between) or tokens[match.first].text not in _STATES)
+
+
+def history(tokens: Sequence[Token], parts: Parts) -> frozenset[int]:
+    """The words that tell what is known of the patient: "known cardiomegaly". They ask nothing."""
+    found = {
+        place
+        for place, part in enumerate(parts.of)
+        if not parts.asks[part] and part in _told_parts(tokens, parts)
+    }
+    for cue in _HISTORY.find(tokens):
+        last = max(cue.at)
+        if parts.asks[parts.of[last]]:
+            continue
+        found.update(
+            position
+            for position in range(last + 1, len(tokens))
+            if tokens[position].clause == tokens[last].clause
+        )
+    return frozenset(found)
+
+
+def _told_parts(tokens: Sequence[Token], parts: Parts) -> frozenset[int]:
+    """The parts that speak of the patient, or of what somebody thinks."""
+    return frozenset(parts.of[match.first] for match in _TELLS.find(tokens))
+
+
+def reported_speech(blank: str, tokens: Sequence[Token]) -> frozenset[int]:
+    """The words that tell what somebody else wrote: "the tag says "..."". They ask for nothing."""
+    found: set[int] = set()
+    # "With a title saying ..." orders one; "the title says ..." tells of one.
+    titles = {
+        place
+        for place, token in enumerate(tokens)
+        if token.text in _TITLES and place and tokens[place - 1].text in _ORDERED
+    }
+    verbs = [
+        match.first
+        for match in _REPORTS.find(tokens)
+        if not titles & set(range(match.first - 2, match.first + 1))
+    ]
+    for quoted in _QUOTED.finditer(blank):
+        before = [number for number, token in enumerate(tokens) if token.end <= quoted.start() + 1]
+        if not before:
+            continue
+        last = before[-1]
+        clause = [number for number in before if tokens[number].sentence == tokens[last].sentence]
+        if any(verb in clause[-_REPORTED:] for verb in verbs):
+            found.update(clause)
+    return frozenset(found)
+
+
+def is_beyond_word(token: Token) -> bool:
+    """Whether a word is, or is part of, what no tool answers: it is not misspelt."""
+    return bool(_BEYOND.known(token.forms))
+
+
+def carries_no_meaning(token: Token) -> bool:
+    """Whether a word adds nothing to what is asked."""
+    return not token.forms or any(form in _LIGHT for form in token.forms)
+
+
+_K = TypeVar("_K")
+_IT_TEXT = (
+    "one eins "
+    "it its that them this these those inside there darin drin es ihn sie das dies davon diesen "
+    "darum drum dessen deren dort"
+)
+_IT = frozenset(_IT_TEXT.split())
+_PREDICATES = frozenset(("soll", "sollte", "sollen", "muss", "should", "must", "needs"))
+_ADDRESSING_TEXT = (
+    "ask asks let have use run query frag frage lass opinion meinung view according to "
+    "says say past by put question "
+    "forward pass hand on over think thinks sagt meint laut hey dear consult"
+)
+_ADDRESSING = frozenset(_ADDRESSING_TEXT.split())
+
+
+# "Please ask it, as you did before, whether ...": what it is asked.
+_WHETHER_TEXT = "ob whether if wether weather was wie how what which wo where welche"
+_WHETHER = frozenset(_WHETHER_TEXT.split())
+_ANSWERING_TEXT = (
+    "fragen gefragt sagen gesagt beurteilen beurteile beurteilt einschaetzen wissen hoeren judge "
+    "decide tell answer asking comment assess hear know check look schauen pruefen"
+)
+_ANSWERING = frozenset(_ANSWERING_TEXT.split())
+
+
+def reaches(
+    kinds: Mapping[_K, Sequence[Match]],
+    whole: Collection[_K],
+    named: Collection[_K],
+    tokens: Sequence[Token],
+    parts: Parts,
+) -> dict[_K, frozenset[int]]:
+    """By kind, the numbers of the words that it has.
+
+    These are the parts in which its own words stand, and what is told beside them: "he mentions a
+    mass, can you frame it". Another request is none of it: "frame it, and measure the heart".
+
+    Args:
+        kinds: The kinds, with the words that make the question one.
+        whole: Those of them that have whole parts.
+        named: Those of them whose words name somebody who is asked.
+        tokens: The question's words.
+        parts: The question's parts.
+    """
+    at = {key: {parts.of[place] for match in found for place in match.at}
+          for key, found in kinds.items()}  # fmt: skip
+    found: dict[_K, frozenset[int]] = {}
+    for key, own in at.items():
+        others = set[int]().union(*(at[other] for other in whole if other != key)) - own
+        reach = set(own)
+        for part in own:
+            reach |= _told(part, -1, parts, own | others)
+            reach |= _told(part, 1, parts, own | others)
+            if key in whole:
+                reach |= _spoken_of(part, tokens, parts) - others
+            if key in named and _addressed(part, kinds[key], tokens, parts):
+                reach |= {part + 1} - others
+        found[key] = parts.words(reach)
+    return found
+
+
+def _told(part: int, step: int, parts: Parts, taken: Collection[int]) -> set[int]:
+    """The parts next to one that ask for nothing by themselves."""
+    found: set[int] = set()
+    part += step
+    while 0 <= part < len(parts.asks) and part not in taken and not parts.asks[part]:
+        found.add(part)
+        part += step
+    return found
+
+
+def _spoken_of(part: int, tokens: Sequence[Token], parts: Parts) -> set[int]:
+    """The request after a part that only tells, if it is about what that told: "outline it"."""
+    if parts.asks[part]:
+        return set()
+    if _is_subject(part, tokens, parts):
+        return {part + 1}
+    after = [
+        number
+        for number in range(part + 1, min(part + 3, len(parts.asks)))
+        if not parts.follows[number]
+    ]
+    for number in after:
+        if any(tokens[place].text in _IT for place in parts.words((number,))):
+            return set(range(part + 1, number + 1))
+    return set()
+
+
+def _is_subject(part: int, tokens: Sequence[Token], parts: Parts) -> bool:
+    """Whether the next part only says what is done to this one: "what I marked, should be ..."."""
+    after = part + 1
+    if after >= len(parts.asks) or parts.follows[after]:
+        return False
+    following = parts.of.index(after)
+    same = tokens[following - 1].sentence == tokens[following].sentence
+    return same and tokens[following].text in _PREDICATES
+
+
+def _addressed(part: int, matches: Sequence[Match], tokens: Sequence[Token], parts: Parts) -> bool:
+    """Whether a part does no more than name whom the next one is for: "MedGemma: lines ok?"."""
+    after = part + 1
+    if after >= len(parts.asks) or parts.follows[after]:
+        return False
+    named = frozenset(place for match in matches for place in match.at)
+    words = [place for place, number in enumerate(parts.of) if number == part]
+    following = parts.of.index(after)
+    said = [tokens[place].text for place in words]
+    if tokens[following].text in _WHETHER and any(
+        word in _ADDRESSING or word in _ANSWERING for word in said
+    ):
+        return True
+    if tokens[words[-1]].sentence != tokens[following].sentence:
+        return False
+    return all(
+        place in named or carries_no_meaning(tokens[place]) or tokens[place].text in _ADDRESSING
+        for place in words
+    )

@@ -1,0 +1,267 @@
+"""Questions in plain words: from their kinds to the steps that answer them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import Any
+
+from app.agent.image_reference import image_argument, image_arguments
+from app.agent.llm.base import ToolSchema
+from app.agent.planning.argument_values import (
+    as_argument,
+    find_numbers,
+    find_texts,
+    find_values,
+    usual_values,
+)
+from app.agent.planning.classify import Reading, read
+from app.agent.planning.plan import Decision, NoRule, OpenImage, Reply, Scene, Step, ToolPlan
+from app.agent.planning.question_parts import parts_of
+from app.agent.planning.question_text import has_words
+from app.agent.planning.targets import feed_arguments, feeding_source, title_of, unsuitable
+from app.agent.planning.tool_choice import with_prerequisites
+from app.agent.planning.written_arguments import missing_arguments
+from app.tools.planning import AnyOf, QuestionKind
+
+_NONE = QuestionKind("")
+_HELP = (
+    r"help|what\s+can\s+(?:you|i)\s+(?:do|ask)|what\s+do\s+you\s+do|which\s+tools|what\s+tools|"
+    r"list\s+(?:\w+\s+)?tools|tools\s+(?:are\s+)?available|who\s+are\s+you|commands|hilfe|"
+    r"was\s+kannst\s+du|welche\s+werkzeuge|wer\s+bist\s+du"
+)
+_SUMMARY = (
+    r"summar[iy]\w*|recap|what\s+(?:did|have|has|was|were)\s+"
+    r"(?:you|the\s+tools|been)?\s*(?:find|found|see|seen|results?)|so\s+far|previous\s+results?|"
+    r"earlier\s+results?|zusammenfass\w*|fass\w*\s+(?:\w+\s+){0,3}zusammen|bisherige\w*\s+\w+"
+)
+
+
+def plan_plain_question(
+    question: str,
+    scene: Scene,
+    excluded: Collection[str] = (),
+    *,
+    image: str = "",
+    text: str = "",
+    reading: Reading | None = None,
+) -> Decision:
+    """The decision on a question in plain words.
+
+    Args:
+        question: Normalised text.
+        scene: Images, tools and earlier results.
+        excluded: Tools that the question names to be left out.
+        image: The app's id of the image that it is about; "" for the current one.
+        text: The question with the insides of quoted strings, where they were blanked.
+        reading: The question, read, where that has been done already.
+    """
+    reading = reading or read(question, scene.plans, scene.tools)
+    asked = reading.intent
+    topics = frozenset(asked.kinds)
+    if not (asked.wanted or asked.absent) and has_words(question, _HELP):
+        return Reply(help_text(scene))
+    if has_words(question, _SUMMARY) and any(message.role == "tool" for message in scene.earlier):
+        return ToolPlan((), topics | {"summary"})
+    wanted = _not_made_before(asked.wanted, reading, scene)
+    wanted = [tool for tool in wanted if tool not in excluded]
+    if not wanted and not asked.absent:
+        return NoRule()
+    if asked.needs_image and not scene.images:
+        return Reply(no_image_text())
+    wanted = _suited(wanted, reading, scene, OpenImage(image))
+    tools = with_prerequisites([*wanted, *asked.absent], asked, scene)
+    steps: list[Step] = []
+    texts = (question, text if len(text) == len(question) else question)
+    for tool, why in tools:
+        if tool not in excluded:
+            steps.append(_step(tool, why, texts, steps, reading, scene, image))
+    notes = tuple(f'I read "{said}" as "{meant}".' for said, meant in asked.corrections)
+    return ToolPlan(tuple(steps), topics, notes)
+
+
+def help_text(scene: Scene) -> str:
+    """What the planner can do, with the tools there are."""
+    lines = [
+        "I match your words to rules and run the tools that fit; I understand no more than that. "
+        'You can ask in plain words, name tools in order ("1) ... 2) ..."), or say "but don\'t '
+        '..." to leave one out.'
+    ]
+    return "\n".join([*lines, *_listed(tuple(scene.tools.values()))])
+
+
+def no_rule_text(tools: Sequence[ToolSchema]) -> str:
+    """That the question was not understood, and what could be done instead."""
+    head = "no rule of mine matches this question, so I ran no tool and have no answer."
+    if not tools:
+        return f"{head} There are no tools here. Choose a language model in the settings."
+    ask = (
+        "\nAsk for one of these in plain words or by its name, name several in order, or ask "
+        '"What can you do?". For free questions choose a language model in the settings.'
+    )
+    return "\n".join([head, *_listed(tools), ask])
+
+
+def _listed(tools: Sequence[ToolSchema]) -> list[str]:
+    """The tools, each with what it does and how it may be asked for."""
+    lines = ["\nThe tools:"] if tools else []
+    for tool in tools:
+        first = tool.description.split(". ")[0].rstrip(".")
+        said = ", ".join(f'"{phrase}"' for phrase in tool.phrases[:3])
+        lines.append(f"- **{tool.name}**: {first}.{f' You can say {said}.' if said else ''}")
+    return lines
+
+
+def no_image_text() -> str:
+    """What to do when nothing is open."""
+    return "No image is open. Open one (File > Open, or drop it on the window), then ask again."
+
+
+def _not_made_before(wanted: Sequence[str], reading: Reading, scene: Scene) -> list[str]:
+    """The tools without those whose result an earlier question has, for "show that overlay"."""
+    kinds = [kind for key in reading.kinds for kind in [_kind(key, scene)] if kind]
+    anew = {tool for kind in kinds if kind.again for tool in kind.tools}
+    needless: set[str] = set()
+    for kind in kinds:
+        if kind.again or not kind.tools or not isinstance(kind.tools[-1], str):
+            continue
+        schema = scene.tools.get(kind.tools[-1])
+        slot = image_argument(schema) if schema else ""
+        if slot and feeding_source(scene.plans.rule(kind.tools[-1]), slot, [], scene) is not None:
+            needless.update(tool for tool in kind.tools[:-1] if isinstance(tool, str))
+    return [tool for tool in wanted if tool not in needless - anew]
+
+
+def _kind(key: tuple[str, str], scene: Scene) -> QuestionKind | None:
+    for pack, kind in scene.plans.kinds():
+        if (pack.pack, kind.name) == key:
+            return kind
+    return None
+
+
+def _tools_of(kind: QuestionKind | None) -> frozenset[str]:
+    """All tools that may answer a kind of question."""
+    needs = kind.tools if kind else ()
+    return frozenset(
+        name for need in needs for name in (need.tools if isinstance(need, AnyOf) else (need,))
+    )
+
+
+def _step(
+    tool: str,
+    why: str,
+    texts: tuple[str, str],
+    before: Sequence[Step],
+    reading: Reading,
+    scene: Scene,
+    image: str,
+) -> Step:
+    """A step on what feeds it, else on the open image itself.
+
+    The open image's stored values and spacing are worth more to the tools than a converted PNG's.
+    """
+    rule, schema = scene.plans.rule(tool), scene.tools.get(tool)
+    if schema is None:
+        return Step(tool, skip="this tool is not installed", why=why, target=OpenImage())
+    arguments: dict[str, Any] = {}
+    slot = image_argument(schema)
+    target = (feeding_source(rule, slot, before, scene) if slot else None) or OpenImage(image)
+    needed = slot in schema.parameters.get("required", ())
+    if slot and (needed or scene.images or not isinstance(target, OpenImage)):
+        arguments[slot] = [target] if slot.endswith("s") else target
+    title = title_of(rule, slot, before, scene) if not isinstance(target, OpenImage) else None
+    if title and title[0] in schema.parameters.get("properties", {}):
+        arguments[title[0]] = title[1]
+    arguments |= _values(tool, texts, reading, scene, schema)
+    _other_images(schema, arguments, scene)
+    arguments |= feed_arguments(schema, arguments, before, scene)
+    skip = unsuitable(tool, target, before, scene) or missing_arguments(schema, arguments)
+    return Step(tool, arguments, why, skip, target)
+
+
+def _values(
+    tool: str, texts: tuple[str, str], reading: Reading, scene: Scene, schema: ToolSchema
+) -> dict[str, Any]:
+    rule = scene.plans.rule(tool)
+    found: dict[str, Any] = dict(usual_values(rule, reading.tokens, reading.denied_to(tool)))
+    named = find_values(rule, reading.tokens, reading.denied_to(tool))
+    theirs = _said_to_others(tool, reading, scene) if named else frozenset[int]()
+    if theirs:
+        own = [
+            replace(token, forms=()) if place in theirs else token
+            for place, token in enumerate(reading.tokens)
+        ]
+        named = find_values(rule, own, reading.denied_to(tool)) or named
+    known = schema.parameters.get("properties", {})
+    for name, values in named.items():
+        if values and name in known:
+            found[name] = as_argument(values, known[name])
+    found = {name: value for name, value in found.items() if name in known}
+    keys = (
+        [key for key in reading.kinds if tool in _tools_of(_kind(key, scene))] if rule.texts else []
+    )
+    said = [reading.said_to(keys, text) for text in texts]
+    texts_said = find_texts(rule, texts[0], texts[1], reading.tokens) | find_texts(
+        rule, said[0], said[1]
+    )
+    words = {name: said for name, said in texts_said.items() if name in known}
+    return words | found | find_numbers(rule, texts[0], schema)
+
+
+def _suited(wanted: Sequence[str], reading: Reading, scene: Scene, shown: OpenImage) -> list[str]:
+    """The tools, another of those that do as well in the place of one that is not for the image."""
+    needs = [need for key in reading.kinds for need in (_kind(key, scene) or _NONE).tools]
+    found: list[str] = []
+    for tool in wanted:
+        groups = [need.tools for need in needs if isinstance(need, AnyOf) and tool in need.tools]
+        if groups and tool not in needs and unsuitable(tool, shown, (), scene):
+            left_out = reading.intent.left_out
+            able = [
+                name
+                for name in groups[0]
+                if name in scene.tools
+                and name not in left_out
+                and not unsuitable(name, shown, (), scene)
+            ]
+            tool = next(iter(able), tool)
+        found.append(tool)
+    return list(dict.fromkeys(found))
+
+
+def _said_to_others(tool: str, reading: Reading, scene: Scene) -> frozenset[int]:
+    """The words of parts that ask something of other tools alone, in sentences of their own.
+
+    "Is the heart enlarged? Also outline the lungs." outlines no heart. "Where are the lungs, and is
+    the heart enlarged?" does: whoever asks to be shown something is shown all that its sentence is
+    about.
+    """
+    parts = parts_of(reading.tokens)
+    own: set[int] = set()
+    others: set[int] = set()
+    for key, matches in reading.kinds.items():
+        tools = _tools_of(_kind(key, scene))
+        if tools:
+            asked = {parts.of[place] for match in matches for place in match.at}
+            (own if tool in tools else others).update(asked)
+    tokens = reading.tokens
+    here = {tokens[place].sentence for place in parts.words(own)}
+    return frozenset(
+        place for place in parts.words(others - own) if tokens[place].sentence not in here
+    )
+
+
+def _other_images(schema: ToolSchema, arguments: dict[str, Any], scene: Scene) -> None:
+    """The images of a tool that needs more than one: the shown one, then the others that are open.
+
+    Where more are open than it needs, nobody knows which are meant.
+    """
+    needed = schema.parameters.get("required", ())
+    names = [name for name in image_arguments(schema) if name in needed and name.endswith("_path")]
+    if len(names) < 2 or len(scene.images) != len(names):
+        return
+    shown = arguments.get(names[0])
+    first = shown if isinstance(shown, OpenImage) else OpenImage()
+    note = scene.note(first)
+    others = [OpenImage(str(item.get("id"))) for item in scene.images if item is not note]
+    for name, other in zip(names[1:], others, strict=True):
+        arguments.setdefault(name, other)

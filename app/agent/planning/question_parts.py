@@ -1,0 +1,176 @@
+"""The parts of a question: what is asked in one breath, and which of them ask for something.
+
+"He mentions a mass, can you frame it, and then measure the heart" has three parts. The first only
+tells; the second and the third ask, each for its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from app.agent.planning.vocabulary import DETERMINERS, Token, Vocabulary
+
+_THEN_TEXT = (
+    "then afterwards next finally lastly dann danach anschliessend abschliessend zuletzt "
+    "hinterher daraufhin"
+)
+_THEN = frozenset(_THEN_TEXT.split())
+_ONCE = frozenset(("once", "when", "after", "sobald", "wenn", "nachdem"))
+_AND = frozenset(("and", "und", "plus", "also", "sowie", "or", "oder"))
+_FILLERS_TEXT = (
+    "ok okay so hi hello hallo hey well now just kindly maybe perhaps first erst zuerst erstmal "
+    "jetzt nun auch noch mir doch can could would will you pls thanks sorry after that ausserdem "
+    "zusaetzlich nur only"
+)
+_FILLERS = DETERMINERS | _AND | frozenset(_FILLERS_TEXT.split())
+_QUESTIONS_TEXT = (
+    "is are was were am do does did has have had can could should would will may might what whats "
+    "which who whose where when why how whether any anything wonder "
+    "ob ist sind war waren hat haben hatte kann koennen koennte koennten koenntest wird werden "
+    "soll sollte gibt liegt liegen sitzt steht siehst sieht findet erkennst erkennt welche welcher "
+    "welches welchen welchem was wer wo wann wie wieviele wieviel wuerde wuerdest spricht "
+    "besteht bestehen zeigt finden finde findest lassen laesst sehen sehe zeigen ergeben ergibt "
+    "erkennen sprechen passt passen imponiert imponieren bestuende faellt fallen"
+)
+_QUESTIONS = frozenset(_QUESTIONS_TEXT.split())
+_ORDERS_TEXT = (
+    "show tell give draw outline segment trace mark box frame circle put measure calculate compute "
+    "determine check look find search list read run classify screen score count ask let have get "
+    "write draft dictate generate create make produce compare describe explain display view pull "
+    "convert report label highlight delineate evaluate assess rate grade analyse analyze estimate "
+    "apply open save export need want help comment identify work paint colour color denoise clean "
+    "window rewindow invert "
+    "crop cluster plot visualise visualize provide point confirm exclude return "
+    "zeig zeige zeichne sag sage gib nenne nenn miss messe mess bestimme bestimm berechne "
+    "berechn pruefe pruef schau such suche finde zaehle zaehl frag frage lass schreib schreibe "
+    "erstell erstelle generiere generier erzeuge erzeug mach mache vergleich vergleiche "
+    "beschreib beschreibe markier markiere umrande umrand segmentier segmentiere klassifizier "
+    "klassifiziere beurteile beurteil analysier analysiere hole hol lies stell stelle werte wert "
+    "rechne rechn such guck ermittle ermittel rahme"
+)
+_ORDERS = frozenset(_ORDERS_TEXT.split())
+_WISHES_TEXT = (
+    "need want like love wish wonder wondering prefer appreciate require 'd "
+    "brauche braeuchte moechte will haette wuesste wuensche interessiert interessieren "
+    "wuerde bitten"
+)
+_WISHES = frozenset(_WISHES_TEXT.split())
+_PERSONS = frozenset(("i", "we", "i'd", "we'd", "id", "ich", "wir", "mich", "uns", "i'll"))
+_INFINITIVES = Vocabulary(
+    ("do", entry)
+    for entry in (
+        *("*zeigen", "*messen", "*bestimmen", "berechnen", "*vergleichen", "*randen", "*zeichnen"),
+        *("*schreiben", "*stellen", "*zaehlen", "*pruefen", "*gleichen", "*rechnen", "*tieren"),
+        *("*zieren", "*isieren", "*fizieren", "*gieren", "*fassen", "*suchen", "*fragen", "machen"),
+        *("*teilen", "*rahmen", "*werten", "*markieren", "*rauschen", "*geben", "*lesen"),
+        *("*generieren", "*erzeugen", "*segmentieren", "*diktieren", "*faerben", "*schneiden"),
+    )
+)
+# "The right lung outlined, ...": an order without a verb of its own.
+_WORKED_ON_TEXT = (
+    "outlined segmented measured calculated computed traced delineated contoured classified "
+    "scored counted boxed framed compared segmentiert umrandet gemessen vermessen berechnet "
+    "bestimmt klassifiziert gezaehlt eingezeichnet nachgezeichnet verglichen"
+)
+_WORKED_ON = frozenset(_WORKED_ON_TEXT.split())
+# "Das, was ich markiert habe": no question.
+_MEANT = frozenset(("das", "alles", "dasjenige", "den", "dem", "that", "everything", "all"))
+_RELATIVE = frozenset(("was", "what", "which", "who", "welches", "welche", "where", "wo"))
+_AHEAD = frozenset(("before", "vor", "zunaechst", "bevor"))
+_ELSE = frozenset(("anything", "everything", "else", "allem", "alles", "other", "anderen"))
+_FEW = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts of a question.
+
+    Attributes:
+        of: By number of a word, the number of its part.
+        asks: By number of a part, whether it asks or orders something by itself.
+        follows: By number of a part, whether it begins with "then" or the like.
+    """
+
+    of: Sequence[int]
+    asks: Sequence[bool]
+    follows: Sequence[bool]
+
+    def words(self, parts: Collection[int]) -> frozenset[int]:
+        """The numbers of the words of some parts."""
+        return frozenset(place for place, part in enumerate(self.of) if part in parts)
+
+
+def parts_of(tokens: Sequence[Token]) -> Parts:
+    """The parts of a question, from its words."""
+    of: list[int] = []
+    starts: list[int] = []
+    for place, token in enumerate(tokens):
+        fresh = not of or token.clause != tokens[place - 1].clause
+        if fresh or _begins(tokens, place, starts[-1]):
+            starts.append(place)
+        of.append(len(starts) - 1)
+    ends = [*starts[1:], len(tokens)]
+    spans = list(zip(starts, ends, strict=False))
+    return Parts(
+        of,
+        [_asks(tokens, start, end) for start, end in spans],
+        [_then(tokens[start:end]) for start, end in spans],
+    )
+
+
+def _begins(tokens: Sequence[Token], place: int, start: int) -> bool:
+    """Whether a word begins a part within its clause: "then ...", "and measure ..."."""
+    word = tokens[place].text
+    if word in _THEN:
+        before = tokens[place - 1].text
+        return place > start and before not in _AND and word != "next"
+    if word not in _AND or place + 1 >= len(tokens):
+        return False
+    rest = [
+        token
+        for token in tokens[place + 1 : place + 1 + _FEW]
+        if token.clause == tokens[place].clause
+    ]
+    if rest and rest[0].text in _THEN:
+        return True
+    said = [token.text for token in rest if token.text not in _FILLERS]
+    return bool(said) and (said[0] in _ORDERS or said[0] in _QUESTIONS)
+
+
+def _then(words: Sequence[Token]) -> bool:
+    if any(token.text in _THEN for token in words[:2]):
+        return True
+    # "Once that is done measure the heart".
+    said = [token.text for token in words]
+    return said[0] in _ONCE and any(word in _ORDERS for word in said[2:])
+
+
+def _asks(tokens: Sequence[Token], start: int, end: int) -> bool:
+    words = [token.text for token in tokens[start:end]]
+    if start and tokens[start - 1].text in _MEANT and words[0] in _RELATIVE:
+        return False
+    if words[-1] in _WORKED_ON and not any(word in _PERSONS for word in words):
+        return True
+    if _then(tokens[start:end]):
+        return True
+    if tokens[end - 1].asked and (
+        end == len(tokens) or tokens[end].sentence != tokens[end - 1].sentence
+    ):
+        return True
+    lead = 0
+    while lead < len(words) and words[lead] in _FILLERS - {"can", "could", "would", "will"}:
+        lead += 1
+    # "Before anything else window this at 40/400".
+    if words[lead : lead + 1] and words[lead] in _AHEAD:
+        while lead < len(words) and words[lead] in _AHEAD | _FILLERS | _ELSE:
+            lead += 1
+    first = words[lead : lead + 1]
+    if any(word in _QUESTIONS or word in _ORDERS for word in first):
+        return True
+    head = words[lead : lead + _FEW]
+    if any(word in _PERSONS for word in head[:2]) and (
+        any(word in _WISHES for word in head) or any(word.endswith("'d") for word in head)
+    ):
+        return True
+    return bool(_INFINITIVES.known(tokens[end - 1].forms)) and not tokens[end - 1].asked

@@ -1,0 +1,297 @@
+"""Vocabulary of the packs, found in a question: whole words, stems (`segment*`), phrases, gaps.
+
+`heart size` is a phrase: between its words nothing may stand but articles and the like ("size of
+the heart" has `size of heart`). `heart .. enlarg*` has a gap: up to `GAP` other words of the same
+clause; `big|large heart` has alternatives for a word. Case, accents and the spelling of umlauts do
+not count: "vergrößert", "vergroessert" and "vergrossert" are the same word.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+GAP = 5
+"""Most words that `..` stands for."""
+_LONGEST = 40
+_WORD = re.compile(r"\w+(?:['’]\w+)*|#(?!\w)")
+_NUMBERED = re.compile(r"([a-z]{0,2})\d+")
+# What looks like a file, an address or a name of code holds no words.
+_NO_WORDS = re.compile(
+    r"\b[a-z][a-z0-9+.]{0,12}://\S+|[\w.+-]{1,64}@[\w.-]{1,200}|(?<!\w)[~.]{0,2}/[^\s,;]+|"
+    r"\b[a-z]:\\\S*|\\\\\S+|[^\s/]{1,80}(?:/[^\s/]{1,80}){2,}|"
+    r"(?<!\w)[\w-]{1,100}\.(?:dcm|png|jpe?g|tiff?|dicom|zip|txt|pdf|json|py)\b",
+    re.IGNORECASE,
+)
+# Not in "0.5" nor behind "Dr".
+_STOP = (
+    r"(?<!\bdr)(?<!\bmr)(?<!\bmrs)(?<!\bprof)(?<!\bca)(?<!\bbzw)(?<!\bz\.b)(?<!\bz\.n)"
+    r"\.(?=[\s\"')]|$)"
+)
+# "Small, moderate or large" is one clause.
+_NO_LIST = r"(?!\s+(?!and\b|und\b|or\b|oder\b)\w+\s+(?:or|oder)\s+\w+\s*(?:[?.!,;]|$))"
+_CLAUSE = re.compile(
+    rf"{_STOP}|:(?=\s|$)|,{_NO_LIST}|[?!;()\[\]\n\x00\"]+|\s-+\s|\b(?:aber|sondern|jedoch|whereas|while)\b|"
+    r"(?<!everything )(?<!anything )(?<!nothing )(?<!all )\bbut\b",
+    re.IGNORECASE,
+)
+_LEAD = re.compile(r"\s*\w+\s*:\s")
+_SENTENCE = re.compile(rf"[?!\n;]|{_STOP}", re.IGNORECASE)
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
+
+_SIGNS = ("#", "nr")
+_DETERMINERS = (
+    "the a an all this these that those my your his her its their our any some both me us please "
+    "der die das den dem des ein eine einen einem einer eines dieser diese dieses diesen diesem "
+    "mein meine meinen sein seine ihr ihre alle allen mir uns bitte mal"
+)
+DETERMINERS = frozenset(_DETERMINERS.split())
+"""Words that may stand between the words of a phrase."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word of the question.
+
+    Attributes:
+        text: As it is compared: in small letters, umlauts as "ae".
+        forms: Other ways to write it, `text` first; () for what is no word (a path, a tool's name).
+        start: Where it begins in the question.
+        end: Where it ends.
+        clause: Number of its clause.
+        sentence: Number of its sentence.
+        asked: Whether that sentence ends with a question mark.
+    """
+
+    text: str
+    forms: tuple[str, ...]
+    start: int
+    end: int
+    clause: int
+    sentence: int
+    asked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A pack's words, found: by which entry, and the numbers of the words that it has used."""
+
+    owner: str
+    entry: str
+    at: frozenset[int]
+
+    @property
+    def first(self) -> int:
+        """Number of its first word."""
+        return min(self.at)
+
+
+@lru_cache(maxsize=4096)
+def folded(word: str) -> tuple[str, ...]:
+    """A word in small letters, umlauts as "ae", and where that differs without any accents."""
+    small = unicodedata.normalize("NFC", word.casefold())
+    if small in _SIGNS:
+        return ("number",)
+    if small.isascii():
+        return (small,)
+    plain = unicodedata.normalize("NFD", small)
+    bare = "".join(char for char in plain if not unicodedata.combining(char))
+    spelt = unicodedata.normalize("NFD", small.translate(_UMLAUTS))
+    spelt = "".join(char for char in spelt if not unicodedata.combining(char))
+    return tuple(dict.fromkeys((spelt, bare)))
+
+
+def tokens_of(blank: str) -> list[Token]:
+    """The words of a question whose quoted strings are blanked."""
+    hidden = [(match.start(), match.end()) for match in _NO_WORDS.finditer(blank)]
+    # A colon behind the very first word breaks nothing: "generate: a normal chest".
+    lead = _LEAD.match(blank)
+    after = lead.end() if lead else 0
+    clauses = [match.start() for match in _CLAUSE.finditer(blank, after)]
+    breaks = [match.start() for match in _SENTENCE.finditer(blank)]
+    tokens: list[Token] = []
+    clause = sentence = covered = 0
+    for match in _WORD.finditer(blank):
+        start, end = match.span()
+        while covered < len(hidden) and hidden[covered][1] <= start:
+            covered += 1
+        while clause < len(clauses) and clauses[clause] < start:
+            clause += 1
+        while sentence < len(breaks) and breaks[sentence] < start:
+            sentence += 1
+        inside = covered < len(hidden) and hidden[covered][0] <= start
+        no_word = inside or "_" in match.group() or end - start > _LONGEST
+        asked = sentence < len(breaks) and blank[breaks[sentence]] == "?"
+        forms = folded(match.group())
+        tokens.append(
+            Token(
+                forms[0],
+                () if no_word else forms_of(forms),
+                start,
+                end,
+                clause,
+                sentence,
+                asked,
+            )
+        )
+    return tokens
+
+
+def forms_of(forms: Sequence[str]) -> tuple[str, ...]:
+    """The forms, each without a genitive's or a plural's s, and a number as 0: "W350" is "w0"."""
+    found = list(forms)
+    for form in forms:
+        bare = re.sub(r"['’]s$", "", form)
+        if bare != form:
+            found.append(bare)
+        elif len(form) > 4 and form.endswith("s") and not form.endswith(("ss", "us", "is")):
+            found.append(form[:-1])
+        numbered = _NUMBERED.fullmatch(form)
+        if numbered:
+            found.append(f"{numbered.group(1)}0")
+        if "'" in form or "’" in form:
+            found.append(re.sub(r"['’]", "", form))
+    return tuple(dict.fromkeys(found))
+
+
+class Vocabulary:
+    """Entries by owner, compiled: finding them takes time that grows with the question alone.
+
+    Args:
+        entries: (owner, entry) pairs.
+
+    Attributes:
+        alone: The words that are an entry by themselves, not only a part of phrases.
+    """
+
+    def __init__(self, entries: Iterable[tuple[str, str]]) -> None:
+        self._exact: dict[str, set[int]] = {}
+        self._starts: dict[str, set[int]] = {}
+        self._ends: dict[str, set[int]] = {}
+        self._within: dict[str, set[int]] = {}
+        # By the number of their first word: (owner, entry, the rest).
+        self._by_first: dict[int, list[tuple[str, str, tuple[int | None, ...]]]] = {}
+        self.alone: set[str] = set()
+        tables = {
+            (False, False): self._exact,
+            (False, True): self._starts,
+            (True, False): self._ends,
+            (True, True): self._within,
+        }
+        numbers: dict[str, int] = {}
+        # In one loop without helpers: at start-up it goes over some ten thousand words.
+        for owner, entry in dict.fromkeys(entries):
+            written = entry.replace("-", " ").split()
+            parts: list[int | None] = []
+            for part in written:
+                if part == "..":
+                    parts.append(None)
+                    continue
+                number = numbers.get(part)
+                if number is None:
+                    number = numbers[part] = len(numbers)
+                    for word in part.split("|"):
+                        table = tables[word.startswith("*"), word.endswith("*")]
+                        bare = word.strip("*")
+                        plain = bare.isascii() and bare not in _SIGNS
+                        for form in (bare.casefold(),) if plain else folded(bare):
+                            if form:
+                                table.setdefault(form, set()).add(number)
+                            if len(written) == 1:
+                                self.alone.add(form)
+                elif len(written) == 1:
+                    for word in part.split("|"):
+                        self.alone.update(folded(word.strip("*")))
+                parts.append(number)
+            if parts and parts[0] is not None:
+                self._by_first.setdefault(parts[0], []).append((owner, entry, tuple(parts[1:])))
+
+    def literals(self) -> list[tuple[str, bool, bool]]:
+        """Return every word, and whether letters may stand before and after it."""
+        return [
+            *[(word, False, False) for word in self._exact],
+            *[(word, False, True) for word in self._starts],
+            *[(word, True, False) for word in self._ends],
+            *[(word, True, True) for word in self._within],
+        ]
+
+    def known(self, forms: Sequence[str]) -> frozenset[int]:
+        """The numbers of the words that a word is."""
+        found: set[int] = set()
+        for form in forms:
+            found |= self._exact.get(form, set())
+            for length in range(1, len(form) + 1):
+                found |= self._starts.get(form[:length], set())
+                found |= self._ends.get(form[-length:], set())
+            for piece, numbers in self._within.items():
+                if piece in form:
+                    found |= numbers
+        return frozenset(found)
+
+    def find(self, tokens: Sequence[Token]) -> list[Match]:
+        """Where entries stand in the question, overlapping ones included."""
+        seen = {token.forms: self.known(token.forms) for token in tokens}
+        known = [seen[token.forms] for token in tokens]
+        found: dict[Match, None] = {}
+        for start, numbers in enumerate(known):
+            for number in sorted(numbers):
+                for owner, entry, rest in self._by_first.get(number, ()):
+                    at = _follow(rest, start, tokens, known)
+                    if at is not None:
+                        found[Match(owner, entry, frozenset(at))] = None
+        return list(found)
+
+
+def _follow(
+    rest: Sequence[int | None], start: int, tokens: Sequence[Token], known: Sequence[frozenset[int]]
+) -> list[int] | None:
+    """The words that the rest of an entry takes after word `start`, or None."""
+    at = [start]
+    reach = 0
+    for number in rest:
+        if number is None:
+            reach = GAP
+            continue
+        position = _next(number, at[-1], reach, tokens, known)
+        if position is None:
+            return None
+        at.append(position)
+        reach = 0
+    return at
+
+
+def _next(
+    number: int, after: int, reach: int, tokens: Sequence[Token], known: Sequence[frozenset[int]]
+) -> int | None:
+    skipped = 0
+    for position in range(after + 1, min(len(tokens), after + 2 + GAP + reach)):
+        token = tokens[position]
+        if token.clause != tokens[after].clause:
+            return None
+        if number in known[position]:
+            return position
+        if token.text not in DETERMINERS:
+            skipped += 1
+        if skipped > reach:
+            return None
+    return None
+
+
+def telling(matches: Sequence[Match]) -> list[Match]:
+    """The matches without those that only repeat a part of a longer one.
+
+    "heart" in "heart size" does not ask for the heart.
+    """
+    held: dict[int, list[Match]] = {}
+    for match in matches:
+        if len(match.at) > 1:
+            for position in match.at:
+                held.setdefault(position, []).append(match)
+    return [
+        match
+        for match in matches
+        if not any(match.at < other.at for other in held.get(match.first, ()))
+    ]

@@ -1,0 +1,124 @@
+"""Tells whether the files behind opened paths are as they were when they were read."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import CancelledError
+from pathlib import Path
+from typing import Any
+
+from app.errors import Cancelled, SightlineError
+from app.imaging.files.file_marks import MODULUS
+from app.imaging.processes.worker_pool import Priority, WorkerPool
+from app.imaging.processes.workers import CancelLike
+from app.imaging.scanning import opened_paths
+
+_TIMEOUT_S = 60.0
+_SETTLED_NS = 3 * 10**9
+"""A file that was written so shortly ago may be written again without a new time: FAT counts in
+steps of 2 s."""
+
+
+class FolderState:
+    """Compares the files behind paths with those that a scan has read, or read once.
+
+    Args:
+        pool: Where the files are asked for size and times.
+        paths: What was opened.
+        cancel: Ends it.
+    """
+
+    def __init__(self, pool: WorkerPool, paths: Sequence[Path], cancel: CancelLike | None) -> None:
+        self._pool = pool
+        self._paths = paths
+        self._cancel = cancel
+        self._before_ns = time.time_ns() - _SETTLED_NS
+        self._read = 0
+        self._archives_read: set[tuple[int, int, int]] = set()
+        self._others_listed = 0
+        self._sure = True
+        self._walked = False
+        self._files = 0
+        self._others = 0
+        self._archives: set[tuple[int, int, int]] = set()
+
+    def add_read(self, result: Mapping[str, Any]) -> None:
+        """Take in an answer of `headers_entry`."""
+        mark, newest_ns = int(result["mark"] or "0", 16), int(result["newest_ns"])
+        self._archives_read |= _archives(result["archives"])
+        self._read = (self._read + mark) % MODULUS
+        if not result["mark"] or newest_ns >= self._before_ns:
+            self._sure = False
+
+    def add_listed(self, result: Mapping[str, Any]) -> None:
+        """Take in an answer of `list_entry`."""
+        self._others_listed = (self._others_listed + int(result["others"], 16)) % MODULUS
+        self._sure = self._sure and not result["unsure"]
+
+    def add_unknown(self) -> None:
+        """Note a file whose state is not known."""
+        self._sure = False
+
+    def as_read(self) -> bool:
+        """Return whether the files are now exactly those that were read, and unchanged.
+
+        Raises:
+            Cancelled: It was cancelled.
+        """
+        return (
+            self._sure
+            and self._walk()
+            and self._files == self._read
+            and self._others == self._others_listed
+            and self._archives_read <= self._archives
+        )
+
+    def mark(self) -> str:
+        """Return a text for all files as they are now; "" where it cannot be told in a short time.
+
+        Raises:
+            Cancelled: It was cancelled.
+        """
+        if not self._walked and not self._walk():
+            return ""
+        return f"{self._files:x}/{self._others:x}"
+
+    def _walk(self) -> bool:
+        """Ask all files for size and times; False where that takes long or fails."""
+        self._files = self._others = count = 0
+        self._archives = set()
+        self._walked = False
+        todo = opened_paths.start(self._paths)
+        started = time.monotonic()
+        while todo:
+            found = self._step(todo)
+            if found is None or found["unsure"]:
+                return False
+            self._files = (self._files + int(found["files"], 16)) % MODULUS
+            self._others = (self._others + int(found["others"], 16)) % MODULUS
+            self._archives |= _archives(found["archives"])
+            todo, count = found["todo"], count + found["count"]
+            if todo and opened_paths.is_slow(count, time.monotonic() - started):
+                return False
+        self._walked = True
+        return True
+
+    def _step(self, todo: opened_paths.Todo) -> dict[str, Any] | None:
+        reply = self._pool.submit(
+            "app.imaging.scanning.listing:state_entry",
+            {"todo": todo},
+            priority=Priority.THUMBNAIL,
+            timeout_s=_TIMEOUT_S,
+            cancel=self._cancel,
+        )
+        try:
+            return reply.result()
+        except (Cancelled, CancelledError):
+            raise Cancelled from None
+        except SightlineError:
+            return None
+
+
+def _archives(states: Sequence[Sequence[int]]) -> set[tuple[int, int, int]]:
+    return {(int(time), int(size), int(changed)) for time, size, changed in states}

@@ -1,0 +1,415 @@
+"""The model host: runs functions that need torch in a process of their own, one for each device.
+
+The process starts with the first call and stays warm, so that a model is loaded once. Calls on one
+device take turns. The process is ended if a function does not heed a cancel, exceeds its time
+limit, or after `idle_s` without work; the viewer survives its crashes. The process itself decides
+which models stay loaded (`model_process.serving`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from app import paths
+from app.errors import Cancelled, SightlineError, WorkerDied
+from app.imaging.processes.workers import Worker
+from app.log import get_logger
+from app.tools.api import CancelToken, Progress, ToolFailed, ToolRetry
+from app.tools.hosting import protocol
+from app.tools.hosting.device_queue import DeviceQueue, device_name
+from app.tools.hosting.estimates import Durations, Estimate, in_words
+from app.tools.hosting.protocol import OutOfMemory, ProcessorOutOfMemory
+from app.tools.hosting.states import Listener, ModelState, State, StateBoard
+from app.tools.models.cards import card
+from app.tools.needs import AI_PACKAGES, missing_package
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A call of a function in the model process.
+
+    Attributes:
+        entry: "module:function".
+        payload: The function's argument.
+        cancel: Ends the call.
+        timeout_s: Time limit, from the moment when it is the call's turn.
+        progress: Called with a fraction 0..1 and a text.
+        model_waits: Whether the call still counts as waiting for its turn.
+    """
+
+    entry: str
+    payload: Mapping[str, Any]
+    cancel: CancelToken
+    timeout_s: float
+    progress: Progress | None
+    model_waits: bool = True
+
+    @property
+    def model(self) -> str:
+        """Card name of the model in the payload; "" if it names none."""
+        source: Any = self.payload.get("model")
+        return str(source.get("name", "")) if isinstance(source, Mapping) else ""
+
+    @property
+    def title(self) -> str:
+        """The model's title, shown to calls that wait for this one."""
+        try:
+            return card(self.model).title
+        except (KeyError, ValueError, OSError):
+            return "another model"
+
+    def waiting(self, what: str) -> None:
+        """Report to the user that the call waits for another one."""
+        if self.progress is not None:
+            self.progress(0.0, f"Waiting for {what}")
+
+
+class CallTracker:
+    """Passes a call's events on to the user's progress, the model states and the estimates.
+
+    Args:
+        board: The states of all models.
+        device: The device on whose process the call runs.
+        model: The card's name, or None for no model.
+        progress: The caller's progress function.
+        durations: Durations of earlier calls.
+    """
+
+    def __init__(
+        self,
+        board: StateBoard,
+        device: str,
+        model: str | None,
+        progress: Progress | None,
+        durations: Durations | None,
+    ) -> None:
+        self._board = board
+        self._device = device
+        self._model = model or ""
+        self._report = progress
+        self._durations = durations
+        self._key = ""
+        self._estimate = Estimate(None)
+
+    def begin(self, entry: str) -> None:
+        """Note that it is the call's turn."""
+        known = self._board.of(self._device, self._model) if self._model else None
+        ready = known is not None and known.state is State.READY
+        start = "warm" if ready else "cold"
+        self._key = "|".join((entry, self._model, self._device, start))
+        usual = self._durations.usual(self._key) if self._durations is not None else None
+        self._estimate = Estimate(usual)
+        if self._model:
+            state = known if ready and known is not None else ModelState(self._model, State.LOADING)
+            now = State.BUSY if ready else State.LOADING
+            self._board.set(self._device, replace(state, state=now, fraction=0.0, why=""))
+
+    def progress(self, fraction: float, text: str) -> None:
+        """Pass on a progress message, or the event that it carries."""
+        event = protocol.parse_event(text)
+        if event is not None:
+            self._event(event)
+            return
+        left = self._estimate.left(fraction)
+        if self._model:
+            self._board.progress(self._device, self._model, fraction, text, left)
+        if self._report is not None:
+            self._report(fraction, text if left is None else f"{text} ({in_words(left)})")
+
+    def _event(self, event: Mapping[str, Any]) -> None:
+        kind = event.get("kind")
+        if kind == protocol.LOADED:
+            self._board.loaded(self._device, event.get("models", ()))
+        elif self._model and kind in (protocol.WORKING, protocol.LOADING):
+            known = self._board.of(self._device, self._model)
+            now = State.BUSY if kind == protocol.WORKING else State.LOADING
+            if now is State.BUSY:
+                self._estimate.works()
+            state = known or ModelState(self._model, now)
+            self._board.set(self._device, replace(state, state=now))
+
+    def done(self) -> None:
+        """Note that the call has returned."""
+        if self._durations is not None and self._key:
+            self._durations.note(self._key, self._estimate.elapsed)
+        self._rest()
+
+    def failed(self, error: BaseException, *, alive: bool) -> None:
+        """Note that the call has raised an error.
+
+        Args:
+            error: The error.
+            alive: Whether the process still runs, with the models that it has loaded.
+        """
+        known = self._board.of(self._device, self._model) if self._model else None
+        if not alive:
+            self._board.gone(self._device)
+        loading = known is not None and known.state is State.LOADING
+        to_blame = self._model and (loading or isinstance(error, WorkerDied | protocol.OutOfMemory))
+        if isinstance(error, SightlineError) and to_blame:
+            why = error.reason
+            self._board.set(self._device, ModelState(self._model, State.FAILED, why=why))
+        elif alive:
+            self._rest(lost=loading and isinstance(error, Cancelled))
+
+    def _rest(self, *, lost: bool = False) -> None:
+        """Set the model's state to ready, if it is loaded."""
+        known = self._board.of(self._device, self._model) if self._model else None
+        if known is None:
+            return
+        if lost or not known.device:
+            self._board.drop(self._device, self._model)
+        else:
+            done = replace(known, state=State.READY, doing="", fraction=0.0, left_s=None)
+            self._board.set(self._device, done)
+
+
+IDLE_S = 600.0
+"""Time without work after which a process is ended to free its memory."""
+
+_log = get_logger(__name__)
+_GRACE_S = 0.5
+"""Time in which a cancelled call may stop by itself, which keeps its model loaded. Stopping must
+take at most a second, and ending a process that does not heed the cancel takes a part of that."""
+_UNLOAD_S = 30.0
+_NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
+_OUT_OF_MEMORY = re.compile(r"OutOfMemoryError|out of memory|can't allocate memory", re.IGNORECASE)
+_BROKEN_DEVICE = re.compile(r"CUDA error|device-side assert|CUBLAS_STATUS|cuDNN error|HIP error")
+_SECRET = re.compile(r"(?:_|^)(?:KEY|APIKEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
+_ON_THE_PROCESSOR = "the accelerator's memory is too small: it ran on the processor, more slowly"
+
+
+def default_threads() -> int:
+    """Return the number of threads for torch: all cores but one, which is left to the window."""
+    return max(1, (os.cpu_count() or 2) - 1)
+
+
+class ProcessHost:
+    """Implements `app.tools.api.ModelHost` with worker processes.
+
+    Args:
+        threads: Threads of the numerical libraries there; None for `default_threads`.
+        idle_s: Time without a call after which a process is ended; None for never.
+        allowed: Prefixes of the modules whose functions may be called.
+        durations: Durations of earlier calls; None for those kept on this machine.
+    """
+
+    def __init__(
+        self,
+        *,
+        threads: int | None = None,
+        idle_s: float | None = IDLE_S,
+        allowed: tuple[str, ...] = ("app.",),
+        durations: Durations | None = None,
+    ) -> None:
+        count = str(threads or default_threads())
+        self._env = {
+            "OMP_NUM_THREADS": count,
+            "MKL_NUM_THREADS": count,
+            "OPENBLAS_NUM_THREADS": count,
+            # Nothing is fetched at run time: weights come by `models get` or `models install`.
+            "HF_HUB_OFFLINE": "1",
+            "TRANSFORMERS_OFFLINE": "1",
+            "HF_HUB_DISABLE_TELEMETRY": "1",
+            # Models that other programs downloaded are not used either: their digests are unknown.
+            "HF_HUB_CACHE": str(paths.cache_dir() / "no-hub"),
+            # A program that comes with a model must not see the user's keys.
+            **{name: "" for name in os.environ if _SECRET.search(name)},
+        }
+        self._idle_s = idle_s
+        self._allowed = allowed
+        self._durations = durations or Durations(lambda: paths.cache_dir() / "durations.json")
+        self._board = StateBoard()
+        self._queues: dict[str, DeviceQueue] = {}
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def call(
+        self,
+        entry: str,
+        payload: Mapping[str, Any],
+        *,
+        cancel: CancelToken,
+        timeout_s: float,
+        progress: Progress | None = None,
+    ) -> dict[str, Any]:
+        """Call `entry` ("module:function") in the process of `payload["device"]` (default "auto").
+
+        If an accelerator's memory is too small, the call is repeated on the processor; the answer's
+        "notes" say so.
+
+        Raises:
+            Cancelled: `cancel` was set, or the host was closed.
+            ToolFailed: It raised, took too long or its process died; or a package is missing.
+            ToolRetry: The function reports wrong arguments.
+        """
+        device = device_name(str(payload.get("device") or "auto"))
+        job = Job(entry, payload, cancel, timeout_s, progress)
+        try:
+            return self._run(device, job)
+        except SightlineError as error:
+            if isinstance(error, ToolFailed | ToolRetry) and not isinstance(error, OutOfMemory):
+                raise
+            here = device == "cpu" or isinstance(error, ProcessorOutOfMemory)
+            if here or not (isinstance(error, OutOfMemory) or _OUT_OF_MEMORY.search(error.detail)):
+                raise _failed(error, timeout_s) from error
+        if progress is not None:
+            progress(0.0, "The accelerator's memory is full: once more on the processor")
+        job = replace(job, payload={**payload, "device": "cpu"})
+        try:
+            answer = self._run("cpu", job)
+        except (ToolFailed, ToolRetry):
+            raise
+        except SightlineError as error:
+            raise _failed(error, timeout_s) from error
+        self._board.forget(job.model)  # it ran, though on another device
+        return {**answer, "notes": [_ON_THE_PROCESSOR, *answer.get("notes", ())]}
+
+    def states(self) -> dict[str, ModelState]:
+        """Return the states of the models that are in a process or failed, by card name."""
+        for queue in self._open_queues():
+            if not queue.busy and queue.worker.pid is None:
+                self._board.gone(queue.name)  # it was ended from outside while it was idle
+        return self._board.states()
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        """Call `listener(state)` at each change, on any thread; return a function to end it."""
+        return self._board.subscribe(listener)
+
+    def unload(self, model: str | None = None) -> None:
+        """Take a model, or all, out of memory, after the calls that run or wait.
+
+        The process ends with its last model, since only that is sure to free all its memory.
+        """
+        for queue in self._open_queues():
+            if model is not None and model not in self._board.models(queue.name):
+                continue
+            with queue.turn("unloading a model", CancelToken()):
+                here = self._board.models(queue.name)  # as the earlier calls left it
+                if model is not None and model not in here:
+                    continue
+                if model is None or here == {model}:
+                    queue.worker.end()
+                    self._board.gone(queue.name)
+                    continue
+                tracker = CallTracker(self._board, queue.name, None, None, None)
+                try:
+                    queue.worker.call(
+                        "app.tools.model_process.serving:unload",
+                        {"model": model},
+                        timeout_s=_UNLOAD_S,
+                        progress=tracker.progress,
+                    )
+                except WorkerDied:
+                    self._board.gone(queue.name)  # and the model with it
+
+    def forget(self, model: str) -> None:
+        """Forget a model's earlier failure, since its files were changed."""
+        self._board.forget(model)
+
+    def end_when_idle(self, idle_s: float | None) -> None:
+        """End processes after so many seconds without work, from now on; None for never."""
+        self._idle_s = idle_s
+        for queue in self._open_queues():
+            queue.end_when_idle(idle_s)
+
+    def warm(self, device: str = "auto") -> None:
+        """Start a device's process without waiting for it."""
+        queue = self._queue(device_name(device))
+        if not queue.busy:
+            queue.worker.warm()
+
+    @property
+    def pids(self) -> dict[str, int]:
+        """Ids of the running processes, by device."""
+        found = {queue.name: queue.worker.pid for queue in self._open_queues()}
+        return {device: pid for device, pid in found.items() if pid is not None}
+
+    def close(self) -> None:
+        """End all processes and the calls that run there. Idempotent."""
+        with self._lock:
+            self._closed = True
+            queues = list(self._queues.values())
+        for queue in queues:
+            queue.close()
+            self._board.gone(queue.name)
+
+    def _run(self, name: str, job: Job) -> dict[str, Any]:
+        queue = self._queue(name)
+        if job.model:
+            self._board.wait(job.model, 1)
+        try:
+            with queue.turn(job.title, job.cancel, job.waiting):
+                if job.model:
+                    self._board.wait(job.model, -1)
+                    job = replace(job, model_waits=False)
+                return self._make(queue, job)
+        finally:
+            if job.model and job.model_waits:
+                self._board.wait(job.model, -1)
+            queue.end_when_idle(self._idle_s)
+
+    def _make(self, queue: DeviceQueue, job: Job) -> dict[str, Any]:
+        """Make a call when it is its turn."""
+        tracker = CallTracker(self._board, queue.name, job.model, job.progress, self._durations)
+        before = queue.worker.pid
+        if before is None:
+            self._board.gone(queue.name)
+        tracker.begin(job.entry)
+        try:
+            answer = queue.worker.call(
+                job.entry,
+                job.payload,
+                timeout_s=job.timeout_s,
+                cancel=job.cancel,
+                progress=tracker.progress,
+                grace_s=_GRACE_S,
+                retry=True,
+            )
+        except BaseException as error:
+            if isinstance(error, SightlineError) and _BROKEN_DEVICE.search(error.detail):
+                queue.worker.end()  # nothing works in a process that has lost its device
+            tracker.failed(error, alive=queue.worker.pid is not None)
+            raise
+        tracker.done()
+        if before is not None and queue.worker.pid != before:
+            restarted = "the model process had ended by itself and was started again"
+            answer = {**answer, "notes": [*answer.get("notes", ()), restarted]}
+        return answer
+
+    def _queue(self, name: str) -> DeviceQueue:
+        with self._lock:
+            queue = self._queues.get(name)
+            if queue is None:
+                worker = Worker("model", env=self._env, allowed=self._allowed)
+                queue = DeviceQueue(name, worker, lambda: self._board.gone(name))
+                if self._closed:
+                    queue.close()
+                self._queues[name] = queue
+            return queue
+
+    def _open_queues(self) -> list[DeviceQueue]:
+        with self._lock:
+            return list(self._queues.values())
+
+
+def _failed(error: SightlineError, timeout_s: float) -> ToolFailed:
+    """Return the user's error for an error of the model process."""
+    missing = _NO_MODULE.search(error.detail)
+    if missing and missing[1].partition(".")[0] in AI_PACKAGES:
+        return missing_package("This tool", missing[1].partition(".")[0])
+    _log.info("model process: %s\n%s", type(error).__name__, error.detail)
+    if isinstance(error, WorkerDied):
+        remedy = error.remedy or (
+            f"The limit is {timeout_s:g} s: ask again when the computer is less busy."
+            if "too long" in error.reason
+            else "Ask again: a fresh process is used. If it happens again, close other programs."
+        )
+    else:
+        remedy = error.remedy or "The log has the details; ask again, or report it."
+    return ToolFailed(error.reason, subject=error.subject, remedy=remedy, detail=error.detail)

@@ -1,0 +1,130 @@
+"""Types by which a pack says how its tools' results are worded without a language model.
+
+A pack's `PackPlan` has a `ResultWording` for each tool whose result needs more than its summary. A
+wording describes and never judges: scores and measurements with their units, and what they rest
+on. The answer's writer adds the number by which a sentence cites its result.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Data = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of an answer, or several about one thing.
+
+    Attributes:
+        text: The sentence.
+        cites: Whether it rests on the result; general remarks ("a score is no diagnosis") do not.
+    """
+
+    text: str
+    cites: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ResultWording:
+    """The wording of one tool's results.
+
+    Attributes:
+        tool: The tool's name.
+        title: Heading of its findings; "" for its name.
+        lines: Returns a line each for (output, metadata); None for the result's own summary.
+        kind: The kind of question that a result answers directly; the answer is then put first.
+        subject: The direct answer's subject, for a missing result: "whether the heart is enlarged".
+        answer: Returns the direct answer for (output, question), a line for each inner sequence.
+    """
+
+    tool: str
+    title: str = ""
+    lines: Callable[[Data, Data], Sequence[Sentence]] | None = None
+    kind: str = ""
+    subject: str = ""
+    answer: Callable[[Data, str], Sequence[Sequence[Sentence]]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerContext:
+    """The question that an answer is written for.
+
+    Attributes:
+        kinds: The question's kinds.
+        ran: Tools that gave a result.
+        question: The user's text.
+    """
+
+    kinds: frozenset[str]
+    ran: frozenset[str]
+    question: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallResult:
+    """The result of one call, to be compared with those of other calls.
+
+    Attributes:
+        tool: The tool's name.
+        arguments: The call's arguments.
+        output: Its output.
+        metadata: Its metadata.
+        images: Names of the images that it rests on; empty if not known.
+    """
+
+    tool: str
+    arguments: Data
+    output: Data
+    metadata: Data
+    images: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """Results that contradict each other; they are shown as they are, never averaged.
+
+    Attributes:
+        about: The subject: "pleural effusion".
+        sides: For each side a clause, and the index of the result that says so.
+    """
+
+    about: str
+    sides: tuple[tuple[str, int], ...]
+
+
+def cited(lines: Sequence[str]) -> list[Sentence]:
+    """Return sentences that rest on the result."""
+    return [Sentence(line) for line in lines]
+
+
+def one_line(text: str, limit: int = 300) -> str:
+    """Return `text` on one line without control characters, cut to `limit` characters."""
+    line = " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", text).split())
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+def number(value: Any, digits: int = 2) -> str:
+    """Return a number as text: thousands separated, `digits` decimals, none for whole ones."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return one_line(str(value))
+    if float(value).is_integer():
+        return f"{int(value):,}"
+    return f"{value:,.{digits}f}"
+
+
+def scores_of(output: Data) -> dict[str, float]:
+    """Return the numbers of a flat output, by name."""
+    return {
+        str(label): float(score)
+        for label, score in output.items()
+        if isinstance(score, (int, float)) and not isinstance(score, bool)
+    }
+
+
+def has_words(text: str, pattern: str) -> bool:
+    """Return True if a regular expression occurs in `text` as whole words."""
+    return re.search(rf"(?<!\w)(?:{pattern})(?!\w)", text, re.IGNORECASE) is not None

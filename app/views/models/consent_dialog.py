@@ -1,0 +1,327 @@
+"""The dialog that asks for consent before a model is installed, downloaded, used or removed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import (
+    QDialog,
+    QFrame,
+    QHBoxLayout,
+    QPlainTextEdit,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.tools.hosting.states import ModelState, State
+from app.tools.models.cards import ModelCard
+from app.tools.models.downloads import host_of
+from app.tools.models.install_plan import InstallPlan, needs_code
+from app.tools.models.places import is_program
+from app.tools.models.status import ModelStatus
+from app.views.content_names import counted
+from app.views.models import model_wording
+from app.views.settings.fields import Check, wrapped_label
+from app.views.theme import SPACE, THEME
+from app.views.widgets import push_button
+
+FILTERS = (
+    "Models and model packs (*.zip *.tar *.tar.gz *.tgz *.safetensors *.pt *.pth *.bin)",
+    "All files (*)",
+)
+
+_WIDTH = 560
+_TERMS_HEIGHT = 220
+_LEAST_TERMS = 90
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The content of the dialog.
+
+    Attributes:
+        title: The question.
+        facts: Sentences on what would be done.
+        verb: Text of the button that does it.
+        terms: (model's title, text) of the terms to accept.
+        code: (model's title, names of files) of the programs that would be allowed to run.
+        code_needed: Whether it cannot be done without the programs.
+        other: Reasons why the files are not the published ones.
+        danger: Whether it cannot be undone.
+    """
+
+    title: str
+    facts: Sequence[str]
+    verb: str
+    terms: Sequence[tuple[str, str]] = ()
+    code: Sequence[tuple[str, Sequence[str]]] = ()
+    code_needed: bool = False
+    other: Sequence[str] = ()
+    danger: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Consented:
+    """What the user ticked: all terms, the programs, files that are not the published ones."""
+
+    terms: bool
+    code: bool
+    other: bool
+
+
+class ConsentDialog(QDialog):
+    """Asks a question. Cancel is the default; the other button needs all required boxes ticked.
+
+    Args:
+        question: The content.
+        agreed: Called with the consent, after the dialog is closed.
+        parent: The window that it belongs to.
+    """
+
+    def __init__(
+        self, question: Question, agreed: Callable[[Consented], object], parent: QWidget
+    ) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setObjectName("modelQuestion")
+        self.setWindowTitle(question.verb)
+        self.setMinimumWidth(_WIDTH)
+        self._needed: list[Check] = []
+        self._agreed = agreed
+        self.code: Check | None = None
+        self.other: Check | None = None
+        self.terms: list[Check] = []
+        inside = QWidget()
+        inside.setObjectName("modelQuestionPage")
+        self._column = QVBoxLayout(inside)
+        self._column.setContentsMargins(SPACE.xl, SPACE.xl, SPACE.xl, SPACE.s)
+        self._column.setSpacing(SPACE.s)
+        self._column.addWidget(wrapped_label(question.title, "title"))
+        for fact in question.facts:
+            self._column.addWidget(wrapped_label(fact, "muted"))
+        self._ask_terms(question)
+        self._ask_code(question)
+        self._ask_other(question)
+        # Terms of many models are higher than a screen; the buttons stay within reach.
+        self._page = QScrollArea()
+        self._page.setFrameShape(QFrame.Shape.NoFrame)
+        self._page.setWidgetResizable(True)
+        self._page.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._page.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        ground = f"#modelQuestion, #modelQuestionPage {{ background: {THEME.panel}; }}"
+        self.setStyleSheet(ground)
+        self._page.setWidget(inside)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, SPACE.l)
+        outer.setSpacing(SPACE.s)
+        outer.addWidget(self._page, 1)
+        outer.addLayout(self._buttons(question))
+        self._update()
+        self.setAccessibleName(question.title)
+        self.setAccessibleDescription(" ".join(question.facts))
+
+    def _ask_terms(self, question: Question) -> None:
+        for title, text in question.terms:
+            self._column.addWidget(wrapped_label(f"Terms of {title}", "section"))
+            view = QPlainTextEdit(text.strip())
+            view.setReadOnly(True)
+            view.setTabChangesFocus(True)
+            view.setMinimumHeight(_LEAST_TERMS)
+            view.setMaximumHeight(_TERMS_HEIGHT)
+            view.setAccessibleName(f"Terms of {title}")
+            self._column.addWidget(view)
+            self.terms.append(self._check(f"I have read and accept the terms of {title}", True))
+
+    def _ask_code(self, question: Question) -> None:
+        if not question.code:
+            return
+        for title, names in question.code:
+            listed = ", ".join(names) or "as its publisher offers it"
+            self._column.addWidget(wrapped_label(f"Program code of {title}", "section"))
+            why = (
+                f"With the weights comes program code of their publisher ({listed}). It can do on "
+                "this computer whatever you can. Allow it only if you trust the publisher, or "
+                "looked at it."
+            )
+            self._column.addWidget(wrapped_label(why, "muted"))
+        self.code = self._check("Allow this code to run", question.code_needed)
+        if not question.code_needed:
+            without = "Without it the weights are installed, and the code is left out."
+            self._column.addWidget(wrapped_label(without, "caption"))
+
+    def _ask_other(self, question: Question) -> None:
+        if not question.other:
+            return
+        self._column.addWidget(wrapped_label("Not the published files", "section"))
+        for why in question.other:
+            self._column.addWidget(wrapped_label(why, "warning"))
+        self.other = self._check("Take them anyway; results will carry a warning", True)
+
+    def _check(self, text: str, needed: bool) -> Check:
+        check = Check(text)
+        check.toggled.connect(lambda _on: self._update())
+        if needed:
+            self._needed.append(check)
+        self._column.addWidget(check)
+        return check
+
+    def _buttons(self, question: Question) -> QHBoxLayout:
+        self.cancel = push_button("Cancel", self.reject)
+        self.yes = push_button(question.verb, self._say_yes, primary=not question.danger)
+        self.yes.setAutoDefault(False)
+        self.cancel.setDefault(True)
+        line = QHBoxLayout()
+        line.setContentsMargins(SPACE.xl, 0, SPACE.xl, 0)
+        line.setSpacing(SPACE.s)
+        line.addStretch(1)
+        line.addWidget(self.cancel)
+        line.addWidget(self.yes)
+        self.cancel.setFocus()
+        return line
+
+    def showEvent(self, event: QShowEvent) -> None:
+        # Wrapped text has its height only now.
+        width = max(self.width(), _WIDTH)
+        room = self.screen().availableGeometry().height() - SPACE.xl
+        footer = self.yes.sizeHint().height() + SPACE.s + SPACE.l
+        # Measured with the scroll bar: it would take away the width that makes it unnecessary.
+        inner = width - self._page.verticalScrollBar().sizeHint().width()
+        self.resize(width, min(self._column.totalHeightForWidth(inner) + footer, room))
+        super().showEvent(event)
+
+    def _update(self) -> None:
+        if hasattr(self, "yes"):
+            self.yes.setEnabled(all(check.isChecked() for check in self._needed))
+
+    def _say_yes(self) -> None:
+        consent = Consented(
+            terms=bool(self.terms) and all(check.isChecked() for check in self.terms),
+            code=self.code is not None and self.code.isChecked(),
+            other=self.other is not None and self.other.isChecked(),
+        )
+        self.accept()
+        self._agreed(consent)
+
+
+def is_loaded(live: ModelState | None) -> bool:
+    """Return True if a model is in memory or on its way there."""
+    return live is not None and live.state in (State.READY, State.BUSY, State.LOADING)
+
+
+def needs_consent(status: ModelStatus) -> bool:
+    """Return True if an installed model's terms or code are not accepted yet."""
+    return (
+        status.there
+        and not status.card.embedded
+        and (not status.accepted or _code_undecided(status))
+    )
+
+
+def can_download(status: ModelStatus) -> bool:
+    """Return True if the card names an address to download from."""
+    card = status.card
+    return not card.embedded and bool(card.repository or all(file.url for file in card.files))
+
+
+def _code_undecided(status: ModelStatus) -> bool:
+    return status.code in ("not allowed", "changed")
+
+
+def install_question(plan: InstallPlan) -> Question:
+    """Return the question before an installation."""
+    facts = [
+        f"{model.card.title}: {counted(len(model.files), 'file')}, "
+        f"{model_wording.size(model.bytes)}"
+        + (", replaces what is installed" if model.replaces else "")
+        for model in plan.models
+    ]
+    left = sum(len(model.left_out) for model in plan.models)
+    if left:
+        facts.append(f"{counted(left, 'other file')} in it are not needed and left out.")
+    needed = any(needs_code(model.card) for model in plan.models if model.code)
+    titles = " and ".join(model.card.title for model in plan.models)
+    return Question(
+        f"Install {titles}?",
+        facts,
+        "Install",
+        terms=plan.terms,
+        code=plan.code,
+        code_needed=needed,
+        other=plan.other,
+    )
+
+
+def unknown_question(status: ModelStatus, reason: str) -> Question:
+    """Return the question whether files that cannot be identified are the chosen model."""
+    title = status.card.title
+    return Question(f"Is it {title}?", [reason], f"Look whether it is {title}")
+
+
+def _size_guess(card: ModelCard) -> str:
+    """Return a sentence on the size of a model whose card does not have it."""
+    if not card.memory:
+        return "How large it is is not known before the host is asked."
+    least = model_wording.size(min(card.memory.values()))
+    return f"By the memory that it takes about {least}; exactly it is known once the host is asked."
+
+
+def download_question(status: ModelStatus) -> Question:
+    """Return the question before a download: from which host, and how much."""
+    card, host = status.card, host_of(status.card)
+    amount = model_wording.size(card.size)
+    facts = [
+        f"From {host}: {amount}." if card.size else f"From {host}. {_size_guess(card)}",
+        "The host learns this computer's network address and what is fetched; nothing of any "
+        "image or patient is sent.",
+    ]
+    if card.gated:
+        token = bool(os.environ.get("HF_TOKEN"))
+        facts.append(
+            "Its publisher gives it only to those who have accepted its terms there."
+            + ("" if token else " Set HF_TOKEN to your access token before you start Sightline.")
+        )
+    programs = tuple(file.name for file in card.files if file.code or is_program(file.name))
+    return Question(
+        f"Download {card.title}?",
+        facts,
+        "Download",
+        terms=((card.title, card.terms),) if card.terms and not status.accepted else (),
+        code=((card.title, programs),) if card.trust_remote_code else (),
+        code_needed=needs_code(card),
+    )
+
+
+def agreement_question(status: ModelStatus) -> Question:
+    """Return the question for the terms and the code of an installed model."""
+    card = status.card
+    programs = tuple(file.name for file in card.files if file.code or is_program(file.name))
+    facts = ["Its files are taken down as they are now; any later change is found."]
+    if status.code == "changed":
+        facts.append("Its program code was changed since you allowed it.")
+    return Question(
+        f"Use {card.title}?",
+        facts,
+        "Accept",
+        terms=((card.title, card.terms),) if card.terms and not status.accepted else (),
+        code=((card.title, programs),) if _code_undecided(status) else (),
+        code_needed=needs_code(card) or status.accepted,
+    )
+
+
+def removal_question(status: ModelStatus) -> Question:
+    """Return the question before a model's files are deleted."""
+    tools = ", ".join(status.card.tools)
+    return Question(
+        f"Remove {status.card.title}?",
+        [
+            f"{model_wording.size(status.bytes)} are deleted in {status.path}.",
+            f"Without it cannot be used, or only in part: {tools}.",
+        ],
+        "Remove",
+        danger=True,
+    )

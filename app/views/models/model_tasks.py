@@ -1,0 +1,411 @@
+"""The tasks of the models window, one at a time in a thread, with progress and cancel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from PySide6.QtCore import QObject, QSize, QTimer, Signal
+from PySide6.QtWidgets import QProgressBar, QVBoxLayout, QWidget
+
+from app.errors import Cancelled, SightlineError, UsageError
+from app.tools.api import CancelToken, ModelHost, Progress
+from app.tools.hosting.states import ModelState
+from app.tools.models.downloads import host_of
+from app.tools.models.install_plan import InstallPlan
+from app.tools.models.status import ModelStatus
+from app.tools.models.store import ModelStore
+from app.views import icons
+from app.views.content_names import counted
+from app.views.daemon_tasks import DaemonTasks
+from app.views.layouts import row
+from app.views.models import model_wording
+from app.views.models.consent_dialog import Consented, Question, is_loaded, unknown_question
+from app.views.models.models_table import TONES
+from app.views.settings.fields import wrapped_label
+from app.views.theme import SPACE
+from app.views.widgets import label, push_button
+
+_PROGRESS_MS = 100
+_STEPS = 1000
+
+AuditNote = Callable[..., object]
+"""`note(action, **facts)` writes to the audit log."""
+
+
+class Host(ModelHost, Protocol):
+    """The model host, as far as the models window uses it."""
+
+    def states(self) -> Mapping[str, ModelState]:
+        """Return the models' states, by card name."""
+        ...
+
+    def subscribe(self, listener: Callable[[ModelState], object]) -> Callable[[], None]:
+        """Call back at each change, on any thread; return a function to end it."""
+        ...
+
+    def unload(self, model: str | None = None) -> None:
+        """Take a model out of memory."""
+        ...
+
+    def forget(self, model: str) -> None:
+        """Forget a model's failures, since its files were changed."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The end of a task.
+
+    Attributes:
+        statuses: The new statuses of the task's models.
+        chosen: Name of the model to select; "" keeps the selection.
+        refresh: Whether the models folder must be read again.
+    """
+
+    statuses: tuple[ModelStatus, ...] = ()
+    chosen: str = ""
+    refresh: bool = False
+
+
+class TaskBar(QWidget):
+    """The line at the foot of the window: the running task's progress, or how the last one ended.
+
+    Args:
+        cancel: Called by the Cancel button.
+    """
+
+    def __init__(self, cancel: Callable[[], object]) -> None:
+        super().__init__()
+        self.bar = QProgressBar()
+        self.bar.setTextVisible(False)
+        self.bar.setAccessibleName("Progress")
+        self.icon = label()
+        self.text = wrapped_label("", "")
+        self.cancel = push_button("Cancel", cancel)
+        self.cancel.setAutoDefault(False)
+        line = row(self.icon, spacing=SPACE.s)
+        line.addWidget(self.text, 1)
+        line.addWidget(self.cancel)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACE.xs)
+        column.addWidget(self.bar)
+        column.addLayout(line)
+        self.stop()
+
+    def start(self, text: str) -> None:
+        """Show that a task runs."""
+        self.bar.setRange(0, 0)
+        self.bar.show()
+        self.cancel.setEnabled(True)
+        self.cancel.show()
+        self.say(text, "busy", "loader-circle")
+
+    def stop(self) -> None:
+        """Show that no task runs."""
+        self.bar.hide()
+        self.cancel.hide()
+
+    def progress(self, fraction: float, text: str) -> None:
+        """Show the progress; a negative fraction means that it is not known."""
+        if fraction >= 0:
+            self.bar.setRange(0, _STEPS)
+            self.bar.setValue(round(min(fraction, 1.0) * _STEPS))
+        self.text.setText(text)
+
+    def say(self, text: str, tone: str, icon: str) -> None:
+        """Show a text with a colour of `TONES` and an icon."""
+        self.text.setText(text)
+        self.text.setAccessibleName(text)
+        self.text.setStyleSheet("" if tone == "busy" else f"color: {TONES[tone]};")
+        self.icon.setPixmap(icons.icon(icon, TONES[tone]).pixmap(QSize(SPACE.icon, SPACE.icon)))
+
+    def clear(self) -> None:
+        """Show nothing."""
+        self.say("", "busy", "cpu")
+        self.icon.clear()
+
+
+class ModelTasks(QObject):
+    """Runs tasks on the models folder, one at a time.
+
+    Args:
+        store: The models folder.
+        host: The model host.
+        note: Writes to the audit log; called on any thread, so that a task is noted even if the
+            window closes meanwhile.
+        parent: Qt parent.
+
+    Attributes:
+        finished: Emitted with an `Outcome` when a task ends, also by an error or a cancel.
+        busy_changed: Emitted when a task begins or ends.
+        path: The path that was inspected last.
+    """
+
+    finished = Signal(object)
+    busy_changed = Signal()
+
+    def __init__(self, store: ModelStore, host: Host, note: AuditNote, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._store = store
+        self._host = host
+        self._note = note
+        self._tasks = DaemonTasks(self)
+        self._cancel: CancelToken | None = None
+        self._latest = (-1.0, "")  # progress, set in the task's thread
+        self._verb = ""
+        self.path = Path()
+        self.bar = TaskBar(self.cancel)
+        self._timer = QTimer(self, interval=_PROGRESS_MS)
+        self._timer.timeout.connect(self._show_progress)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a task runs."""
+        return self._cancel is not None
+
+    def cancel(self) -> None:
+        """Stop the running task; installed models stay as they were."""
+        if self._cancel is not None:
+            self._cancel.cancel()
+            self.bar.cancel.setEnabled(False)
+            self._verb = "Stopping"
+
+    def close(self) -> None:
+        """Stop the running task; nothing is shown or emitted any more."""
+        self.cancel()
+        self._timer.stop()
+        self._tasks.close()
+
+    def inspect(
+        self,
+        path: Path,
+        name: str | None,
+        done: Callable[[InstallPlan | Question], object],
+        chosen: str,
+    ) -> None:
+        """Find out what would be installed from a path.
+
+        Args:
+            path: A file or folder.
+            name: The card's name; None to identify the model by its files.
+            done: Called with the plan, or with the question whether it is the chosen model.
+            chosen: The chosen model's name.
+        """
+        self.path = path
+        store = self._store
+
+        def work(_progress: Progress, _cancel: CancelToken) -> InstallPlan | Question:
+            try:
+                plan = store.plan_install(path, name)
+            except UsageError as error:
+                if name is not None or not chosen or store.card(chosen).embedded:
+                    raise
+                return unknown_question(store.status(store.card(chosen)), error.text)
+            if plan.problems:
+                raise SightlineError("; ".join(plan.problems), subject=path.name)
+            return plan
+
+        def then(plan: InstallPlan | Question) -> Outcome:
+            self.bar.clear()
+            done(plan)
+            return Outcome()
+
+        self._run("Looking at it", work, then)
+
+    def install(self, plan: InstallPlan, consent: Consented) -> None:
+        """Install what was planned."""
+        terms = {model.card.name: bool(model.terms) for model in plan.models}
+
+        def work(progress: Progress, cancel: CancelToken) -> tuple[ModelStatus, ...]:
+            self._unload(*terms)
+            statuses = self._store.install(
+                plan,
+                accepted=consent.terms,
+                code_allowed=consent.code,
+                other=consent.other,
+                host=self._host,
+                progress=progress,
+                cancel=cancel,
+            )
+            for status in statuses:
+                self._note_installed(status, terms=terms[status.card.name])
+            return statuses
+
+        def then(statuses: tuple[ModelStatus, ...]) -> Outcome:
+            titles = " and ".join(status.card.title for status in statuses)
+            return self._changed(statuses, f"{titles}: installed.")
+
+        self._run("Copying", work, then)
+
+    def download(self, name: str, consent: Consented) -> None:
+        """Download and install a model."""
+
+        def work(progress: Progress, cancel: CancelToken) -> ModelStatus:
+            self._unload(name)
+            accepted, code = consent.terms, consent.code
+            status = self._store.get(
+                name, accepted=accepted, code_allowed=code, progress=progress, cancel=cancel
+            )
+            self._note_installed(status, terms=consent.terms)
+            return status
+
+        def then(status: ModelStatus) -> Outcome:
+            state = model_wording.state_text(status)
+            text = f"{status.card.title}: {state.text.lower()}. {state.more}".strip()
+            return self._changed((status,), text, state.tone, state.icon)
+
+        self._note("weights_asked", weights=name, host=host_of(self._store.card(name)))
+        self._run("Downloading", work, then)
+
+    def verify(self, name: str) -> None:
+        """Read every file of a model, or of all with ""."""
+
+        def work(progress: Progress, cancel: CancelToken) -> tuple[ModelStatus, ...]:
+            return self._store.verify(name, progress=progress, cancel=cancel, host=self._host)
+
+        def then(statuses: tuple[ModelStatus, ...]) -> Outcome:
+            self.bar.say(*_verified_text(statuses))
+            return Outcome(statuses)
+
+        self._run("Reading", work, then)
+
+    def accept(self, name: str, consent: Consented) -> None:
+        """Record that the user accepts an installed model's terms or code."""
+
+        def work(_progress: Progress, _cancel: CancelToken) -> ModelStatus:
+            status = self._store.accept(name, code=consent.code)
+            self._note("model_accepted", model=name, code=consent.code)
+            return status
+
+        def then(status: ModelStatus) -> Outcome:
+            return self._changed((status,), f"{status.card.title} can be used.")
+
+        self._run("Noting it", work, then)
+
+    def remove(self, name: str) -> None:
+        """Delete a model's files."""
+
+        def work(_progress: Progress, _cancel: CancelToken) -> ModelStatus:
+            self._unload(name)
+            status = self._store.remove(name)
+            self._note("model_removed", model=name)
+            return status
+
+        def then(status: ModelStatus) -> Outcome:
+            return self._changed((status,), f"{status.card.title}: removed.")
+
+        self._run("Removing", work, then)
+
+    def unload(self, name: str) -> None:
+        """Take a model out of memory."""
+
+        def work(_progress: Progress, _cancel: CancelToken) -> None:
+            self._host.unload(name)
+
+        def then(_none: None) -> Outcome:
+            title = self._store.card(name).title
+            self.bar.say(f"{title} is out of memory.", "ok", "circle-check")
+            return Outcome()
+
+        self._run("Waiting for what runs, then unloading", work, then)
+
+    def _unload(self, *names: str) -> None:
+        """Unload models before their files change: Windows keeps open files from being replaced."""
+        states = self._host.states()
+        for name in names:
+            if is_loaded(states.get(name)):
+                self._host.unload(name)
+
+    def _note_installed(self, status: ModelStatus, *, terms: bool) -> None:
+        name, allowed = status.card.name, status.code == "allowed"
+        self._note(
+            "model_installed", model=name, revision=status.revision, terms=terms, code=allowed
+        )
+
+    def _changed(
+        self,
+        statuses: tuple[ModelStatus, ...],
+        text: str,
+        tone: str = "ok",
+        icon: str = "circle-check",
+    ) -> Outcome:
+        """Say that models' files were changed, and return the outcome."""
+        for status in statuses:
+            self._host.forget(status.card.name)
+        self.bar.say(text, tone, icon)
+        return Outcome(statuses, statuses[0].card.name)
+
+    def _run(
+        self,
+        verb: str,
+        work: Callable[[Progress, CancelToken], Any],
+        then: Callable[[Any], Outcome],
+    ) -> None:
+        """Call `work` in a thread and `then`, with its result, on the GUI thread."""
+        if self.busy:
+            return
+        cancel = self._cancel = CancelToken()
+        self._latest = (-1.0, "")
+        self._verb = verb
+
+        def progress(fraction: float, text: str) -> None:
+            self._latest = (fraction, text)
+
+        def body(_closing: CancelToken) -> Any:
+            try:
+                return work(progress, cancel)
+            except (Cancelled, SightlineError) as error:
+                return error
+
+        self.bar.start(f"{verb}…")
+        self._timer.start()
+        self._tasks.run(body, lambda result: self._finish(result, then), self._fail)
+        self.busy_changed.emit()
+
+    def _show_progress(self) -> None:
+        fraction, text = self._latest
+        self.bar.progress(fraction, f"{self._verb}: {text}" if text else f"{self._verb}…")
+
+    def _finish(self, result: Any, then: Callable[[Any], Outcome]) -> None:
+        if isinstance(result, SightlineError):
+            self._fail(result.text)
+        elif isinstance(result, Cancelled):
+            self._fail("Stopped; what was there before is as it was.", "faint", "ban")
+        else:
+            self._rest()
+            self.finished.emit(then(result))
+
+    def _fail(self, reason: str, tone: str = "error", icon: str = "circle-alert") -> None:
+        self._rest()
+        self.bar.say(reason, tone, icon)
+        self.finished.emit(Outcome(refresh=True))
+
+    def _rest(self) -> None:
+        self._cancel = None
+        self._timer.stop()
+        self.bar.stop()
+        self.busy_changed.emit()
+
+
+def _verified_text(statuses: tuple[ModelStatus, ...]) -> tuple[str, str, str]:
+    """Return text, tone and icon for models whose files were all read."""
+    bad = [one for one in statuses if one.state in ("broken", "other", "partly")]
+    if bad:
+        texts = [
+            f"{one.card.title}: {model_wording.state_text(one).text}, {one.note}." for one in bad
+        ]
+        return " ".join(texts), "warning", "triangle-alert"
+    there = [one for one in statuses if one.there]
+    if not there:
+        return "Nothing is there to be verified.", "faint", "info"
+    known = [one for one in there if not one.note]
+    texts = [f"{one.card.title}: {one.note}." for one in there if one.note]
+    if known:
+        texts.insert(0, f"{counted(len(known), 'model')} read: all files are what they should be.")
+    if any(one.state == "installed" for one in there):  # read, but there is nothing to compare with
+        return " ".join(texts), "warning", "triangle-alert"
+    return " ".join(texts), "ok", "circle-check"

@@ -1,0 +1,532 @@
+"""The models window: lists the models with their state; installs, checks and removes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import (
+    QApplication,
+    QDialog,
+    QFileDialog,
+    QHBoxLayout,
+    QMenu,
+    QPushButton,
+    QScrollArea,
+    QSplitter,
+    QStackedLayout,
+    QVBoxLayout,
+    QWidget,
+)
+from shiboken6 import isValid
+
+from app.tools.hosting.states import ModelState
+from app.tools.models.install_plan import InstallPlan
+from app.tools.models.status import ModelStatus
+from app.tools.models.store import ModelStore
+from app.views import icons, wording
+from app.views.daemon_tasks import DaemonTasks
+from app.views.layouts import Flow, row
+from app.views.models import consent_dialog, model_wording
+from app.views.models.consent_dialog import ConsentDialog, Consented, Question
+from app.views.models.model_tasks import AuditNote, Host, ModelTasks, Outcome
+from app.views.models.models_table import TONES, ModelsModel, ModelsTable
+from app.views.pack_texts import PackTexts
+from app.views.posting import post
+from app.views.settings.fields import wrapped_label
+from app.views.settings.settings_style import style_sheet
+from app.views.text_view import BULLET, TextView
+from app.views.theme import SPACE, THEME
+from app.views.widgets import EmptyState, label, push_button
+
+_SIZE = QSize(1240, 760)
+_LEAST = QSize(760, 480)
+_SHEET = f"""
+#modelsWindow {{ background: {THEME.panel}; }}
+#modelDetails, #modelDetailsPage {{ background: {THEME.window}; border: none; }}
+"""
+
+_TERMS_HEIGHT = 120
+
+
+class ModelsWindow(QDialog):
+    """The list of models, the details of the chosen one, and buttons for what can be done.
+
+    Closing the window hides it; a running task goes on and is shown when it is opened again.
+
+    Args:
+        store: The models folder.
+        host: The model host.
+        note: Writes to the audit log.
+        parent: Qt parent.
+        texts: Titles of the tools that the models serve.
+    """
+
+    def __init__(
+        self,
+        store: ModelStore,
+        host: Host,
+        note: AuditNote,
+        parent: QWidget | None = None,
+        texts: PackTexts | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName("modelsWindow")
+        self.setWindowTitle("Models")
+        self.setStyleSheet(style_sheet().replace("#settingsDialog", "#modelsWindow") + _SHEET)
+        self.setMinimumSize(_LEAST)
+        self._store = store
+        self._host = host
+        self._wanted = ""  # the model to choose as soon as the models are listed
+        self._tasks = DaemonTasks(self)
+        texts = texts or PackTexts()
+        self.model = ModelsModel(texts, self)
+        self.table = ModelsTable(self.model)
+        self.table.selectionModel().currentRowChanged.connect(lambda _now, _old: self._show())
+        self.details = ModelDetails(texts)
+        self.tasks = ModelTasks(store, host, note, self)
+        self.tasks.finished.connect(self._finished)
+        self.tasks.busy_changed.connect(self._update)
+        self._make_buttons()
+        self._arrange()
+        self._update_requested = False
+        self._post = post()
+        self._unsubscribe = host.subscribe(self._request_update)
+        QShortcut(QKeySequence(QKeySequence.StandardKey.Refresh), self, self.refresh)
+        room = self.screen().availableGeometry().size() - QSize(40, 60)
+        self.resize(_SIZE.boundedTo(room))
+        self._update()
+        self.refresh()
+
+    # Parts
+
+    def _make_buttons(self) -> None:
+        self.install_button = push_button("Install…", lambda: None, primary=True)
+        menu = QMenu(self.install_button)
+        self.from_file = menu.addAction("From a file or model pack…", self.choose_file)
+        self.from_folder = menu.addAction("From a folder…", self.choose_folder)
+        self.install_button.setMenu(menu)
+        self.install_button.setToolTip("Weights or a model pack that were brought here")
+        self.verify_all_button = push_button("Verify all", lambda: self.verify(""))
+        self.get_button = push_button("Download…", self.ask_download)
+        self.verify_button = push_button("Verify", lambda: self.verify(self.chosen))
+        self.verify_button.setToolTip("Read every file and compare it with what it should be")
+        self.agree_button = push_button("Terms and code…", self.ask_agreement)
+        self.unload_button = push_button("Unload", self.unload)
+        self.unload_button.setToolTip("Take it out of memory; it is loaded again when needed")
+        self.remove_button = push_button("Remove…", self.ask_remove)
+        self.close_button = push_button("Close", self.reject)
+        for button in self.findChildren(QPushButton):
+            button.setAutoDefault(False)
+        for button in self._buttons:
+            button.setAutoDefault(False)
+
+    @property
+    def _buttons(self) -> tuple[QPushButton, ...]:
+        return (
+            self.install_button,
+            self.verify_all_button,
+            self.get_button,
+            self.verify_button,
+            self.agree_button,
+            self.unload_button,
+            self.remove_button,
+            self.close_button,
+        )
+
+    def _arrange(self) -> None:
+        self.empty = EmptyState("cpu", "Looking into the models folder", "")
+        left = QWidget()
+        self._stack = QStackedLayout(left)
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(self.table)
+        right = QWidget()
+        column = QVBoxLayout(right)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACE.s)
+        column.addWidget(self.details, 1)
+        line = Flow(SPACE.s)
+        own = (self.get_button, self.verify_button, self.agree_button, self.unload_button)
+        for button in (*own, self.remove_button):
+            line.addWidget(button)
+        column.addLayout(line)
+        split = QSplitter(Qt.Orientation.Horizontal)
+        split.setChildrenCollapsible(False)
+        split.addWidget(left)
+        split.addWidget(right)
+        split.setSizes([650, 556])
+        top = QHBoxLayout()
+        top.setSpacing(SPACE.s)
+        self.where = label(f"In {self._store.folder}", "faint")
+        self.where.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        top.addWidget(self.where, 1)
+        top.addWidget(self.verify_all_button)
+        top.addWidget(self.install_button)
+        foot = QHBoxLayout()
+        foot.setSpacing(SPACE.s)
+        foot.addWidget(self.tasks.bar, 1)
+        foot.addWidget(self.close_button, 0, Qt.AlignmentFlag.AlignBottom)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE.l, SPACE.l, SPACE.l, SPACE.l)
+        column.setSpacing(SPACE.m)
+        column.addLayout(top)
+        column.addWidget(split, 1)
+        column.addLayout(foot)
+
+    # What is shown
+
+    @property
+    def chosen(self) -> str:
+        """Name of the chosen model's card; "" for none."""
+        number = self.table.chosen
+        return self.model.status(number).card.name if number >= 0 else ""
+
+    def choose(self, name: str) -> None:
+        """Choose a model, now or as soon as the models are listed."""
+        number = self.model.find(name)
+        self._wanted = "" if number >= 0 else name
+        if number >= 0:
+            self.table.choose(number)
+
+    def refresh(self) -> None:
+        """Read the models folder again."""
+        self._tasks.run(lambda _cancel: self._store.overview(), self._listed, self._not_listed)
+
+    def _listed(self, statuses: tuple[ModelStatus, ...]) -> None:
+        chosen = self._wanted or self.chosen
+        begins = not self.model.rowCount()
+        with QSignalBlocker(self.table.selectionModel()):
+            self.model.show(statuses)
+        self._stack.setCurrentIndex(1 if statuses else 0)
+        if begins:
+            self.table.setFocus()
+        self._update_live()
+        self.choose(chosen if self.model.find(chosen) >= 0 else self._first())
+        self._show()
+
+    def _first(self) -> str:
+        return self.model.status(0).card.name if self.model.rowCount() else ""
+
+    def _not_listed(self, reason: str) -> None:
+        self.empty.title.setText("The models folder cannot be read")
+        self.empty.text.setText(reason)
+        self._stack.setCurrentIndex(0)
+
+    def _show(self) -> None:
+        name = self.chosen
+        if name:
+            self.details.show_model(self.model.status(self.model.find(name)))
+            self.details.verticalScrollBar().setValue(0)
+        self._update()
+
+    def _update(self) -> None:
+        """Show the chosen model's state, and enable the buttons for what can be done."""
+        number = self.model.find(self.chosen) if self.chosen else -1
+        idle = not self.tasks.busy
+        self.install_button.setEnabled(idle)
+        self.verify_all_button.setEnabled(idle and self.model.rowCount() > 0)
+        if number < 0:
+            for button in (self.get_button, self.verify_button, self.unload_button):
+                button.setEnabled(False)
+            self.remove_button.setEnabled(False)
+            self.agree_button.hide()
+            return
+        status = self.model.status(number)
+        self.details.show_state(self.model.state_text(number))
+        present = status.state != "not installed"
+        published = consent_dialog.can_download(status)
+        self.get_button.setEnabled(idle and published)
+        self.get_button.setToolTip("" if published else "Its publisher gives it in another way")
+        self.get_button.setText("Download again…" if status.there else "Download…")
+        self.verify_button.setEnabled(idle and present)
+        self.remove_button.setEnabled(idle and present and not status.card.embedded)
+        self.unload_button.setEnabled(
+            idle and consent_dialog.is_loaded(self.model.live(self.chosen))
+        )
+        self.agree_button.setVisible(consent_dialog.needs_consent(status))
+        self.agree_button.setEnabled(idle)
+
+    # Live states
+
+    def _request_update(self, _state: ModelState) -> None:
+        """Ask for one update, on any thread, however many changes come at once."""
+        if not self._update_requested:
+            self._update_requested = True
+            self._post.send(self._update_live)
+
+    def _update_live(self) -> None:
+        self._update_requested = False
+        if isValid(self) and self.chosen in self.model.update_live(self._host.states()):
+            self._update()
+
+    # What can be done
+
+    def choose_file(self) -> None:
+        """Ask for a file and install it."""
+        dialog = QFileDialog(self, "Install a model from a file or model pack")
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setNameFilters(list(consent_dialog.FILTERS))
+        self._choose(dialog)
+
+    def choose_folder(self) -> None:
+        """Ask for a folder and install the model in it."""
+        dialog = QFileDialog(self, "Install a model from a folder")
+        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
+        self._choose(dialog)
+
+    def _choose(self, dialog: QFileDialog) -> None:
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.accepted.connect(lambda: self.inspect(Path(dialog.selectedFiles()[0])))
+        dialog.open()
+
+    def inspect(self, path: Path, name: str | None = None) -> None:
+        """Find out what would be installed from a path, and ask for consent."""
+        chosen = self.chosen
+        self.tasks.inspect(path, name, lambda plan: self._planned(plan), chosen)
+
+    def _planned(self, plan: InstallPlan | Question) -> None:
+        if isinstance(plan, Question):  # it cannot be identified: perhaps it is the chosen model
+            path, name = self.tasks.path, self.chosen
+            self._ask(plan, lambda _yes: self.inspect(path, name))
+            return
+        self._ask(consent_dialog.install_question(plan), lambda yes: self.tasks.install(plan, yes))
+
+    def ask_download(self) -> None:
+        """Ask for consent to a download, naming host and size, and start it."""
+        name, status = self.chosen, self._status()
+        if status is not None:
+            self._ask(
+                consent_dialog.download_question(status), lambda yes: self.tasks.download(name, yes)
+            )
+
+    def ask_agreement(self) -> None:
+        """Ask for consent to the chosen model's terms and code."""
+        name, status = self.chosen, self._status()
+        if status is not None:
+            self._ask(
+                consent_dialog.agreement_question(status), lambda yes: self.tasks.accept(name, yes)
+            )
+
+    def ask_remove(self) -> None:
+        """Ask, and delete the chosen model's files."""
+        name, status = self.chosen, self._status()
+        if status is not None:
+            self._ask(consent_dialog.removal_question(status), lambda _yes: self.tasks.remove(name))
+
+    def verify(self, name: str) -> None:
+        """Read every file of a model, or of all with ""."""
+        self.tasks.verify(name)
+
+    def unload(self) -> None:
+        """Take the chosen model out of memory."""
+        self.tasks.unload(self.chosen)
+
+    def _status(self) -> ModelStatus | None:
+        number = self.model.find(self.chosen) if self.chosen else -1
+        return self.model.status(number) if number >= 0 else None
+
+    def _ask(self, question: Question, agreed: Callable[[Consented], object]) -> None:
+        ConsentDialog(question, agreed, self).open()
+
+    def _finished(self, outcome: Outcome) -> None:
+        for status in outcome.statuses:
+            self.model.put(status)
+        if outcome.chosen:
+            self.choose(outcome.chosen)
+        self._show()
+        if outcome.refresh:
+            self.refresh()
+
+    # The end
+
+    def shut_down(self) -> None:
+        """Stop the running task and unsubscribe from the host, as the main window closes."""
+        self._unsubscribe()
+        self.tasks.close()
+        self._tasks.close()
+        self.close()
+
+
+def show_models(
+    store: ModelStore,
+    host: Host,
+    note: AuditNote,
+    parent: QWidget,
+    name: str = "",
+    texts: PackTexts | None = None,
+) -> ModelsWindow:
+    """Open the models window, or bring it to the front.
+
+    Args:
+        store: The models folder.
+        host: The model host.
+        note: Writes to the audit log.
+        parent: The main window.
+        name: Name of the model to choose; "" for none in particular.
+        texts: Titles of the tools that the models serve.
+    """
+    found = parent.findChild(ModelsWindow)
+    if found is None:
+        found = ModelsWindow(store, host, note, parent, texts)
+    else:
+        found.refresh()
+    if name:
+        found.choose(name)
+    _put_above(found, parent)
+    found.show()
+    found.raise_()
+    QTimer.singleShot(0, found, found.activateWindow)
+    return found
+
+
+def _put_above(window: ModelsWindow, parent: QWidget) -> None:
+    """Put the window above a modal one, such as the settings, below which it could not be used."""
+    above = QApplication.activeModalWidget()
+    if not isinstance(above, QDialog) or window.isAncestorOf(above):
+        return
+    window.setParent(above, window.windowFlags())
+
+    def back() -> None:
+        shown = window.isVisible()
+        window.setParent(parent, window.windowFlags())
+        window.setVisible(shown)
+
+    above.finished.connect(back)
+
+
+def close_models(parent: QWidget) -> None:
+    """Shut down the models window, if there is one, as the main window closes."""
+    found = parent.findChild(ModelsWindow)
+    if found is not None:
+        found.shut_down()
+
+
+class ModelDetails(QScrollArea):
+    """The details of one model: purpose, limits, licence, files, memory, and how it was tried."""
+
+    def __init__(self, texts: PackTexts | None = None) -> None:
+        super().__init__()
+        self._texts = texts or PackTexts()
+        self.setObjectName("modelDetails")
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # arrows scroll it
+        self.setAccessibleName("About the chosen model")
+        inside = QWidget()
+        inside.setObjectName("modelDetailsPage")
+        self._column = QVBoxLayout(inside)
+        self._column.setContentsMargins(SPACE.l, SPACE.m, SPACE.l, SPACE.l)
+        self._column.setSpacing(SPACE.xs)
+        self.title = wrapped_label("", "heading")
+        self.tools = wrapped_label("", "muted")
+        self.state_icon = label()
+        self.state = wrapped_label("", "strong")
+        self.state_more = wrapped_label("", "muted")
+        for part in (self.title, self.tools):
+            self._column.addWidget(part)
+        line = row(self.state_icon, spacing=6)
+        line.addWidget(self.state, 1)
+        self._column.addSpacing(SPACE.s)
+        self._column.addLayout(line)
+        self._column.addWidget(self.state_more)
+        # The box holds heading and text, so that both are hidden together with their spacing.
+        self.parts: dict[str, tuple[QWidget, TextView]] = {}
+        for name in (
+            "Made for",
+            "Limits",
+            "What of it was tried",
+            "Licence",
+            "Terms",
+            "Code",
+            "Memory",
+            "Files",
+            "Where",
+            "Source",
+            "How to get it",
+        ):
+            self._add(name)
+        self._column.addStretch(1)
+        self.setWidget(inside)
+
+    def show_model(self, status: ModelStatus) -> None:
+        """Show all of a model except its live state."""
+        card = status.card
+        self.title.setText(wording.one_line(card.title))
+        used = ", ".join(f"{self._texts.title(tool)} ({tool})" for tool in card.tools)
+        self.tools.setText(used)
+        texts = {
+            "Made for": card.intended_use,
+            "Limits": "\n".join(f"{BULLET}{limit}" for limit in card.limits),
+            "What of it was tried": card.tried,
+            "Licence": card.licence,
+            "Terms": _terms(status),
+            "Code": _code(status),
+            "Memory": model_wording.memory(card),
+            "Files": model_wording.files(status),
+            "Where": _where(status),
+            "Source": _source(status),
+            "How to get it": "" if status.there else status.how_to_get,
+        }
+        for name, text in texts.items():
+            box, view = self.parts[name]
+            view.set_plain(text)
+            view.setAccessibleName(f"{name}: {wording.one_line(text)[:300]}")
+            box.setVisible(bool(text))
+
+    def show_state(self, state: model_wording.StateText) -> None:
+        """Show a model's state."""
+        self.state.setText(state.text)
+        self.state_more.setText(state.more)
+        self.state_more.setVisible(bool(state.more))
+        tint = TONES[state.tone]
+        self.state.setStyleSheet(f"color: {tint};")
+        self.state_icon.setPixmap(icons.icon(state.icon, tint).pixmap(QSize(16, 16)))
+
+    def _add(self, name: str) -> None:
+        heading = label(name, "section")
+        view = TextView(max_height=_TERMS_HEIGHT if name == "Terms" else 0)
+        view.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        box = QWidget()
+        inside = QVBoxLayout(box)
+        inside.setContentsMargins(0, SPACE.s, 0, 0)
+        inside.setSpacing(SPACE.xs)
+        inside.addWidget(heading)
+        inside.addWidget(view)
+        self._column.addWidget(box)
+        self.parts[name] = (box, view)
+
+
+def _terms(status: ModelStatus) -> str:
+    if not status.card.terms:
+        return ""
+    said = "You accepted these terms." if status.accepted else "To be accepted before it is used."
+    return f"{said}\n\n{status.card.terms.strip()}"
+
+
+def _code(status: ModelStatus) -> str:
+    return {
+        "": "",
+        "allowed": "Program code came with its weights. You allowed it to run.",
+        "changed": "The program code with its weights was changed since you allowed it. It is not "
+        "run until you allow it again.",
+        "not allowed": "Its publisher's own program code can come with the weights. It is run only "
+        "after your yes.",
+    }[status.code]
+
+
+def _where(status: ModelStatus) -> str:
+    when = f"\nInstalled {status.installed[:16].replace('T', ' ')} UTC" if status.installed else ""
+    return f"{status.path}{when}"
+
+
+def _source(status: ModelStatus) -> str:
+    card = status.card
+    lines = [card.url or (f"https://huggingface.co/{card.repository}" if card.repository else "")]
+    if status.revision:
+        lines.append(f"Revision {status.revision}")
+    if card.gated:
+        lines.append("Its publisher asks for a login, and for its terms to be accepted there.")
+    return "\n".join(line for line in lines if line)
