@@ -271,7 +271,9 @@ def _models(argv: list[str]) -> int:
         "install", parents=[shared, agreeing], help="copy a file, folder or model pack into place"
     )
     install.add_argument("path", type=Path, metavar="PATH")
-    install.add_argument("--name", metavar="NAME", help="which model it is; else it is told")
+    install.add_argument(
+        "--name", metavar="NAME", help="which model it is; by default it is recognised"
+    )
     install.add_argument(
         "--other",
         action="store_true",

@@ -398,7 +398,7 @@ def audit_key(file: Path, keyring: Secrets) -> bytes:
         reason = error.strerror or type(error).__name__
         raise SightlineError(
             f"its key cannot be read or kept ({reason})",
-            remedy="Ask whoever looks after this computer for the right to the settings folder.",
+            remedy="Ask this computer's administrator for the right to the settings folder.",
         ) from error
     return found
 

@@ -21,7 +21,7 @@ from app.imaging.types import Instance
 from app.wiring import Program
 
 _UID = re.compile(r"[0-9]+(?:\.[0-9]+)+")
-_REMEDY = "Ask whoever looks after this computer for the right to read it."
+_REMEDY = "Ask this computer's administrator for the right to read it."
 
 
 def list_entries(*, kind: str = "", last: int | None = None, as_json: bool = False) -> int:

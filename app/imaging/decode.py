@@ -277,7 +277,7 @@ class Decoder:
     def _section_layer(
         self, instance: Instance, target: Instance, index: int
     ) -> Future[LayerFrame]:
-        found = self._volumes.slices_of(target, index)
+        found = self._volumes.section_slices(target, index)
         if found is None:
             text = "not drawn: these sections were resampled, and are not the slices it was made on"
             return done(LayerFrame(warnings=(text,)))

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from app.views.main_window import MainWindow
 
 _UNSAVED = (
-    "They hold until Sightline is closed. Make room on the disk, or ask whoever looks after this "
-    "computer for the right to write into the settings folder."
+    "They hold until Sightline is closed. Make room on the disk, or ask this computer's "
+    "administrator for the right to write into the settings folder."
 )
 
 

@@ -194,7 +194,7 @@ def test_rules_of_this_computer_are_shown_and_cannot_be_lifted(window: Callable[
     click_tool(page.tools.list, "Send report")
     assert not page.tools.choice.isEnabled()
     words = page.argument_rules.plain()
-    assert "By whoever looks after this computer. Folders: tools may write only to /data/" in words
+    assert "By this computer's administrator. Folders: tools may write only to /data/" in words
     assert "a yes holds for one call" in words
 
 

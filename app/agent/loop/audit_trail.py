@@ -36,7 +36,7 @@ ACTING = frozenset((Approval.WRITE, Approval.SEND, Approval.EXECUTE))
 UNKNOWN = "(no such tool)"
 _AT_ONCE = 80  # images named in one line
 _MOST_REACHED = 10  # files and hosts of one call
-_REMEDY = "Make room on the disk, or ask whoever looks after this computer."
+_REMEDY = "Make room on the disk, or ask this computer's administrator."
 Facts = dict[str, Any]
 
 

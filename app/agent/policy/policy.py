@@ -178,8 +178,8 @@ def site_policies(files: Iterable[Path], notices: list[str]) -> tuple[Policy, ..
         _log.warning("a site's policy for tools cannot be used")
         notices.append(
             f"The policy for tools of this computer cannot be used ({reason}): until it is mended "
-            "every tool asks, and none may write, send or run programs. Tell whoever looks after "
-            "this computer."
+            "every tool asks, and none may write, send or run programs. Tell this computer's "
+            "administrator."
         )
         policies.append(Policy.from_data(_UNREADABLE_SITE))
     return tuple(policies)

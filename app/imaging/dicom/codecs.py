@@ -520,7 +520,7 @@ def _frame_bytes(header: Header, layout: Layout, source: BinaryIO, index: int) -
 def _check_code_stream(header: Header, layout: Layout, coded: CodeStreamFigures) -> None:
     """Refuse a code stream of another size or number of samples, before it is decoded."""
     size, declared = (coded.rows, coded.columns), (layout.rows, layout.columns)
-    turned = coded.turned and size[::-1] == declared
+    turned = coded.may_transpose and size[::-1] == declared
     if coded.rows and size != declared and not turned:
         raise guards.problem(
             header.path,

@@ -16,15 +16,15 @@ from app.imaging.dicom.frame_attributes import FrameAttributes
 from app.imaging.dicom.placement import numbers, orientation_of, spacing_and_calibration
 from app.imaging.files import sources
 from app.imaging.space import projections
-from app.imaging.space.planes import FramePlane, plane_of
+from app.imaging.space.planes import FramePlane, image_plane
 from app.imaging.space.projections import KEYWORD, Course, projection_for_code
 from app.imaging.space.stacks import (
     STACK_KEYWORD,
     NotAStackError,
     first_at_each_position,
-    geometry_of,
     geometry_text,
-    stack_of,
+    sort_stack,
+    volume_geometry,
 )
 
 ATTRIBUTES = tuple(
@@ -124,17 +124,17 @@ def frames_geometry(header: Header) -> str:
         attributes = FrameAttributes(header, index)
         if each:
             spacing, _ = spacing_and_calibration(attributes)
-        plane = plane_of(orientation_of(attributes), spacing, reference)
+        plane = image_plane(orientation_of(attributes), spacing, reference)
         if plane is None:
             return ""
         planes.append(plane)
     try:
         own = [planes[index] for index in first_at_each_position(planes)]
-        stack = stack_of(own, int(size[0][0]), int(size[1][0]))
+        stack = sort_stack(own, int(size[0][0]), int(size[1][0]))
         # A mask cannot be resampled as an image can.
         if header.text("Modality") == "SEG" and not stack.regular:
             return ""
-        return geometry_text(geometry_of(stack))
+        return geometry_text(volume_geometry(stack))
     except NotAStackError:
         return ""
 

@@ -15,8 +15,8 @@ from app.imaging.dicom.dicom_file import Header, value_of
 from app.imaging.dicom.frame_attributes import FrameAttributes, numbers
 from app.imaging.space.geometry import UNLABELLED, direction_letters
 from app.imaging.space.planes import is_position, is_rotation
-from app.imaging.space.regions import UltrasoundRegion, regions_of
-from app.imaging.space.spacing import SpacingAttributes, spacing_of
+from app.imaging.space.regions import UltrasoundRegion, image_regions
+from app.imaging.space.spacing import SpacingAttributes, image_spacing
 from app.imaging.types import Orientation, Region, Spacing
 
 _BIPED = (frozenset("LR"), frozenset("AP"), frozenset("HF"))
@@ -210,7 +210,7 @@ def spacing_and_calibration(attributes: FrameAttributes) -> tuple[Spacing, str]:
     items, problem = _ultrasound(attributes), ""
     if items:
         _, problem = _placed(header, items)
-    spacing = spacing_of(
+    spacing = image_spacing(
         SpacingAttributes(
             pixel=attributes.numbers("PixelSpacing"),
             imager=attributes.numbers("ImagerPixelSpacing"),
@@ -240,7 +240,7 @@ def _placed(header: Header, items: Sequence[UltrasoundRegion]) -> tuple[tuple[Re
     size = [numbers(header.value(keyword))[:1] for keyword in ("Rows", "Columns")]
     if not all(value and math.isfinite(value[0]) for value in size):
         return (), ""
-    return regions_of(items, int(size[0][0]), int(size[1][0]))
+    return image_regions(items, int(size[0][0]), int(size[1][0]))
 
 
 def _ultrasound(attributes: FrameAttributes) -> tuple[UltrasoundRegion, ...]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from app.imaging.files.natural_order import natural_key
 from app.imaging.openable import without_images
 from app.imaging.space.planes import parse_numbers
-from app.imaging.space.stacks import NotAStackError, series_stack, warnings_of
+from app.imaging.space.stacks import NotAStackError, series_stack, stack_warnings
 from app.imaging.studies.ordering import POSITION, ordered
 from app.imaging.studies.patients import by_patient, conflict, identity_of, identity_of_study
 from app.imaging.studies.splitting import SHARED_UID, Part, all_in_place, split
@@ -332,7 +332,7 @@ def _warnings(members: Sequence[Instance], order: str) -> tuple[str, ...]:
     descending = order == POSITION and stack.order[0] != 0
     widths = {parse_numbers(one.get("SliceThickness"))[:1] for one in members}
     thickness = next(iter(widths)) if len(widths) == 1 else ()
-    found += warnings_of(
+    found += stack_warnings(
         stack,
         descending=descending,
         tilt=members[0].get("GantryDetectorTilt"),

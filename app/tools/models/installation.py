@@ -210,15 +210,15 @@ def _write_error(error: OSError, models: Path) -> SightlineError:
     if is_in_use(error):
         remedy = (
             "Close what uses it (another Sightline, or wait for the answer under way), then try "
-            "again. Where nothing does, ask whoever looks after this computer for the right to "
+            "again. Where nothing does, ask this computer's administrator for the right to "
             "write there."
         )
     elif error.errno in (errno.ENOSPC, errno.EDQUOT):
         remedy = "Make space there, or set SIGHTLINE_MODELS to a folder with space."
     else:
         remedy = (
-            "Set SIGHTLINE_MODELS to a folder that you may write to, or ask whoever looks after "
-            "this computer."
+            "Set SIGHTLINE_MODELS to a folder that you may write to, or ask this computer's "
+            "administrator."
         )
     return SightlineError(
         f"it cannot be written into the models folder ({error.strerror or error})",

@@ -150,7 +150,7 @@ class ModelStore:
             raise SightlineError(
                 f"a model's file cannot be read ({error.strerror or error})",
                 subject=str(error.filename or self.folder),
-                remedy="Ask whoever looks after this computer for the right to read it, or "
+                remedy="Ask this computer's administrator for the right to read it, or "
                 "install the model again.",
             ) from error
 
@@ -209,7 +209,7 @@ class ModelStore:
             raise SightlineError(
                 f"it cannot be deleted ({error.strerror or error})",
                 subject=str(place.path),
-                remedy="Close what uses it, or ask whoever looks after this computer.",
+                remedy="Close what uses it, or ask this computer's administrator.",
             ) from error
         return self.status(wanted)
 

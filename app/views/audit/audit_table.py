@@ -81,7 +81,7 @@ def matching_rows(
         reason = error.strerror or type(error).__name__
         raise SightlineError(
             f"the audit log cannot be read ({reason})",
-            remedy="Ask whoever looks after this computer for the right to read its folder.",
+            remedy="Ask this computer's administrator for the right to read its folder.",
         ) from error
     rows.reverse()
     return rows, total

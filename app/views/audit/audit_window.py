@@ -271,7 +271,7 @@ class AuditWindow(QDialog):
         more = f" {len(problems) - 1} more below it are marked." if len(problems) > 1 else ""
         self._show_verdict(
             f"The log is NOT as it was written. {problems[0].text}.{more} Keep a copy of its "
-            "folder and tell whoever looks after this computer.",
+            "folder and tell this computer's administrator.",
             "error",
             "circle-alert",
         )

@@ -1,4 +1,4 @@
-"""Colour maps by the names that people know from matplotlib, without matplotlib."""
+"""Colour maps under their matplotlib names, without matplotlib."""
 
 from __future__ import annotations
 

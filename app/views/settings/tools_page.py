@@ -174,7 +174,7 @@ def _argument_rules_text(policy: PolicySettings, site: Sequence[Policy]) -> str:
     own = describe(policy)
     lines = [*ALWAYS, *(f"From your settings file. {text}" for text in own)]
     for one in site:
-        lines += (f"By whoever looks after this computer. {text}" for text in describe(one.rules))
+        lines += (f"By this computer's administrator. {text}" for text in describe(one.rules))
     return "\n".join(f"•  {line}." for line in lines)
 
 
