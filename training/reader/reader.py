@@ -27,10 +27,11 @@ _WITHOUT_IMAGE = frozenset(("chest_xray_generator", "llava_med_qa", "medgemma_qa
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """Scores from which a tool runs: the likeliest one, and any other."""
+    """Scores from which a tool runs: the likeliest one, any other; and from which none does."""
 
-    first: float = -0.2
-    other: float = 0.0
+    first: float = -0.5
+    other: float = -0.2
+    nothing: float = 0.1
 
 
 class Reader:
@@ -51,9 +52,13 @@ class Reader:
         self.tools: list[str] = []
         self.weights: NDArray[np.floating[Any]] = np.empty((0, 0))
         self._follows: Mapping[tuple[str, str], int] = {}
+        self._scores: dict[str, NDArray[np.floating[Any]]] = {}
 
     def fit(self, rows: Sequence[Row]) -> None:
-        """Learn each tool from the rows in which it could run; a row's other answers do not count."""
+        """Learn each tool from the rows in which it could run, by their first answers.
+
+        The last column of the weights is for rows that no tool answers.
+        """
         rows = [row for row in rows if not names_tools(row)]
         texts = [prepared(row.text) for row in rows]
         self._features.fit(texts)
@@ -74,9 +79,17 @@ class Reader:
                 if tool in row.answers[0]
                 or (_can_run(tool, scene_of(row)) and not any(tool in one for one in row.answers))
             ]
-            wanted = np.array([tool in rows[number].answers[0] for number in known])
-            columns.append(_fitted(found[known], np.where(wanted, 1.0, -1.0), self._penalty))
+            wanted = [tool in rows[number].answers[0] for number in known]
+            columns.append(_fitted(found[known], wanted, self._penalty))
+        able = [
+            number
+            for number, row in enumerate(rows)
+            if any(_can_run(tool, scene_of(row)) for tool in self.tools)
+        ]
+        nothing = [not rows[number].answers[0] for number in able]
+        columns.append(_fitted(found[able], nothing, self._penalty))
         self.weights = np.stack(columns, axis=1)
+        self._scores.clear()
 
     def plan(self, row: Row, *, prior: bool = True) -> Got:
         """Return the tools that would run, and the structures that would be outlined."""
@@ -84,8 +97,12 @@ class Reader:
             return plan(row, prior=prior)
         scene = scene_of(row, prior=prior)
         text = prepared(row.text)
-        parts = clauses(text)
-        scores = _with_constant(self._features([text, *parts])) @ self.weights
+        if text not in self._scores:
+            found = _with_constant(self._features([text, *clauses(text)]))
+            self._scores[text] = found @ self.weights
+        scores = self._scores[text]
+        if scores[0, -1] > self.thresholds.nothing:
+            return Got((), None)
         able = [number for number, tool in enumerate(self.tools) if _can_run(tool, scene)]
         best = max(able, key=lambda number: scores[0, number], default=-1)
         wanted = [
@@ -151,16 +168,15 @@ def _named(item: ValueWords, text: str) -> set[str]:
     return found
 
 
-def _with_constant(found: sparse.csr_matrix) -> sparse.csr_matrix:
+def _with_constant(found: Any) -> Any:
     return sparse.csr_matrix(sparse.hstack([found, np.ones((found.shape[0], 1))]))
 
 
-def _fitted(
-    found: sparse.csr_matrix, signs: NDArray[np.floating[Any]], penalty: float
-) -> NDArray[np.floating[Any]]:
+def _fitted(found: Any, wanted: Sequence[bool], penalty: float) -> NDArray[np.floating[Any]]:
     """Return the weights of a linear SVM with squared hinge loss."""
+    signs = np.where(wanted, 1.0, -1.0)
 
-    def loss(weights: NDArray[np.floating[Any]]) -> tuple[float, NDArray[np.floating[Any]]]:
+    def loss(weights: NDArray[np.floating[Any]]) -> tuple[Any, NDArray[np.floating[Any]]]:
         short = np.maximum(0.0, 1.0 - signs * (found @ weights))
         slope = weights - 2 * penalty * (found.T @ (signs * short))
         return 0.5 * weights @ weights + penalty * short @ short, slope

@@ -1,4 +1,4 @@
-"""`python -m training.reader.train [--features FEATURES] [--check]`: train a reader and score it.
+"""`python -m training.reader.train [--encoder] [--check]`: train a reader and score it.
 
 Without `--check` the thresholds are chosen by cross-validation over the phrasings that the rules
 were written for; with it the reader is scored once on the two parts that nobody wrote rules by.
@@ -7,6 +7,7 @@ were written for; with it the reader is scored once on the two parts that nobody
 from __future__ import annotations
 
 import argparse
+import itertools
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -25,29 +26,30 @@ from tests.routing.table import (
     rows_in,
     score,
 )
-from training.reader.features import Features, encoder
+from training.reader.features import Features, sentence_encoder
 from training.reader.reader import Reader, Thresholds
 
 _PHRASINGS = Path(__file__).with_name("phrasings.toml")
-_FIRST = (-0.6, -0.4, -0.3, -0.2, -0.1)
-_OTHER = (-0.4, -0.3, -0.2, -0.1, 0.0, 0.1)
+_FIRST = (-0.6, -0.4, -0.2)
+_OTHER = (-0.3, -0.2, -0.1, 0.0)
+_NOTHING = (-0.1, 0.0, 0.1)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command."""
     parser = argparse.ArgumentParser(prog="python -m training.reader.train", description=__doc__)
-    parser.add_argument("--features", default="ngrams", help="ngrams, minilm, use, ngrams+use, ...")
+    parser.add_argument("--encoder", action="store_true", help="add sentence embeddings")
     parser.add_argument("--penalty", type=float, default=1.0)
     parser.add_argument("--first", type=float, default=Thresholds().first)
     parser.add_argument("--other", type=float, default=Thresholds().other)
+    parser.add_argument("--nothing", type=float, default=Thresholds().nothing)
     parser.add_argument("--check", action="store_true", help="score the parts kept apart")
     options = parser.parse_args(arguments)
-    names = options.features.split("+")
-    encoders = [encoder(name) for name in names if name != "ngrams"]
+    encoder = sentence_encoder() if options.encoder else None
 
     def make() -> Reader:
-        features = Features(*encoders, ngrams="ngrams" in names)
-        return Reader(features, Thresholds(options.first, options.other), penalty=options.penalty)
+        thresholds = Thresholds(options.first, options.other, options.nothing)
+        return Reader(Features(encoder), thresholds, penalty=options.penalty)
 
     known = [*rows(REGRESSION), *rows_in(_PHRASINGS)]
     if options.check:
@@ -73,20 +75,20 @@ def _check(reader: Reader, known: Sequence[Row]) -> None:
 
 
 def _choose(make: Callable[[], Reader], known: Sequence[Row], folds: int = 5) -> None:
-    """Print the score of each pair of thresholds over stratified folds, the best one last."""
+    """Print the score of each set of thresholds over stratified folds, the best one last."""
     fold = _folds(known, folds)
-    totals: Counter[tuple[float, float]] = Counter()
+    totals: Counter[Thresholds] = Counter()
     for number in range(folds):
         reader = make()
         reader.fit([row for row, place in zip(known, fold, strict=True) if place != number])
-        for first in _FIRST:
-            for other in _OTHER:
-                reader.thresholds = Thresholds(first, other)
-                left_out = [row for row, place in zip(known, fold, strict=True) if place == number]
-                totals[first, other] += sum(judge(row, reader.plan).right for row in left_out)
-    for (first, other), right in sorted(totals.items(), key=lambda item: item[1]):
-        share = 100 * right / len(known)
-        print(f"--first {first} --other {other}: {right} of {len(known)} ({share:.1f}%)")
+        left_out = [row for row, place in zip(known, fold, strict=True) if place == number]
+        for thresholds in itertools.starmap(
+            Thresholds, itertools.product(_FIRST, _OTHER, _NOTHING)
+        ):
+            reader.thresholds = thresholds
+            totals[thresholds] += sum(judge(row, reader.plan).right for row in left_out)
+    for thresholds, right in sorted(totals.items(), key=lambda item: item[1]):
+        print(f"{thresholds}: {right} of {len(known)} ({100 * right / len(known):.1f}%)")
 
 
 def _folds(known: Sequence[Row], folds: int) -> list[int]:
