@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from app.tools.planning import (
+from app.tools.pack_plan import (
     Accepts,
     AllOf,
     AnyOf,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import optimize, sparse
 
 from app.agent.planning import Scene
-from app.tools.planning import ValueWords
+from app.tools.pack_plan import ValueWords
 from tests.routing.table import Got, Row, plan, scene_of
 from training.reader.features import Features, clauses, negated_words, prepared
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.tools.planning import any_of, phrases
+from app.tools.pack_plan import any_of, phrases
 
 _DEVICE = any_of(*phrases("""
     tube, tubes, ett, endotracheal, tracheal, tracheostomy, nasogastric, ng, ngt, catheter*,
