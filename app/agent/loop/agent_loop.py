@@ -28,7 +28,7 @@ from app.agent.enforcement.director import Director
 from app.agent.enforcement.plan_checklist import PlanState
 from app.agent.enforcement.update_plan_tool import UpdatePlan
 from app.agent.events import TERMINAL, RunEvent, RunFinished, RunStarted, TextDelta
-from app.agent.llm.base import LanguageModel, ModelFailed, Plan, info_of
+from app.agent.llm.base import LanguageModel, ModelFailed, Plan, model_info
 from app.agent.loop.audit_trail import Audit
 from app.agent.loop.available_tools import AvailableTools, OfferedTools, missing_needs
 from app.agent.loop.emitter import Emitter
@@ -93,7 +93,7 @@ class AgentLoop:
         self.planner = Planner(plans)
         self.rules_first = rules_first
         self.audit = audit
-        self._window = ContextWindow(info_of(model))
+        self._window = ContextWindow(model_info(model))
 
     @property
     def window(self) -> ContextWindow:
@@ -101,7 +101,7 @@ class AgentLoop:
 
         Its calibration is kept while the model stays the same.
         """
-        info = info_of(self.model)
+        info = model_info(self.model)
         if self._window.info != info:
             self._window = ContextWindow(info)
         return self._window

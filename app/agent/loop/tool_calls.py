@@ -276,8 +276,8 @@ class ToolCalls:
         request = self.request
         images, notes = request.images, request.image_notes
         if self.scope is None:  # once: it looks for folders on the disk
-            self.scope = Scope.of(images, notes, request.out_dir)
-        self.scope = self.scope.renewed(images, notes)
+            self.scope = Scope.for_run(images, notes, request.out_dir)
+        self.scope = self.scope.refreshed(images, notes)
         return self.scope
 
     def _stopped(self, ready: Ready) -> Outcome:
