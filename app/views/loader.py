@@ -17,7 +17,7 @@ from app.imaging.decode import CACHE_BYTES, Decoder
 from app.imaging.processes.worker_pool import Priority
 from app.imaging.processes.workers import CancelLike
 from app.imaging.report import Report
-from app.imaging.space.reformat import planes_of
+from app.imaging.space.reformat import available_planes
 from app.imaging.studies.instance_lists import loaded_instances
 from app.imaging.types import Frame, Instance, ScanResult, Series, Study
 from app.imaging.volume import Plane, Volume
@@ -138,7 +138,7 @@ class Loader:
         self, source: Series | Instance, done: Callable[[tuple[Plane, ...]], object]
     ) -> None:
         """Find the planes of a series on a thread, since many headers are compared."""
-        self._background.submit(partial(planes_of, source), done)
+        self._background.submit(partial(available_planes, source), done)
 
     def reformat(
         self,

@@ -181,7 +181,7 @@ class _ActiveModel:
 
         def show(page: str) -> None:
             probe = Probe(
-                program.models.trial_model, program.models.is_kept, program.note_endpoint_test
+                program.models.trial_model, program.models.is_cached, program.note_endpoint_test
             )
             specs = tuple(tool.spec for tool in program.registry.all())
             sources = SettingsSources(

@@ -225,7 +225,7 @@ def test_a_local_model_that_is_no_longer_chosen_is_ended(
     dialog = here.settings()
     choose(dialog.model.provider, "Offline planner")
     here.save(dialog)
-    wait_until(lambda: not here.program.models.is_kept(model))
+    wait_until(lambda: not here.program.models.is_cached(model))
 
 
 @pytest.mark.slow

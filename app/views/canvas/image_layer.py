@@ -115,11 +115,11 @@ def pyramid(pixels: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], ...]:
     """
     levels = [np.ascontiguousarray(pixels)]
     while has_smaller_level(levels[-1].shape):
-        levels.append(_halved(levels[-1]))
+        levels.append(_halve(levels[-1]))
     return tuple(levels)
 
 
-def _halved(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def _halve(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
     rows, columns = pixels.shape[0] // 2, pixels.shape[1] // 2
     result = np.empty((rows, columns, *pixels.shape[2:]), np.uint8)
     # In strips: to give back hundreds of megabytes at once holds Python's lock, and so the window.

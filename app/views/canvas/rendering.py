@@ -222,7 +222,7 @@ def _windowed(
         if shared not in tables:
             tables[shared] = levels.table(shared, chosen, invert)
         rows, columns = slice(top, bottom), slice(left, right)
-        pixels = levels.windowed(level, rows, columns, tables[shared])
+        pixels = levels.render_part(level, rows, columns, tables[shared])
         patches[level] = Patch(level, left, top, pixels)
     return tuple(patches.values()), complete
 
