@@ -1,7 +1,7 @@
-"""Asks the user: before anything is sent to a remote model, and before a tool that acts.
+"""Questions to the user before anything is sent to a remote model, and before a tool that acts.
 
 What is shown is what runs: the arguments are validated and frozen before the question, shown whole
-with every invisible sign written out, and compared once more right before the call.
+with every invisible character written out, and compared once more right before the call.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ from app.tools.api import Approval, ToolSpec
 _log = logging.getLogger(__name__)
 
 LONGEST_SHOWN = 50_000
-"""Characters of arguments that a person can be asked about; longer ones are refused, never cut."""
+"""The most characters of arguments that a person is asked about.
+
+Longer ones are refused, not cut.
+"""
 
 _DOES = {
     Approval.WRITE: "writes outside the run's own folder",
@@ -43,14 +46,14 @@ _INVISIBLE = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"))
 _BLANK = frozenset(
     map(chr, (0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, 0xFFFC, 0x1D159))
 ) | frozenset(map(chr, [*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)]))
-"""Letters and marks that show nothing: fillers and variation selectors (Unicode 16, 23.4)."""
+"""Letters and marks without a visible form: fillers and variation selectors (Unicode 16, 23.4)."""
 
 
 def shown_arguments(arguments: Mapping[str, Any]) -> str:
-    """Arguments as JSON for the user's eyes; parsing it gives exactly what would run.
+    """Return arguments as JSON for the user; parsing it gives exactly what would run.
 
-    Line breaks, signs that turn the direction of writing, invisible ones and spaces other than the
-    plain one are written as escapes, so that no argument can look like another.
+    Line breaks, characters that change the direction of writing, invisible ones and unusual spaces
+    are written as escapes, so that no argument can look like another.
     """
     text = json.dumps(arguments, ensure_ascii=False, indent=2)
     # The only raw control characters are the line breaks that `indent` itself writes.
@@ -65,14 +68,14 @@ def tool_request(
     *,
     remember: bool = True,
 ) -> dict[str, Any]:
-    """The fields of the question whether a call may run, with its exact arguments.
+    """Return the fields of the question whether a call may run, with its exact arguments.
 
     Args:
         spec: The tool.
         call: The call.
-        arguments: The validated ones; None for those of the call.
-        judged: What the policy says of it.
-        remember: Whether an answer for the conversation is offered.
+        arguments: The validated arguments; None for those of the call.
+        judged: The policy's judgement of it.
+        remember: An answer for the whole conversation is offered.
     """
     frozen = exact(call.arguments if arguments is None else arguments)
     touches = [_escaped_touch(item) for item in judged.touches] if judged is not None else []
@@ -99,7 +102,7 @@ def _sentence(touch: Touch) -> str:
 
 
 def _escaped_touch(touch: Touch) -> Touch:
-    """Without signs that show nothing or turn the writing: a path is shown as it is."""
+    """Return a touched file or host with invisible and direction-changing characters escaped."""
     shown, where, note = (
         "".join(_escaped(sign) if hides(sign) else sign for sign in text)
         for text in (touch.shown, touch.argument, touch.note)
@@ -109,14 +112,14 @@ def _escaped_touch(touch: Touch) -> Touch:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether a call may run, and exactly which.
+    """The decision whether a call may run, and exactly which call.
 
     Attributes:
-        granted: Yes or no.
+        granted: It may run.
         error: Why not, for the model and the card.
         remedy: What to do instead.
-        allowed: Fingerprint of what was allowed.
-        told: Why not, for the card, where that is told otherwise.
+        allowed: The fingerprint of the call that was allowed.
+        told: Why not, for the card, where it is worded differently.
     """
 
     granted: bool
@@ -126,13 +129,13 @@ class Verdict:
     told: str = ""
 
     def covers(self, spec: ToolSpec, arguments: BaseModel | Mapping[str, Any]) -> bool:
-        """Whether this is what was allowed; to be asked right before it runs."""
+        """Return whether this is the call that was allowed. To be asked right before it runs."""
         return self.granted and self.allowed == fingerprint(spec, arguments)
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Decides about calls: the policy, what the user said before, else a question.
+    """Decides about calls by the policy, by the user's earlier answers, or by asking.
 
     Attributes:
         policy: The rules.
@@ -149,11 +152,11 @@ class Gate:
         thread_id: str,
         scope: Scope = NO_SCOPE,
     ) -> Judgement:
-        """What the policy and the user's earlier answers say of a call."""
+        """Return the judgement of the policy and of the user's earlier answers on a call."""
         judged = self.policy.judge(spec, arguments, scope)
         if judged.rule is Rule.DENY or spec.pack == OWN:
             return judged
-        if self.grants.refused(thread_id, spec.name):
+        if self.grants.is_refused(thread_id, spec.name):
             reason = f"The user does not want {spec.name} to be used in this conversation."
             told = "You answered that it is not to be used in this conversation."
             remedy = "Do not call it again; go on without it."
@@ -176,7 +179,7 @@ class Gate:
         thread_id: str,
         scope: Scope = NO_SCOPE,
     ) -> bool:
-        """Whether `admit` would ask; such calls run alone."""
+        """Return whether `admit` would ask. Such calls run alone."""
         return self.judge(spec, arguments, thread_id, scope).rule is Rule.ASK
 
     async def admit(
@@ -190,16 +193,16 @@ class Gate:
         approve: Approve,
         scope: Scope = NO_SCOPE,
     ) -> Verdict:
-        """Whether the call may run; asks the user where the policy says so.
+        """Decide whether the call may run; ask the user where the policy says so.
 
         Args:
             spec: The tool.
-            call: What the model asked for.
+            call: The requested call.
             arguments: The validated arguments.
             thread_id: The conversation.
-            emitter: Tells of the question.
-            approve: Asks it.
-            scope: What the run may touch.
+            emitter: Emits the question.
+            approve: Asks the question.
+            scope: The files that the run may touch.
         """
         judged = self.judge(spec, arguments, thread_id, scope)
         allowed = fingerprint(spec, arguments)
@@ -225,7 +228,7 @@ class Gate:
         if again.rule is Rule.DENY or again.touches != judged.touches:
             return _changed(spec)
         if decision.scope == "session":
-            self.grants.give(thread_id, spec, wanted["arguments"], judged.touches)
+            self.grants.grant(thread_id, spec, wanted["arguments"], judged.touches)
         return Verdict(True, allowed=allowed)
 
     def _remembered(
@@ -237,11 +240,11 @@ class Gate:
     ) -> bool:
         if not self.policy.remember or self.grants.strict:
             return False
-        return self.grants.given(thread_id, spec, arguments, judged.touches)
+        return self.grants.is_granted(thread_id, spec, arguments, judged.touches)
 
 
 async def ask(emitter: Emitter, approve: Approve, wanted: dict[str, Any]) -> Decision:
-    """Emit the request, wait for the answer, emit it. No answer counts as no."""
+    """Emit a request, wait for the answer, and emit the answer. No answer counts as no."""
     approval_id = uuid4().hex
     requested: list[ApprovalRequested] = []
 
@@ -268,7 +271,7 @@ async def ask(emitter: Emitter, approve: Approve, wanted: dict[str, Any]) -> Dec
 
 
 def _offered(answer: Decision | bool, asked: ApprovalRequested) -> Decision:
-    """The answer, no wider than what was offered; anything but a plain yes is a no."""
+    """Return the answer, no wider than what was offered; anything but a plain yes is a no."""
     if not isinstance(answer, Decision):
         return Decision(granted=answer is True)
     scope = answer.scope if answer.scope in asked.scopes else "once"
@@ -297,7 +300,7 @@ def _changed(spec: ToolSpec) -> Verdict:
 
 
 def hides(sign: str) -> bool:
-    """Whether a sign shows nothing, or turns the direction of writing."""
+    """Return whether a character is invisible or changes the direction of writing."""
     return sign in _BLANK or (sign != " " and unicodedata.category(sign) in _INVISIBLE)
 
 

@@ -1,4 +1,4 @@
-"""What a run tells the world: a tagged union of events, numbered without gaps.
+"""The events of a run: a tagged union, numbered without gaps.
 
 Exactly one terminal event (run_finished, run_failed, run_cancelled) ends a run, always last.
 """
@@ -39,7 +39,10 @@ class TextDelta(_Event):
 
 
 class ReasoningDelta(_Event):
-    """A piece of what the model thinks before it answers: shown folded, no part of the answer."""
+    """A piece of the model's reasoning before its answer.
+
+    It is shown folded, and not part of the answer.
+    """
 
     kind: Literal["reasoning_delta"] = "reasoning_delta"
     text: str
@@ -48,8 +51,8 @@ class ReasoningDelta(_Event):
 class ModelRetry(_Event):
     """The endpoint failed and is asked once more, after `wait_s`.
 
-    All text and reasoning streamed since the last event of another kind is void (`withdrawn` says
-    whether there was any): whoever showed it takes it back.
+    All text and reasoning streamed since the last event of another kind is void and must no longer
+    be shown; `withdrawn` says whether there was any.
     """
 
     kind: Literal["model_retry"] = "model_retry"
@@ -61,9 +64,9 @@ class ModelRetry(_Event):
 
 
 class Noted(_Event):
-    """Something the user should know while it goes on: a model loads, results were shortened.
+    """A notice to the user during a run: a model loads, results were shortened.
 
-    `passing`: it tells only of what goes on right now, and is void with the next event.
+    `passing` notices describe only this moment, and are void with the next event.
     """
 
     kind: Literal["notice"] = "notice"
@@ -72,14 +75,14 @@ class Noted(_Event):
 
 
 class Override(BaseModel):
-    """A decision of the model that the packs' rules changed, and why.
+    """A decision of the model that the packs' rules changed.
 
     Attributes:
         rule: "dependency", "successor", "excluded", "left_out", "low_priority", "unsuitable",
             "incomplete" or "empty_result".
         tool: The tool that the model wanted; "" where it wanted to answer.
-        instead: What is run in its place or before it; "" where nothing is.
-        reason: For the user, one sentence.
+        instead: The tool that runs in its place or before it; "" for none.
+        reason: One sentence for the user.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -91,13 +94,13 @@ class Override(BaseModel):
 
 
 class PlanUpdated(_Event):
-    """What is meant to be done: one line a step, with its state, and what rules changed in it.
+    """The plan: its steps with their states, and the changes made by rules.
 
     A step has "tool" (or the title of a model's own step), "why" and "state" (pending, running,
-    done, incomplete, failed, skipped); where there is something to say also "by" ("rules", "model",
-    "enforced"), "verdict" (why it is done or not) and "after" (numbers from 1 of the steps that it
-    waits for). `goal` is "" while the run goes on, then "done" or "incomplete", and `goal_why` says
-    what is missing.
+    done, incomplete, failed, skipped); where it applies also "by" ("rules", "model", "enforced"),
+    "verdict" (the reason for its state) and "after" (numbers from 1 of the steps that it waits
+    for). `goal` is "" during the run, then "done" or "incomplete", and `goal_why` says what is
+    missing.
     """
 
     kind: Literal["plan_updated"] = "plan_updated"
@@ -108,7 +111,7 @@ class PlanUpdated(_Event):
 
 
 class ToolStarted(_Event):
-    """A tool call begins, before any of its work. `own`: of the loop's own tools, not of a pack."""
+    """A tool call begins. `own` marks calls of the loop's own tools, which belong to no pack."""
 
     kind: Literal["tool_started"] = "tool_started"
     call_id: str
@@ -118,7 +121,7 @@ class ToolStarted(_Event):
 
 
 class ToolProgress(_Event):
-    """How far a call is: fraction in 0..1 and a text."""
+    """The progress of a call: a fraction in 0..1 and a text."""
 
     kind: Literal["tool_progress"] = "tool_progress"
     call_id: str
@@ -128,11 +131,11 @@ class ToolProgress(_Event):
 
 
 class ToolFinished(_Event):
-    """A tool call ended. Findings and artifacts are objects; `jsonable` writes their fields.
+    """A tool call ended. Findings and artifacts are objects; `json_forms` writes their fields.
 
-    `evidence` is its number among the conversation's results, from 1: what an answer cites as [1].
-    It is 0 where there is no result. `refused` says, to the user, why the call was not run at
-    all: by a rule, the policy or themselves. Its status is "failed" then; nothing went wrong.
+    `evidence` is its number among the conversation's results, from 1, which answers cite as [1]; 0
+    where there is no result. `refused` tells the user why a rule, the policy or the user prevented
+    the call; its status is then "failed".
     """
 
     kind: Literal["tool_finished"] = "tool_finished"
@@ -156,19 +159,19 @@ class ApprovalRequested(_Event):
     For a tool call, `tool`, `arguments` and `effect` (an `app.tools.api.Approval`) say exactly what
     would be done; they are empty for the consent to a remote model. `scopes` are the answers
     offered besides no: "once", and "session" for the same tool with the same arguments; a no for
-    "session" is one to the tool, whatever its arguments. `touches` are the files and hosts that the
-    call names, as they will really be reached: what ("writes" or "sends to"), argument, shown (the
-    whole path with links followed, or the host in its plain spelling) and note ("" or what is odd
-    about it).
+    "session" is a no to the tool, whatever its arguments. `touches` are the files and hosts that
+    the call names, as they will really be reached: what ("writes" or "sends to"), argument, shown
+    (the whole path with links followed, or the host in its plain spelling) and note ("", or what is
+    unusual).
 
-    `about` says what is asked: a call ("tool"), whether a tool that has begun may use `image` (the
-    app's id) although something speaks against it ("override": the usual answer is no, and a yes
-    holds for this image in this conversation), whether a conversation may be sent ("conversation"),
-    whether these pictures may ("pictures"), and once more for those that may show who the patient
-    is ("risky_pictures"). For the last three, `host` and `model` say where to,
-    `sent` names the kinds of data in plain words, and `pictures` are exactly those that would be
-    sent: path of the PNG, caption, image_id and risk (why it needs a second yes, else "").
-    `warning` says what the way there lacks, "" for nothing.
+    `about` says what is asked: a call ("tool"); whether a running tool may use `image` (the app's
+    id) although it is unsuitable ("override": the default is no, and a yes holds for this image in
+    this conversation); whether a conversation may be sent ("conversation"); whether these pictures
+    may be sent ("pictures"), and once more for those that may show who the patient is
+    ("risky_pictures"). For the last three, `host` and `model` say where to, `sent` names the kinds
+    of data in plain words, and `pictures` are exactly those that would be sent: path of the PNG,
+    caption, image_id and risk (why it needs a second yes, else ""). `warning` says what is wrong
+    with the connection; "" for nothing.
     """
 
     kind: Literal["approval_requested"] = "approval_requested"
@@ -214,10 +217,10 @@ class DataSent(_Event):
 
 
 class Usage(_Event):
-    """Tokens of one answer of the language model, and of the run so far.
+    """The tokens of one answer of the language model, and of the run so far.
 
-    `estimated`: the endpoint counted nothing, so that these are our own estimate. `cost` is that of
-    the run so far in US dollars, None where the model's prices are not known.
+    `estimated`: the endpoint gave no counts, so these are our own estimate. `cost` is that of the
+    run so far in US dollars, None where the model's prices are not known.
     """
 
     kind: Literal["usage"] = "usage"
@@ -233,10 +236,10 @@ class RunFinished(_Event):
     """Terminal: the answer.
 
     `stopped_by` names the limit that ended the run ("steps", "tool_calls", "tokens", "cost",
-    "wall_time", "repeated_call", "cycle"), "" when the model ended it; the answer then sums up what
-    was found so far. `cited` are the numbers of the results that the run's texts
-    cite, `unknown` those numbers that they cite and that no result has. `by_rules` says that rules
-    alone answered: no language model was asked, whichever the run has.
+    "wall_time", "repeated_call", "cycle"); "" when the model ended it. At a limit the answer sums
+    up what was found so far. `cited` are the numbers of the results that the run's texts cite,
+    `unknown` the cited numbers that no result has. `by_rules` says that rules alone answered,
+    without a language model.
     """
 
     kind: Literal["run_finished"] = "run_finished"
@@ -248,7 +251,7 @@ class RunFinished(_Event):
 
 
 class RunFailed(_Event):
-    """Terminal: why, for the user, and what to do."""
+    """Terminal: the reason, for the user, and what to do."""
 
     kind: Literal["run_failed"] = "run_failed"
     error: str

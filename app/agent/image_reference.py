@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.agent.llm.base import ToolSchema
-from app.tools.planning import Accepts
+from app.tools.pack_plan import Accepts
 
 _IMAGE_ARGUMENTS = ("image_path", "dicom_path", "image_paths", "image", "image_id", "images")
 _IMAGE_ENDINGS = ("_path", "_paths", "_image", "_image_id")

@@ -1,4 +1,4 @@
-"""Events, findings and tool results as plain JSON, for `--json`, session files and the model."""
+"""Plain JSON forms of events, findings and tool results, for `--json`, sessions and the model."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ from app.tools.api import Artifact
 
 
 def event_json(event: RunEvent, out_dir: Path) -> dict[str, Any]:
-    """An event as the command line prints it.
+    """Return an event as the command line prints it.
 
     Args:
         event: The event.
-        out_dir: Where the PNGs of masks and heat maps go.
+        out_dir: The folder for PNGs of masks and heat maps.
 
     Raises:
         FileProblem: A mask cannot be written under `out_dir`.
@@ -61,7 +61,7 @@ def event_json(event: RunEvent, out_dir: Path) -> dict[str, Any]:
 
 
 def finding_json(finding: Finding, out_dir: Path) -> dict[str, Any]:
-    """A finding as its fields by name; a mask's geometry names a PNG under `out_dir`.
+    """Return a finding as its fields by name; a mask's geometry names a PNG under `out_dir`.
 
     Raises:
         FileProblem: The PNG cannot be written.
@@ -72,7 +72,7 @@ def finding_json(finding: Finding, out_dir: Path) -> dict[str, Any]:
 
 
 def geometry_json(geometry: Geometry, out_dir: Path, name: str) -> dict[str, Any]:
-    """Geometry in pixels of its image, (x, y) order.
+    """Return a geometry in pixels of its image, in (x, y) order.
 
     A Mask's PNG holds 0 or 255 in the image's own rows and columns; a Heatmap's is 0..255 for 0..1.
 
@@ -95,13 +95,13 @@ def geometry_json(geometry: Geometry, out_dir: Path, name: str) -> dict[str, Any
 
 
 def artifact_json(artifact: Artifact) -> dict[str, Any]:
-    """An artifact as its fields by name."""
+    """Return an artifact as its fields by name."""
     fields = {item.name: getattr(artifact, item.name) for item in dataclasses.fields(artifact)}
     return plain(fields)
 
 
 def plain(value: Any) -> Any:
-    """`value` with JSON types only: numpy scalars unwrapped, NaN and infinity as null."""
+    """Return a value with JSON types only: numpy scalars unwrapped, NaN and infinity as null."""
     match value:
         case None | bool() | int() | str():
             # A str or int subclass (an Enum member) must not leak its own repr into the JSON.
@@ -130,9 +130,9 @@ def plain(value: Any) -> Any:
 
 
 def describe(event: RunEvent) -> str:
-    """One line for a person (no JSON mode); "" where there is nothing to say.
+    """Return one line about an event for a person; "" where there is nothing to say.
 
-    Streamed text is not described here: it is printed as it comes.
+    Streamed text is not described: it is printed as it comes.
     """
     match event:
         case RunStarted():

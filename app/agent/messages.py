@@ -1,4 +1,4 @@
-"""The transcript that a language model sees. JSON-able, so that sessions can store it."""
+"""Messages of the transcript that a language model sees; sessions store them as JSON."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 MEND = "Mend the arguments and call again."
-"""What an error says from here on is for the language model alone."""
+"""In an error's text, what follows this is for the language model alone."""
 
 
 def for_people(error: str) -> str:
-    """An error without what only a language model can do about it."""
+    """Return an error without the part that only a language model can act on."""
     return error.partition(MEND)[0].rstrip()
 
 
 class ToolCall(BaseModel):
-    """A call the model asks for.
+    """A call that the model requests.
 
-    `arguments` is parsed JSON; `raw` what the model sent if it could not be parsed (then
-    `arguments` is empty and the call is answered with an error).
+    `arguments` is parsed JSON. `raw` is what the model sent if it could not be parsed; `arguments`
+    is then empty, and the call is answered with an error.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -31,13 +31,13 @@ class ToolCall(BaseModel):
 
 
 class Picture(BaseModel):
-    """A picture that a model with eyes is shown: a PNG of what the viewer shows.
+    """A picture for a model with eyes: a PNG of what the viewer shows.
 
     Attributes:
         path: The PNG, in the thread's folder.
-        caption: Which image, frame, window and view; the reduction of its size.
+        caption: Image, frame, window and view, and by how much its size was reduced.
         image_id: The app's id of the image, e.g. "image-1".
-        mirrored: The patient's right is on its right, as the file has it.
+        mirrored: The patient's right is on the picture's right, as in the file.
     """
 
     model_config = ConfigDict(frozen=True)

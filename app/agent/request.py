@@ -1,4 +1,4 @@
-"""What a run is given: the question, what it may touch, and how far it may go."""
+"""The request of a run: the question, what it may touch, and its limits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Decision:
         scope: A yes for this call ("once"), or also for the same tool with the same arguments in
             this conversation until Sightline is closed ("session"). A no for "session" is one to
             the tool, whatever its arguments.
-        reason: Why not, in the user's words; the model is told.
+        reason: Why not, in the user's words, for the model.
     """
 
     granted: bool
@@ -35,17 +35,17 @@ Approve = Callable[[ApprovalRequested], Awaitable[Decision | bool]]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How far a run may go. Reaching a limit ends it with a summary of what was found.
+    """The limits of a run. Reaching one ends it with a summary of what was found.
 
     Attributes:
-        steps: Questions to the model.
+        steps: Requests to the model.
         tool_calls: Calls of tools.
-        calls_per_task: Calls while one and the same step of the plan is under way; further ones are
-            refused with the advice to go on with the next step.
-        same_call: The same call with the same arguments ends the run when it is asked for so often.
-        tokens: Of requests and answers together; 0 for no limit.
+        calls_per_task: Calls during one step of the plan; further ones are refused with the advice
+            to go on with the next step.
+        same_call: The number of equal calls, with equal arguments, that ends the run.
+        tokens: Tokens of requests and answers together; 0 for no limit.
         cost: US dollars, for models whose prices are known; 0 for no limit.
-        wall_s: Seconds, those in which the user is waited for not counted; 0 for no limit.
+        wall_s: Seconds, without the time spent waiting for the user; 0 for no limit.
     """
 
     steps: int = 20

@@ -268,7 +268,7 @@ def run_tool(
         out_dir = _make_folder(out or paths.data_dir() / "runs" / run_id)
         context = _context(program, run_id, opened, out_dir)
         # Typing the command is the approval that a tool asks for; a refusal by rule still holds.
-        scope = Scope.of(context.images, (), out_dir)
+        scope = Scope.for_run(context.images, (), out_dir)
         judged = program.policy().judge(tool.spec, args, scope)
         record = _ToolCallRecord(program.audit, tool.spec, run_id, exact(args))
         if judged.rule is Rule.DENY:

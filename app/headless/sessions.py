@@ -18,7 +18,7 @@ from app.agent.sessions.content import Content
 from app.agent.sessions.export import DISCLAIMER, WARNING, Form, as_text
 from app.agent.sessions.export import as_json as as_json_form
 from app.agent.sessions.export import export as write_export
-from app.agent.sessions.replay import Recorded, Replay, Replayed
+from app.agent.sessions.replay import RecordedCall, Replay, ReplayedCall
 from app.audit.exports import record_export
 from app.errors import FileProblem, SightlineError, printable
 from app.headless.common import open_program, print_json, scan_source
@@ -111,14 +111,14 @@ async def _run_again(again: Replay, content: Content, program: Program, *, as_js
     return int(wrong > 0)
 
 
-def _call_name(program: Program, call: Replayed) -> str:
+def _call_name(program: Program, call: ReplayedCall) -> str:
     """Return the keyed hash of a call's id: a language model may have written anything in it."""
     with contextlib.suppress(SightlineError):
         return program.audit.name("call", call.call_id)
     return ""
 
 
-def _print_call(call: Replayed, *, as_json: bool) -> None:
+def _print_call(call: ReplayedCall, *, as_json: bool) -> None:
     if as_json:
         print_json(asdict(call))
         return
@@ -144,7 +144,7 @@ class _ReplayImages:
         sources: Files or folders to search besides the recorded paths.
         folder: Folder for the files that the calls make.
         noted: The images that the conversation names, for files of version 1.
-        renamed: Recorded path -> path at which the image was found; filled on the way.
+        renamed: RecordedCall path -> path at which the image was found; filled on the way.
     """
 
     program: Program
@@ -158,7 +158,7 @@ class _ReplayImages:
     _images: dict[str, RunImages] = field(default_factory=dict[str, RunImages])
     _missing: dict[str, dict[str, str]] = field(default_factory=dict[str, "dict[str, str]"])
 
-    def context(self, call: Recorded) -> ToolContext | str:
+    def context(self, call: RecordedCall) -> ToolContext | str:
         """Return the context of a call, or why an image that it names is missing."""
         if call.run_id not in self._images:
             self._open(call)
@@ -178,7 +178,7 @@ class _ReplayImages:
             progress=lambda fraction, text: None,
         )
 
-    def _open(self, call: Recorded) -> None:
+    def _open(self, call: RecordedCall) -> None:
         """Open the images that the call's run read."""
         opened: list[OpenImage] = []
         missing: dict[str, str] = {}

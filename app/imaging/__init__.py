@@ -1,1 +1,1 @@
-"""What an image is: catalogue, decoding, pixel pipeline, geometry, findings. No Qt, no torch."""
+"""Images: catalogue, decoding, pixel pipeline, geometry and findings. No Qt, no torch."""

@@ -1,4 +1,4 @@
-"""A row of the side panel that lists a file's attributes; `attribute_reading` makes them."""
+"""A row of the panel that lists a file's attributes."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class AttributeRow:
-    """One data element.
+    """One data element of a file.
 
     Attributes:
         tag: "(gggg,eeee)", lower case hexadecimal.
-        keyword: DICOM keyword; for private or unknown elements their name in brackets.
+        keyword: DICOM keyword; for private or unknown elements the name in brackets.
         vr: Value representation.
         value: Plain text, cut at some hundred characters; binary values as their length.
-        depth: How deep in sequences it lies; 0 at the top level. A sequence's own row is
-            followed by its items' rows, one level deeper.
+        depth: Level of nesting in sequences, 0 at the top. A sequence's own row is followed by
+            the rows of its items, one level deeper.
     """
 
     tag: str

@@ -1,4 +1,4 @@
-"""The app's door to image files: everything is read in worker processes, results are cached.
+"""The app's only access to image files: worker processes read them, and results are cached.
 
 Futures complete on the pool's threads. Their callbacks must be quick, and a GUI must hand the
 result over to its own thread.
@@ -37,10 +37,10 @@ MEMORY_LIMIT_BYTES = 4 * 1024**3
 CACHE_BYTES = 768 * 1024**2
 ATTRIBUTES_TIMEOUT_S = 20.0
 OBJECT_TIMEOUT_S = 60.0
-"""For layers and reports, which are of any size."""
+"""Time limit for layers and reports, which may be of any size."""
 
 FRAME_TIMEOUT_S = 60.0
-"""The most that a frame may take."""
+"""Upper limit of the time that decoding a frame may take."""
 
 _LEAST_S = 10.0
 _SAMPLES_PER_S, _BYTES_PER_S = 2e6, 10e6
@@ -48,11 +48,11 @@ _WHOLE_FILE_KINDS = ("tiff", "volume")
 
 
 def frame_timeout_s(instance: Instance) -> float:
-    """How long decoding one of its frames may take: longer for larger ones.
+    """Return the time limit for decoding one frame of an instance, longer for larger ones.
 
-    At least five times what the slowest codec takes here (JPEG 2000: 110 ns a sample), and time to
-    read the file from a slow network drive; never less than 10 s, since the machine may be busy,
-    nor more than `FRAME_TIMEOUT_S`.
+    At least five times the duration of the slowest codec (JPEG 2000: 110 ns a sample) plus the time
+    to read the file from a slow network drive, but 10 s at least, since the machine may be busy,
+    and `FRAME_TIMEOUT_S` at most.
     """
     frames = instance.frames if instance.kind in _WHOLE_FILE_KINDS else 1
     samples = instance.rows * instance.columns * frames * 3
@@ -61,9 +61,10 @@ def frame_timeout_s(instance: Instance) -> float:
 
 
 def key_of(instance: Instance, index: int) -> Key:
-    """What a decoded frame is known by.
+    """Return the cache key of a decoded frame.
 
-    Another patient's file may have taken the first's place, with its size and time.
+    It includes more than the path, since another patient's file of equal size and time may replace
+    a file.
     """
     one = instance
     state = one.mtime_ns, one.changed_ns, one.size_bytes
@@ -71,7 +72,7 @@ def key_of(instance: Instance, index: int) -> Key:
 
 
 def _file(instance: Instance) -> dict[str, Any]:
-    """What a worker needs to know of an image to read its frames."""
+    """Describe an image file for the workers."""
     return {
         "path": str(instance.path),
         "mtime_ns": instance.mtime_ns,
@@ -86,10 +87,10 @@ class Decoder:
     """Reads and decodes images; thread-safe.
 
     Args:
-        workers: Decoding processes; by default one per two cores, two at least.
+        workers: Number of decoding processes; by default one per two cores, at least two.
         cache_bytes: Budget of the frame cache; the least recently used frames go first.
-        memory_limit_bytes: Address space that one process may use.
-        index: Where to keep what scans find, so that the second is immediate; None to keep nothing.
+        memory_limit_bytes: Address space of one process.
+        index: File of the index, with which a second scan is immediate; None for no index.
 
     Example:
         >>> decoder = Decoder()
@@ -137,15 +138,15 @@ class Decoder:
         Args:
             paths: Files and folders; relative ones are made absolute.
             cancel: Ends the scan; the future then raises `Cancelled`.
-            progress: Called with files done and files found so far, on a thread of the scan.
-            found: Called now and then with the studies that have grown since it was last called,
-                each with all that is known of it, on a thread of the scan; so that the first
-                study can be shown while the others are still being read.
-            opened: Gives what is open already, on a thread of the scan: copies of it are left
-                out, and said to be so.
+            progress: Called with files done and files found so far, on the scan's thread.
+            found: Called repeatedly on the scan's thread with the studies that have grown since the
+                last call, each as far as it is read, so that the first study can be shown early.
+            opened: Returns the instances that are open already, called on the scan's thread. Copies
+                of them are left out with a message.
 
         Returns:
-            Never fails because of a file: each that is not shown is a `Problem` in the result.
+            The future of the result. It never fails because of a file: a file that is not shown is
+            a `Problem` in the result.
         """
         where = [Path(path).absolute() for path in paths]
         return Scan(self._pool, where, cancel, progress, found, self._index, opened).start()
@@ -155,11 +156,11 @@ class Decoder:
     ) -> Future[Frame]:
         """Decode one frame, or take it from the cache.
 
-        A request that is wanted again with a higher priority moves forward; one that all its
-        callers have cancelled is dropped.
+        A second request for a queued frame can raise its priority. A request is dropped once all
+        its callers have cancelled it.
 
         Returns:
-            Its future; fails with `FileProblem`, naming file, reason and remedy.
+            The future of the frame; it fails with `FileProblem`, naming file, reason and remedy.
         """
         if instance.kind == reformat.KIND:
             return self._volumes.section(instance, index)
@@ -186,11 +187,11 @@ class Decoder:
         return mine
 
     def pin(self, owner: Hashable, shown: Iterable[tuple[Instance, int]]) -> None:
-        """Say which frames a viewer shows or waits for; the cache keeps those whatever comes.
+        """Set the frames that a viewer shows or waits for; they stay in the cache.
 
         Args:
-            owner: The viewer; each has pins of its own, and replaces them with each call.
-            shown: Images and frames from 0; none when it shows nothing more.
+            owner: The viewer; each call replaces its own pins only.
+            shown: Images and frames from 0; empty when the viewer shows nothing.
         """
         keys = [key_of(instance, index) for instance, index in shown]
         with self._lock:
@@ -198,7 +199,7 @@ class Decoder:
 
     @property
     def cache_bytes(self) -> tuple[int, int]:
-        """Bytes of the frames that are kept, and their budget."""
+        """Bytes of the cached frames, and their budget."""
         with self._lock:
             return self._cache.used, self._cache.budget
 
@@ -208,30 +209,30 @@ class Decoder:
         cancel: CancelLike | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Future[Volume]:
-        """The voxels of a series of single images, or of one multi-frame instance.
+        """Return the voxels of a series of single images, or of one multi-frame instance.
 
         Args:
-            source: What it is made from.
+            source: The series, or the multi-frame instance.
             cancel: Ends this request.
-            progress: Called with slices decoded and slices in all, on a thread of the store.
+            progress: Called with decoded slices and all slices, on a thread of the store.
 
         Returns:
-            Its future; fails with `FileProblem` where the images form no volume, saying why. What
-            had to be resampled says so in `Volume.warnings`.
+            The future of the volume; it fails with `FileProblem` where the images form no volume.
+            Resampling is mentioned in `Volume.warnings`.
         """
         return self._volumes.volume(source, cancel, progress)
 
     def reformat(
         self, source: Series | Instance, plane: Plane, cancel: CancelLike | None = None
     ) -> Future[Instance]:
-        """An instance whose frames are a volume's sections in a plane (`reformat.planes_of`).
+        """Return an instance whose frames are sections of a volume (`reformat.available_planes`).
 
-        It makes the volume first; `frame` then gives the sections without delay. Fails as `volume`.
+        It makes the volume first; `frame` then returns sections without delay. Fails as `volume`.
         """
         return self._volumes.reformat(source, plane, cancel)
 
     def attributes(self, instance: Instance) -> Future[list[AttributeRow]]:
-        """All DICOM attributes of the file, for the side panel."""
+        """Return all attributes of the file, for the side panel."""
         payload = _file(instance)
         reply = self._submit("attributes_entry", payload, Priority.NEIGHBOUR, ATTRIBUTES_TIMEOUT_S)
         return then(
@@ -241,7 +242,7 @@ class Decoder:
         )
 
     def thumbnail(self, instance: Instance, size: int = 96) -> Future[NDArray[np.uint8]]:
-        """A small picture: uint8 [rows, columns] or [rows, columns, 3], longer side `size`."""
+        """Return a small uint8 image [rows, columns(, 3)] whose longer side is `size`."""
         if instance.kind == reformat.KIND:
             return mapped(
                 self.frame(instance, instance.frames // 2),
@@ -253,7 +254,7 @@ class Decoder:
         return then(reply, instance.path, lambda message: message["pixels"])
 
     def layer(self, instance: Instance) -> Future[Layer]:
-        """What a SEG, RTSTRUCT or microscopy annotation draws: its parts with names and colours.
+        """Return the parts of a SEG, RTSTRUCT or microscopy annotation, with names and colours.
 
         Fails with `FileProblem`.
         """
@@ -261,7 +262,7 @@ class Decoder:
         return then(reply, instance.path, lambda message: unpack(Layer, message["layer"]))
 
     def layer_frame(self, instance: Instance, target: Instance, index: int) -> Future[LayerFrame]:
-        """What such an object draws on one frame of an image.
+        """Return the drawing of such an object on one frame of an image.
 
         Args:
             instance: The object.
@@ -277,7 +278,7 @@ class Decoder:
     def _section_layer(
         self, instance: Instance, target: Instance, index: int
     ) -> Future[LayerFrame]:
-        found = self._volumes.slices_of(target, index)
+        found = self._volumes.section_slices(target, index)
         if found is None:
             text = "not drawn: these sections were resampled, and are not the slices it was made on"
             return done(LayerFrame(warnings=(text,)))
@@ -291,20 +292,20 @@ class Decoder:
         return then(reply, instance.path, lambda message: unpack_frame(message["frame"]))
 
     def report(self, instance: Instance) -> Future[Report]:
-        """A structured report or key object selection as a tree of text."""
+        """Return a structured report or key object selection as a tree of text."""
         payload = {"instance": pack(instance)}
         reply = self._object("report_entry", payload, Priority.VISIBLE)
         return then(reply, instance.path, lambda message: unpack(Report, message["report"]))
 
     def presentation(self, instance: Instance) -> Future[PresentationState]:
-        """A presentation state."""
+        """Return a presentation state."""
         reply = self._object("presentation_entry", {"instance": pack(instance)})
         return then(reply, instance.path, lambda message: presentation_from(message["state"]))
 
     def _object(
         self, entry: str, payload: dict[str, Any], priority: int = Priority.NEIGHBOUR
     ) -> Reply:
-        """Ask about an object; what it draws over an image must not hold up the next image."""
+        """Request data of an object, less urgent than the next image."""
         return self._pool.submit(
             f"app.imaging.reading.object_entries:{entry}",
             payload,
@@ -313,14 +314,14 @@ class Decoder:
         )
 
     def forget(self, instances: Iterable[Instance]) -> None:
-        """Give back the frames and volumes that are kept of files; they can be opened again."""
+        """Drop the cached frames and volumes of files; the files can be opened again."""
         paths = {str(one.path) for one in instances}
         self._volumes.forget(paths)
         with self._lock:
             self._cache.forget(paths)
 
     def close(self) -> None:
-        """End the processes; what was not done is cancelled. Idempotent."""
+        """End the processes and cancel pending requests. Idempotent."""
         self._pool.close()
         self._volumes.clear()
         with self._lock:
@@ -337,12 +338,12 @@ class Decoder:
         )
 
     def _kept(self, instance: Instance, index: int) -> Frame | None:
-        """A frame that was decoded before and is still here, for a volume."""
+        """Return a cached frame for a volume, or None."""
         with self._lock:
             return self._cache.peek(key_of(instance, index))
 
     def _abandon(self, key: Key) -> None:
-        """Drop a request that nobody waits for; a new caller must not be handed a dropped one."""
+        """Drop a request that has no callers left; a new caller must not join a dropped one."""
         with self._lock:
             pending = self._pending.get(key)
             if pending is None or pending.wanted:

@@ -9,14 +9,14 @@ from pathlib import Path
 from app.errors import FileProblem
 
 CHEST = "RG1_UNCR.dcm"
-"""CR chest, PA, 1955 x 1841, MONOCHROME1, 15 bits, its PixelSpacing zero."""
+"""Chest radiograph (CR), PA, 1955 x 1841, MONOCHROME1, 15 bits; its PixelSpacing is zero."""
 
 ULTRASOUND = "color3d_jpeg_baseline.dcm"
 """Colour ultrasound, 120 frames of 640 x 480, JPEG baseline."""
 
 
 def demo_paths() -> tuple[Path, Path]:
-    """The demo's files: the chest radiograph first, then the ultrasound.
+    """Return the demo's files: the chest radiograph, then the ultrasound.
 
     Nothing is downloaded.
 
@@ -33,7 +33,7 @@ def demo_paths() -> tuple[Path, Path]:
 
 
 def _find(name: str) -> Path | None:
-    """A file of the package, wherever it is installed, a frozen app included."""
+    """Return a file of the package, wherever it is installed, also in a frozen app."""
     spec = find_spec("data_store")
     folders = list(spec.submodule_search_locations or ()) if spec is not None else []
     candidates = [Path(folder) / "data" / name for folder in folders]

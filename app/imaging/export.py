@@ -1,4 +1,4 @@
-"""Writing PNG files, atomically: a reader sees the old file, the new one, or none."""
+"""Atomic writing of PNG files: a reader sees the old file, the new one, or none."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from app.imaging import guards
 
 
 def write_png(path: Path, pixels: NDArray[Any]) -> None:
-    """Write a PNG.
+    """Write an image as PNG.
 
     Args:
-        path: Where; its folder must exist.
+        path: File to write; its folder must exist.
         pixels: uint8 or uint16 [rows, columns], or uint8 [rows, columns, 3] RGB.
 
     Raises:
-        ValueError: Pixels of another kind, or none.
-        FileProblem: It cannot be written; names the file and says why.
+        ValueError: The pixels are empty or of another type.
+        FileProblem: The file cannot be written.
     """
     grey = pixels.ndim == 2 and pixels.dtype.str in ("|u1", "<u2")
     colour = pixels.ndim == 3 and pixels.shape[2] == 3 and pixels.dtype == np.uint8
@@ -42,17 +42,17 @@ def write_png(path: Path, pixels: NDArray[Any]) -> None:
 
 
 def write_mask(path: Path, mask: NDArray[np.bool_]) -> None:
-    """Write a mask as a PNG of 0 and 255, of the mask's own rows and columns.
+    """Write a mask as PNG of 0 and 255, with the mask's own rows and columns.
 
     Raises:
-        ValueError: It has not two dimensions.
-        FileProblem: It cannot be written.
+        ValueError: The mask is not two-dimensional.
+        FileProblem: The file cannot be written.
     """
     write_png(path, np.where(mask, np.uint8(255), np.uint8(0)))
 
 
 def read_mask(path: Path) -> NDArray[np.bool_]:
-    """Read back what `write_mask` wrote."""
+    """Read a mask that `write_mask` wrote."""
     with Image.open(path, formats=("PNG",)) as picture:
         return np.asarray(picture.convert("L")) > 127
 

@@ -1,4 +1,4 @@
-"""Findings: geometry on an image, with a label, a score and where it came from.
+"""Findings: geometry on an image with a label, a score and its provenance.
 
 All coordinates are (x, y) = (column, row) in pixels of the image that `Finding.image` names; pixel
 centres are integers.
@@ -69,7 +69,7 @@ Geometry = Point | Polyline | Polygon | Box | Mask | Heatmap
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Who made a finding, with what, and when (created: ISO 8601, UTC)."""
+    """The maker of a finding: tool, model and time of creation (ISO 8601, UTC)."""
 
     tool: str
     tool_version: str
@@ -82,16 +82,16 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something on an image.
+    """An observation on an image.
 
     Attributes:
         id: Unique id.
-        image: The pixels it belongs to; it is drawn on no other image.
-        geometry: Where.
+        image: The frame it belongs to; it is drawn on no other image.
+        geometry: Its position and shape.
         label: Short name in the field's terms, e.g. "Right Lung".
-        score: The tool's own score, or None; `units` and `description` say what it means.
+        score: The tool's own score, or None; `description` explains it.
         units: Units of `value`, e.g. "px", "mm (detector plane)", "ratio".
-        provenance: Who made it.
+        provenance: Tool and model that made it.
         value: A measurement computed from the geometry and the image's spacing, or None.
         description: A sentence for the findings list and tooltips.
         approximate: Whether `value` is to be marked as approximate.
@@ -112,5 +112,5 @@ class Finding:
 
 
 def new_id() -> str:
-    """A fresh finding id."""
+    """Return a new finding id."""
     return uuid.uuid4().hex

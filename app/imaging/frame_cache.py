@@ -1,4 +1,4 @@
-"""Decoded frames in memory: the least recently used go first, what is on a screen never."""
+"""Cache of decoded frames; least recently used frames go first, frames on a screen never."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ import numpy as np
 from app.imaging.types import Frame
 
 Key = tuple[str, str, int, int, int, int, int]
-"""Path of the file, UID, its times and size, part, frame."""
+"""Path of the file, SOP Instance UID, its times and size, part, frame."""
 
 _FIXED_BYTES = 4096
-"""What a frame takes beside its arrays, roughly."""
+"""Approximate memory of a frame besides its arrays."""
 
 
 def footprint(frame: Frame) -> int:
-    """Bytes that a frame keeps in memory: pixels, overlays, palettes, LUTs, shutters.
+    """Return the bytes that a frame keeps in memory: pixels, overlays, palettes, LUTs, shutters.
 
-    Memory that is shared with the process it came from counts as its own: nobody else has it.
+    Memory shared with the worker that sent it counts too, since no other process keeps it.
     """
     return _FIXED_BYTES + _array_bytes(frame)
 
@@ -41,7 +41,7 @@ class FrameCache:
     """Frames within a budget of bytes; not thread-safe by itself.
 
     Args:
-        budget: Bytes of what is kept. Only pinned frames may exceed it.
+        budget: Limit in bytes. Only pinned frames may exceed it.
     """
 
     def __init__(self, budget: int) -> None:
@@ -53,7 +53,7 @@ class FrameCache:
 
     @property
     def used(self) -> int:
-        """Bytes of the frames that are kept."""
+        """Bytes of the cached frames."""
         return self._used
 
     def __len__(self) -> int:
@@ -63,12 +63,12 @@ class FrameCache:
         return key in self._frames
 
     def peek(self, key: Key) -> Frame | None:
-        """A frame, or None; it does not count as use."""
+        """Return a frame or None, without counting it as a use."""
         kept = self._frames.get(key)
         return None if kept is None else kept[0]
 
     def get(self, key: Key) -> Frame | None:
-        """A frame, which is then the most recently used, or None."""
+        """Return a frame and make it the most recently used, or return None."""
         kept = self._frames.get(key)
         if kept is None:
             return None
@@ -76,9 +76,9 @@ class FrameCache:
         return kept[0]
 
     def put(self, key: Key, frame: Frame) -> None:
-        """Keep a frame, and let others go for it; one that does not fit is not kept, unless pinned.
+        """Add a frame and evict others for it; one that does not fit is dropped unless pinned.
 
-        Of two with one key the first stays: it is in use.
+        Of two frames with one key the first stays, since it is in use.
         """
         if key in self._frames:
             return
@@ -90,11 +90,11 @@ class FrameCache:
         self._shrink()
 
     def pin(self, owner: Hashable, keys: Iterable[Key]) -> None:
-        """Say which frames a viewer shows, or waits for, instead of those it named before.
+        """Replace the frames that a viewer shows or waits for.
 
         Args:
-            owner: Who shows them: each has pins of its own.
-            keys: Frames that are kept whatever comes, once they are here; none to unpin all.
+            owner: The viewer; each has its own pins.
+            keys: Frames that are never evicted once they are cached; empty to unpin all.
         """
         pins = frozenset(keys)
         if pins:
@@ -105,13 +105,13 @@ class FrameCache:
         self._shrink()
 
     def forget(self, paths: Collection[str]) -> None:
-        """Let all frames of files go, pinned or not: they are closed."""
+        """Drop all frames of closed files, pinned or not."""
         for key in [key for key in self._frames if key[0] in paths]:
             _, size = self._frames.pop(key)
             self._used -= size
 
     def clear(self) -> None:
-        """Forget all frames and pins."""
+        """Drop all frames and pins."""
         self._frames.clear()
         self._pins.clear()
         self._pinned = frozenset()

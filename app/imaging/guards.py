@@ -1,4 +1,4 @@
-"""What is checked before a file is read or decoded, and the words it is refused with."""
+"""Checks before a file is read or decoded, and the errors of refused files."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from pathlib import Path
 from app.errors import FileProblem
 
 MAX_SAMPLES = 2**28
-"""Samples of one frame that are decoded: 268 million, ten times a digital mammogram."""
+"""Limit of samples in one frame: 268 million, ten times a digital mammogram."""
 
 MAX_FRAMES = 10**6
 MAX_PICTURE_BYTES = 2**30
 
 _LARGE_SAMPLES = 2**26
 _MOST_SAMPLES_A_BYTE = 20_000
-"""Only a large image with nothing on it at all is in fewer bytes."""
+"""Highest plausible compression; only a large blank image exceeds it."""
 
 COPY_AGAIN = "Copy it again from its source, or ask for a new export"
 
 
 def problem(path: Path | str, reason: str, remedy: str = "", detail: str = "") -> FileProblem:
-    """A `FileProblem` about a file."""
+    """Return a `FileProblem` about a file."""
     return FileProblem(reason, subject=str(path), remedy=remedy, detail=detail)
 
 
 class Unreadable(FileProblem):
-    """The file itself cannot be got at: a disk, a network or a permission. It may pass."""
+    """The file cannot be accessed because of a disk, network or permission; this may pass."""
 
 
 def check_regular(path: Path, status: os.stat_result) -> None:
-    """Make sure that what a path names is a file with content.
+    """Check that a path names a regular file with content.
 
     Raises:
         FileProblem: It is a folder, a device or pipe, or empty.
@@ -45,12 +45,12 @@ def check_regular(path: Path, status: os.stat_result) -> None:
 
 
 def empty(path: Path) -> FileProblem:
-    """The words for a file without content."""
+    """Return the error for an empty file."""
     return problem(path, "the file is empty", COPY_AGAIN)
 
 
 def unreadable(path: Path, error: Exception) -> Unreadable:
-    """The words for an error that opening a path raised."""
+    """Return the error for an OSError that opening a path raised."""
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         reason, remedy = "there is no such file", "Check the path"
     elif isinstance(error, PermissionError):
@@ -64,15 +64,15 @@ def unreadable(path: Path, error: Exception) -> Unreadable:
 
 
 def changed(path: Path) -> FileProblem:
-    """The words for a file that is not the one that was opened: findings would be another's."""
+    """Return the error for a file that was exchanged after it was opened."""
     return problem(path, "the file has changed since it was opened", "Open it again")
 
 
 def check_matrix(path: Path, rows: int, columns: int, samples: int, frames: int) -> None:
-    """Refuse image sizes that are impossible, before any memory is asked for.
+    """Refuse impossible image sizes before any memory is allocated.
 
     Raises:
-        FileProblem: 0 x 0, negative or absurdly large.
+        FileProblem: The size is zero, negative or absurdly large.
     """
     if rows <= 0 or columns <= 0:
         raise problem(path, f"the image has no pixels (it declares {columns} x {rows})", COPY_AGAIN)
@@ -85,7 +85,7 @@ def check_matrix(path: Path, rows: int, columns: int, samples: int, frames: int)
 
 
 def too_large(path: Path, rows: int, columns: int) -> FileProblem:
-    """The words for an image of which no frame is decoded."""
+    """Return the error for an image that is too large to decode."""
     return problem(
         path,
         f"it declares an image of {columns} x {rows} pixels, too large to be opened safely",
@@ -94,5 +94,5 @@ def too_large(path: Path, rows: int, columns: int) -> FileProblem:
 
 
 def holds_too_little(samples: int, size: int) -> bool:
-    """Whether a large image cannot be in so few compressed bytes, whatever its header declares."""
+    """Return whether so few compressed bytes cannot hold an image of so many samples."""
     return samples > _LARGE_SAMPLES and samples > _MOST_SAMPLES_A_BYTE * size

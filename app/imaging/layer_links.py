@@ -1,4 +1,4 @@
-"""Which objects draw over an image, from what the catalogue knows; no file is opened."""
+"""Links from objects to the images they may be drawn over, by the catalogue alone."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _DRAWN_OVER = frozenset({Content.SEGMENTATION, Content.STRUCTURES})
 
 
 class Named:
-    """Which images objects name, as sets that are made once.
+    """The SOP Instance UIDs that objects refer to, as sets that are built once.
 
-    A segmentation may name 20,000 images, and whether it names one is asked at every step of the
-    wheel: looking through the tuples of twenty of them took 10 ms.
+    A segmentation may refer to 20,000 images, and each step of the wheel asks whether it refers to
+    the current one. Searching twenty such tuples took 10 ms.
     """
 
     def __init__(self) -> None:
@@ -22,18 +22,18 @@ class Named:
         self._sets: dict[int, tuple[Instance, frozenset[str]]] = {}
 
     def with_only(self, objects: Iterable[Instance]) -> Self:
-        """The same for other objects; sets that are known are kept. May run on any thread."""
+        """Return the same for other objects, reusing known sets. May run on any thread."""
         made = type(self)()
         for one in objects:
             made._sets[id(one)] = self._sets.get(id(one)) or (one, frozenset(one.references))
         return made
 
     def knows(self, objects: Sequence[Instance]) -> bool:
-        """Whether it has the sets of exactly these."""
+        """Return whether it has the sets of exactly these objects."""
         return self._sets.keys() == {id(one) for one in objects}
 
     def has(self, one: Instance, sop_instance_uid: str) -> bool:
-        """Whether an object names an image; right for an object that is not known too."""
+        """Return whether an object refers to an image, also for an unknown object."""
         known = self._sets.get(id(one))
         return sop_instance_uid in (known[1] if known is not None else one.references)
 
@@ -44,15 +44,15 @@ _NONE_NAMED = Named()
 def layers_for(
     instance: Instance, objects: Iterable[Instance], named_by: Named = _NONE_NAMED
 ) -> list[Instance]:
-    """The segmentations, structure sets and annotations that may draw over an image.
+    """Return the segmentations, structure sets and annotations that may draw over an image.
 
-    Those that name it come first; then those in the same frame of reference of the same study.
-    Whether they draw anything on a given frame is for `Decoder.layer_frame` to tell.
+    Objects that refer to the image come first, then those in the same frame of reference and study.
+    `Decoder.layer_frame` tells whether they draw anything on a given frame.
 
     Args:
         instance: The image.
-        objects: What is open; others than such objects are passed over.
-        named_by: What they name, where it was made into sets.
+        objects: Open instances; those that draw nothing are ignored.
+        named_by: The references of the objects as sets, if they are built already.
     """
     named: list[Instance] = []
     near: list[Instance] = []
@@ -69,13 +69,13 @@ def layers_for(
 
 
 def may_be_same_patient(one: Instance, other: Instance) -> bool:
-    """Whether two files may be of one patient: nothing says that they are not."""
+    """Return whether two files may be of one patient: nothing contradicts it."""
     mine, its = one.get("PatientID"), other.get("PatientID")
     return not mine or not its or mine == its
 
 
 def _same_space(one: Instance, other: Instance) -> bool:
-    """Same frame of reference, and the same study or patient."""
+    """Return whether two instances share a frame of reference, and study or patient."""
     space = one.get("FrameOfReferenceUID")
     if not space or space != other.get("FrameOfReferenceUID"):
         return False

@@ -1,8 +1,8 @@
-"""Layers: what other objects draw over an image (SEG, RTSTRUCT, GSPS graphics, 60xx overlays).
+"""Types of layers, which other objects draw over images: SEG, RTSTRUCT, GSPS graphics, overlays.
 
-Types only; `layer_reading` makes them in a worker. A layer is the file's own statement and keeps
-its file as provenance; what tools find are `findings`. Coordinates are those of `findings`: (x, y)
-in pixels of the frame that is drawn on, pixel centres are integers.
+A layer is the statement of a file, which is its provenance; results of tools are `findings`.
+Coordinates are (x, y) = (column, row) in pixels of the frame that is drawn on; pixel centres are
+integers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class LayerItem:
     Attributes:
         number: Unique in its layer: Segment Number, ROI Number, or a count from 1.
         label: Segment Label, ROI Name or Graphic Layer.
-        color: As the file recommends it, else one of a fixed palette, by number.
+        color: The file's recommendation, else a colour of a fixed palette by number.
         detail: E.g. "Organ: Liver. Made by TotalSegmentator (automatic)".
     """
 
@@ -37,10 +37,10 @@ class Layer:
     """An object that draws over images.
 
     Attributes:
-        instance: The object's own file.
-        title: For lists, e.g. SeriesDescription or Content Label.
+        instance: The object itself.
+        title: Title in lists, e.g. SeriesDescription or Content Label.
         items: Its parts in the file's order.
-        warnings: What a reader must know, e.g. "overlapping segments".
+        warnings: Warnings for the reader, e.g. "overlapping segments".
     """
 
     instance: Instance
@@ -51,12 +51,12 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """Text of a presentation state, at a place of the image.
+    """Text of a presentation state at a position in the image.
 
     Attributes:
         text: Plain text, may have several lines.
         at: (x, y) of its anchor or its box's top left corner.
-        box: (x0, y0, x1, y1) that it is to be written in, or None.
+        box: (x0, y0, x1, y1) of the box for the text, or None.
     """
 
     text: str
@@ -66,7 +66,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shape:
-    """What one item draws on one frame.
+    """The shape that one item draws on one frame.
 
     Attributes:
         item: `LayerItem.number`.
@@ -84,11 +84,11 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class LayerFrame:
-    """What a layer draws on one frame of an image; empty when it says nothing about it.
+    """The drawing of a layer on one frame of an image, possibly empty.
 
     Attributes:
-        shapes: In drawing order.
-        warnings: E.g. "resampled from another pixel grid".
+        shapes: Shapes in drawing order.
+        warnings: Warnings, e.g. "resampled from another pixel grid".
     """
 
     shapes: tuple[Shape, ...] = ()

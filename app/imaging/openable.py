@@ -1,4 +1,4 @@
-"""What can be opened, in words: the one place that errors, dialogs and help take it from."""
+"""The formats that can be opened, in the words of errors, dialogs and help."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from pathlib import Path
 from app.imaging.types import Problem
 
 OPENABLE = "DICOM, PNG, JPEG, TIFF, NIfTI, NRRD, MetaImage or PDF"
-"""Formats of files, read by their content, never by their names."""
+"""File formats, recognised by content and never by name."""
 
 CONTAINERS = "folders, DICOMDIRs and zip archives"
-"""What they may lie in."""
+"""Places from which such files can be opened."""
 
 REMEDY = f"Open {OPENABLE} files"
-"""What to do about a file that is none of them."""
+"""Advice for a file in any other format."""
 
 PATTERNS = {
     "DICOM": ("*.dcm", "*.dicom", "*.ima", "DICOMDIR"),
@@ -22,11 +22,11 @@ PATTERNS = {
     "Documents": ("*.pdf",),
     "Archives": ("*.zip",),
 }
-"""Usual names of such files, for dialogs; the first choice of a dialog is all of them."""
+"""Usual names of such files, for dialogs; the first entry of a dialog has all of them."""
 
 
 def without_images(folder: Path) -> Problem:
-    """The words for a folder in which nothing was found."""
+    """Return the problem of a folder without images."""
     return Problem(
         folder,
         "there are no images in this folder",

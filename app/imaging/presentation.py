@@ -1,4 +1,4 @@
-"""Presentation states: how somebody wanted an image to be seen (PS3.3 A.33, C.11; types only)."""
+"""Types of presentation states: how an image is meant to be displayed (PS3.3 A.33, C.11)."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from app.imaging.types import Lut, OverlayPlane, Rescale, Shutter, Voi
 
 @dataclass(frozen=True, slots=True)
 class ImagePresentation:
-    """What a state says about one frame of one image; None or empty where it says nothing.
+    """The display settings of a state for one frame; None or empty where it sets nothing.
 
     Attributes:
         rescale: Modality rescale that replaces the image's own (C.11.6).
-        modality_lut: Modality LUT that replaces it; `rescale` then gives but its units.
-        voi: Windows and LUTs that replace the image's own (C.11.8); an empty one means that there
-            is no window: the full range of values is shown.
-        inverse: Presentation LUT Shape INVERSE; None when the state does not say.
+        modality_lut: Modality LUT that replaces it; `rescale` then only holds the units.
+        voi: Windows and LUTs that replace the image's own (C.11.8); an empty one shows the full
+            range of values.
+        inverse: Whether Presentation LUT Shape is INVERSE; None when the state sets nothing.
         presentation_lut: P-LUT, or None.
         shutter: Display shutter instead of the image's own; None for none.
-        overlays: Bitmaps that the state itself brings and shows.
+        overlays: Bitmaps of the state itself that are shown.
         flip_h: Left and right are exchanged before the rotation (C.10.6).
         quarter_turns: Clockwise quarter turns, after the flip.
         displayed_area: (x0, y0, x1, y1) of pixels to be shown, edges of pixels, or None for all.
-        pixel_spacing: (row, column) mm that the state gives for display, or None.
+        pixel_spacing: (row, column) mm for display, or None.
         shapes: Graphic and text annotations, in pixels of the image.
         image_overlays: Groups (0x6000, ...) of the image's own overlays that are shown (C.11.7);
-            None when the state does not say.
+            None when the state sets nothing.
         aspect: Height of a pixel divided by its width, for display, or None (C.10.4).
         size_mode: Presentation Size Mode: SCALE TO FIT, TRUE SIZE or MAGNIFY.
         magnification: Display pixels per image pixel for MAGNIFY, or None.
@@ -59,10 +59,10 @@ class PresentationState:
 
     Attributes:
         layer: Its graphics as a layer (graphic layers are the items), with its file and title.
-        description: ContentDescription, and who made it.
-        images: (SOP Instance UID, frame from 0) -> what it says of that frame. Frame -1 stands for
-            all frames of the image that have no entry of their own.
-        warnings: What of it is not understood.
+        description: ContentDescription and the creator's name.
+        images: (SOP Instance UID, frame from 0) -> settings for that frame. Frame -1 stands for
+            all frames of the image without an entry of their own.
+        warnings: Parts of the state that are not supported.
     """
 
     layer: Layer
@@ -73,15 +73,15 @@ class PresentationState:
     warnings: tuple[str, ...] = ()
 
     def of(self, sop_instance_uid: str, frame: int) -> ImagePresentation | None:
-        """What it says of a frame; None when it is not about it."""
+        """Return the settings for a frame, or None when the state does not refer to it."""
         own = self.images.get((sop_instance_uid, frame))
         return own if own is not None else self.images.get((sop_instance_uid, -1))
 
 
 def presentation_message(state: PresentationState) -> dict[str, Any]:
-    """The state as a message for `wire`, whose keys can only be text.
+    """Convert a state to a message for `wire`, whose keys must be text.
 
-    What is said of many images, such as a table of 65,536 greys, is there but once.
+    Settings shared by many images, such as a table of 65,536 greys, are sent once.
     """
     said = list({id(image): image for image in state.images.values()}.values())
     numbers = {id(image): number for number, image in enumerate(said)}
@@ -103,7 +103,7 @@ def presentation_message(state: PresentationState) -> dict[str, Any]:
 
 
 def presentation_from(message: dict[str, Any]) -> PresentationState:
-    """The inverse of `presentation_message`."""
+    """Rebuild a state from its message."""
     rest = dict(message)
     common, said, images = (rest.pop(name) for name in ("common", "said", "images"))
     made = [unpack(ImagePresentation, common | one) for one in said]

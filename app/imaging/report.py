@@ -1,6 +1,6 @@
-"""A structured report as a tree of text, for the window and `info` (types only).
+"""Structured reports as a tree of text, for the window and the command `info`.
 
-Made from SR documents and key object selections by `report_reading` (PS3.3 C.17.3, PS3.16).
+Types only. `objects` makes them of SR documents and key object selections (PS3.3 C.17.3, PS3.16).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from app.imaging.layers import Shape
 
 REFERENCE = "REFERENCE"
-"""Kind of a node that stands for another one of the same document."""
+"""Kind of a node that refers to another node of the document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +19,8 @@ class ImageLink:
     """An image or other object that a content item refers to.
 
     Attributes:
-        sop_instance_uid: Of the object.
-        frames: Frames from 0 that are meant; empty for all.
+        sop_instance_uid: SOP Instance UID of the object.
+        frames: Frames referred to, from 0; empty for all.
     """
 
     sop_instance_uid: str
@@ -32,14 +32,14 @@ class ReportNode:
     """One content item.
 
     Attributes:
-        kind: Its Value Type: CONTAINER, TEXT, NUM, CODE, IMAGE, SCOORD, PNAME, ... REFERENCE for
-            an item that stands elsewhere in the tree.
+        kind: Value Type: CONTAINER, TEXT, NUM, CODE, IMAGE, SCOORD, PNAME, ..., or REFERENCE for
+            an item elsewhere in the tree.
         name: Concept name's meaning, e.g. "Finding"; "" for none.
-        value: As text with units, e.g. "12.4 mm"; "" for a container.
-        relationship: How it belongs to its parent: CONTAINS, HAS OBS CONTEXT, ...
+        value: Value as text with units, e.g. "12.4 mm"; "" for a container.
+        relationship: Relationship to its parent: CONTAINS, HAS OBS CONTEXT, ...
         children: Nested content items, in order.
-        links: Images it refers to; for an SCOORD those that it was selected from.
-        shapes: What an SCOORD draws, in pixels of each of its `links`.
+        links: Images it refers to; for an SCOORD the images that it was drawn on.
+        shapes: Shapes of an SCOORD, in pixels of each of its `links`.
         continuous: Whether the items of a container are to be read as one running text.
     """
 
@@ -58,10 +58,10 @@ class Report:
     """A whole document.
 
     Attributes:
-        title: Of the document, e.g. "CT Abdomen Report".
+        title: Title of the document, e.g. "CT Abdomen Report".
         facts: (name, value) pairs of its header: completion, verification, observer, date.
         root: The root container.
-        warnings: What could not be read.
+        warnings: Parts that could not be read.
     """
 
     title: str
@@ -71,7 +71,7 @@ class Report:
 
 
 def nodes_of(node: ReportNode) -> Iterator[ReportNode]:
-    """The node and all below it, in reading order."""
+    """Yield the node and all below it, in reading order."""
     stack = [node]
     while stack:
         one = stack.pop()
@@ -80,7 +80,7 @@ def nodes_of(node: ReportNode) -> Iterator[ReportNode]:
 
 
 def report_text(report: Report) -> str:
-    """The report as plain text, for a terminal and the clipboard.
+    """Return the report as plain text, for a terminal and the clipboard.
 
     One content item a line, "Name: value", indented by its depth; facts and warnings first.
     """
@@ -105,10 +105,10 @@ def _line(name: str, value: str, depth: int) -> str:
 
 
 def key_images(report: Report) -> tuple[ImageLink, ...]:
-    """The images and other objects that the document is about, each once, in its order.
+    """Return the images and other objects that the document refers to, each once, in order.
 
-    For a key object selection these are the selected ones (PS3.3 A.35.4). A presentation state in
-    which an image is to be seen is not one of them.
+    For a key object selection these are the selected ones (PS3.3 A.35.4), without the presentation
+    states that an image refers to.
     """
     found: dict[ImageLink, None] = {}
     for node in nodes_of(report.root):
@@ -118,7 +118,7 @@ def key_images(report: Report) -> tuple[ImageLink, ...]:
 
 
 def node_shapes(node: ReportNode) -> dict[tuple[str, int], tuple[Shape, ...]]:
-    """What the SCOORD items in and below a node draw, and those that it refers to.
+    """Return the shapes of the SCOORD items in, below and referred to by a node.
 
     Returns:
         (SOP Instance UID, frame from 0) -> shapes in that image's pixels, in the report's order.
@@ -128,7 +128,7 @@ def node_shapes(node: ReportNode) -> dict[tuple[str, int], tuple[Shape, ...]]:
 
 
 def report_shapes(report: Report) -> dict[tuple[str, int], tuple[Shape, ...]]:
-    """What all SCOORD items draw, each once; as `node_shapes`."""
+    """Return the shapes of all SCOORD items, each once; as `node_shapes`."""
     return _shapes(node for node in nodes_of(report.root) if node.kind != REFERENCE)
 
 

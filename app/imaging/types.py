@@ -1,4 +1,4 @@
-"""The central types of an image: which pixels, and what is needed to interpret them.
+"""The central types: images, frames, studies, and the figures needed to interpret pixels.
 
 Coordinates: arrays are indexed (row, column); geometry uses (x, y) = (column, row). Pixel centres
 have integer coordinates, so the image covers [-0.5, columns - 0.5] x [-0.5, rows - 0.5].
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class ImageRef:
-    """Which pixels exactly.
+    """An exact reference to the pixels of one frame.
 
     Attributes:
         sop_instance_uid: SOP Instance UID; for a PNG or JPEG a 2.25 UID made from its content.
@@ -31,7 +31,7 @@ class ImageRef:
 
 
 class SpacingSource(StrEnum):
-    """What a length in mm rests on."""
+    """The source of a length in mm."""
 
     PATIENT = "patient"  # PixelSpacing of a cross-sectional image
     CALIBRATED = "calibrated"  # PixelSpacing with a calibration, or corrected for magnification
@@ -47,11 +47,11 @@ class Spacing:
     """Distance between pixel centres.
 
     Attributes:
-        row_mm: Between rows (vertical), mm; None when unknown.
-        column_mm: Between columns (horizontal), mm; None when unknown.
-        source: What the figures rest on.
+        row_mm: Distance between rows (vertical), mm; None when unknown.
+        column_mm: Distance between columns (horizontal), mm; None when unknown.
+        source: Origin of the figures.
         aspect: Height of a pixel divided by its width; 1.0 when unknown.
-        note: Why it is unknown or doubtful, for the corner text and warnings.
+        note: Reason why it is unknown or doubtful, for the corner text and warnings.
     """
 
     row_mm: float | None = None
@@ -62,7 +62,7 @@ class Spacing:
 
     @property
     def known(self) -> bool:
-        """Whether lengths in mm may be given at all."""
+        """Whether lengths may be given in mm."""
         return self.row_mm is not None and self.column_mm is not None
 
 
@@ -83,8 +83,8 @@ class Window:
         width: Window Width (0028,1051); at least 1 for LINEAR, above 0 otherwise.
         function: VOI LUT Function (0028,1056).
         explanation: The file's or preset's name for it, or "auto".
-        lut: Which of the frame's VOI LUTs (`Frame.voi.luts`) is meant instead of the function;
-            centre and width then tell the range that it maps. -1 for none.
+        lut: Index of a VOI LUT (`Frame.voi.luts`) that is used instead of the function, -1 for
+            none; centre and width are then the range that it maps.
     """
 
     center: float
@@ -105,7 +105,7 @@ class Rescale:
 
 @dataclass(frozen=True, slots=True)
 class Lut:
-    """A LUT Sequence item: `data[clip(value - first, 0, len - 1)]`, data as read (not scaled)."""
+    """A LUT Sequence item: `data[clip(value - first, 0, len - 1)]`, with data as in the file."""
 
     first: int
     bits: int
@@ -115,7 +115,7 @@ class Lut:
 
 @dataclass(frozen=True, slots=True)
 class Voi:
-    """What the file says about its grey window: windows in file order, then LUTs."""
+    """The grey windows and VOI LUTs of the file, in file order."""
 
     windows: tuple[Window, ...] = ()
     luts: tuple[Lut, ...] = ()
@@ -123,7 +123,7 @@ class Voi:
 
 @dataclass(frozen=True, slots=True)
 class Orientation:
-    """How the image lies in the patient; empty parts mean unknown.
+    """How the image lies in the patient; empty parts are unknown.
 
     Attributes:
         row: Patient direction letters of increasing column (right edge), e.g. "L" or "LA".
@@ -163,12 +163,12 @@ class RealWorldMap:
 
 @dataclass(frozen=True, slots=True)
 class OverlayPlane:
-    """A bitmap of the file itself, group 60xx (PS3.3 C.9.2).
+    """An overlay bitmap of the image file, group 60xx (PS3.3 C.9.2).
 
     Attributes:
         pixels: [overlay rows, overlay columns] bool.
         row: Row of the image (from 0, may be negative) at which the overlay's first row lies.
-        column: The same for columns.
+        column: Column of the image at which the overlay's first column lies.
         group: Its group number, 0x6000 to 0x601E.
         kind: "G" graphics or "R" region of interest.
         label: Overlay Label or Description, or "".
@@ -184,14 +184,14 @@ class OverlayPlane:
 
 @dataclass(frozen=True, slots=True)
 class Shutter:
-    """What of the image is to be seen: inside every shape that is given (PS3.3 C.7.6.11, C.7.6.15).
+    """The visible part of an image: inside every given shape (PS3.3 C.7.6.11, C.7.6.15).
 
     Attributes:
         rectangle: Inclusive pixel edges (left, right, top, bottom) as columns and rows from 0.
         circle: (centre x, centre y, radius) in pixels from 0.
         polygon: Corners (x, y) in pixels from 0.
         bitmap: [rows, columns] bool, True where the image is hidden, or None.
-        level: What hidden pixels are shown as: 0.0 black to 1.0 white.
+        level: Grey of hidden pixels: 0.0 black to 1.0 white.
         color: The same for a colour image or display, RGB 0..255, or None.
     """
 
@@ -205,7 +205,7 @@ class Shutter:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A part of an image that has its own scale: an ultrasound region or the grid of a plot.
+    """A part of an image with its own scale: an ultrasound region or the grid of a plot.
 
     PS3.3 C.8.5.5. Pixels are columns and rows from 0, edges inclusive.
 
@@ -234,19 +234,19 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One decoded frame: stored values and what is needed to interpret them.
+    """One decoded frame: stored values and the figures needed to interpret them.
 
     Attributes:
         stored: [rows, columns] integer or float stored values; [rows, columns, 3] uint8/uint16 RGB
             for colour (YBR already converted to RGB, palette not applied).
-        ref: Which pixels these are.
+        ref: Reference to exactly these pixels.
         rescale: Modality rescale (identity for colour).
         photometric: PhotometricInterpretation of `stored`: MONOCHROME1, MONOCHROME2,
             PALETTE COLOR or RGB.
         voi: The file's windows and VOI LUTs.
         spacing: Pixel spacing with its source.
         calibration: Text on how the spacing was calibrated, or "".
-        orientation: How it lies in the patient.
+        orientation: Orientation and position in the patient.
         bits: BitsStored.
         modality_lut: Modality LUT Sequence, or None.
         palette: [entries, 3] uint8 palette with `palette_first` mapped to entry 0, or None.
@@ -257,12 +257,12 @@ class Frame:
         presentation_lut: P-LUT of the Presentation LUT Sequence (C.11.4), or None.
         supplemental: Whether `palette` colours only stored values from `palette_first` on (a
             Supplemental Palette, C.7.6.19); the others are grey and have a window.
-        real_world: How stored values map to real ones, for what lies under the cursor.
-        overlays: The file's own bitmaps; drawn over the image, not part of its greys.
-        shutter: What of the image is to be seen, or None for all.
+        real_world: Maps from stored to real world values, for the readout at the cursor.
+        overlays: The file's own bitmaps, drawn over the image.
+        shutter: The visible part of the image, or None for all of it.
         regions: Parts with their own scale; `spacing` then holds for none of them alone.
         time_ms: Time of this frame from the start of its cine, or None.
-        note: What else the reader of the image must know, e.g. "resampled"; shown with it.
+        note: Remark that is shown with the image, e.g. "resampled".
     """
 
     stored: NDArray[np.generic]
@@ -301,12 +301,12 @@ class Frame:
 
     @property
     def is_color(self) -> bool:
-        """Whether it has no grey window: RGB or palette colour."""
+        """Whether it has no grey window, being RGB or palette colour."""
         return self.stored.ndim == 3 or (self.palette is not None and not self.supplemental)
 
 
 class Content(StrEnum):
-    """What a file holds, as far as showing it goes."""
+    """The content of a file, as far as display is concerned."""
 
     IMAGE = "image"
     SEGMENTATION = "segmentation"  # drawn over its source; its frames can be shown by themselves
@@ -324,13 +324,13 @@ _WITH_FRAMES = frozenset({Content.IMAGE, Content.SEGMENTATION, Content.DOCUMENT,
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """One image or other object as the catalogue knows it: headers only, no pixels.
+    """One image or other object in the catalogue: header data, no pixels.
 
     Attributes:
         path: The file; for a member of a zip archive the archive's path and the member's name,
             as if the archive were a folder (`sources` opens both).
         sop_instance_uid: See `ImageRef`.
-        kind: Which reader it needs: "dicom", "picture" (PNG, JPEG), "tiff", "volume" (NIfTI,
+        kind: Reader of the file: "dicom", "picture" (PNG, JPEG), "tiff", "volume" (NIfTI,
             NRRD, MetaImage) or "reformat" (a plane through a volume, made here).
         rows: Rows; 0 for an object without frames.
         columns: Columns; 0 for an object without frames.
@@ -338,21 +338,21 @@ class Instance:
         number: InstanceNumber or 0.
         attributes: DICOM keyword -> text of the attributes that lists, corner texts and tools
             need (Modality, ViewPosition, BodyPartExamined, PatientName, PatientID, StudyDate,
-            SeriesDescription, ...). Identifying ones included: they never leave the machine.
+            SeriesDescription, ...). They identify the patient and never leave the machine.
         frame_time_ms: Time between frames of a cine, or None.
         size_bytes: Size of the file when it was scanned; 0 when unknown.
         mtime_ns: Its time of modification then, ns; 0 when unknown. A file that has changed since
-            is not decoded: findings would land on other pixels.
-        content: What it holds.
-        part: Which of a file's several images it is, from 0 (time points of a 4-D NIfTI).
-        references: SOP Instance UIDs of the images that an object without its own pixels, or a
-            segmentation, is about; in the file's order.
-        note: Why it is not displayable, or what its reader must know; "" for nothing.
+            is not decoded, because findings would be drawn on other pixels.
+        content: Kind of content.
+        part: Number of the image in its file, from 0 (time points of a 4-D NIfTI).
+        references: SOP Instance UIDs of the images that a segmentation or an object without
+            pixels refers to, in file order.
+        note: Reason why it cannot be displayed, or a remark for the reader, or "".
         frame_times_ms: Time of every frame from the start of the cine where they are not evenly
             spread (FrameTimeVector), else empty.
-        changed_ns: When anything about the file had last changed when it was scanned, ns; 0 when
-            unknown. Frames are kept by it: what is put in a file's place may have its name, UID,
-            size and time of modification.
+        changed_ns: Time of the last change of file or metadata (ctime) when it was scanned, ns; 0
+            when unknown. Part of cache keys, since another file may replace this one with the same
+            name, UID, size and modification time.
     """
 
     path: Path
@@ -375,36 +375,36 @@ class Instance:
 
     @property
     def has_frames(self) -> bool:
-        """Whether `Decoder.frame` gives something to show."""
+        """Whether `Decoder.frame` returns something to show."""
         return self.content in _WITH_FRAMES
 
     @property
     def is_image(self) -> bool:
-        """Whether it is an image of a patient or specimen, which tools may be run on."""
+        """Whether it is an image of a patient or specimen, on which tools may run."""
         return self.content is Content.IMAGE
 
     def get(self, keyword: str) -> str:
-        """The attribute's text, or ""."""
+        """Return an attribute's text, or ""."""
         return self.attributes.get(keyword, "")
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Instances that belong in one stack, in display order.
+    """Instances that form one stack, in display order.
 
-    One Series Instance UID may be split into several: a localiser in a stack, phases, echoes.
+    One Series Instance UID may be split into several series: localisers, phases, echoes.
 
     Attributes:
         uid: Series Instance UID.
         description: SeriesDescription or what the list shows instead.
         modality: Modality.
         number: SeriesNumber or 0.
-        instances: In display order; all of one content. A tuple, or made when they are asked for
-            (`studies.instance_lists`): walk through all of them only where all are needed.
-        part: Which of the series that share `uid` it is, from 0.
-        split: Why it is a part, e.g. "b-value 800", "orientation"; "" when the series is whole.
-        order: What the instances are sorted by, e.g. "position along the normal".
-        warnings: What a reader must know, e.g. "the slice distance changes from 1.08 to 7 mm".
+        instances: Instances of one kind of content in display order: a tuple, or a sequence that
+            makes them on access (`studies.instance_lists`), which should not be iterated in vain.
+        part: Number among the series that share `uid`, from 0.
+        split: Reason of the split, e.g. "b-value 800", "orientation"; "" when the series is whole.
+        order: Sort criterion of the instances, e.g. "position along the normal".
+        warnings: Warnings for the reader, e.g. "the slice distance changes from 1.08 to 7 mm".
     """
 
     uid: str
@@ -419,12 +419,12 @@ class Series:
 
     @property
     def key(self) -> str:
-        """Unique among the series of a study."""
+        """A key that is unique among the series of a study."""
         return f"{self.uid}/{self.part}" if self.part else self.uid
 
     @property
     def content(self) -> Content:
-        """What its instances hold."""
+        """The content of its instances."""
         return self.instances[0].content if self.instances else Content.OTHER
 
 
@@ -434,13 +434,13 @@ class Study:
 
     Attributes:
         uid: StudyInstanceUID; for pictures one made from the folder.
-        title: What the list shows: StudyDescription or the modality and body part.
+        title: Title in the list: StudyDescription, or modality and body part.
         patient: PatientName as the file gives it, for display on this machine only.
         patient_id: PatientID.
         date: StudyDate as YYYYMMDD or "".
-        series: In order of SeriesNumber.
-        key: Unique among open studies: `uid`, and more where two patients share a Study UID.
-        warnings: What a reader must know, e.g. "another patient has the same Study Instance UID".
+        series: Series in order of SeriesNumber.
+        key: Unique among open studies: `uid`, extended where two patients share a Study UID.
+        warnings: Warnings for the reader, e.g. "another patient has the same Study Instance UID".
     """
 
     uid: str
@@ -455,13 +455,13 @@ class Study:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What a user must be told about a file: never dropped silently.
+    """A message about a file that the user must see.
 
     Attributes:
         path: The file or folder.
-        reason: Why it is not shown, or what is remarkable.
-        remedy: What can be done.
-        remark: Whether nothing is missing: a copy, or an image that shares another's UID.
+        reason: Reason why it is not shown, or a remark.
+        remedy: Advice to the user.
+        remark: Whether it is only a remark and nothing is missing, e.g. for a copy.
     """
 
     path: Path
@@ -472,7 +472,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class ScanResult:
-    """What a scan of paths found."""
+    """The studies and problems that a scan found."""
 
     studies: tuple[Study, ...]
     problems: tuple[Problem, ...]

@@ -1,4 +1,4 @@
-"""Volumes: voxels with their place in the patient (types only; `volumes` assembles them)."""
+"""Types of volumes: voxels with their position in the patient."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.imaging.types import Frame
 
 
 class Plane(StrEnum):
-    """Which sections of a stack are shown."""
+    """The anatomical plane of sections."""
 
     ACQUIRED = "acquired"
     AXIAL = "axial"
@@ -30,10 +30,10 @@ class Volume:
             else modality values as float32.
         affine: [4, 4] float64: (i, j, k, 1) -> patient mm, LPS. Voxel centres have integer
             coordinates.
-        template: A frame of it, for rescale, windows and names; its pixels are not used.
-        slices: Which of the frames that it was made from each k is, by their place in the series;
-            () where it was resampled.
-        warnings: E.g. "resampled to a slice distance of 1.08 mm: the acquired one changes".
+        template: One of its frames, for rescale, windows and names; its pixels are not used.
+        slices: Position in the series of the frame at each k; () where it was resampled.
+        warnings: For example "resampled to a slice distance of 1.08 mm: the acquired one
+            changes".
     """
 
     voxels: NDArray[Any]
@@ -50,11 +50,11 @@ class Volume:
 
     @property
     def direction(self) -> NDArray[np.float64]:
-        """[3, 3]: unit vectors of i, j and k as columns, as SimpleITK's GetDirection."""
+        """[3, 3] unit vectors of i, j and k as columns, as SimpleITK's GetDirection."""
         return self.affine[:3, :3] / np.asarray(self.spacing)
 
     @property
     def origin(self) -> tuple[float, float, float]:
-        """Patient mm of voxel (0, 0, 0)."""
+        """Patient coordinates (LPS, mm) of voxel (0, 0, 0)."""
         x, y, z = (float(part) for part in self.affine[:3, 3])
         return x, y, z

@@ -1,4 +1,4 @@
-"""The interface of a tool: what a pack implements and what it is given.
+"""The interface between packs and the program: tools, their specs, contexts and results.
 
 A tool's `run` is plain blocking code. It is called in an executor thread, never on the GUI thread;
 anything heavy (torch) goes through `context.host` into the model process.
@@ -20,7 +20,7 @@ from pydantic import BaseModel
 from app.errors import Cancelled, SightlineError
 from app.imaging.findings import Finding, Provenance
 from app.imaging.types import Frame, ImageRef, Instance, Window
-from app.tools.planning import PackPlan
+from app.tools.pack_plan import PackPlan
 
 JsonValue = None | bool | int | float | str | Sequence["JsonValue"] | Mapping[str, "JsonValue"]
 JsonDict = dict[str, Any]
@@ -28,19 +28,19 @@ Progress = Callable[[float, str], None]
 """`progress(fraction 0..1, text)` reports how far a piece of work is."""
 
 PathUse = Literal["read", "write", "text"]
-"""What a tool does with the file that an argument names; see `ToolSpec.paths`."""
+"""Use of the file that an argument names; see `ToolSpec.paths`."""
 
 
 class ToolRetry(SightlineError):
-    """The model should mend its arguments and call again; says how."""
+    """The arguments are wrong; the text tells the language model how to mend them."""
 
 
 class ToolFailed(SightlineError):
-    """Terminal: says why, and what the user can do (`remedy`)."""
+    """The call failed for good; the text says why, and what the user can do (`remedy`)."""
 
 
 class CancelToken:
-    """A thread-safe flag; `check` raises `Cancelled` once it is set."""
+    """A thread-safe flag that stops a piece of work."""
 
     def __init__(self) -> None:
         self._event = threading.Event()
@@ -53,7 +53,7 @@ class CancelToken:
         return self._event.is_set()
 
     def cancel(self) -> None:
-        """Set the flag and run the callbacks once (they must be quick and thread-safe)."""
+        """Set the flag and run the callbacks, which must be quick and thread-safe, once."""
         with self._lock:
             if self._event.is_set():
                 return
@@ -63,7 +63,7 @@ class CancelToken:
             callback()
 
     def on_cancel(self, callback: Callable[[], None]) -> None:
-        """Call back on cancel; at once when it is already cancelled."""
+        """Call `callback` on cancel, or at once if it is cancelled already."""
         with self._lock:
             if not self._event.is_set():
                 self._callbacks.append(callback)
@@ -71,17 +71,17 @@ class CancelToken:
         callback()
 
     def check(self) -> None:
-        """Raise `Cancelled` when the flag is set."""
+        """Raise `Cancelled` if the flag is set."""
         if self._event.is_set():
             raise Cancelled
 
     def wait(self, seconds: float) -> bool:
-        """Wait up to `seconds` for the flag; returns whether it is set."""
+        """Wait up to `seconds` for the flag; return whether it is set."""
         return self._event.wait(seconds)
 
 
 class Approval(StrEnum):
-    """What a tool does, for the policy: reads and computing run freely, the rest asks."""
+    """A tool's effect, for the policy: reading and computing run freely, the rest asks the user."""
 
     READ = "read"
     COMPUTE = "compute"
@@ -92,12 +92,12 @@ class Approval(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Something a tool needs beyond the program itself.
+    """A model or package that a tool needs.
 
     Attributes:
-        kind: "weights" (a model, see app.tools.models.cards) or "package".
-        name: Its card's name, or an import name.
-        optional: The tool does something useful without it.
+        kind: "weights" (a model; see `app.tools.models.cards`) or "package".
+        name: The model's card name, or the package's import name.
+        optional: Whether the tool is useful without it.
     """
 
     kind: str
@@ -107,26 +107,26 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """What a tool is.
+    """The description of a tool.
 
     Attributes:
-        name: The name the model calls, e.g. "chest_xray_segmentation".
-        description: For the model and the user: what it does, on what, and its limits.
+        name: The name that a language model calls, e.g. "chest_xray_segmentation".
+        description: Text for the model and the user: what it does, on what, and its limits.
         Input: Pydantic model of the arguments (extra fields forbidden).
         Output: Pydantic model of `ToolResult.output`, for documentation and checks.
-        needs: What must be installed.
-        approval: What it does to the world.
-        timeout_s: After this the call is cancelled and reported as failed.
+        needs: Models and packages that must be installed.
+        approval: Its effect.
+        timeout_s: Time limit in seconds; then the call is cancelled and reported as failed.
         pack: Name of its pack ("chest", "general").
         version: Version of the tool, recorded in provenance.
-        sequential: Never runs at the same time as another call of the run.
-        phrases: What a user may write to mean this tool ("cell count", "count nuclei"), for the
-            offline planner; its name with spaces is understood anyway.
-        paths: What the tool does with the file that an argument names: "read", "write", or "text"
-            where the argument is no path although it is called like one. Only an argument that is
-            declared "write" may name a file outside the run's own folder. A relative one is taken
-            as below that folder (`ToolContext.out_dir`).
-        hosts: Hosts that a tool of the effect SEND reaches by itself, whatever its arguments say.
+        sequential: It never runs at the same time as another call of the run.
+        phrases: A user's phrases for this tool ("cell count", "count nuclei"), for the offline
+            planner; the name with spaces is understood anyway.
+        paths: Use of the file that an argument names, by argument: "read", "write", or "text" for
+            an argument that is no path despite its name. Only an argument declared "write" may
+            name a file outside the run's own folder (`ToolContext.out_dir`), to which relative
+            paths refer.
+        hosts: Hosts that a tool of the effect SEND contacts whatever its arguments are.
         title: Name of the tool for people, e.g. "Measure heart size"; "" to use `name` in words.
         icon: Name of a file in resources/icons without its suffix; "" for a wrench.
         labels: Labels of findings that keep one colour whatever was found before them, the most
@@ -175,7 +175,7 @@ class Artifact:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a call returns.
+    """The result of a call.
 
     Only `summary`, `output` and `metadata` reach the language model (JSON-able, no pixels);
     findings go to the workspace, artifacts to the run's folder and the cards.
@@ -193,19 +193,19 @@ class ImageSnapshot:
     """An image as a tool sees it, frozen when the call starts.
 
     Attributes:
-        ref: The pixels that findings on this image must carry. For a PNG derived in this run
-            from an open image (same rows and columns) it is the source image's ref, so that
-            masks land on the source and its real spacing is kept.
+        ref: The reference that findings on this image must carry. For a PNG made in this run from
+            an open image with the same rows and columns it is that image's reference, so that
+            masks are shown on it and its spacing is kept.
         path: The file that was named.
         instance: The source instance: Modality, ViewPosition, PatientOrientation, ...
         frame: The source frame (stored values, spacing, orientation, ...).
-        display: What the viewer would show: uint8 [rows, columns] or [rows, columns, 3], bright =
-            high; MONOCHROME1 already inverted. For a derived PNG: that PNG's own pixels.
+        display: The pixels as the viewer shows them: uint8 [rows, columns] or [rows, columns, 3],
+            bright = high, MONOCHROME1 already inverted. For a derived PNG its own pixels.
         window: The window `display` was made with, or None for colour and pictures.
         derived: Whether `path` is a file made in this run.
         inverted: Whether the user has exchanged black and white in the viewer; not in `display`,
             since models expect the natural greys.
-        drawn: Points and boxes that the user has drawn on it and not tools, the latest last.
+        drawn: Points and boxes that the user (no tool) has drawn on it, the latest last.
     """
 
     ref: ImageRef
@@ -221,12 +221,12 @@ class ImageSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class RegistrationTarget:
-    """In whose pixels a picture shows an image that was moved to lie there.
+    """The image to which the content of a picture was registered.
 
     Attributes:
-        image: The image whose rows, columns and sides it has.
-        scale: Size of things in what it shows over theirs in `image`, both in mm; None where that
-            is not known.
+        image: The image whose rows, columns and sides the picture has.
+        scale: Size of the content's objects over the same objects' size in `image`, both in mm;
+            None if not known.
     """
 
     image: ImageSnapshot
@@ -234,13 +234,17 @@ class RegistrationTarget:
 
 
 class Images(Protocol):
-    """The images that a run may touch: those open when it started and those it makes."""
+    """The images that a run may read: those open when it started and those it makes."""
 
     def resolve(self, name: str, frame: int | None = None) -> ImageSnapshot:
-        """The image named by the app's id ("image-1") or a path.
+        """Return the image named by the app's id ("image-1") or a path.
+
+        Args:
+            name: The id, or a path.
+            frame: Index of a frame, from 0; None for the shown one.
 
         Raises:
-            ToolRetry: It is neither open nor inside the run's output folder; lists what is.
+            ToolRetry: It is neither open nor in the run's output folder; lists what is.
             FileProblem: It cannot be decoded.
         """
         ...
@@ -260,12 +264,12 @@ class Images(Protocol):
         ...
 
     def names(self) -> tuple[str, ...]:
-        """What can be named, the current image first."""
+        """Return the names of all images, the current one first."""
         ...
 
 
 class ModelHost(Protocol):
-    """Runs a function in the model process."""
+    """Runs functions in the model process."""
 
     def call(
         self,
@@ -289,19 +293,19 @@ class ModelHost(Protocol):
 
 
 class Confirm(Protocol):
-    """Asks the user, and nobody else."""
+    """Asks the user a question; a language model can neither ask nor answer it."""
 
     def __call__(self, title: str, detail: str, *, image: ImageRef | None = None) -> bool:
-        """Whether to go on although something speaks against it; waits for the answer.
+        """Ask whether to go on although something speaks against it; wait for the answer.
 
         Args:
-            title: The question, in words of the program's own.
-            detail: What speaks against it.
+            title: The question, in the program's own words.
+            detail: The reason against it.
             image: The image that it is about. A yes then holds for this title, detail and image
                 in the whole conversation, a no for the run.
 
         Returns:
-            The answer; False where nobody can be asked.
+            The answer; False if there is no user to ask.
 
         Raises:
             Cancelled: The run was stopped meanwhile.
@@ -309,28 +313,27 @@ class Confirm(Protocol):
         ...
 
 
-def _nobody(title: str, detail: str, *, image: ImageRef | None = None) -> bool:
+def _no_user(title: str, detail: str, *, image: ImageRef | None = None) -> bool:
     del title, detail, image
     return False
 
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What a running call is given.
+    """The surroundings of a running call.
 
     Attributes:
-        run_id: The run.
-        call_id: The call.
+        run_id: Id of the run.
+        call_id: Id of the call.
         images: The images it may read.
         out_dir: The run's own output folder (exists); nothing is written elsewhere.
-        host: The model process.
-        models_dir: Where the user's weights lie.
+        host: Runs functions in the model process.
+        models_dir: The user's models folder.
         device: "cpu", "cuda", "mps" or "auto".
-        cancel: Checked between steps.
-        progress: `progress(fraction 0..1, text)`.
-        confirm: `confirm(title, detail)` asks the user, and nobody else, whether to go on although
-            something speaks against it ("the file says that this is a head: use it anyway?");
-            waits for the answer. Where nobody can be asked the answer is no.
+        cancel: To be checked between steps.
+        progress: Reports the progress.
+        confirm: Asks the user whether to go on although something speaks against it ("the file
+            says that this is a head: use it anyway?").
     """
 
     run_id: str
@@ -341,11 +344,11 @@ class ToolContext:
     models_dir: Path
     device: str
     cancel: CancelToken
-    progress: Callable[[float, str], None]
-    confirm: Confirm = _nobody
+    progress: Progress
+    confirm: Confirm = _no_user
 
     def provenance(self, spec: ToolSpec, model: str = "", weights_sha256: str = "") -> Provenance:
-        """Provenance of a finding made by this call."""
+        """Return the provenance of findings made by this call."""
         return Provenance(
             tool=spec.name,
             tool_version=spec.version,
@@ -361,22 +364,22 @@ class Tool(Protocol):
 
     @property
     def spec(self) -> ToolSpec:
-        """What it is."""
+        """The tool's description."""
         ...
 
     def run(self, args: Any, context: ToolContext) -> ToolResult:
-        """Do it. `args` is an instance of `spec.Input`.
+        """Run the tool; `args` is an instance of `spec.Input`.
 
         Raises:
-            ToolRetry: The arguments are wrong in a way the model can mend.
-            ToolFailed: It cannot be done; says what the user can do.
+            ToolRetry: The arguments are wrong in a way that the model can mend.
+            ToolFailed: It cannot be done; the text says what the user can do.
             Cancelled: The run was stopped.
         """
         ...
 
 
 class Registrar(Protocol):
-    """What a pack's `register(registry)` is given: to add its tools, and tell when to use them."""
+    """The registry as a pack's `register(registry)` sees it."""
 
     def register(self, tool: Tool) -> None:
         """Add a tool.
@@ -387,9 +390,9 @@ class Registrar(Protocol):
         ...
 
     def plan(self, plan: PackPlan) -> None:
-        """Tell the planner of the pack's words, priorities, dependencies and successors.
+        """Add the pack's plan, which says when its tools are used.
 
         Raises:
-            ValueError: A pack of that name has told already.
+            ValueError: There is already a plan of a pack of that name.
         """
         ...

@@ -1,4 +1,4 @@
-"""Files that tools write: atomic, with names that carry no patient data."""
+"""Write tools' output files atomically, under names without patient data."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from PIL import Image
 
 
 def save_png(pixels: NDArray[np.uint8], folder: Path, stem: str) -> Path:
-    """Write an image under a fresh name such as "dicom-3f9a0c12.png".
+    """Write an image as PNG under a new name such as "dicom-3f9a0c12.png".
 
     Args:
         pixels: uint8 [rows, columns], or [rows, columns, 3] RGB.
-        folder: Where; it exists.
-        stem: Start of the name: what made it, never what it shows.
+        folder: An existing folder.
+        stem: Start of the name: the tool that made it, never its content.
 
     Returns:
-        The file. It appears under its name only when it is complete.
+        The file's path. The file appears only when it is complete.
     """
     path = folder / f"{stem}-{uuid.uuid4().hex[:8]}.png"
     partial = path.with_suffix(".part")
@@ -39,7 +39,7 @@ def save_png(pixels: NDArray[np.uint8], folder: Path, stem: str) -> Path:
 
 
 def plain(value: Any) -> Any:
-    """A copy with JSON's own types: numpy scalars and tuples become numbers and lists."""
+    """Return a copy with JSON's types: numpy scalars as numbers, tuples as lists, NaN as None."""
     if isinstance(value, np.generic):
         return plain(value.item())
     if isinstance(value, float):

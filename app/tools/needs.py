@@ -1,4 +1,4 @@
-"""What a tool needs beyond the program: is it there, and if not, what exactly to do."""
+"""Checks whether Python packages are installed, with instructions for those that are not."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ AI_PACKAGES = ("torch", "torchvision", "torchxrayvision", "transformers", "diffu
 
 
 def command() -> str:
-    """How the program is called on a command line, for texts that tell what to run."""
+    """Return the program's command for texts: "sightline", or "python -m app" from source."""
     return "sightline" if getattr(sys, "frozen", False) else "python -m app"
 
 
 def is_installed(package: str) -> bool:
-    """Whether an import of `package` would be found, without importing it."""
+    """Return True if `package` can be imported; it is not imported for that."""
     try:
         return importlib.util.find_spec(package) is not None
     except (ImportError, ValueError):
@@ -24,10 +24,10 @@ def is_installed(package: str) -> bool:
 
 
 def missing_package(feature: str, package: str) -> ToolFailed:
-    """The error for a package that is not installed: what to add, for this kind of installation.
+    """Return the error for a package that is not installed, with instructions to add it.
 
     Args:
-        feature: What cannot be done without it, e.g. "Chest segmentation".
+        feature: The feature that needs it, e.g. "Chest segmentation".
         package: Import name, e.g. "torch".
     """
     if getattr(sys, "frozen", False):
@@ -50,7 +50,7 @@ def require_packages(feature: str, *packages: str) -> None:
     """Check that packages are installed.
 
     Raises:
-        ToolFailed: One is not; says what to add.
+        ToolFailed: One is not; the text says how to add it.
     """
     for package in packages:
         if not is_installed(package):

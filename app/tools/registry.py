@@ -10,7 +10,7 @@ from typing import Any, cast
 from app.log import get_logger
 from app.tools import chest, general
 from app.tools.api import Approval, Registrar, Tool, ToolContext, ToolFailed, ToolResult, ToolSpec
-from app.tools.planning import PackPlan, Plans, QuestionKind
+from app.tools.pack_plan import PackPlan, Plans, QuestionKind
 from app.tools.synthetic_results import CallImages, marked
 
 ENTRY_POINT_GROUP = "sightline.tool_packs"

@@ -1,4 +1,4 @@
-"""The Qt application: fonts, theme, names, pixel density."""
+"""The Qt application: fonts, theme, pixel density."""
 
 from __future__ import annotations
 
@@ -16,27 +16,28 @@ from app.views import icons, style
 NAME = "Sightline"
 
 SWITCH_INTERVAL_S = 0.001
-"""How long another Python thread may keep the interpreter while the GUI thread wants it. Qt calls
-give it away, so a paint event meets this wait many times over; Python's 5 ms add up to stalls."""
+"""Longest time another Python thread keeps the interpreter while the GUI thread wants it. Qt calls
+release it, so a paint event waits many times; Python's 5 ms add up to stalls.
+"""
 
 
 def needs_offscreen() -> bool:
-    """Whether there is no display to open a window on (Linux only; elsewhere there always is)."""
+    """Return whether there is no display to open a window on (only on Linux)."""
     if not sys.platform.startswith("linux") or os.environ.get("QT_QPA_PLATFORM"):
         return False
     return not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def use_offscreen() -> None:
-    """Have Qt draw into memory. Only before `create_application`."""
+    """Make Qt draw into memory; call before `create_application`."""
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
 
 
 def create_application(argv: Sequence[str] = ()) -> QApplication:
-    """The process's application, dressed; made on the first call, and the same afterwards.
+    """Return the process's application with its theme; made on the first call.
 
     Args:
-        argv: Arguments for Qt (e.g. -platform); the program's own are parsed elsewhere.
+        argv: Arguments for Qt, e.g. -platform; the program's own are parsed elsewhere.
     """
     existing = QCoreApplication.instance()
     if isinstance(existing, QApplication):

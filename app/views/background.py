@@ -1,4 +1,4 @@
-"""Work off the GUI thread, and answers back on it.
+"""Work off the GUI thread, with answers on it.
 
 The GUI thread may not stall for 50 ms, so rendering, outlines and pictures are made in a small
 thread pool; their answers, and those of the decoder's futures, come back as queued signals.
@@ -15,7 +15,7 @@ from shiboken6 import isValid
 
 from app.errors import Cancelled, SightlineError
 from app.log import get_logger
-from app.views.posting import post
+from app.views.gui_calls import gui_calls
 
 _log = get_logger(__name__)
 
@@ -31,7 +31,7 @@ class Background(QObject):
         parent: Qt parent.
 
     Attributes:
-        pending: Answers that are still to come.
+        pending: Number of answers still to come.
     """
 
     def __init__(self, workers: int = 2, parent: QObject | None = None) -> None:
@@ -39,7 +39,7 @@ class Background(QObject):
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="sightline-view")
         self._closed = False
         self.pending = 0
-        self._gui = post()
+        self._gui = gui_calls()
 
     def submit(
         self,
@@ -47,7 +47,7 @@ class Background(QObject):
         done: Callable[[T], object],
         failed: OnError | None = None,
     ) -> Future[T] | None:
-        """Run `work` in the pool, then `done(result)` here. None after `close`."""
+        """Run `work` in the pool, then `done(result)` here; return None after `close`."""
         if self._closed:
             return None
         future = self._pool.submit(work)
@@ -60,19 +60,19 @@ class Background(QObject):
         done: Callable[[T], object],
         failed: OnError | None = None,
     ) -> None:
-        """Call `done(result)` or `failed(error)` here when somebody else's future is done."""
+        """Call `done(result)` or `failed(error)` here when another object's future is done."""
         self.pending += 1
         future.add_done_callback(lambda answer: self._post(answer, done, failed))
 
     def call(self, function: Callable[[], object]) -> None:
-        """Call `function` on this object's thread, from any thread; for progress reports."""
+        """Call `function` on this object's thread; can be called from any thread."""
         done: Future[None] = Future()
         done.set_result(None)
         self.pending += 1
         self._post(done, lambda _none: function(), None)
 
     def close(self) -> None:
-        """Drop what has not begun, wait for what has; answers that come later are dropped."""
+        """Wait for running work, drop the rest; later answers are dropped too."""
         self._closed = True
         self._pool.shutdown(wait=True, cancel_futures=True)
 

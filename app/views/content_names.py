@@ -1,4 +1,4 @@
-"""How each kind of content is named and marked in lists and pages."""
+"""Names and icons of the kinds of content, for lists and pages."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from app.imaging.types import Content, Series
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What stands for a kind of content.
+    """Icon and names of a kind of content.
 
     Attributes:
-        icon: Where there is no thumbnail.
-        one: Name of a single one.
-        many: Name of several.
-        thumbnail: Whether a small picture of it tells more than the icon.
+        icon: Icon where there is no thumbnail.
+        one: Name of one object.
+        many: Name of several objects.
+        thumbnail: Whether a thumbnail is shown instead of the icon.
     """
 
     icon: str
@@ -39,12 +39,12 @@ LOOKS = {
 
 
 def counted(count: int, one: str, many: str = "") -> str:
-    """`count` with its noun, e.g. "1 image", "2,000 images"."""
+    """Return a count with its noun, e.g. "1 image", "2,000 images"."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def amount(series: Series) -> str:
-    """How much a series holds, e.g. "135 images", "2 images, 40 frames", "3 pages"."""
+    """Return how much a series holds, e.g. "135 images", "2 images, 40 frames", "3 pages"."""
     look, count = LOOKS[series.content], len(series.instances)
     frames = frame_count(series.instances)
     match series.content:

@@ -1,4 +1,4 @@
-"""The panels around the canvas: where they lie at first, and how much room each takes."""
+"""The docks around the canvas: their first places, their sizes, and the saved layout."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ _LOOKS = {
     "Layers": ("layers", "Ctrl+5"),
     "Assistant": ("message-square", "Ctrl+4"),
 }
-"""Icon and shortcut, in the order of the View menu."""
+"""Icon and shortcut of each dock, in the order of the View menu."""
 
 
 class WindowDocks(QObject):
-    """Puts the panels into docks of the window.
+    """Puts the panels into docks of the main window.
 
     Args:
-        window: The window.
-        middle: What lies between the docks.
-        panels: By name: Studies, Attributes, Findings, Layers and, where there is one, Assistant.
+        window: The main window.
+        middle: The widget between the docks.
+        panels: Panels by name: Studies, Attributes, Findings, Layers and perhaps Assistant.
 
     Attributes:
         by_name: The docks, in the order of the View menu.
-        titles: Their title bars.
+        titles: Title bars by name.
     """
 
     def __init__(self, window: QMainWindow, middle: QWidget, panels: Mapping[str, QWidget]) -> None:
@@ -73,7 +73,7 @@ class WindowDocks(QObject):
         docks["Layers"].hide()  # until an image has any
 
     def default_sizes(self) -> None:
-        """The sizes of a window that was never arranged; they hold only once it is laid out."""
+        """Set the sizes of a window without a saved layout, once it is laid out."""
         docks, resize = self.by_name, self._window.resizeDocks
         resize([docks["Studies"]], [self._default_studies], _ACROSS)
         if "Assistant" in docks:
@@ -83,7 +83,7 @@ class WindowDocks(QObject):
         resize([docks["Studies"], docks["Findings"]], [half, half], _DOWN)
 
     def show_layers(self, needed: bool) -> None:
-        """The panel takes room only where there is something in it."""
+        """Show the layers dock and make room for it, or hide it."""
         self.by_name["Layers"].setVisible(needed)
         if needed:
             height = self._middle.height()
@@ -103,7 +103,7 @@ class WindowDocks(QObject):
         return False
 
     def _make_room(self) -> None:
-        """Attributes need width for their values; the study list keeps some."""
+        """Give the attributes width for their values and keep some for the study list."""
         wide = self._window.width() >= 1400
         studies, attributes = (250, 420) if wide else (200, 300)
         self._resize({"Studies": studies, "Attributes": attributes}, _ACROSS)
@@ -113,7 +113,7 @@ class WindowDocks(QObject):
         return 230 if self._window.width() < _NARROW else 290
 
     def _resize(self, sizes: Mapping[str, int], along: Qt.Orientation) -> None:
-        """As soon as what was shown just now is laid out."""
+        """Resize docks once the docks that were just shown are laid out."""
         docks = [self.by_name[name] for name in sizes]
         numbers = list(sizes.values())
         window = self._window

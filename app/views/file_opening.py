@@ -1,4 +1,4 @@
-"""Opening files and folders without stopping the window: scan, progress, problems."""
+"""Opening files and folders without blocking the window: scan, progress, problems, drops."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from app.errors import SightlineError
 from app.imaging.openable import CONTAINERS, OPENABLE
 from app.imaging.types import Instance, ScanResult
 from app.tools.api import CancelToken
-from app.views.garbage_collection import Collector
+from app.views.garbage_collection import CollectionPause
 from app.views.layouts import row
 from app.views.loader import Loader
 from app.views.notices import Notices
@@ -25,20 +25,22 @@ from app.workspace.viewport import Display
 from app.workspace.workspace import Workspace
 
 SETTLES_MS = 5000
-"""How long after an opening began the shown image may still give way to the first of its series."""
+"""Time after the start of a scan in which the shown image may still be replaced by the first image
+of its series.
+"""
 
 
 @dataclass(eq=False)
 class _Scan:
-    """One opening under way.
+    """A running scan.
 
     Attributes:
-        paths: What is opened.
-        before: What was shown when it began.
-        cancel: Stops it.
-        grown: Whether something of it is open.
-        shown: Whether something of it was shown.
-        clock: Since it began.
+        paths: The opened files and folders.
+        before: The instance that was shown when it began.
+        cancel: Token that stops it.
+        grown: Whether some of its results are in the workspace.
+        shown: Whether one of its images was shown.
+        clock: Time since it began.
     """
 
     paths: tuple[Path, ...]
@@ -49,13 +51,13 @@ class _Scan:
     clock: QElapsedTimer = field(default_factory=QElapsedTimer)
 
 
-class Opening(QObject):
-    """Scans what the user opens and hands it to the workspace.
+class FileOpening(QObject):
+    """Scans what the user opens and adds it to the workspace.
 
     Args:
-        workspace: Where it goes.
-        loader: Scans.
-        notices: Where problems are told.
+        workspace: Takes the results.
+        loader: Runs the scans.
+        notices: Shows problems.
     """
 
     opened = Signal(object)  # the ScanResult, when the workspace has it
@@ -66,7 +68,7 @@ class Opening(QObject):
         self._loader = loader
         self._notices = notices
         self._running: list[_Scan] = []
-        self._collector = Collector()
+        self._collection_pause = CollectionPause()
         self._own: Instance | None = None  # what an opening chose to show, not the user
         self.progress = _Progress(self.stop)
 
@@ -76,13 +78,13 @@ class Opening(QObject):
         return bool(self._running)
 
     def open_paths(self, paths: Sequence[Path]) -> None:
-        """Open files and folders; returns at once."""
+        """Start to open files and folders; returns at once."""
         if not paths:
             return
         scan = _Scan(tuple(paths), self._workspace.viewport.instance)
         scan.clock.start()
         self._running.append(scan)
-        self._collector.hold()
+        self._collection_pause.begin()
         self.progress.begin(paths)
         self._loader.scan(
             paths,
@@ -95,7 +97,7 @@ class Opening(QObject):
         )
 
     def stop(self) -> None:
-        """The user has seen enough: stop all scans; what they found so far stays open."""
+        """Stop all scans for the user; results so far stay open."""
         kept = any(scan.grown for scan in self._running)
         self.cancel()
         if kept:
@@ -115,7 +117,7 @@ class Opening(QObject):
             self.progress.show_progress(done, total)
 
     def _grow(self, scan: _Scan, result: ScanResult) -> None:
-        """Take what is known so far; the first image of it is shown, later ones steal nothing."""
+        """Add the results so far; only the first image found is shown."""
         if scan not in self._running:
             return
         scan.grown = True
@@ -129,9 +131,9 @@ class Opening(QObject):
             self._own = self._workspace.viewport.instance
 
     def _begin_at_the_first(self) -> None:
-        """The first image that was found need not be the first of its series: go there.
+        """Show the first image of the series instead of the first one found.
 
-        Only while nobody has touched what is shown, and soon: a reader's image never jumps.
+        Only soon after the start and while the user has changed nothing: an image must not jump.
         """
         viewport, shown = self._workspace.viewport, self._workspace.viewport.instance
         untouched = viewport.display == Display() and viewport.frame_index == 0
@@ -147,12 +149,12 @@ class Opening(QObject):
         return True
 
     def _end(self) -> None:
-        """Nothing is being opened any more, unless another scan runs."""
+        """Hide the progress, unless another scan runs."""
         if self._running:
             return
         self.progress.end()
         every = (series for study in self._workspace.studies.all for series in study.series)
-        self._collector.let_go(sum(len(series.instances) for series in every))
+        self._collection_pause.end(sum(len(series.instances) for series in every))
 
     def _take(self, scan: _Scan, result: ScanResult) -> None:
         if not self._finished(scan):
@@ -183,7 +185,7 @@ class Opening(QObject):
 
 
 class _Progress(QWidget):
-    """In the status bar: what is being opened, how far, and a way to stop it."""
+    """The progress of a scan in the status bar, with a button to stop it."""
 
     def __init__(self, cancel: Callable[[], object]) -> None:
         super().__init__()
@@ -201,7 +203,7 @@ class _Progress(QWidget):
         self.hide()
 
     def begin(self, paths: Sequence[Path]) -> None:
-        """A scan began."""
+        """Show that a scan has begun."""
         name = paths[0].name or str(paths[0])
         what = name if len(paths) == 1 else f"{len(paths)} items"
         self._text.setText(f"Opening {what}…")
@@ -209,28 +211,28 @@ class _Progress(QWidget):
         self.show()
 
     def show_progress(self, done: int, total: int) -> None:
-        """So many files of so many."""
+        """Show how many files are read."""
         self._bar.setRange(0, max(total, 1))
         self._bar.setValue(done)
         self._text.setText(f"Opening: {done:,} of {total:,} files")
 
     def end(self) -> None:
-        """Nothing is being opened."""
+        """Hide the progress."""
         self.hide()
 
 
 def local_paths(data: QMimeData) -> list[Path]:
-    """The files and folders of this computer that are dragged."""
+    """Return the local files and folders of dragged data."""
     return [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
 
 
-class Drops(QObject):
-    """Takes drops of files for a window and all that lies in it.
+class FileDrops(QObject):
+    """Opens files that are dropped anywhere on a window, also on its text fields.
 
     Args:
-        window: The window.
-        middle: The part of it that a mark covers while files are dragged over the window.
-        opened: Given what was dropped.
+        window: The main window.
+        middle: The widget that a mark covers while files are dragged.
+        opened: Called with the dropped paths.
     """
 
     def __init__(
@@ -274,7 +276,7 @@ class Drops(QObject):
 
 
 class _DropMark(QFrame):
-    """Shown while files are dragged over the window."""
+    """The mark shown while files are dragged over the window."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -287,7 +289,7 @@ class _DropMark(QFrame):
         self.hide()
 
     def appear(self, over: QWidget) -> None:
-        """Cover `over`."""
+        """Show the mark over a widget."""
         self.setGeometry(over.geometry().adjusted(12, 12, -12, -12))
         self.show()
         self.raise_()

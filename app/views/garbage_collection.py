@@ -1,9 +1,9 @@
-"""Python's garbage collector, kept from stalling the window.
+"""Keeps Python's garbage collector from stalling the window.
 
-A full collection looks at every container there is and stops all threads meanwhile: 40 ms for the
-modules of the program, and 150 ms more with 100,000 instances open. What stays for long is
-therefore taken out of its rounds, and none takes place while a scan makes such objects. Instances
-and their tables are in no cycles: when a study is closed they go without it.
+A full collection visits every container and stops all threads: 40 ms for the modules of the
+program, and 150 ms more with 100,000 open instances. Long-lived objects are therefore frozen, and
+no full collection runs while a scan makes such objects. Instances and their tables are in no
+cycles, so they are freed without it when a study is closed.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import gc
 from functools import cache
 
 MANY = 10_000
-"""Instances of open studies from which on a full collection is felt: 15 ms."""
+"""Number of open instances from which a full collection takes 15 ms."""
 
 _NEVER = 2**31 - 1
 
 
 @cache
-def spare_the_collector() -> None:
-    """Take what was loaded at start-up out of the garbage collector's later rounds; once.
+def freeze_startup_objects() -> None:
+    """Freeze the objects of start-up, such as modules and classes; only once.
 
     Classes and modules stay until the end anyway.
     """
@@ -27,8 +27,8 @@ def spare_the_collector() -> None:
     gc.freeze()
 
 
-class Collector:
-    """Holds full collections back while a scan runs.
+class CollectionPause:
+    """Suspends full collections while a scan runs; there must be only one at a time.
 
     The process has one collector: whoever holds it back lets it go again, whatever happens.
     """
@@ -36,17 +36,17 @@ class Collector:
     def __init__(self) -> None:
         self._before: tuple[int, int, int] | None = None
 
-    def hold(self) -> None:
-        """No full collection from now on; the same again is no matter."""
+    def begin(self) -> None:
+        """Suspend full collections; can be called twice."""
         if self._before is None:
             young, middle, _old = self._before = gc.get_threshold()
             gc.set_threshold(young, middle, _NEVER)
 
-    def let_go(self, instances: int) -> None:
-        """Full collections as before; the same again is no matter.
+    def end(self, instances: int) -> None:
+        """Resume full collections; can be called twice.
 
         Args:
-            instances: So many are open now; many are taken out of later rounds.
+            instances: Number of open instances; from `MANY` on they are frozen.
         """
         if self._before is None:
             return

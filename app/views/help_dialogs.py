@@ -1,4 +1,4 @@
-"""Small windows: about, and the list of keys and mouse gestures."""
+"""The dialogs of the Help menu: about, and keys and mouse gestures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from app.views.theme import SPACE
 from app.views.widgets import IconLabel, label, push_button, rule
 
 Rows = tuple[tuple[str, str], ...]
-"""(keys or gesture, what it does)."""
+"""(keys or gesture, effect)."""
 
 GESTURES: tuple[tuple[str, Rows], ...] = (
     (
@@ -73,13 +73,13 @@ GESTURES: tuple[tuple[str, Rows], ...] = (
     ),
 )
 _COLUMNS = ((0, 1), (2,))
-"""Which groups stand below each other: all of them fit the smallest window side by side."""
+"""Numbers of the groups in each column; they fit side by side in the smallest window."""
 
 _HELP_WIDTH = 1000  # px: each gesture on one line
 
 
 def about(parent: QWidget) -> QDialog:
-    """Name, version, purpose and what it is not for."""
+    """Return the about dialog."""
     dialog = _dialog(parent, "About Sightline")
     head = QHBoxLayout()
     head.setSpacing(SPACE.l)
@@ -114,7 +114,7 @@ def about(parent: QWidget) -> QDialog:
 
 
 def shortcuts(parent: QWidget) -> QDialog:
-    """Keys and mouse gestures."""
+    """Return the dialog of keys and mouse gestures."""
     dialog = _dialog(parent, "Keyboard and mouse")
     column = dialog.layout()
     assert isinstance(column, QVBoxLayout)
@@ -144,7 +144,7 @@ def shortcuts(parent: QWidget) -> QDialog:
 
 
 def _scrolling(inside: QWidget, name: str) -> QScrollArea:
-    """For a screen that is too small: the button below stays on it. Arrows scroll."""
+    """Put a page into a scroll area, so that the button below stays on a small screen."""
     area = QScrollArea()
     area.setObjectName("helpArea")
     inside.setObjectName("helpPage")

@@ -33,7 +33,7 @@ def _renderer(name: str, tint: str) -> QSvgRenderer:
 
 
 class _SvgEngine(QIconEngine):
-    """Draws one icon at whatever size and density is asked for."""
+    """Draws one icon at any size and density."""
 
     def __init__(self, name: str, tint: str, on_tint: str) -> None:
         super().__init__()
@@ -70,12 +70,12 @@ class _SvgEngine(QIconEngine):
 
 
 def icon(name: str, tint: str = THEME.text_muted, on_tint: str = THEME.accent) -> QIcon:
-    """An icon by its file name in resources/icons, without ".svg".
+    """Return an icon by its file name in resources/icons, without ".svg".
 
     Args:
-        name: e.g. "folder-open".
+        name: Name, e.g. "folder-open".
         tint: Colour of the lines.
-        on_tint: Their colour while a checkable button is on.
+        on_tint: Colour of the lines while a checkable button is on.
 
     Raises:
         FileNotFoundError: There is no such icon.
@@ -84,21 +84,21 @@ def icon(name: str, tint: str = THEME.text_muted, on_tint: str = THEME.accent) -
     return QIcon(_SvgEngine(name, tint, on_tint))
 
 
-def warm(*names: str) -> None:
-    """Read icons ahead of their first paint, which is no place to wait for a disk."""
+def preload(*names: str) -> None:
+    """Read icons before they are painted, since a paint event should not wait for a disk."""
     for name in names:
         _renderer(name, THEME.text_muted)
 
 
 def draw(painter: QPainter, name: str, rect: QRect, tint: str = THEME.text_muted) -> None:
-    """Draw an icon as vectors: sharp at any density, also of a picture of the window."""
+    """Draw an icon as vectors, sharp at any density."""
     _renderer(name, tint).render(painter, QRectF(rect))
 
 
 def pixmap(
     name: str, size: int = SPACE.icon, tint: str = THEME.text_muted, ratio: float = 1.0
 ) -> QPixmap:
-    """An icon as a pixmap for a label, `size` in logical px, at the screen's pixel `ratio`."""
+    """Return an icon as a pixmap of `size` logical px, at the screen's pixel `ratio`."""
     side = round(size * ratio)
     result = QPixmap(side, side)
     result.fill(Qt.GlobalColor.transparent)

@@ -1,4 +1,4 @@
-"""Brings what other objects draw over the shown image from the decode workers to `Layers`."""
+"""Fetches layers of the shown image from the decode workers for `Layers`."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from app.workspace.workspace import REFORMAT, Workspace
 
 
 class LayerLoading(QObject):
-    """Keeps the workspace's layers in step with the canvas, and opens objects that draw on images.
+    """Keeps the workspace's layers in step with the canvas, and shows objects on their images.
 
     Args:
         workspace: The models.
-        canvas: Whose picture the layers lie on.
+        canvas: The canvas with the image.
         decoder: Reads in worker processes.
         background: Brings answers to the GUI thread.
         tell: Shows a failure to the user.
 
     Attributes:
-        states: Presentation states that are about the shown image.
+        states: Presentation states that apply to the shown image.
     """
 
     def __init__(
@@ -66,12 +66,12 @@ class LayerLoading(QObject):
 
     @property
     def applied(self) -> Instance | None:
-        """The presentation state that is applied to the shown image, or is being read for it."""
+        """The presentation state that is applied to the shown image or being read for it."""
         state = self._workspace.viewport.presentation
         return self._applying or (state.layer.instance if state else None)
 
     def open_object(self, instance: Instance) -> bool:
-        """Show an object on the first open image that it is about.
+        """Show an object on the first open image that it refers to.
 
         Returns:
             False when none of its images is open.
@@ -94,7 +94,7 @@ class LayerLoading(QObject):
         return True
 
     def apply(self, instance: Instance | None) -> None:
-        """Apply a presentation state to the shown image; None takes it away."""
+        """Apply a presentation state to the shown image; None removes it."""
         self._applying = instance
         if instance is None:
             self._workspace.present(None)
@@ -139,7 +139,7 @@ class LayerLoading(QObject):
             self._picture_changed()
 
     def _learn(self) -> None:
-        """Note which objects are open."""
+        """Collect the open objects."""
         self._objects, self._all_states = [], []
         for study in self._workspace.studies.all:
             for series in study.series:
@@ -150,7 +150,7 @@ class LayerLoading(QObject):
         self._make_sets()
 
     def _make_sets(self) -> None:
-        """Have what the open objects name made into sets, elsewhere: it may be 400,000 UIDs."""
+        """Make sets of the UIDs that objects name, up to 400,000, on a thread."""
         objects = self._objects + self._all_states
         if not self._learning and not self._named.knows(objects):
             self._learning = True
@@ -162,7 +162,7 @@ class LayerLoading(QObject):
         self._make_sets()  # others may be open by now
 
     def _find_objects(self) -> None:
-        """What is about the shown image: asked at every step of the wheel."""
+        """Find the objects of the shown image; called at every step of the wheel."""
         shown, named = self._image, self._named
         self.states = tuple(
             item
@@ -186,7 +186,7 @@ class LayerLoading(QObject):
         self._drop_old()
 
     def _drop_old(self) -> None:
-        """Requests for frames that nobody shows any more are cancelled."""
+        """Cancel requests for frames that are no longer shown."""
         place = self._workspace.layers.place
         for wanted, (request, future) in list(self._reading.items()):
             if wanted[1:] != place and future.cancel():

@@ -1,4 +1,4 @@
-"""Brings decoded images from the decode workers to the models and lists, on the GUI thread."""
+"""Fetches images, thumbnails, reports and scans from the decode workers on the GUI thread."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from app.imaging.decode import CACHE_BYTES, Decoder
 from app.imaging.processes.worker_pool import Priority
 from app.imaging.processes.workers import CancelLike
 from app.imaging.report import Report
-from app.imaging.space.reformat import planes_of
+from app.imaging.space.reformat import available_planes
 from app.imaging.studies.instance_lists import loaded_instances
 from app.imaging.types import Frame, Instance, ScanResult, Series, Study
 from app.imaging.volume import Plane, Volume
@@ -32,13 +32,13 @@ Opened = Callable[[], Sequence[Instance]]
 
 
 class Loader:
-    """Answers the viewport's requests and fetches thumbnails, attributes and scans.
+    """Answers the viewport's requests and fetches data for lists and pages.
 
     Args:
-        viewport: Whose requests to answer.
+        viewport: The viewport whose requests are answered.
         decoder: Decodes in worker processes.
         background: Brings answers to the GUI thread.
-        place_of: The series of an image and its place there, so that its neighbours are made ready.
+        place_of: Returns the series of an image and its place there, to prefetch its neighbours.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Loader:
         viewport.image_changed.connect(self._image_changed)
 
     def close(self) -> None:
-        """Stop answering."""
+        """Cancel all requests."""
         self._let_go()
 
     def _image_changed(self) -> None:
@@ -67,7 +67,7 @@ class Loader:
             self._let_go()
 
     def _let_go(self) -> None:
-        """No image is looked at: an answer that is kept would keep its pixels in memory."""
+        """Cancel the request and unpin frames, since no image is shown."""
         self._prefetching.stop()
         self._shown = None
         self._decoder.pin(self, ())
@@ -98,7 +98,7 @@ class Loader:
             self._pin(request)
 
     def _pin(self, *requests: FrameRequest) -> None:
-        """What is waited for stays in memory, and what is shown until that comes."""
+        """Keep the requested frames in memory, and the shown one until they have come."""
         if self._viewport.frame is None:
             self._shown = None
         looked_at = [(one.instance, one.frame_index) for one in requests]
@@ -107,7 +107,7 @@ class Loader:
         self._decoder.pin(self, looked_at)
 
     def _cut(self, request: FrameRequest) -> None:
-        """Sections are cut from a volume in memory, on the thread that asks: so not on this one."""
+        """Cut a section from a volume; not on the GUI thread, since the decoder does it at once."""
         self._latest = None
         self._background.submit(
             lambda: self._decoder.frame(request.instance, request.frame_index).result(),
@@ -137,8 +137,8 @@ class Loader:
     def planes(
         self, source: Series | Instance, done: Callable[[tuple[Plane, ...]], object]
     ) -> None:
-        """In which planes a series may be shown; many headers are looked at, so not here."""
-        self._background.submit(partial(planes_of, source), done)
+        """Find the planes of a series on a thread, since many headers are compared."""
+        self._background.submit(partial(available_planes, source), done)
 
     def reformat(
         self,
@@ -149,7 +149,7 @@ class Loader:
         done: Callable[[Instance], object],
         failed: OnError,
     ) -> None:
-        """Put the volume of a series together and give its sections in a plane."""
+        """Assemble the volume of a series and return its sections in a plane."""
 
         def report(finished: int, total: int) -> None:
             self._background.call(lambda: progress(finished, total))
@@ -162,7 +162,7 @@ class Loader:
         self._background.watch(self._decoder.volume(source, cancel, report), cut, failed)
 
     def forget(self, studies: Sequence[Study]) -> None:
-        """These were closed; they may have 100,000 files, so not on this thread."""
+        """Drop cached data of closed studies on a thread, since they may have 100,000 files."""
         # Of those that were never made from the index, nothing can be kept.
         every = (loaded_instances(series.instances) for one in studies for series in one.series)
         instances = chain.from_iterable(every)
@@ -187,9 +187,10 @@ class Loader:
         failed: OnError,
         opened: Opened,
     ) -> None:
-        """Look for images in files and folders; `found` is given what is known so far.
+        """Find images in files and folders; `found` is called with the results so far.
 
-        `opened`, called on another thread, tells what is open already: copies are left out.
+        `opened` is called on another thread and returns the open instances, whose copies are left
+        out.
         """
 
         def report(finished: int, total: int) -> None:
@@ -206,24 +207,24 @@ PlaceOf = Callable[[Instance], tuple[Series, int] | None]
 Key = tuple[str, int, int, int]
 
 CINE_AHEAD = 4
-"""Frames of a cine that are decoded ahead of the one that is shown."""
+"""Number of frames of a cine that are decoded ahead of the shown one."""
 
 NEAR = 2
-"""Images of a stack, in the direction of scrolling, that are as urgent as neighbours are."""
+"""Number of images in the direction of scrolling with the priority of neighbours."""
 
 AHEAD, BEHIND = 8, 2
 AHEAD_BYTES = CACHE_BYTES // 4
-"""What is made ready may not drive out what was looked at."""
+"""Limit of prefetched bytes, so that they do not displace frames that were seen."""
 
 
 class Prefetching:
-    """Asks for the frames around the shown one, and drops what scrolling has left behind.
+    """Requests the frames around the shown one, and cancels those left behind.
 
-    A step of the wheel asks for one frame more and drops one: the others go on waiting.
+    A step of the wheel requests one more frame and cancels one; the others stay in the queue.
 
     Args:
-        decoder: Gives the frames, and keeps them.
-        place_of: The series of an image and its place there, or None.
+        decoder: Decodes and caches frames.
+        place_of: Returns the series of an image and its place there, or None.
     """
 
     def __init__(self, decoder: Decoder, place_of: PlaceOf) -> None:
@@ -235,7 +236,7 @@ class Prefetching:
         self._step = 1
 
     def around(self, instance: Instance, index: int) -> None:
-        """Frame `index` of an image is shown, or will be in a moment."""
+        """Prefetch around frame `index` of an image."""
         self._follow(instance, index)
         asked: dict[Key, tuple[int, Future[Frame]]] = {}
         room = AHEAD_BYTES
@@ -255,14 +256,14 @@ class Prefetching:
         self._asked = asked
 
     def stop(self) -> None:
-        """Nothing is to be made ready any more."""
+        """Cancel all requests."""
         for _, future in self._asked.values():
             future.cancel()
         self._asked = {}
         self._series = None
 
     def _follow(self, instance: Instance, index: int) -> None:
-        """Find out in which direction somebody scrolls."""
+        """Note the direction of scrolling."""
         found = self._place_of(instance) if instance.frames == 1 else None
         if found is None:
             where = (f"{instance.path}/{instance.part}", index)
@@ -276,7 +277,7 @@ class Prefetching:
         self._series = found[0] if found is not None else None
 
     def _wanted(self, instance: Instance, index: int) -> Iterator[tuple[Instance, int, int]]:
-        """Images, frames and priorities, the most urgent first."""
+        """Yield (image, frame, priority), the most urgent first."""
         if instance.frames > 1:
             for step in range(1, min(CINE_AHEAD, instance.frames - 1) + 1):
                 yield instance, (index + self._step * step) % instance.frames, Priority.PREFETCH
@@ -298,7 +299,7 @@ class Prefetching:
 
 
 def _bytes_of(instance: Instance) -> int:
-    """About how much a decoded frame takes."""
+    """Return about how many bytes a decoded frame takes."""
     samples = 3 if instance.get("SamplesPerPixel").strip() == "3" else 1
     bits = instance.get("BitsAllocated").strip()
     return instance.rows * instance.columns * samples * (1 if bits in ("1", "8") else 2)

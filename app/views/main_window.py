@@ -1,4 +1,4 @@
-"""The main window: toolbar, study list, canvas with panes, chat, findings, attributes."""
+"""The main window: menus, toolbar, panels, canvas, chat and status bar."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ from app.views.chat.dock import ChatDock
 from app.views.content_names import counted
 from app.views.docks import LAYOUT_FILE, WindowDocks, restore_layout, save_layout
 from app.views.documents.document_stack import DocumentStack
-from app.views.file_opening import Drops, Opening
-from app.views.garbage_collection import spare_the_collector
+from app.views.file_opening import FileDrops, FileOpening
+from app.views.garbage_collection import freeze_startup_objects
 from app.views.icons import icon
 from app.views.layer_loading import LayerLoading
 from app.views.loader import Loader
@@ -68,21 +68,21 @@ NARROW = 480  # px of the middle below which canvas and panes lie one below the 
 
 
 class MainWindow(QMainWindow):
-    """The window. Everything it shows comes from the workspace.
+    """The main window of the program, which shows a workspace.
 
     Args:
         workspace: The models.
         decoder: Reads images in worker processes; closed by its owner.
         chat: The chat dock's widget, or None to leave it out.
-        open_demo: Opens the demo study; None leaves the menu entry out.
-        open_settings: Shows the settings; None leaves the menu entry out.
-        open_audit: Shows the audit log; None leaves the menu entry out.
-        open_models: Shows the models; None leaves the menu entry out.
-        layout_file: Where the layout is remembered; None for the user's settings folder, or
-            nowhere for a window that is only drawn for a picture.
+        open_demo: Opens the demo study; None hides the menu entry.
+        open_settings: Shows the settings; None hides the menu entry.
+        open_audit: Shows the audit log; None hides the menu entry.
+        open_models: Shows the models; None hides the menu entry.
+        layout_file: File of the saved layout; None for the one in the user's settings folder, or
+            for none where Qt draws into memory.
 
     Attributes:
-        closing: It is being closed for good.
+        closing: Emitted when the window closes for good.
     """
 
     closing = Signal()
@@ -129,7 +129,7 @@ class MainWindow(QMainWindow):
         self.study_list.over_images.connect(self.layer_loading.open_object)
         self.documents.report.over_images.connect(self.layer_loading.open_object)
         self.layers_panel.needed_changed.connect(self._arrangement.show_layers)
-        self.opening = Opening(workspace, self.loader, self.notices)
+        self.opening = FileOpening(workspace, self.loader, self.notices)
         self._make_status()
         self.actions_ = MainActions(self)
         self.findings_list.shown.connect(self._show_finding)
@@ -137,7 +137,7 @@ class MainWindow(QMainWindow):
         workspace.studies.changed.connect(self._update_status)
         workspace.closed.connect(self.loader.forget)
         self._update_status()
-        Drops(self, self._center, self.open_paths)
+        FileDrops(self, self._center, self.open_paths)
         if self._layout_file is not None:
             restore_layout(self, self._layout_file)
             self.docks["Layers"].hide()  # whatever the last image had
@@ -195,8 +195,8 @@ class MainWindow(QMainWindow):
         self._status.setContentsMargins(SPACE.s, 0, 0, 0)
         bar.addWidget(self._status)
         bar.addWidget(self.opening.progress)
-        self.where = WhereMark()
-        bar.addPermanentWidget(self.where)
+        self.model_host = ModelHostButton()
+        bar.addPermanentWidget(self.model_host)
         note = label("Not for diagnosis", "caption")
         note.setContentsMargins(0, 0, SPACE.s, 0)
         bar.addPermanentWidget(note)
@@ -205,12 +205,12 @@ class MainWindow(QMainWindow):
 
     @property
     def busy(self) -> bool:
-        """Whether a scan, a frame, its drawing, a report or a pane is still to come."""
+        """Whether a scan, frame, drawing, report or pane is still to come."""
         parts = (self.opening, self.canvas, self.documents, self.panes)
         return any(part.busy for part in parts) or self.background.pending > 0
 
     def open_paths(self, files: Sequence[Path]) -> None:
-        """Open files and folders; returns at once, problems are told in the window."""
+        """Start to open files and folders; problems are shown in the window."""
         self.opening.open_paths([Path(file) for file in files])
 
     def choose_files(self) -> None:
@@ -244,7 +244,7 @@ class MainWindow(QMainWindow):
             self.chat.submit(self.chat.texts.marked_question)
 
     def close_study(self) -> None:
-        """Close the study that is shown, else the last one."""
+        """Close the shown study, else the last one."""
         studies, shown = self.workspace.studies, self.workspace.acquired
         study = studies.study_of(shown) if shown else None
         if study is None and studies.all:
@@ -253,12 +253,12 @@ class MainWindow(QMainWindow):
             self.workspace.close_study(key_of(study))
 
     def close_all(self) -> None:
-        """Close every study, and stop opening others."""
+        """Close every study and stop all scans."""
         self.opening.cancel()
         self.workspace.close_all()
 
     def _show_finding(self, finding_id: str) -> None:
-        """Bring a finding into view, on its own image if that is open."""
+        """Show a finding on its image, if that is open."""
         annotation = self.workspace.annotations.get(finding_id)
         if annotation is None:
             return
@@ -297,7 +297,7 @@ class MainWindow(QMainWindow):
         if self._layout_file is None or not self._layout_file.exists():
             QTimer.singleShot(0, self, self._arrangement.default_sizes)
         self.canvas.setFocus()
-        spare_the_collector()
+        freeze_startup_objects()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         if not self._closed:
@@ -307,7 +307,7 @@ class MainWindow(QMainWindow):
         super().closeEvent(event)
 
     def shut_down(self) -> None:
-        """Stop threads and timers and stop listening to the models. Idempotent."""
+        """Stop threads, timers and listeners; can be called twice."""
         if self._closed:
             return
         self._closed = True
@@ -330,7 +330,7 @@ class MainWindow(QMainWindow):
 
 
 class _Center(QSplitter):
-    """Canvas and panes side by side, or the panes below where that left slivers of both."""
+    """Canvas and panes side by side, or one below the other in a narrow window."""
 
     def __init__(self) -> None:
         super().__init__(Qt.Orientation.Horizontal)
@@ -353,11 +353,11 @@ _ROOM = 300  # px for a host's name
 _GOES_ON = (Noted, PlanUpdated)  # events that say nothing of whether the endpoint has answered
 
 
-class WhereMark(QPushButton):
-    """Says "Local", or the host that questions go to; a click leads to the privacy settings.
+class ModelHostButton(QPushButton):
+    """A status button with "Local", or the host that questions are sent to.
 
-    It follows the chosen model at once. While a request is on its way it names the host of that
-    request, which is another one where the model was changed meanwhile.
+    A click opens the privacy settings. While a request is on its way the button names its host,
+    which may be another one if the model was changed meanwhile.
     """
 
     def __init__(self) -> None:
@@ -377,7 +377,7 @@ class WhereMark(QPushButton):
 
     @property
     def says(self) -> str:
-        """What it shows."""
+        """The shown text."""
         return self.text().strip().replace("&&", "&")
 
     @property
@@ -386,12 +386,12 @@ class WhereMark(QPushButton):
         return bool(self._sending)
 
     def set_model(self, name: str, remote_host: str) -> None:
-        """Say which model answers the next question, and where: "" for this machine."""
+        """Set the model that answers the next question and its host; "" for this machine."""
         self._model, self._host = name, remote_host
         self._show()
 
     def follow(self, event: RunEvent) -> None:
-        """Show what an event of a run tells of what leaves."""
+        """Show what an event of a run says about sent data."""
         if isinstance(event, DataSent):
             self._sending, self._answered = event.host, False
             self._least.start()
@@ -402,7 +402,7 @@ class WhereMark(QPushButton):
                 self._settle()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter presses it as Space does."""
+        """Click on Enter, as on Space."""
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self.click()
         else:

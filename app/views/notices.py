@@ -1,4 +1,4 @@
-"""Notices over the canvas: what went wrong or was done, without stopping anybody's work."""
+"""Messages over the canvas: notices of errors and actions, and the page without an image."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ class Notice(QFrame):
 
     Args:
         tone: "error", "warning" or "info".
-        title: What happened, or the file it happened to.
-        text: Why, and what can be done.
-        action: An optional button.
+        title: The event, or the file it concerns.
+        text: Reason and remedy.
+        action: A button, or None.
     """
 
     def __init__(self, tone: str, title: str, text: str, action: Action | None = None) -> None:
@@ -96,14 +96,14 @@ class Notice(QFrame):
         self.dismiss()
 
     def dismiss(self) -> None:
-        """Take it away."""
+        """Remove the notice."""
         self.dismissed = True
         self.hide()
         self.deleteLater()
 
 
 class Notices(QWidget):
-    """A column of notices at the bottom of `host`, above the corner text; the newest last.
+    """A column of notices at the bottom of `host`, the newest last.
 
     Args:
         host: The widget they lie over.
@@ -119,7 +119,7 @@ class Notices(QWidget):
         self.hide()
 
     def all(self) -> list[Notice]:
-        """The notices that are shown, the oldest first."""
+        """Return the shown notices, the oldest first."""
         items = (self._column.itemAt(index) for index in range(self._column.count()))
         widgets = (item.widget() for item in items if item is not None)
         return [widget for widget in widgets if isinstance(widget, Notice) and not widget.dismissed]
@@ -127,7 +127,7 @@ class Notices(QWidget):
     def show_notice(
         self, tone: str, title: str, text: str = "", action: Action | None = None
     ) -> Notice:
-        """Show a notice; those that are mere information go by themselves."""
+        """Show a notice; those with tone "info" disappear by themselves."""
         for old in self.all()[: 1 - MOST]:
             old.dismiss()
         notice = Notice(tone, wording.one_line(title), text, action)
@@ -139,12 +139,12 @@ class Notices(QWidget):
         return notice
 
     def show_error(self, error: SightlineError) -> Notice:
-        """Show what failed, why, and what to do."""
+        """Show an error with its remedy."""
         text = SightlineError(error.reason, remedy=error.remedy).text
         return self.show_notice("error", error.subject or "Something went wrong", text)
 
     def show_problems(self, problems: tuple[Problem, ...]) -> None:
-        """Show files that could not be opened, or are remarkable; many of them in one notice."""
+        """Show files that could not be opened; many of them in one notice."""
         lost = [problem for problem in problems if not problem.remark]
         if len(problems) == 1:
             problem = problems[0]
@@ -188,7 +188,7 @@ class Notices(QWidget):
 
 
 def _leave_after(notice: Notice, delay_ms: int) -> None:
-    """Take a notice away by itself: it lies over an image that somebody reads."""
+    """Remove a notice after a delay, since it covers the image."""
     timer = QTimer(notice, singleShot=True, interval=delay_ms)
     timer.timeout.connect(notice.dismiss)
     timer.start()
@@ -198,12 +198,12 @@ PATIENCE_MS = 200  # a wait shorter than this is not worth a flicker
 
 
 class Placeholder(QWidget):
-    """Lies over the canvas and hides itself when there is an image.
+    """The page over the canvas without an image: start page, progress or error.
 
     Args:
         canvas: The canvas.
-        viewport: Its model.
-        actions: (text, what it does) of the buttons shown while nothing is open, the first primary.
+        viewport: The canvas's viewport.
+        actions: (text, function) of the buttons on the start page, the first one primary.
     """
 
     def __init__(
@@ -236,7 +236,7 @@ class Placeholder(QWidget):
         self.refresh()
 
     def refresh(self) -> None:
-        """Follow the canvas."""
+        """Show the page for the canvas's state, or hide."""
         page = self._wanted_page()
         if page == 1 and not self._waited:
             self._waited = True
@@ -293,7 +293,7 @@ def _begin_page(actions: list[tuple[str, Callable[[], object]]]) -> QWidget:
 
 
 class _Buttons(QWidget):
-    """Buttons in a row, or one below the other where a row would cut their texts."""
+    """Buttons in a row, or in a column where a row would cut their texts."""
 
     def __init__(self, buttons: list[QPushButton]) -> None:
         super().__init__()

@@ -8,7 +8,7 @@ from pathlib import PurePath
 
 from app import paths
 from app.tools.api import ToolSpec
-from app.tools.planning import NO_PLANS, Plans
+from app.tools.pack_plan import NO_PLANS, Plans
 from app.views.wording import sentence
 
 DEFAULT_ICON = "wrench"

@@ -151,15 +151,15 @@ SETTLED_MS = 120  # quiet for so long counts as settled: layouts and queued pain
 def settle(
     busy: Callable[[], bool], done: Callable[[bool], object], *, timeout_s: float = 30.0
 ) -> QTimer:
-    """Call `done(True)` once nothing is pending any more, or `done(False)` after `timeout_s`.
+    """Call `done(True)` once nothing is pending, or `done(False)` after `timeout_s`.
 
     Args:
-        busy: Whether something is still to come, e.g. `MainWindow.busy`.
+        busy: Returns whether something is still to come, e.g. `MainWindow.busy`.
         done: Called on the GUI thread.
-        timeout_s: How long to wait at most.
+        timeout_s: Longest time to wait.
 
     Returns:
-        The timer that looks; stop it to give up.
+        The timer that checks; stop it to give up.
     """
     step = 20
     timer = QTimer()
@@ -178,7 +178,7 @@ def settle(
 
 
 def window_image(window: QWidget, ratio: float | None = None) -> QImage:
-    """The window's contents as an image.
+    """Return the window's contents as an image.
 
     Args:
         window: A shown window.
@@ -198,7 +198,7 @@ def window_image(window: QWidget, ratio: float | None = None) -> QImage:
 
 
 def save_window(window: QWidget, path: Path, ratio: float | None = None) -> None:
-    """Save the window as a picture; the format follows the file's name, PNG without one.
+    """Save the window as a picture; the suffix gives the format, PNG without one.
 
     Raises:
         SightlineError: It cannot be written.

@@ -1,4 +1,4 @@
-"""Turns the design tokens into what Qt wants: palette, style sheet, fonts."""
+"""Qt's palette, style sheet and fonts from the design tokens."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _log = get_logger(__name__)
 
 
 def color(value: str, alpha: float = 1.0) -> QColor:
-    """A token as a colour, `alpha` 0 (clear) to 1 (opaque)."""
+    """Return a token as a colour with `alpha` from 0 (clear) to 1 (opaque)."""
     result = QColor(value)
     result.setAlphaF(alpha)
     return result
 
 
 def palette(theme: Theme = THEME) -> QPalette:
-    """The palette: what the style sheet leaves to Qt (dialogs, text selection, links)."""
+    """Return the palette, for what the style sheet leaves to Qt (dialogs, selection, links)."""
     roles = QPalette.ColorRole
     result = QPalette()
     for role, value in (
@@ -56,7 +56,7 @@ def palette(theme: Theme = THEME) -> QPalette:
 
 
 def stylesheet(theme: Theme = THEME, type_: Type = TYPE, space: Space = SPACE) -> str:
-    """The style sheet with every token filled in.
+    """Return the style sheet with all tokens filled in.
 
     Raises:
         KeyError: The template names a token that does not exist.
@@ -73,7 +73,7 @@ def load_fonts() -> None:
 
 
 def ui_font(pixels: int = TYPE.body, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
-    """The interface font at a size of the type scale."""
+    """Return the interface font in a size of the type scale."""
     font = QFont(TYPE.family)
     font.setPixelSize(pixels)
     font.setWeight(weight)
@@ -84,7 +84,7 @@ def ui_font(pixels: int = TYPE.body, weight: QFont.Weight = QFont.Weight.Normal)
 
 
 def mono_font(pixels: int = TYPE.label) -> QFont:
-    """The fixed-width font."""
+    """Return the fixed-width font."""
     font = QFont(TYPE.mono)
     font.setPixelSize(pixels)
     font.setStyleHint(QFont.StyleHint.Monospace)
@@ -93,7 +93,7 @@ def mono_font(pixels: int = TYPE.label) -> QFont:
 
 
 def apply(application: QApplication) -> None:
-    """Dress the application."""
+    """Apply fonts, palette and style sheet to the application."""
     load_fonts()
     application.setStyle("Fusion")
     application.setPalette(palette())

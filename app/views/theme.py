@@ -1,7 +1,7 @@
-"""The look: colours, type scale and spacing, in one place. Dark by default, for a reading room.
+"""Design tokens: colours, type scale and spacing. Dark, for a reading room.
 
-Contrast of text on its background is at least 4.5:1 (WCAG AA); accent colours differ in lightness
-too, so that they stay apart for colour-blind readers.
+Contrast of text on its background is at least 4.5:1 (WCAG AA). Accent colours differ in lightness
+too, so that colour-blind readers can tell them apart.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Theme:
     annotation: tuple[str, ...] = COLORS  # by `LabelColors`
 
     def annotation_color(self, index: int) -> str:
-        """The colour of the label with this index; they repeat after the last."""
+        """Return the colour of a label by its index; colours repeat after the last."""
         return self.annotation[index % len(self.annotation)]
 
 

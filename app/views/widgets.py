@@ -1,4 +1,4 @@
-"""Small widgets that every panel uses. All of their text is plain text."""
+"""Small widgets for every panel; all of their text is plain text."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from app.views.theme import SPACE, THEME
 
 
 def plain_tip(text: str) -> str:
-    """A tooltip that shows `text` as it is: Qt takes anything with tags in it for rich text."""
+    """Return a tooltip that shows `text` as it is, since Qt takes text with tags for rich text."""
     return f'<span style="white-space: pre-wrap">{html.escape(text)}</span>' if text else ""
 
 
 def label(text: str = "", role: str = "", *, wrap: bool = False) -> QLabel:
-    """A label that never takes its text for rich text.
+    """Return a label that never takes its text for rich text.
 
     Args:
-        text: Shown as it is.
+        text: The text, shown as it is.
         role: A text role of the style sheet: heading, title, section, muted, caption, ...
-        wrap: Whether it breaks into lines.
+        wrap: Whether it wraps into lines.
     """
     result = QLabel()
     result.setTextFormat(Qt.TextFormat.PlainText)
@@ -50,7 +50,7 @@ def label(text: str = "", role: str = "", *, wrap: bool = False) -> QLabel:
 
 
 class ElidedLabel(QLabel):
-    """One line of plain text, cut with an ellipsis where it does not fit; the tooltip has all."""
+    """One line of plain text, elided where it does not fit; the tooltip has all of it."""
 
     def __init__(self, text: str = "", role: str = "") -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class ElidedLabel(QLabel):
         return QSize(20, super().minimumSizeHint().height())
 
     def shown_text(self) -> str:
-        """The text as it is painted now."""
+        """Return the text as it is painted now."""
         metrics = QFontMetrics(self.font())
         return metrics.elidedText(
             self.text(), Qt.TextElideMode.ElideRight, self.contentsRect().width()
@@ -88,7 +88,7 @@ class ElidedLabel(QLabel):
 def tool_button(
     icon_name: str, tip: str, action: Callable[[], object] | None = None, size: int = 16
 ) -> QToolButton:
-    """A small button with an icon; `tip` is its tooltip and its name for screen readers."""
+    """Return a small button with an icon; `tip` is its tooltip and accessible name."""
     button = QToolButton()
     button.setIcon(icons.icon(icon_name))
     button.setIconSize(QSize(size, size))
@@ -103,7 +103,7 @@ def tool_button(
 def push_button(
     text: str, action: Callable[[], object], *, primary: bool = False, icon_name: str = ""
 ) -> QPushButton:
-    """A button with a text; one primary button a view at most."""
+    """Return a button with a text; at most one per view is primary."""
     button = QPushButton(text)
     if icon_name:
         tint = THEME.accent_text if primary else THEME.text_muted
@@ -115,13 +115,13 @@ def push_button(
 
 
 class RowTable(QTableView):
-    """A table of whole rows of one line each, which Tab leaves.
+    """A table of whole rows with one line each; Tab leaves it.
 
     Args:
-        model: Its rows; already with its columns.
-        name: For a screen reader.
-        row_height: In pixels.
-        widths: Of columns, by number.
+        model: The rows and columns.
+        name: Accessible name.
+        row_height: Height of a row in px.
+        widths: Widths of columns in px, by number.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class RowTable(QTableView):
 
 
 def rule() -> QFrame:
-    """A thin line between parts."""
+    """Return a thin line between parts."""
     line = QFrame()
     line.setProperty("rule", True)
     return line
@@ -173,7 +173,7 @@ class IconLabel(QLabel):
 
 
 class EmptyState(QWidget):
-    """What a panel shows while it has nothing: an icon, one line, what to do about it."""
+    """The message of an empty panel: icon, title, and what to do."""
 
     def __init__(self, icon_name: str, title: str, text: str) -> None:
         super().__init__()
@@ -221,7 +221,7 @@ def center_page(page: QWidget, parts: Sequence[QWidget], max_width: int) -> QVBo
 
 
 class PanelTitle(QWidget):
-    """The title bar of a dock: name, an optional count, room for buttons, and close."""
+    """The title bar of a dock: name, optional count, and close button."""
 
     def __init__(self, title: str, dock: QDockWidget) -> None:
         super().__init__(dock)
@@ -239,6 +239,6 @@ class PanelTitle(QWidget):
         row.addWidget(tool_button("x", f"Hide {title.lower()}", dock.close, 14))
 
     def set_count(self, count: int) -> None:
-        """Show how many there are; nothing for 0."""
+        """Show a count; nothing for 0."""
         self.count.setText(str(count))
         self.count.setVisible(count > 0)

@@ -1,4 +1,4 @@
-"""How values from files and findings are put into words. Plain text in, plain text out."""
+"""Values of files and findings as plain text."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ SHORT_FORMS = {
     UNKNOWN_SPACING: "Lengths in px",
     REGION_SPACING: "Each region has its own scale",
 }
-"""What must be read whole, also where there is little room."""
+"""Short forms of texts that must not be cut where there is little room."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def one_line(text: str) -> str:
-    """A file's text on one line: control and direction-changing characters are taken out."""
+    """Return a text on one line, without control and direction-changing characters."""
     return " ".join(_CONTROL.sub(" ", text).split())
 
 
 def person_name(text: str) -> str:
-    """A DICOM person name (PS3.5, 6.2 PN) as "Family, Given Middle"; other forms as they are."""
+    """Return a DICOM person name (PS3.5, 6.2 PN) as "Family, Given Middle"; others unchanged."""
     first_form = one_line(text).split("=")[0] or one_line(text).strip("=")
     parts = [part.strip() for part in first_form.split("^")]
     family, given = parts[0], " ".join(part for part in parts[1:3] if part)
@@ -40,7 +40,7 @@ def person_name(text: str) -> str:
 
 
 def date(text: str) -> str:
-    """A DICOM date YYYYMMDD as YYYY-MM-DD; anything else as it is."""
+    """Return a DICOM date YYYYMMDD as YYYY-MM-DD; others unchanged."""
     text = one_line(text)
     if re.fullmatch(r"\d{8}", text):
         return f"{text[:4]}-{text[4:6]}-{text[6:]}"
@@ -48,14 +48,14 @@ def date(text: str) -> str:
 
 
 def number(value: float) -> str:
-    """A number without needless digits."""
+    """Return a number without needless digits."""
     if abs(value) >= 100 or float(value).is_integer():
         return f"{value:.0f}"
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.3g}"
 
 
 def window_text(window: Window | None) -> str:
-    """The window or VOI LUT as the corner shows it; "" for colour."""
+    """Return the window or VOI LUT as text; "" for colour."""
     if window is None:
         return ""
     text = f"C {number(window.center)}  W {number(window.width)}"
@@ -66,7 +66,7 @@ def window_text(window: Window | None) -> str:
 
 
 def spacing_text(spacing: Spacing) -> str:
-    """What lengths on this image rest on."""
+    """Return the pixel spacing and its source as text."""
     if spacing.row_mm is None or spacing.column_mm is None:
         return UNKNOWN_SPACING
     if abs(spacing.row_mm - spacing.column_mm) < 1e-6:
@@ -77,17 +77,17 @@ def spacing_text(spacing: Spacing) -> str:
 
 
 def sentence(text: str) -> str:
-    """A note on one line that begins with a capital letter."""
+    """Return a note on one line with a capital letter."""
     line = one_line(text)
     return line[:1].upper() + line[1:]
 
 
 def patient_parts(point: Sequence[float], quadruped: bool = False) -> list[str]:
-    """x, y and z of patient mm (LPS) with the letters of their directions, e.g. "L 12.3".
+    """Return a point in patient mm (LPS) as three texts with direction letters, e.g. "L 12.3".
 
     Args:
         point: (x, y, z).
-        quadruped: Whether the patient is one, with letters of its own (PS3.3 C.7.6.1.1.1).
+        quadruped: Whether the patient is an animal with its own letters (PS3.3 C.7.6.1.1.1).
     """
     biped = (("L", "R"), ("P", "A"), ("H", "F"))
     letters = (("LE", "RT"), ("D", "V"), ("CR", "CD")) if quadruped else biped
@@ -98,17 +98,17 @@ def patient_parts(point: Sequence[float], quadruped: bool = False) -> list[str]:
 
 
 def patient_text(point: Sequence[float], quadruped: bool = False) -> str:
-    """A place in the patient, e.g. "L 12.3  P 45.6  H 102.0 mm"."""
+    """Return a point in the patient as text, e.g. "L 12.3  P 45.6  H 102.0 mm"."""
     return f"{'  '.join(patient_parts(point, quadruped))} mm"
 
 
 def time_text(time_ms: float | None) -> str:
-    """A frame's time from the start of its cine, e.g. "0.83 s"; "" for none."""
+    """Return a frame's time from the start of its cine, e.g. "0.83 s"; "" for None."""
     return "" if time_ms is None else f"{time_ms / 1000:.2f} s"
 
 
 def value_text(finding: Finding) -> str:
-    """The finding's measurement with its units and mark, e.g. "≈ 0.52"; "" without one."""
+    """Return a finding's measurement with units and mark, e.g. "≈ 0.52"; "" without one."""
     if finding.value is None:
         return ""
     units = one_line(finding.units)
@@ -124,12 +124,12 @@ def value_text(finding: Finding) -> str:
 
 
 def chip_text(finding: Finding) -> str:
-    """The label that the canvas shows beside a finding."""
+    """Return the label of a finding on the canvas."""
     return " ".join(part for part in (one_line(finding.label), value_text(finding)) if part)
 
 
 def maker_text(finding: Finding) -> str:
-    """Which tool and model made it, or that it was drawn by hand."""
+    """Return the tool and model that made a finding, or that it was drawn by hand."""
     if measurements.by_hand(finding):
         return BY_HAND
     if user_marks.is_mark(finding):

@@ -77,8 +77,8 @@ class Program:
 
     def __post_init__(self) -> None:
         self.consents.withdrawn = lambda host: self.note("consent_withdrawn", host=host)
-        self.grants.changed = lambda tool, rule: self.note("session_rule", tool=tool, rule=rule)
-        self.grants.withdrawn = lambda tool: self.note("grants_withdrawn", tool=tool)
+        self.grants.on_change = lambda tool, rule: self.note("session_rule", tool=tool, rule=rule)
+        self.grants.on_withdraw = lambda tool: self.note("grants_withdrawn", tool=tool)
 
     @cached_property
     def settings(self) -> Settings:
@@ -103,7 +103,8 @@ class Program:
 
     def _configure_secrets(self, known: Settings) -> None:
         names = [
-            key_name(kind, providers.url_of(kind, known.llm.of(kind))) for kind in providers.KINDS
+            key_name(kind, providers.endpoint_url(kind, known.llm.of(kind)))
+            for kind in providers.KINDS
         ]
         self.secrets.configure(names, key_name("openai", known.llm.old_key_url))
 
@@ -205,7 +206,7 @@ class Program:
         )
 
     def _key(self, kind: str, fields: ProviderSettings) -> str:
-        return self.secrets.get(key_name(kind, providers.url_of(kind, fields)), chosen=True)
+        return self.secrets.get(key_name(kind, providers.endpoint_url(kind, fields)), chosen=True)
 
     @cached_property
     def site_rules(self) -> tuple[Policy, ...]:

@@ -1,4 +1,4 @@
-"""The findings that are open. A finding is shown only on the image whose ImageRef it carries."""
+"""The findings of the open images, with colour, visibility, selection and undo."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Annotation:
     """A finding as the workspace holds it.
 
     Attributes:
-        finding: What a tool or the user found.
+        finding: The finding of a tool, or one drawn by the user.
         color: Index into the theme's annotation colours; findings of one label share it.
         visible: Whether the canvas draws it.
     """
@@ -30,7 +30,7 @@ class Annotation:
 
 
 class Annotations:
-    """All annotations, in order of arrival, with undo.
+    """All annotations in order of arrival; each change is an undoable step.
 
     Args:
         commands: Takes each change as a step that can be undone.
@@ -56,19 +56,18 @@ class Annotations:
         return tuple(self._items.values())
 
     def get(self, finding_id: str) -> Annotation | None:
-        """The annotation of a finding, or None when it was removed."""
+        """Return the annotation of a finding, or None when it was removed."""
         return self._items.get(finding_id)
 
     def on_image(self, ref: ImageRef) -> tuple[Annotation, ...]:
-        """Those that belong to exactly these pixels."""
+        """Return the annotations of exactly these pixels (equal `ImageRef`)."""
         return tuple(item for item in self._items.values() if item.finding.image == ref)
 
     def add(self, findings: Sequence[Finding], label: str = "") -> None:
-        """Add findings as one undoable step.
+        """Add findings of a tool as one undoable step.
 
-        A tool that ran again on the same image replaces its own earlier findings of the same
-        label: two heart masks on top of each other would help nobody. Undo brings them back.
-        What it outlined elsewhere on the image stays: another thing of the same kind.
+        Findings of an earlier run of the same tool on the same image with the same label are
+        replaced, unless both are masks that do not overlap: those outline different things.
         """
         if not findings:
             return
@@ -86,9 +85,9 @@ class Annotations:
         self._push(label or f"Add {len(findings)} findings", before, after)
 
     def put(self, finding: Finding, label: str) -> None:
-        """Add what the user made, or change what has its id, as one undoable step.
+        """Add or change a finding drawn by the user, as one undoable step.
 
-        Unlike `add`, nothing of the same label is replaced: an image may have many lengths.
+        Unlike `add`, it replaces only the finding with the same id: an image may have many lengths.
         """
         before = dict(self._items)
         known = before.get(finding.id)
@@ -105,20 +104,20 @@ class Annotations:
             self._push(f"Remove {len(gone)} findings", before, after)
 
     def set_visible(self, finding_ids: Iterable[str], visible: bool) -> None:
-        """Show or hide findings; a matter of display, so not an undo step."""
+        """Show or hide findings; this is not an undo step."""
         for finding_id in finding_ids:
             if finding_id in self._items:
                 self._items[finding_id] = replace(self._items[finding_id], visible=visible)
         self.changed.emit()
 
     def select(self, finding_id: str) -> None:
-        """Select a finding ("" for none): list, canvas and chat highlight it together."""
+        """Select a finding ("" for none), so that list, canvas and chat highlight it."""
         if finding_id != self.selected:
             self.selected = finding_id
             self.selection_changed.emit(finding_id)
 
     def color_of(self, label: str) -> int:
-        """The colour that a finding of this label has or would get."""
+        """Return the colour index that a finding with this label has or would get."""
         return self._colors.of(label)
 
     def _push(
@@ -136,9 +135,9 @@ class Annotations:
 
 
 def _apart(one: Finding, other: Finding) -> bool:
-    """Whether two masks of the same kind outline different things: they share nothing.
+    """Return whether two findings are masks that share no pixel.
 
-    Of what is not small every 8th pixel will do, and takes no time on a large image.
+    Large masks are compared at every 8th pixel, which takes no time.
     """
     first, second = one.geometry, other.geometry
     if not (isinstance(first, Mask) and isinstance(second, Mask)):

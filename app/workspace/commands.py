@@ -1,4 +1,4 @@
-"""Undo and redo: every change of the workspace that a user may regret is a command."""
+"""Undo and redo of changes to the workspace."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LIMIT = 200  # commands kept; older ones can no longer be undone
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A change and its reverse. Both must leave the models consistent."""
+    """A change and its reverse; both must leave the models consistent."""
 
     label: str
     do: Callable[[], None]
@@ -20,7 +20,7 @@ class Command:
 
 
 class CommandStack:
-    """What was done, and what was undone and can be done again."""
+    """The changes that can be undone and redone."""
 
     def __init__(self) -> None:
         self._done: list[Command] = []
@@ -28,7 +28,7 @@ class CommandStack:
         self.changed: Signal[()] = Signal()
 
     def push(self, command: Command) -> None:
-        """Do `command` and remember it; what was undone before is forgotten."""
+        """Do a command and remember it; commands that were undone are forgotten."""
         command.do()
         self._done.append(command)
         del self._done[:-LIMIT]
@@ -36,7 +36,7 @@ class CommandStack:
         self.changed.emit()
 
     def undo(self) -> None:
-        """Take the last command back; nothing happens when there is none."""
+        """Undo the last command, if there is one."""
         if self._done:
             command = self._done.pop()
             command.undo()
@@ -44,7 +44,7 @@ class CommandStack:
             self.changed.emit()
 
     def redo(self) -> None:
-        """Do the last undone command again; nothing happens when there is none."""
+        """Redo the last undone command, if there is one."""
         if self._undone:
             command = self._undone.pop()
             command.do()
@@ -52,17 +52,17 @@ class CommandStack:
             self.changed.emit()
 
     def clear(self) -> None:
-        """Forget all, e.g. when what they refer to is closed."""
+        """Forget all commands, e.g. when what they refer to is closed."""
         self._done.clear()
         self._undone.clear()
         self.changed.emit()
 
     @property
     def undo_label(self) -> str:
-        """What `undo` would take back, or ""."""
+        """Label of the command that `undo` would undo, or ""."""
         return self._done[-1].label if self._done else ""
 
     @property
     def redo_label(self) -> str:
-        """What `redo` would do again, or ""."""
+        """Label of the command that `redo` would redo, or ""."""
         return self._undone[-1].label if self._undone else ""

@@ -1,4 +1,4 @@
-"""What the user can draw on an image with the mouse: measurements, and marks for tools."""
+"""The tools that draw on an image with the mouse: measurements and marks."""
 
 from __future__ import annotations
 
@@ -9,36 +9,36 @@ from app.imaging.types import Frame
 from app.workspace import measurements, user_marks
 
 POINTS = measurements.POINTS | user_marks.POINTS
-"""How many points each drawing tool takes."""
+"""Number of points that each drawing tool takes."""
 
 DRAGGED = (measurements.RULER, user_marks.BOX)
-"""Tools whose drawing is one drag: a mere click draws nothing with them, but selects."""
+"""Tools drawn with one drag; a click without a drag selects instead."""
 
 
 def by_hand(finding: Finding) -> bool:
-    """Whether the user drew it."""
+    """Return whether the user drew a finding."""
     return measurements.by_hand(finding) or user_marks.is_mark(finding)
 
 
 def points_of(finding: Finding) -> tuple[XY, ...]:
-    """The points that can be moved; none for what a tool found."""
+    """Return the points of a finding that can be moved; () for findings of tools."""
     return user_marks.points_of(finding) or measurements.points_of(finding)
 
 
 def draw(tool: str, frame: Frame, points: Sequence[XY]) -> Finding:
-    """What `tool` makes of the points that are set so far, in pixels of the image."""
+    """Return the finding that a drawing tool makes of the points set so far (image px)."""
     if tool in user_marks.POINTS:
         return user_marks.mark(tool, frame, points)
     return measurements.measure(tool, frame, points)
 
 
-def moved(finding: Finding, frame: Frame, place: int, to: XY) -> Finding:
-    """The same with one of its points elsewhere."""
+def move_point(finding: Finding, frame: Frame, place: int, to: XY) -> Finding:
+    """Return a finding with one of its points moved; `place` is the number of the point."""
     if user_marks.is_mark(finding):
-        return user_marks.moved(finding, frame, place, to)
-    return measurements.moved(finding, frame, place, to)
+        return user_marks.move_point(finding, frame, place, to)
+    return measurements.move_point(finding, frame, place, to)
 
 
 def verb(tool: str) -> str:
-    """What drawing with it is called in the list of what can be undone."""
+    """Return the verb for a drawing tool in the label of its undo step."""
     return "Mark" if tool in user_marks.POINTS else "Measure"

@@ -1,8 +1,7 @@
-"""What other objects draw over the shown image: segmentations, contours, graphics, overlays.
+"""The layers drawn over the shown image: segmentations, contours, graphics and overlays.
 
-Holds which layers there are for the image on the canvas and how each is shown; who reads them
-answers `wanted` and `frame_wanted`. A layer's shapes belong to one frame: as soon as the canvas
-shows another, the old ones are gone, so that nothing is ever drawn on pixels it does not mean.
+`Layers` knows which layers the image has and how each is shown. `wanted` and `frame_wanted` ask for
+an object and for its shapes on one frame. Shapes are shown only on the frame they belong to.
 """
 
 from __future__ import annotations
@@ -21,24 +20,24 @@ from app.imaging.types import Content, Frame, Instance
 from app.workspace.signals import Signal
 
 OVERLAYS = "overlays"
-"""Key of the layer that the image's own 60xx bitmaps make."""
+"""Key of the layer of the image's own 60xx overlays."""
 
 PRESENTATION = "presentation"
-"""Beginning of the key of the layer that the graphics of a presentation state make."""
+"""Prefix of the key of a presentation state's layer."""
 
 REPORT = "report"
-"""Beginning of the key of the layer that the regions of a report make."""
+"""Prefix of the key of a report's layer."""
 
 CACHE_BYTES = 256 * 2**20
-"""What the shapes of frames that are not shown may take: 40 masks of 512 x 512 are 10 MiB."""
+"""Limit of memory for shapes of frames that are not shown; 40 masks of 512 x 512 are 10 MiB."""
 
 _OVERLAY_COLOR = (255, 214, 10)
 
 Place = tuple[str, str, int]
-"""Key of a layer, key of an image, frame of the image."""
+"""(key of a layer, key of an image, frame of the image)."""
 
 ReportShapes = Mapping[tuple[str, int], tuple[Shape, ...]]
-"""(SOP Instance UID, frame from 0, or -1 for all of them) -> what a report draws there."""
+"""(SOP Instance UID, frame from 0 or -1 for all frames) -> shapes of a report."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +45,9 @@ class LayerLook:
     """How a layer is shown.
 
     Attributes:
-        visible: Whether it is drawn at all.
+        visible: Whether the layer is drawn at all.
         hidden: Numbers of the items that are not drawn.
-        opacity: Of fills, 0 to 1; outlines are always opaque.
+        opacity: Opacity of fills, 0 to 1; outlines are always opaque.
     """
 
     visible: bool = True
@@ -58,16 +57,16 @@ class LayerLook:
 
 @dataclass(frozen=True, slots=True)
 class LayerEntry:
-    """A row of the layer list.
+    """A row of the list of layers.
 
     Attributes:
-        key: Identifies it.
-        content: Of its object; IMAGE for the image's own overlays.
-        title: For the list.
+        key: Unique among the layers of the image.
+        content: Content of the layer's object; IMAGE for the image's own overlays.
+        title: Title in the list.
         look: How it is shown.
-        layer: Its parts, None until they are read.
-        frame: What it draws on the frame on the canvas, None until that is read.
-        error: Why it cannot be read, or "".
+        layer: The layer's items; None until they are read.
+        frame: The layer's shapes on the shown frame; None until they are read.
+        error: Why the layer cannot be read, or "".
     """
 
     key: str
@@ -80,11 +79,11 @@ class LayerEntry:
 
     @property
     def items(self) -> tuple[LayerItem, ...]:
-        """Its parts; none until they are read."""
+        """The layer's items; () until they are read."""
         return self.layer.items if self.layer else ()
 
     def shapes(self) -> tuple[Shape, ...]:
-        """What is to be drawn now."""
+        """Return the shapes to draw now."""
         if self.frame is None or not self.look.visible:
             return ()
         return tuple(s for s in self.frame.shapes if s.item not in self.look.hidden)
@@ -92,7 +91,7 @@ class LayerEntry:
 
 @dataclass(frozen=True, slots=True)
 class LayerRequest:
-    """The shapes of an object on one frame, wanted by the canvas."""
+    """A request for the shapes of an object on one frame."""
 
     key: str
     source: Instance
@@ -101,15 +100,15 @@ class LayerRequest:
 
     @property
     def place(self) -> Place:
-        """What tells it apart from others."""
+        """Key of the request."""
         return self.key, key_of(self.target), self.index
 
 
 class Layers:
-    """The layers of the image on the canvas. All methods are called on one thread (the GUI's).
+    """The layers of the image on the canvas. All methods are called on the GUI thread.
 
     Attributes:
-        opacity: Of the fills of all layers, 0 to 1.
+        opacity: Opacity of the fills of all layers, 0 to 1.
     """
 
     def __init__(self) -> None:
@@ -135,20 +134,20 @@ class Layers:
 
     @property
     def entries(self) -> tuple[LayerEntry, ...]:
-        """Layers of the shown image in list order: its overlays, graphics, then objects."""
+        """Layers of the shown image: its overlays, graphics of states, then objects."""
         made = (self._overlays(), self._graphics(), self._regions())
         own = [entry for entry in made if entry is not None]
         return (*own, *(self._entry(key, item) for key, item in self._objects.items()))
 
     @property
     def place(self) -> tuple[str, int] | None:
-        """Which frame the shapes of `entries` belong to; None while the canvas shows none."""
+        """(image key, frame) that the shapes of `entries` belong to, or None without an image."""
         return (key_of(self._target[0]), self._target[1]) if self._target else None
 
     def set_image(self, objects: Sequence[Instance]) -> None:
-        """Another image is to be shown: these objects may draw on it.
+        """Set the objects that may draw on the image that will be shown.
 
-        Until it is (`show_on`), the old image stays on the canvas with what is drawn on it.
+        Until `show_on`, the previous image stays on the canvas with its shapes.
         """
         self._objects = {key_of(item): item for item in objects}
         for key, item in self._objects.items():
@@ -158,7 +157,7 @@ class Layers:
         self.changed.emit()
 
     def show_on(self, instance: Instance | None, index: int, frame: Frame | None) -> None:
-        """The canvas shows this frame now, or nothing."""
+        """Set the frame that the canvas shows now; None for nothing."""
         if instance is None or frame is None:
             self._target, self._frame = None, None
         else:
@@ -167,18 +166,18 @@ class Layers:
         self.changed.emit()
 
     def set_presentation(self, state: PresentationState | None) -> None:
-        """The graphics of the presentation state that is applied, if any."""
+        """Set the applied presentation state, whose graphics are a layer."""
         if state is not self._state:
             self._state = state
             self.changed.emit()
 
     def set_report(self, layer: Layer | None, shapes: ReportShapes) -> None:
-        """The regions of the report that the reader comes from; None takes them away."""
+        """Set the report whose regions are drawn on its images; None for no report."""
         self._report = (layer, shapes) if layer is not None else None
         self.changed.emit()
 
     def forget(self, instances: Iterable[Instance]) -> None:
-        """These files were closed."""
+        """Drop all data of files that were closed."""
         closed = {key_of(instance) for instance in instances}
         self._asked -= closed
         for known in (self._objects, self._layers, self._looks, self._errors):
@@ -193,14 +192,14 @@ class Layers:
     # Answers
 
     def take_layer(self, key: str, layer: Layer) -> None:
-        """An object's parts were read."""
+        """Take the items of an object that was read."""
         if key in self._asked:  # else it was closed meanwhile
             self._layers[key] = layer
             self._errors.pop(key, None)
             self.changed.emit()
 
     def take_frame(self, request: LayerRequest, frame: LayerFrame) -> None:
-        """An object's shapes on one frame were read; late answers are kept for later only."""
+        """Take the shapes of an object on one frame; those of other frames are only cached."""
         place = request.place
         self._pending.discard(place)
         if request.key not in self._asked:
@@ -217,11 +216,11 @@ class Layers:
             self.changed.emit()
 
     def fail_frame(self, request: LayerRequest, error: str) -> None:
-        """An object's shapes on one frame cannot be had; those on others may."""
+        """Note that the shapes of an object on one frame cannot be read."""
         self.take_frame(request, LayerFrame((), (f"not drawn on this image: {error}",)))
 
     def drop_frame(self, request: LayerRequest) -> None:
-        """A request was cancelled, as nobody shows its frame any more."""
+        """Note that a request was cancelled."""
         self._pending.discard(request.place)
 
     def _drop(self, place: Place) -> None:
@@ -230,14 +229,14 @@ class Layers:
             self._bytes -= bytes_of(frame)
 
     def fail(self, key: str, error: str) -> None:
-        """An object cannot be read."""
+        """Note that an object cannot be read, and why."""
         self._errors[key] = error
         self.changed.emit()
 
     # How it is shown
 
     def look(self, key: str) -> LayerLook:
-        """How a layer is shown."""
+        """Return how a layer is shown."""
         return self._looks.get(key) or LayerLook(opacity=self.opacity)
 
     def set_visible(self, key: str, visible: bool) -> None:
@@ -251,25 +250,25 @@ class Layers:
         self.set_visible(key_of(instance), True)
 
     def set_item_visible(self, key: str, item: int, visible: bool) -> None:
-        """Show or hide one of its parts."""
+        """Show or hide one item of a layer."""
         look = self.look(key)
         hidden = look.hidden - {item} if visible else look.hidden | {item}
         self._set_look(key, replace(look, hidden=hidden))
 
     def show_only(self, key: str, item: int) -> None:
-        """Hide all other parts of a layer."""
+        """Hide all other items of a layer."""
         layer = self._layer_of(key)
         others = frozenset(one.number for one in layer.items) if layer else frozenset[int]()
         self._set_look(key, replace(self.look(key), visible=True, hidden=others - {item}))
         self._ask()
 
     def show_all(self, key: str) -> None:
-        """Show every part of a layer."""
+        """Show every item of a layer."""
         self._set_look(key, replace(self.look(key), visible=True, hidden=frozenset()))
         self._ask()
 
     def set_opacity(self, opacity: float) -> None:
-        """Opacity of all fills, 0 to 1, those of layers to come included."""
+        """Set the opacity of all fills, 0 to 1, also of layers to come."""
         self.opacity = min(max(opacity, 0.0), 1.0)
         self._looks = {
             key: replace(look, opacity=self.opacity) for key, look in self._looks.items()
@@ -285,7 +284,7 @@ class Layers:
             self.changed.emit()
 
     def _ask(self) -> None:
-        """Ask for what the visible layers draw on the shown frame."""
+        """Request the missing shapes of visible layers on the shown frame."""
         if self._target is None:
             return
         target, index = self._target
@@ -315,7 +314,7 @@ class Layers:
         )
 
     def _overlays(self) -> LayerEntry | None:
-        """The image's own bitmaps as a layer."""
+        """Return the image's own overlays as a layer."""
         if self._target is None or self._frame is None or not self._frame.overlays:
             return None
         instance, _ = self._target
@@ -326,7 +325,9 @@ class Layers:
             label = overlay.label or f"Overlay {overlay.group:04X}"
             kind = "region of interest" if overlay.kind == "R" else "graphics"
             items.append(LayerItem(number, label, _OVERLAY_COLOR, kind))
-            pixels = placed(overlay.pixels, overlay.row, overlay.column, frame.rows, frame.columns)
+            pixels = place_bitmap(
+                overlay.pixels, overlay.row, overlay.column, frame.rows, frame.columns
+            )
             shapes.append(Shape(number, Mask(pixels)))
         entry = LayerEntry(
             OVERLAYS,
@@ -340,7 +341,7 @@ class Layers:
         return entry
 
     def _graphics(self) -> LayerEntry | None:
-        """What the applied presentation state draws."""
+        """Return the graphics of the applied presentation state as a layer."""
         if self._target is None or self._state is None:
             return None
         instance, index = self._target
@@ -356,7 +357,7 @@ class Layers:
         )
 
     def _regions(self) -> LayerEntry | None:
-        """What the report that the reader comes from draws."""
+        """Return the regions of the report as a layer."""
         if self._target is None or self._report is None:
             return None
         (instance, index), (layer, known) = self._target, self._report
@@ -372,21 +373,21 @@ class Layers:
         )
 
 
-def placed(
+def place_bitmap(
     pixels: np.ndarray[tuple[int, int], np.dtype[np.bool_]],
     row: int,
     column: int,
     rows: int,
     columns: int,
 ) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
-    """A bitmap on the image's own matrix; what lies outside is cut off.
+    """Return a bitmap at its place in a matrix of the image's size; what lies outside is cut off.
 
     Args:
         pixels: [overlay rows, overlay columns] bool.
-        row: Row of the image at which its first row lies; may be negative.
-        column: The same for columns.
-        rows: Of the image.
-        columns: Of the image.
+        row: Row of the image at which the bitmap's first row lies; may be negative.
+        column: Column of the image at which its first column lies; may be negative.
+        rows: Rows of the image.
+        columns: Columns of the image.
     """
     result = np.zeros((rows, columns), np.bool_)
     top, left = max(row, 0), max(column, 0)
@@ -400,7 +401,7 @@ def placed(
 
 
 def bytes_of(frame: LayerFrame) -> int:
-    """About how much memory its shapes take."""
+    """Return about how many bytes the shapes of a frame take."""
     total = 256
     for shape in frame.shapes:
         geometry = shape.geometry
@@ -415,5 +416,5 @@ def bytes_of(frame: LayerFrame) -> int:
 
 
 def key_of(instance: Instance) -> str:
-    """Identifies an object or image among all that are open."""
+    """Return a key that is unique among all open objects and images."""
     return f"{instance.sop_instance_uid}\0{instance.path}\0{instance.part}"

@@ -1,6 +1,6 @@
-"""The user's own measurements as findings: a length between two points, an angle of three.
+"""Measurements drawn by the user: a length between two points, an angle of three.
 
-They are made by hand: nothing of them may be called a result of an AI.
+They are made by hand and never labelled as results of an AI.
 """
 
 from __future__ import annotations
@@ -14,33 +14,33 @@ from app.imaging.types import Frame, SpacingSource
 RULER = "ruler"
 ANGLE = "angle"
 POINTS = {RULER: 2, ANGLE: 3}
-"""How many points each tool takes."""
+"""Number of points that each tool takes."""
 
 _LABELS = {RULER: "Length", ANGLE: "Angle"}
 _MICRO = 0.1  # mm below which a length is given in micrometres
 
 
 def by_hand(finding: Finding) -> bool:
-    """Whether the user measured it; what a run made has the run's id."""
+    """Return whether the user measured a finding; findings of a run have its id."""
     made = finding.provenance
     return made.tool in POINTS and not made.run_id
 
 
 def points_of(finding: Finding) -> tuple[XY, ...]:
-    """The points that can be moved; none for what a tool found."""
+    """Return the points that can be moved; () for findings of tools."""
     shape = finding.geometry
     return shape.points if by_hand(finding) and isinstance(shape, Polyline) else ()
 
 
 def measure(tool: str, frame: Frame, points: Sequence[XY], finding_id: str = "") -> Finding:
-    """A measurement; without value while points are missing.
+    """Return a measurement; its value is None while points are missing.
 
     Args:
         tool: RULER or ANGLE.
         frame: The image.
-        points: (x, y) in its pixels; those outside are moved to its border. The second of an
-            angle is its vertex.
-        finding_id: Of the finding that it replaces; "" for a new one.
+        points: (x, y) in image pixels; points outside are moved to the border. The second point of
+            an angle is its vertex.
+        finding_id: Id of the finding to replace; "" for a new one.
     """
     kept = tuple(_inside(frame, point) for point in points)
     label, value, units, basis = _LABELS[tool], None, "", ""
@@ -60,8 +60,8 @@ def measure(tool: str, frame: Frame, points: Sequence[XY], finding_id: str = "")
     )
 
 
-def moved(finding: Finding, frame: Frame, place: int, to: XY) -> Finding:
-    """The measurement with one of its points elsewhere."""
+def move_point(finding: Finding, frame: Frame, place: int, to: XY) -> Finding:
+    """Return a measurement with one of its points moved."""
     points = list(points_of(finding))
     points[place] = to
     return measure(finding.provenance.tool, frame, points, finding.id)

@@ -1,6 +1,6 @@
-"""Extra canvas panes: pictures that image_visualizer shows beside the main viewport.
+"""Panes: pictures that image_visualizer shows beside the main viewport.
 
-A picture names no patient, so it is shown only beside images of the study that it was made from.
+A picture names no patient, so it is shown only beside images of the study it was made from.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from app.workspace.signals import Signal
 
 @dataclass(frozen=True, slots=True)
 class Pane:
-    """A picture made in a run, shown as it is.
+    """A picture that a run made.
 
     Attributes:
         path: PNG under the run's output folder.
-        title: Above it.
-        description: Below it.
-        tool: Which tool shows it.
-        options: figsize, cmap as asked.
-        sop_instance_uid: The image it was made from; "" for a picture of no image.
+        title: Title above the picture.
+        description: Text below the picture.
+        tool: Name of the tool that shows it.
+        options: The tool's options: figsize, cmap.
+        sop_instance_uid: UID of the image it was made from, or "".
     """
 
     path: Path
@@ -35,7 +35,7 @@ class Pane:
 
 
 class Panes:
-    """The open panes in order; showing the same file again moves it to the front."""
+    """The open panes in order; showing a file again moves its pane to the end."""
 
     def __init__(self) -> None:
         self._panes: list[Pane] = []
@@ -44,11 +44,11 @@ class Panes:
 
     @property
     def all(self) -> tuple[Pane, ...]:
-        """Open panes that may stand beside the shown study."""
+        """Open panes that belong beside the shown study."""
         return tuple(pane for pane in self._panes if self._fits(pane))
 
     def set_study(self, sop_instance_uids: Container[str]) -> None:
-        """Images of another study are shown now: panes of other studies are hidden, not closed."""
+        """Set the images of the shown study; panes of other studies are hidden, not closed."""
         before = self.all
         self._beside = sop_instance_uids
         if self.all != before:
@@ -61,7 +61,7 @@ class Panes:
         self.changed.emit()
 
     def source_of(self, path: Path) -> str:
-        """The image that a picture which is in a pane was made from; "" where none is known."""
+        """Return the UID of the image that an open picture was made from, or ""."""
         return next((pane.sop_instance_uid for pane in self._panes if pane.path == path), "")
 
     def close(self, pane: Pane) -> None:

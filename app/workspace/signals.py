@@ -1,4 +1,4 @@
-"""A small observer: models tell whoever listens, without knowing a toolkit."""
+"""A signal for models that know no GUI toolkit."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ Args = TypeVarTuple("Args")
 
 
 class Signal(Generic[*Args]):
-    """Callbacks in order of connection, called on the emitting thread."""
+    """A list of callbacks, called in order of connection on the emitting thread."""
 
     def __init__(self) -> None:
         self._slots: list[Callable[[*Args], object]] = []
 
     def connect(self, slot: Callable[[*Args], object]) -> Callable[[], None]:
-        """Call `slot` on every emit; returns the function that disconnects it."""
+        """Call `slot` on every emit; return a function that disconnects it."""
         self._slots.append(slot)
 
         def disconnect() -> None:

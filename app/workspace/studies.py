@@ -1,4 +1,4 @@
-"""The studies that are open."""
+"""The open studies, and the files that could not be opened."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from app.imaging.types import Instance, Problem, ScanResult, Series, Study
 from app.workspace.signals import Signal
 
 _Place = tuple[Path, int]
-"""A file, and which of its images."""
+"""(file, number of an image in it)."""
 _SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 
 
 class Studies:
-    """Open studies and what could not be opened. One study is listed once, however often opened.
+    """The open studies and the files that could not be opened.
 
-    A study may have 100,000 images and grows while it is scanned, so that looking one up must not
-    walk through them: each study has a table of its images, made when it is first asked for.
+    A study may have 100,000 images and grows while it is scanned, so images are found through a
+    table per study, made when it is first needed, and not by a search.
     """
 
     def __init__(self) -> None:
@@ -43,14 +43,14 @@ class Studies:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """Files that could not be opened, in order; never dropped silently."""
+        """Files that could not be opened, in order."""
         return tuple(self._problems)
 
     def add(self, result: ScanResult) -> None:
-        """Add what a scan found, or has found so far.
+        """Add the result of a scan, or of its beginning.
 
-        A study that is open already is replaced where the new one holds all its images, as it does
-        when a scan goes on; otherwise it gains the new images, and is grouped and ordered anew.
+        An open study is replaced where the new one holds all its images, as it does when a scan
+        goes on; otherwise it gains the new images and is grouped and ordered anew.
         """
         found: dict[str, list[Study]] = {}
         for study in result.studies:
@@ -87,48 +87,48 @@ class Studies:
             self.changed.emit()
 
     def _hold(self, studies: Sequence[Study]) -> None:
-        """These are open; a study's key may be another when its UID is, or was, another's too."""
+        """Replace the open studies; keys may change when two studies share a UID."""
         self._studies = {key_of(one): one for one in with_shared_ids(studies)}
         self._everywhere = None
         for key in self._tables.keys() - self._studies.keys():
             del self._tables[key]
 
     def clear_problems(self) -> None:
-        """The user has read them."""
+        """Clear the list of files that could not be opened."""
         self._problems.clear()
         self.changed.emit()
 
     def has_image(self, sop_instance_uid: str) -> bool:
-        """Whether an image with that SOP Instance UID is open."""
+        """Return whether an image with a SOP Instance UID is open."""
         return self.with_uid(sop_instance_uid) is not None
 
     def with_uid(self, sop_instance_uid: str) -> Instance | None:
-        """The open instance with that SOP Instance UID, the first of several, or None."""
+        """Return the first open instance with a SOP Instance UID, or None."""
         if self._everywhere is None:
             self._everywhere = _Table(tuple(one for study in self.all for one in study.series))
         found = next(self._everywhere.places(sop_instance_uid), None)
         return found[0].instances[found[1]] if found else None
 
     def instances(self) -> Sequence[Instance]:
-        """All open instances in list order, made as they are asked for; on any thread."""
+        """Return all open instances in list order; can be called on any thread."""
         return JoinedInstances(one.instances for study in self.all for one in study.series)
 
     def series_of(self, instance: Instance) -> Series | None:
-        """The series that holds an instance, or None."""
+        """Return the series that holds an instance, or None."""
         found = self._place_of(instance)
         return found[1] if found else None
 
     def place_of(self, instance: Instance) -> tuple[Series, int] | None:
-        """The series that holds an instance and its place there from 0, or None.
+        """Return the series that holds an instance and its place there from 0, or None.
 
-        An instance is known by its file and part: what is shown may be from an earlier part of a
-        scan, and the series have learnt more about it since.
+        Instances are compared by file and part: the shown one may be from an earlier stage of a
+        scan.
         """
         found = self._place_of(instance)
         return found[1:] if found else None
 
     def study_of(self, instance: Instance) -> Study | None:
-        """The study that holds an instance, or None."""
+        """Return the study that holds an instance, or None."""
         found = self._place_of(instance)
         return found[0] if found else None
 
@@ -151,10 +151,10 @@ class Studies:
 
 
 class _Table:
-    """Where the images of some series are, by SOP Instance UID, which usually is unique.
+    """The places of the images of some series, by SOP Instance UID.
 
-    Sorted numbers that stand for the UIDs: a table of the UIDs themselves took a tenth of what
-    the instances do. Those of instances that were not made yet are known without making them.
+    It holds sorted hashes instead of UIDs: UIDs would take a tenth of the memory of the instances,
+    and instances that are not made yet would have to be made.
     """
 
     def __init__(self, series: tuple[Series, ...]) -> None:
@@ -164,7 +164,7 @@ class _Table:
         self._hashed = self._sorted(stored=False)
 
     def places(self, uid: str) -> Iterator[tuple[Series, int]]:
-        """The series and places there of the images with a SOP Instance UID."""
+        """Yield the series and place there of the images with a SOP Instance UID."""
         found: list[int] = []
         for numbers, at, number_of in (
             (*self._marked, lambda: uid_marks((uid,))[0]),
@@ -181,7 +181,7 @@ class _Table:
                 yield series, position
 
     def place_of(self, instance: Instance) -> tuple[Series, int] | None:
-        """Where the same part of the same file is."""
+        """Return the series and place of an instance's file and part, or None."""
         for series, position in self.places(instance.sop_instance_uid):
             other = series.instances[position]
             if other is instance or (other.path, other.part) == (instance.path, instance.part):
@@ -189,7 +189,7 @@ class _Table:
         return None
 
     def _sorted(self, *, stored: bool) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """Ascending numbers of UIDs, and the place of each among the study's images."""
+        """Return hashes of UIDs in ascending order, and the place of each among the images."""
         numbers: list[NDArray[Any]] = []
         places: list[NDArray[np.int64]] = []
         for start, one in zip(self._starts.tolist(), self.series, strict=False):
@@ -208,12 +208,12 @@ def _hashes(instances: Sequence[Instance]) -> NDArray[np.int64]:
 
 
 def key_of(study: Study) -> str:
-    """What tells an open study from the others: its key, or its UID where it has none."""
+    """Return a study's key, which is its UID where it has no key."""
     return study.key or study.uid
 
 
 class StudyUids(Container[str]):
-    """SOP Instance UIDs of a study's images: `in` tells of one; none without a study."""
+    """The SOP Instance UIDs of a study's images as a container; empty without a study."""
 
     def __init__(self, study: Study | None) -> None:
         self._series = study.series if study is not None else ()
@@ -232,13 +232,13 @@ def _instances(studies: Iterable[Study]) -> Iterator[Instance]:
 def _merged(
     uid: str, known: Sequence[Study], new: Sequence[Study]
 ) -> tuple[Sequence[Study], Sequence[Problem]]:
-    """The studies of one Study Instance UID from what is open and what was found now.
+    """Return the studies of one Study Instance UID, from the open and the new ones.
 
-    Copies of open images are not listed again. It is the scan that tells them, by their content:
-    while it goes on, their headers are all that is known.
+    Copies of open images are left out. Scans detect copies by content; until a scan has finished,
+    only headers can be compared.
 
     Returns:
-        They, and the images that share a UID with another.
+        The studies, and the images that share a UID with another.
     """
     lists = {id(one.instances) for study in new for one in study.series}
     if all(id(one.instances) in lists for study in known for one in study.series):
@@ -260,10 +260,10 @@ def _merged(
 def _without_copies(
     late: dict[_Place, Instance], old: dict[_Place, Instance]
 ) -> dict[_Place, Instance]:
-    """What is no copy of an open image of another file: what is open stays, whatever its name.
+    """Return new instances that are no copies of open ones in other files.
 
-    While a scan goes on, it has compared nothing yet: until then an image whose header is that of
-    an open one counts as its copy, also where that one is known to differ from still another.
+    While a scan goes on nothing is compared yet: an image with the header of an open one then
+    counts as its copy, even where that one is known to differ from a third.
     """
     by_uid: dict[tuple[str, int], list[Instance]] = {}
     for item in old.values():

@@ -1,6 +1,6 @@
-"""What the user marks for a tool: a box around something, points in it or beside it.
+"""Marks drawn by the user for a tool: a box around something, points in it or beside it.
 
-They say where to look, and are neither measurements nor results of an AI.
+They are neither measurements nor results of an AI.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from app.imaging.types import Frame
 BOX = "mark_box"
 POINT = "mark_point"
 OUTSIDE = "mark_outside"
-"""A point that does not belong to what is meant."""
+"""Tool for a point that does not belong to the marked thing."""
 
 POINTS = {BOX: 2, POINT: 1, OUTSIDE: 1}
-"""How many points each tool takes."""
+"""Number of points that each tool takes."""
 
 LABELS = {BOX: "Box", POINT: "Point", OUTSIDE: "Point outside"}
 
 
 def is_mark(finding: Finding) -> bool:
-    """Whether the user drew it to mark something; what a run made has the run's id."""
+    """Return whether a finding is a mark of the user; findings of a run have its id."""
     return finding.provenance.tool in POINTS and not finding.provenance.run_id
 
 
 def points_of(finding: Finding) -> tuple[XY, ...]:
-    """The points that can be moved: a box's corners, clockwise from its top left."""
+    """Return the points that can be moved; of a box its corners, clockwise from the top left."""
     shape = finding.geometry
     if not is_mark(finding):
         return ()
@@ -39,17 +39,17 @@ def points_of(finding: Finding) -> tuple[XY, ...]:
 
 
 def mark(tool: str, frame: Frame, points: Sequence[XY], finding_id: str = "") -> Finding:
-    """A mark.
+    """Return a mark as a finding.
 
     Args:
         tool: BOX, POINT or OUTSIDE.
         frame: The image.
-        points: (x, y) in its pixels: of a box two opposite corners, or one of them twice. What is
-            outside the image is moved to its border.
-        finding_id: Of the mark that it replaces; "" for a new one.
+        points: (x, y) in image pixels; two opposite corners of a box, or one corner twice. Points
+            outside the image are moved to its border.
+        finding_id: Id of the mark to replace; "" for a new one.
 
     Returns:
-        A box's sides lie on the edges of pixels, and it holds one pixel at least.
+        The finding; a box has its sides on pixel edges and covers at least one pixel.
     """
     shape = _box(frame, points[0], points[-1]) if tool == BOX else _point(frame, points[-1])
     return Finding(
@@ -64,8 +64,8 @@ def mark(tool: str, frame: Frame, points: Sequence[XY], finding_id: str = "") ->
     )
 
 
-def moved(finding: Finding, frame: Frame, place: int, to: XY) -> Finding:
-    """The mark with one of its points elsewhere; a box's opposite corner stays."""
+def move_point(finding: Finding, frame: Frame, place: int, to: XY) -> Finding:
+    """Return the mark with one point moved; the opposite corner of a box stays."""
     points = points_of(finding)
     opposite = points[(place + 2) % 4] if len(points) == 4 else to
     return mark(finding.provenance.tool, frame, (opposite, to), finding.id)
@@ -91,7 +91,7 @@ def _box(frame: Frame, one: XY, other: XY) -> Box:
 
 
 def _span(fixed: float, free: float, size: int) -> tuple[float, float]:
-    """From edge to edge of whole pixels, at least one wide."""
+    """Return an interval between pixel edges, at least one pixel wide."""
     low, high = sorted((_edge(fixed, size), _edge(free, size)))
     if low == high:  # it grows to the side that it was drawn to
         grows_up = (free >= fixed and high < size - 0.5) or low <= -0.5

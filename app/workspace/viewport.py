@@ -1,7 +1,7 @@
-"""Which image a viewport shows, and how: two separate things.
+"""The state of a viewport: which frame is shown, and how.
 
-The viewport freezes a request, somebody decodes it elsewhere, and the answer is applied by its
-number: a late answer to an older request is dropped.
+The viewport emits a numbered request, another object decodes the frame, and the answer is applied
+only if its number is the latest.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class FrameRequest:
 
 @dataclass(frozen=True, slots=True)
 class Display:
-    """How it is shown.
+    """How an image is shown.
 
     Attributes:
-        window: None means the file's own or the automatic one.
-        invert: Black and white are exchanged.
-        flip_h: Left and right are exchanged, before the rotation.
-        flip_v: Top and bottom are exchanged, before the rotation.
+        window: The VOI window; None for the file's own or the automatic one.
+        invert: Whether black and white are exchanged.
+        flip_h: Whether left and right are exchanged, before the rotation.
+        flip_v: Whether top and bottom are exchanged, before the rotation.
         quarter_turns: Clockwise quarter turns, 0 to 3, after the flips (as `geometry.edge_letters`
             and PS3.3 C.10.6).
     """
@@ -44,14 +44,14 @@ class Display:
     quarter_turns: int = 0
 
     def flipped(self, *, across: bool) -> Display:
-        """What is seen now, mirrored on the screen: left and right, or top and bottom."""
+        """Return the display mirrored on the screen: left and right, or top and bottom."""
         # The flips come before the rotation: a quarter turn makes one of the other.
         if across != bool(self.quarter_turns % 2):
             return self._plain(not self.flip_h, self.flip_v, self.quarter_turns)
         return self._plain(self.flip_h, not self.flip_v, self.quarter_turns)
 
     def turned(self, quarters: int) -> Display:
-        """What is seen now, turned clockwise on the screen."""
+        """Return the display turned clockwise on the screen."""
         return self._plain(self.flip_h, self.flip_v, self.quarter_turns + quarters)
 
     def _plain(self, flip_h: bool, flip_v: bool, turns: int) -> Display:
@@ -61,7 +61,7 @@ class Display:
 
     @property
     def turn_text(self) -> str:
-        """How it lies otherwise than in the file, in words; "" for as in the file."""
+        """Flips and rotation in words, or ""."""
         turns = (self.quarter_turns + 2 * self.flip_v) % 4
         rotated = ("", "rotated 90° right", "rotated 180°", "rotated 90° left")[turns]
         if self.flip_h == self.flip_v:
@@ -72,7 +72,7 @@ class Display:
 
 
 def _display_of(presented: ImagePresentation | None) -> Display:
-    """How a presentation state turns an image."""
+    """Return the flip and rotation of a presentation state."""
     if presented is None:
         return Display()
     return Display(flip_h=presented.flip_h, quarter_turns=presented.quarter_turns % 4)
@@ -97,7 +97,7 @@ class Viewport:
 
     @property
     def loading(self) -> bool:
-        """Whether a frame was asked for and has not come yet."""
+        """Whether a requested frame has not arrived yet."""
         shown = self.instance
         return shown is not None and shown.has_frames and self.frame is None and not self.error
 
@@ -106,13 +106,13 @@ class Viewport:
     ) -> None:
         """Show an instance from its frame `frame_index`, with its own window.
 
-        A report or another object without frames is shown by what reads it; none is asked for.
+        For objects without frames, such as reports, no frame is requested.
 
         Args:
-            instance: What to show, or None.
-            frame_index: From 0.
-            keep_display: It is a neighbour of what is shown: what was set by hand holds for it
-                too. What a presentation state brought holds only where that applies.
+            instance: The instance, or None.
+            frame_index: Number of the frame from 0.
+            keep_display: Keep window, inversion and orientation, for a neighbour of the shown
+                image. The display of a presentation state is kept only where the state applies.
         """
         self.instance = instance
         self.frame = None
@@ -130,13 +130,13 @@ class Viewport:
     def scroll_to(self, frame_index: int) -> None:
         """Show another frame of the same instance.
 
-        Window and zoom stay, and so does the old frame until the new one is there.
+        Window and zoom stay, and the old frame stays until the new one has arrived.
         """
         if self.instance is not None and frame_index != self.frame_index:
             self._request(frame_index)
 
     def deliver(self, request: FrameRequest, frame: Frame) -> bool:
-        """Take a decoded frame; returns False when the request is no longer the latest."""
+        """Take a decoded frame; return False when a later request has replaced this one."""
         if request.number != self._number:
             return False
         presented = self.presented(request.frame_index)
@@ -153,10 +153,10 @@ class Viewport:
         return True
 
     def present(self, state: PresentationState | None) -> None:
-        """Show the image as a presentation state wants it, or as its own file does.
+        """Apply a presentation state, or none.
 
-        A state that is about other images is not taken. One that is about other frames of this
-        image is, and applies as soon as those are shown.
+        A state about other images is ignored. A state about other frames of this image applies as
+        soon as those are shown.
         """
         self.presentation = state if self._is_about(state) else None
         self._applied = self.presented(self.frame_index)
@@ -164,11 +164,11 @@ class Viewport:
         self._request(self.frame_index)
 
     def reset_display(self) -> None:
-        """The image's own window, as it lies in the file or as the applied state wants it."""
+        """Restore the image's own window and orientation, or those of the applied state."""
         self.set_display(self.own_display(self.frame_index))
 
     def _is_about(self, state: PresentationState | None) -> bool:
-        """Whether a state says something of the shown image or of one of its frames."""
+        """Return whether a state applies to the shown image or one of its frames."""
         if state is None or self.instance is None:
             return False
         uid = self.instance.sop_instance_uid
@@ -177,20 +177,20 @@ class Viewport:
         )
 
     def presented(self, frame_index: int) -> ImagePresentation | None:
-        """What the presentation state says of a frame of the shown image, or None."""
+        """Return how the applied state presents a frame of the shown image, or None."""
         if self.presentation is None or self.instance is None:
             return None
         return self.presentation.of(self.instance.sop_instance_uid, frame_index)
 
     def own_display(self, frame_index: int) -> Display:
-        """Its own window, as the presentation state turns it."""
+        """Return the display of a frame before any change by the user."""
         return _display_of(self.presented(frame_index))
 
     def _carried(self, frame_index: int) -> Display:
-        """What is set now, for another frame or a neighbour.
+        """Return the display for another frame or a neighbour of the shown image.
 
-        Where a presentation state begins or ends to apply, its own display counts: neither must
-        its flip stay on a frame that it says nothing of, nor a window by hand hide its own.
+        Where a presentation state begins or stops to apply, its own display is used: its flip must
+        not stay on other frames, and a window set by hand must not hide its window.
         """
         before, now = self._applied, self.presented(frame_index)
         same_turn = _display_of(before) == _display_of(now)
@@ -199,7 +199,7 @@ class Viewport:
         return _display_of(now)
 
     def fail(self, request: FrameRequest, error: str) -> bool:
-        """Take an error text instead; returns False when the request is no longer the latest."""
+        """Take an error text; return False when a later request has replaced this one."""
         if request.number != self._number:
             return False
         self.frame = None
@@ -208,7 +208,7 @@ class Viewport:
         return True
 
     def set_display(self, display: Display) -> None:
-        """Change how it is shown."""
+        """Change how the image is shown."""
         if display != self.display:
             self.display = display
             self.display_changed.emit()

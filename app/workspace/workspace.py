@@ -1,4 +1,4 @@
-"""The workspace: what is open, how it is shown, and what was found on it. Knows no toolkit."""
+"""The workspace: all models of what is open, how it is shown and what was found; no GUI toolkit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from app.workspace.viewport import Display, Viewport
 REFORMAT = "reformat"  # `Instance.kind` of sections that were made here
 
 MOST_IMAGES = 2000
-"""Images that one run may touch: each is named and looked up when the question is asked."""
+"""Limit of images that one run may use; each is named when the question is asked."""
 
 
 class Workspace:
@@ -42,9 +42,11 @@ class Workspace:
         self.panes = Panes()
         self.layers = Layers()
         self.closed: Signal[tuple[Study, ...]] = Signal()
-        """These studies were closed: what was kept of their files can go."""
+        """Emitted with the studies that were closed."""
         self._source: Instance | None = None  # the acquired image behind a reformat
-        self._lent: Window | None = None  # its own window, which its reformat is shown with
+        self._shared_window: Window | None = (
+            None  # its own window, which its reformat is shown with
+        )
         self._rejected: dict[str, list[Instance]] | None = None
         self._beside: Study | None = None
         self.studies.changed.connect(self._forget_places)
@@ -59,12 +61,12 @@ class Workspace:
                     value.clear()
 
     def add(self, result: ScanResult, *, show: bool = True, images_only: bool = False) -> bool:
-        """Add what a scan found and show the first of it.
+        """Add the result of a scan and show its first image.
 
         Args:
-            result: Of a scan, or of its beginning.
-            show: False leaves what is shown as it is.
-            images_only: Show only an image: more is to come, and a report is no good beginning.
+            result: Result of a scan, or of its beginning.
+            show: Whether to show something of it.
+            images_only: Show only an image, since a scan that goes on may still find one.
 
         Returns:
             Whether something of it is shown now.
@@ -76,11 +78,11 @@ class Workspace:
         return first is not None
 
     def instance_of(self, sop_instance_uid: str) -> Instance | None:
-        """The open instance with that SOP Instance UID, or None."""
+        """Return the open instance with a SOP Instance UID, or None."""
         return self.studies.with_uid(sop_instance_uid)
 
     def rejection_of(self, instance: Instance) -> str:
-        """Why an open key object selection withdraws an image (IHE IOCM); "" if none does."""
+        """Return why a key object selection withdraws an image (IHE IOCM), or ""."""
         if self._rejected is None:
             self._rejected = {}
             for study in self.studies.all:
@@ -95,39 +97,42 @@ class Workspace:
 
     @property
     def acquired(self) -> Instance | None:
-        """The image of an open study that is shown, or that the shown reformat was made from."""
+        """The shown image; for a reformat, the acquired image it was made from."""
         shown = self.viewport.instance
         return self._source if shown is not None and shown.kind == REFORMAT else shown
 
     def show_reformat(self, instance: Instance, window: Window | None = None) -> None:
-        """Show sections through the series of the acquired image that is shown now.
+        """Show sections through the series of the shown image.
 
-        Window and inversion stay; flips and turns do not, since another plane lies otherwise.
+        Window and inversion stay; flips and rotation do not, since they mean another plane.
 
         Args:
             instance: The sections.
-            window: What the acquired image is seen with; its own window is not the sections'.
+            window: The window of the acquired image, used where the user has set none.
         """
         self._source = self.acquired
         if self.viewport.display.window is None:
-            self._lent = window
+            self._shared_window = window
             self.viewport.set_display(replace(self.viewport.display, window=window))
         self._swap(instance, instance.frames // 2)
 
-    def lend(self, window: Window) -> None:
-        """Show all sections with this window, unless the user set one; it goes with them."""
+    def share_window(self, window: Window) -> None:
+        """Use a window for all sections of a reformat, unless the user has set one."""
         shown = self.viewport.instance
         if shown is not None and shown.kind == REFORMAT and self.viewport.display.window is None:
-            self._lent = window
+            self._shared_window = window
             self.viewport.set_display(replace(self.viewport.display, window=window))
 
     def show_acquired(self) -> None:
-        """Back from a reformat to the acquired image."""
+        """Return from a reformat to the acquired image."""
         source = self.acquired
         if source is not self.viewport.instance:
-            if self._lent is not None and self.viewport.display.window == self._lent:
+            if (
+                self._shared_window is not None
+                and self.viewport.display.window == self._shared_window
+            ):
                 self.viewport.set_display(replace(self.viewport.display, window=None))
-            self._lent = None
+            self._shared_window = None
             self._swap(source, 0)
 
     def _swap(self, instance: Instance | None, index: int) -> None:
@@ -136,7 +141,7 @@ class Workspace:
         self.viewport.set_display(Display(display.window, display.invert))
 
     def image_of(self, instance: Instance) -> Instance | None:
-        """The first open image that an object is about: it names it, or lies in its space."""
+        """Return the first open image that an object refers to or lies over, or None."""
         study = self.studies.study_of(instance)
         named = (self.instance_of(uid) for uid in instance.references)
         found = next((item for item in named if item is not None and item.is_image), None)
@@ -146,17 +151,17 @@ class Workspace:
         return next((item for item in images if layers_for(item, [instance])), None)
 
     def present(self, state: PresentationState | None) -> None:
-        """Show the image as a presentation state wants it; None: as its own file does."""
+        """Apply a presentation state to the shown image; None for the image's own display."""
         self.viewport.present(state)
         self.layers.set_presentation(self.viewport.presentation)
 
     def close_study(self, *keys: str) -> None:
-        """Close studies; an image of theirs that is shown is taken from the viewport.
+        """Close studies, and clear the viewport if it shows one of them.
 
-        Nothing is lost by it: findings are kept, and are there again when their image is.
+        Findings are kept and are there again when their image is opened again.
 
         Args:
-            keys: `Study.key` of each, or its UID where it has none; unknown ones are ignored.
+            keys: `Study.key` of each, or its UID where it has none; unknown keys are ignored.
         """
         shown = self.acquired
         study = self.studies.study_of(shown) if shown else None
@@ -179,12 +184,12 @@ class Workspace:
         self.close_study(*(key_of(study) for study in self.studies.all))
 
     def open_images(self) -> tuple[OpenImage, ...]:
-        """What a run may touch, frozen now: what is shown first, then images.
+        """Return the images that a run may use, as they are now.
 
-        Those of the shown study come before those of others, `MOST_IMAGES` in all. What is shown
-        comes first even if it is a report, which tools refuse by name: else they would be run on
-        an image that nobody looks at. Instead of a reformat stands the acquired image that it was
-        made from: tools and their findings belong to acquired pixels.
+        The shown object comes first, even a report: tools refuse it by name, and would else run on
+        an image that the user does not see. Then come images of the shown study, then of others, up
+        to `MOST_IMAGES`. For a reformat the acquired image is given: findings belong to acquired
+        pixels.
         """
         shown = self.acquired
         index = self.viewport.frame_index if shown is self.viewport.instance else 0
@@ -204,7 +209,7 @@ class Workspace:
         )
 
     def _drawn(self) -> dict[str, tuple[Finding, ...]]:
-        """What the user has marked and sees, by SOP Instance UID; the latest last."""
+        """Return the visible marks of the user by SOP Instance UID, the latest last."""
         found: dict[str, tuple[Finding, ...]] = {}
         for item in self.annotations.all():
             if item.visible and user_marks.is_mark(item.finding):
@@ -212,8 +217,8 @@ class Workspace:
                 found[uid] = (*found.get(uid, ()), item.finding)
         return found
 
-    def marks_shown(self) -> tuple[Finding, ...]:
-        """What the user has marked, and sees, on the frame that is on the screen."""
+    def shown_marks(self) -> tuple[Finding, ...]:
+        """Return the visible marks of the user on the shown frame."""
         frame = self.viewport.frame
         if frame is None or self.acquired is not self.viewport.instance:
             return ()
@@ -222,11 +227,11 @@ class Workspace:
 
     @property
     def marked(self) -> bool:
-        """Whether they say where something is: points beside it alone do not."""
-        return any(item.provenance.tool != user_marks.OUTSIDE for item in self.marks_shown())
+        """Whether there is a mark other than points outside."""
+        return any(item.provenance.tool != user_marks.OUTSIDE for item in self.shown_marks())
 
     def _images(self) -> Iterator[Instance]:
-        """Open images, those of the shown study first."""
+        """Yield the open images, those of the shown study first."""
         shown = self.acquired
         own = self.studies.study_of(shown) if shown else None
         others = (study for study in self.studies.all if study is not own)
@@ -237,14 +242,14 @@ class Workspace:
     def take_results(
         self, tool: str, findings: Sequence[Finding], artifacts: Sequence[Artifact]
     ) -> None:
-        """Take what a tool call brought: findings onto the image, pictures into panes."""
+        """Add the findings of a tool call, and open its pictures in panes."""
         self.annotations.add(findings, label=f"{tool}: {len(findings)} findings")
         for artifact in artifacts:
             if artifact.role == "show":
                 self.panes.show(self._pane(tool, artifact))
 
     def open_artifact(self, tool: str, artifact: Artifact) -> None:
-        """The user wants to see a picture: show it, beside the image that it was made from."""
+        """Show a picture in a pane, beside the image it was made from."""
         pane = self._pane(tool, artifact)
         self.panes.show(pane)
         if pane not in self.panes.all:
@@ -277,7 +282,7 @@ class Workspace:
         self._rejected = None
 
     def next_instance(self, step: int) -> Instance | None:
-        """The instance `step` places on in the shown series, or None at its ends."""
+        """Return the instance `step` places on in the shown series, or None at its ends."""
         shown = self.viewport.instance
         found = self.studies.place_of(shown) if shown else None
         if found is None:
@@ -288,7 +293,7 @@ class Workspace:
 
 
 def first_to_show(result: ScanResult, images_only: bool = False) -> Instance | None:
-    """What a scan's result opens with: an image, else what has frames, else whatever there is."""
+    """Return an image of a scan's result, else an object with frames, else any object."""
     best: Instance | None = None
     for study in result.studies:
         for item in (item for series in study.series for item in series.instances[:1]):

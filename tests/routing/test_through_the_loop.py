@@ -7,7 +7,7 @@ from pathlib import Path
 
 from app.agent.loop.agent_loop import AgentLoop
 from app.agent.loop.offline_model import OfflineModel
-from app.tools.planning import Priority
+from app.tools.pack_plan import Priority
 from tests.routing.table import SCENES, Row, plan, registry_of, rows
 from tests.support.cells_pack import micrograph, open_pictures
 from tests.support.fake_tools import collect, request

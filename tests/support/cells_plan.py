@@ -7,7 +7,7 @@ full analysis is asked.
 
 from __future__ import annotations
 
-from app.tools.planning import (
+from app.tools.pack_plan import (
     Accepts,
     AllOf,
     AnyOf,

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 from pydicom import dcmread
 
 from app.tools.api import Approval, PathUse, Registrar, ToolContext, ToolResult, ToolSpec
-from app.tools.planning import Feed, PackPlan, Successor, ToolRule
+from app.tools.pack_plan import Feed, PackPlan, Successor, ToolRule
 from tests.support.burnt_in import recognised
 
 

@@ -7,7 +7,7 @@ from typing import cast
 
 from app.agent.llm.base import ToolSchema
 from app.agent.planning import Intent, Planner, Scene
-from app.tools.planning import Plans
+from app.tools.pack_plan import Plans
 
 
 def intent_of(question: str, plans: Plans, tools: Collection[str]) -> Intent:

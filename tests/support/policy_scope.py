@@ -55,7 +55,7 @@ def open_scope(tmp_path: Path) -> Scope:
     instance = Instance(study / "chest.dcm", "1.2.3", "dicom", 4, 4)
     opened = [OpenImage("image-1", instance)]
     images = RunImages(opened, out, None)  # type: ignore[arg-type]
-    return Scope.of(images, images.notes(remote=False), out)
+    return Scope.for_run(images, images.notes(remote=False), out)
 
 
 def judge(

@@ -13,7 +13,7 @@ import pytest
 from keyring.backends.fail import Keyring as NoKeyring
 
 from app.agent.events import ApprovalRequested, RunFinished
-from app.agent.llm.base import LanguageModel, ModelFailed, ModelInfo, info_of
+from app.agent.llm.base import LanguageModel, ModelFailed, ModelInfo, model_info
 from app.agent.llm.providers import ModelChoice
 from app.agent.loop.agent_loop import Limits
 from app.agent.loop.offline_model import OfflineModel
@@ -68,7 +68,7 @@ def test_a_name_on_the_command_line_changes_only_what_it_names(program: Program)
     program.change_settings(endpoint("openai", "http://127.0.0.1:9/v1", context_tokens=9_000))
     model = program.language_model("openai:llama3:8b")
     assert model.name == "llama3:8b at 127.0.0.1"
-    assert info_of(model).context_tokens == 9_000
+    assert model_info(model).context_tokens == 9_000
     assert program.settings.llm.openai.model == "m"
 
 
@@ -100,7 +100,7 @@ def test_the_settings_say_what_the_loop_must_know_of_a_model(program: Program):
         "openai", "http://127.0.0.1:9/v1", context_tokens=2_048, images=True, input_price=3.0
     )
     program.change_settings(changed)
-    info = info_of(program.language_model())
+    info = model_info(program.language_model())
     assert info == ModelInfo(
         context_tokens=2_048, output_tokens=512, images=True, input_price=3.0, output_price=None
     )
@@ -133,7 +133,7 @@ def test_anthropics_models_are_built_with_their_own_key(program: Program):
         program.secrets.set(key_name("anthropic", server.url), "sk-ant")
         program.change_settings(endpoint("anthropic", server.url, images=True))
         model = program.language_model()
-        assert info_of(model).images
+        assert model_info(model).images
         with pytest.raises(ModelFailed):  # the server speaks another language
             ask(model)
         assert "sk-ant" in str(server.headers)
@@ -244,17 +244,17 @@ def test_a_model_on_this_computer_is_made_once_and_closed_with_the_program(progr
     assert program.models.trial_model(ModelChoice("local", fields)) is one, (
         "not loaded a second time"
     )
-    assert program.models.is_kept(one)
+    assert program.models.is_cached(one)
     other = program.models.get(ModelChoice("local", ProviderSettings(path="/models/large.gguf")))
     tried = program.models.trial_model(
         ModelChoice("local", ProviderSettings(path="/models/other.gguf"))
     )
-    assert not program.models.is_kept(tried), "whoever tried it closes it"
+    assert not program.models.is_cached(tried), "whoever tried it closes it"
     program.models.close([one])
-    assert not program.models.is_kept(one)
-    assert program.models.is_kept(other)
+    assert not program.models.is_cached(one)
+    assert program.models.is_cached(other)
     program.close()
-    assert not program.models.is_kept(other)
+    assert not program.models.is_cached(other)
 
 
 def asked(title: str, **fields: Any) -> ApprovalRequested:

@@ -20,7 +20,7 @@ from app.agent.image_reference import image_reference, name_of
 from app.agent.messages import Message
 from app.agent.planning import Intent
 from app.agent.request import RunRequest
-from app.tools.planning import Plans
+from app.tools.pack_plan import Plans
 from app.tools.result_wording import CallResult, Disagreement, has_words, one_line
 
 Notes = Sequence[Mapping[str, Any]]
@@ -28,15 +28,15 @@ Notes = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class RelevantResults:
-    """What an answer may rest on.
+    """The results that an answer may rest on.
 
     Attributes:
         results: The results, in the order in which they came.
         rested_on: The numbers (`LoggedCall.number`) of those that it does rest on: the run's own
             and those it cites. All of them, where a model's answer cites nothing.
-        seen: The open images that are shown or that the question is about, the current one first.
-        mirrored: Names of the images that the model itself saw as their files have them: mirrored.
-        open: Each open image by its name, with its sources (`CallLog.sources`), the current first.
+        seen: Notes on the open images that are shown or asked about, the current one first.
+        mirrored: Names of the images that the model saw in a mirrored picture.
+        open: Each open image's name with its sources (`CallLog.sources`), the current one first.
     """
 
     results: tuple[LoggedCall, ...] = ()
@@ -46,7 +46,7 @@ class RelevantResults:
     open: tuple[tuple[str, frozenset[str]], ...] = ()
 
     def where(self, item: LoggedCall) -> str:
-        """On which image a result is, "" where that is the current one, or not known."""
+        """Return the name of a result's image; "" for the current image, or where not known."""
         if not item.sources or not self.open or not item.sources.isdisjoint(self.open[0][1]):
             return ""
         others = (name for name, sources in self.open if not item.sources.isdisjoint(sources))
@@ -61,14 +61,14 @@ def relevant_results(
     *,
     by_rules: bool,
 ) -> RelevantResults:
-    """What an answer may rest on.
+    """Return the results that an answer may rest on.
 
     Args:
-        record: The calls of the conversation that have ended.
-        intent: What was asked, of which open images.
+        record: The finished calls of the conversation.
+        intent: What was asked, and about which open images.
         cited: Numbers of the results that the answer cites.
         history: The conversation, with the pictures that the model was shown.
-        by_rules: Rules gave the answer: it cites all that it rests on.
+        by_rules: Rules gave the answer, so it cites all that it rests on.
     """
     notes = intent.scene.images
     unclear = bool(intent.unclear_image) or intent.may_concern_other_images
@@ -108,11 +108,11 @@ ADVICE = "Nothing of this was averaged: look at the image yourself."
 
 
 def disagreements(concerned: RelevantResults, plans: Plans) -> str:
-    """A paragraph on what the tools disagree on, "" where they do not.
+    """Return a paragraph on contradictions between tools; "" where there are none.
 
     Args:
-        concerned: What the answer may rest on.
-        plans: What the packs say.
+        concerned: The results that the answer may rest on.
+        plans: The packs' rules.
     """
     results = concerned.results
     given = [_given(item) for item in results]
@@ -162,16 +162,16 @@ MIRRORED = (
     "as it is stored, mirrored: what it calls left or right by its own eyes may be the other side"
 )
 _OVERRULED = (" although ", "you said that")
-"""In the warning of a result on an image that only the user's yes let in."""
+"""Marks the warning of a result on an unsuitable image that was used at the user's request."""
 _LONGEST = 600  # characters of one warning: all that was overruled stands in it
 
 
 def image_warnings(concerned: RelevantResults, plans: Plans) -> str:
-    """A paragraph on images that prove nothing, "" where there are none.
+    """Return a paragraph of warnings about the images; "" where there are none.
 
     Args:
-        concerned: What the answer may rest on.
-        plans: What the packs say.
+        concerned: The results that the answer may rest on.
+        plans: The packs' rules.
     """
     lines = list(dict.fromkeys([*_synthetic(concerned), *_open(concerned)]))
     lines += [f"the model saw {name} {MIRRORED}" for name in concerned.mirrored]
@@ -198,7 +198,10 @@ def _open(concerned: RelevantResults) -> Iterator[str]:
 
 
 def _warned(concerned: RelevantResults, plans: Plans) -> Iterator[str]:
-    """What several results say alike of one image stands once, with all their numbers."""
+    """Yield the warnings about images.
+
+    One shared by several results stands once, with their numbers.
+    """
     alike: dict[tuple[str, str], list[LoggedCall]] = {}
     for item in concerned.results:
         for said in dict.fromkeys(_warnings(item)):
@@ -211,7 +214,7 @@ def _warned(concerned: RelevantResults, plans: Plans) -> Iterator[str]:
 
 
 def _warnings(item: LoggedCall) -> Iterator[str]:
-    """The warnings of a result, wherever the tool put them."""
+    """Yield the warnings of a result, wherever the tool put them."""
     for part in (_part(item, "output"), _part(item, "metadata")):
         told = part.get("warnings")
         for said in told if isinstance(told, list) else ():
@@ -234,12 +237,12 @@ def _cited(line: str, items: list[LoggedCall]) -> str:
 def answer_footer(
     director: Director, request: RunRequest, plans: Plans, cited: Collection[int]
 ) -> str:
-    """Paragraphs of their own, each with an empty line before it; "" for nothing.
+    """Return the paragraphs to add to an answer, each after an empty line; "" for none.
 
     Args:
-        director: Knows what ran, and whether rules answered.
+        director: The director of the run, which knows its calls.
         request: The question.
-        plans: What the packs say.
+        plans: The packs' rules.
         cited: Numbers of the results that the answer cites.
     """
     concerned = relevant_results(

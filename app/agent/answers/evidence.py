@@ -1,9 +1,9 @@
-"""Evidence: results get numbers, and what an answer cites is held against them.
+"""Evidence: the numbering of results, and the check of an answer's citations against them.
 
-A call that ended well is a result. It gets the next number of its conversation, [1], [2], ..., in
-the order in which results come; the card shows the number, the model is told it with the result,
-and an answer cites it. Numbers go on from question to question, so that each of them means one
-result however long the conversation is. A call that failed has no number: nothing rests on it.
+A call that succeeded is a result. It gets the next number of its conversation, [1], [2], ..., in
+the order in which results come. The card shows the number, the model is told it with the result,
+and answers cite it. Numbers continue from question to question, so each of them means one result
+for the whole conversation. A failed call has no number, since nothing can rest on it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from app.agent.messages import Message
 
 UNKNOWN = ": no such result"
-"""Stands behind the number of a citation that names nothing."""
+"""Added after the number of a citation that refers to nothing."""
 
 _NUMBER = rf"\d{{1,3}}(?:{UNKNOWN})?"
 _LIST = rf"{_NUMBER}(?:\s*[,;\u2013-]\s*{_NUMBER})*"
@@ -29,13 +29,13 @@ _MOST = 3  # numbers of a list that names no result at all
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """An answer whose citations were looked up.
+    """An answer whose citations were checked.
 
     Attributes:
-        text: The answer; behind the number of a citation of nothing stands that it is none.
-        closing: What is added at its end, "" for nothing.
+        text: The answer, with a mark after each citation that refers to nothing.
+        closing: Text to add at its end; "" for none.
         cited: Numbers of the results that the run's texts cite, ascending.
-        unknown: Numbers that they cite and that no result has.
+        unknown: Cited numbers that no result has.
     """
 
     text: str
@@ -45,7 +45,7 @@ class Checked:
 
 
 class Evidence:
-    """The numbered results of a conversation, of which a run adds its own.
+    """The numbered results of a conversation, to which a run adds its own.
 
     Args:
         history: The conversation before the run.
@@ -57,7 +57,7 @@ class Evidence:
         self._fresh: list[int] = []
 
     def take(self, message: Message) -> Message:
-        """A result of this run, with its number; a call that failed as it is."""
+        """Return a result of this run with its number; a failed call is returned unchanged."""
         if not message.ok or message.role != "tool":
             return message
         self._last += 1
@@ -71,13 +71,13 @@ class Evidence:
         before: Iterable[str] = (),
         behind: Callable[[frozenset[int]], str] = lambda _: "",
     ) -> Checked:
-        """Look up what an answer cites.
+        """Check the citations of an answer.
 
         Args:
             answer: The answer.
-            before: What else the model said in the run; it is looked up, and stays as it is.
-            behind: What the program says behind an answer that cites these results. It cites
-                results of its own, on which the answer does not rest.
+            before: Other texts of the model in this run, which are checked but not changed.
+            behind: Returns what the program adds to an answer with these citations. Results cited
+                there do not count as cited by the answer.
         """
         said = [self._look_up(text) for text in before]
         text, cited, unknown = self._look_up(answer)
@@ -92,7 +92,7 @@ class Evidence:
         )
 
     def _look_up(self, answer: str) -> tuple[str, set[int], set[int]]:
-        """The text with its marks, the numbers that are results, and those that are none."""
+        """Return the text with its marks, the numbers that are results, and those that are not."""
         cited: set[int] = set()
         unknown: set[int] = set()
 
@@ -125,11 +125,11 @@ class Evidence:
 
 
 def citations(text: str, known: Collection[int]) -> Iterator[re.Match[str]]:
-    """Where `text` cites results: "[1]", "[1, 2]", "[1-3]", also marked ones; not in code.
+    """Yield the citations in a text, such as "[1]", "[1, 2]" and "[1-3]", but not those in code.
 
     Args:
         text: An answer, or a line of one.
-        known: Numbers of results that there are.
+        known: The numbers of all results.
     """
     for found in _CITATION.finditer(text):
         if found["numbers"] is not None:
@@ -139,7 +139,7 @@ def citations(text: str, known: Collection[int]) -> Iterator[re.Match[str]]:
 
 
 def said_on_the_way(history: Sequence[Message]) -> list[str]:
-    """What the model said since the last question, beside its calls."""
+    """Return the texts of the model since the last question that came together with calls."""
     texts: list[str] = []
     for message in reversed(history):
         if message.role == "user":
@@ -150,12 +150,12 @@ def said_on_the_way(history: Sequence[Message]) -> list[str]:
 
 
 def numbers_in(text: str) -> Iterator[re.Match[str]]:
-    """The numbers of one citation, each with its mark where it has one."""
+    """Yield the numbers of one citation, each with its mark if it has one."""
     return _EACH.finditer(text)
 
 
 def cite(line: str, number: int) -> str:
-    """A sentence with its evidence, before its full stop; as it is without a number."""
+    """Return a sentence with its evidence before the full stop; unchanged without a number."""
     if not number:
         return line
     mark = f"[{number}]"
@@ -165,17 +165,17 @@ def cite(line: str, number: int) -> str:
 
 
 def told(message: Message) -> str:
-    """The line by which the model learns a result's number, "" for a call without one."""
+    """Return the line that tells the model a result's number; "" for a call without one."""
     return f"Cite this result as [{message.evidence}]." if message.evidence else ""
 
 
 def unmarked(text: str) -> str:
-    """An answer as the model wrote it, without the marks that `Evidence.check` put in."""
+    """Return an answer without the marks that `Evidence.check` added."""
     return text.replace(UNKNOWN, "")
 
 
 def _meant(numbers: Sequence[int], known: Collection[int]) -> bool:
-    """Whether numbers in brackets are a citation, rather than a position or a range."""
+    """Return whether numbers in brackets are a citation, rather than a position or a range."""
     if len(numbers) == 1:
         return True
     if len(set(numbers)) < len(numbers) or not all(1 <= item <= _LARGEST for item in numbers):

@@ -14,7 +14,7 @@ from typing import Any
 
 from app.agent.answers.evidence import cite
 from app.agent.messages import Message, for_people
-from app.tools.planning import NO_PLANS, Plans
+from app.tools.pack_plan import NO_PLANS, Plans
 from app.tools.result_wording import (
     AnswerContext,
     Data,
@@ -30,7 +30,7 @@ DISCLAIMER = "Not for diagnosis: a person has to look at the image."
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A step that was not run, and why."""
+    """A step that was not run, with the reason."""
 
     number: int
     tool: str
@@ -40,12 +40,12 @@ class Skipped:
 def summarise(
     results: Sequence[Message], undone: Sequence[str] = (), plans: Plans = NO_PLANS
 ) -> str:
-    """What the calls of a run found so far, for a run that ended early.
+    """Return what the calls of a run found so far, for a run that ended early.
 
     Args:
         results: Tool messages in the order of the calls.
-        undone: What was still to be done: tools that were called but not run, steps of the plan.
-        plans: What the packs say of their tools' results.
+        undone: Calls that were not run, and open steps of the plan.
+        plans: The packs' wordings of their tools' results.
     """
     blocks = _blocks(results, [], [], plans)
     open_ = [f"- {one_line(item)}" for item in dict.fromkeys(undone) if item.strip()]
@@ -62,15 +62,15 @@ def write_summary(
     question: str = "",
     plans: Plans = NO_PLANS,
 ) -> str:
-    """The answer of the offline planner.
+    """Return the answer of the offline planner.
 
     Args:
         results: Tool messages in the order in which they ran.
         skipped: Steps that were not run.
-        notes: What to tell about the plan itself.
-        topics: What was asked about: kinds of question.
+        notes: Remarks on the plan itself.
+        topics: The kinds of question that were asked.
         question: The user's text, for the labels it asks about.
-        plans: What the packs say of their tools' results.
+        plans: The packs' wordings of their tools' results.
     """
     ran = frozenset(message.tool for message in results if message.ok)
     told = AnswerContext(frozenset(topics), ran, question)
@@ -135,7 +135,7 @@ def _failure(message: Message) -> str:
 def _direct_answers(
     results: Sequence[Message], skipped: Sequence[Skipped], told: AnswerContext, plans: Plans
 ) -> list[str]:
-    """The answers that stand above all else."""
+    """Return the direct answers, which stand first."""
     done = {message.tool: message for message in results if message.ok}
     tried = {message.tool for message in results} | {item.tool for item in skipped}
     answers: list[str] = []
@@ -151,7 +151,7 @@ def _direct_answers(
 
 
 def _limits(told: AnswerContext, plans: Plans) -> list[str]:
-    """What was asked and no result above answers."""
+    """Return sentences on what was asked and no result answers."""
     lines = [
         line
         for pack in plans.packs
@@ -175,14 +175,17 @@ _IDENTIFYING = re.compile(r"patient|birth|accession|physician|operator|instituti
 
 
 def render_result(message: Message, plans: Plans) -> list[str]:
-    """The lines on one successful call, each with its evidence."""
+    """Return the lines on one successful call, each with its evidence."""
     wording = plans.wording(message.tool)
     lines = _told(wording, message) or cited(_generic(_part(message, "output"), _summary(message)))
     return [heading(wording), *(f"- {written([line], message.evidence)}" for line in lines)]
 
 
 def direct_answer(wording: ResultWording, message: Message, question: str) -> list[str]:
-    """What a result answers directly, a line each; nothing where its pack does not say."""
+    """Return the direct answers of a result, one a line.
+
+    [] where its pack has no wording for it.
+    """
     if wording.answer is None:
         return []
     try:
@@ -194,17 +197,17 @@ def direct_answer(wording: ResultWording, message: Message, question: str) -> li
 
 
 def written(sentences: Sequence[Sentence], number_: int) -> str:
-    """Sentences in a line, those that rest on a result with its number."""
+    """Return sentences as one line, with the number of the result that they rest on."""
     return " ".join(cite(item.text, number_) if item.cites else item.text for item in sentences)
 
 
 def heading(wording: ResultWording) -> str:
-    """What the lines below it are about, and the tool that they rest on."""
+    """Return the heading of a tool's lines."""
     return f"**{wording.title}** ({wording.tool})" if wording.title else f"**{wording.tool}**"
 
 
 def warnings_of(data: Data) -> list[str]:
-    """The warnings that a result carries, wherever the tool put them."""
+    """Return the warnings of a result, wherever the tool put them."""
     found: list[str] = []
     for part in (data.get("output") or {}, data.get("metadata") or {}):
         value = part.get("warnings") if isinstance(part, Mapping) else None
@@ -232,7 +235,7 @@ def _summary(message: Message) -> str:
 
 
 def _generic(output: Data, summary: str) -> list[str]:
-    """Any other tool: its own summary and texts, else the figures it gave."""
+    """Return lines on a tool without wording: its own summary and texts, else its figures."""
     lines = [summary] if summary else []
     lines += [
         f"{key}: “{one_line(value, _TEXT_LIMIT)}”"
@@ -243,7 +246,7 @@ def _generic(output: Data, summary: str) -> list[str]:
 
 
 def _figures(output: Data) -> list[str]:
-    """What a tool without a summary returned: a line a value, lists and tables counted."""
+    """Return a line for each value that a tool returned; lists and tables are counted."""
     lines: list[str] = []
     for key, value in output.items():
         if value in (None, "", [], {}) or _IDENTIFYING.search(key):

@@ -1,6 +1,6 @@
-"""Makes a transcript fit: what gives way, in which order, and how far.
+"""Compaction: shortens a transcript until it fits, in a fixed order and no further than needed.
 
-See `window.py` for the promises.
+`context_window` says what this promises.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class _Entry:
 
 
 class Draft:
-    """The transcript while it is made to fit. Tokens are estimates before calibration.
+    """A transcript while it is shortened. Tokens are estimates before calibration.
 
-    A group is what can only be left out together: a question with its note about images, or an
-    answer with the results of its calls.
+    A group can only be left out as a whole: a question with its note about images, or an answer
+    with the results of its calls.
     """
 
     def __init__(
@@ -63,16 +63,16 @@ class Draft:
 
     @property
     def shortened(self) -> int:
-        """How many messages gave way."""
+        """Return how many messages were shortened."""
         return self._folded + sum(entry.reduced for entry in self._entries)
 
     def messages(self) -> list[Message]:
-        """The transcript as it is now."""
+        """Return the transcript as it is now."""
         made = [entry.message for entry in self._entries]
         return [self._fold_note(), *made] if self._folded else made
 
     def fit(self, room: float) -> bool:
-        """Make it take at most `room` tokens; False when it cannot."""
+        """Shorten it to at most `room` tokens; return False if that is impossible."""
         self._fit_kept(room)
         if self.total <= room:
             return True
@@ -91,7 +91,7 @@ class Draft:
         return self._fold(room, wanted)
 
     def _keep(self) -> None:
-        """Mark what stays: the question, what is open, and the calls not yet answered."""
+        """Mark what stays: the question, the open images, and the calls not yet answered."""
         last = next((e for e in reversed(self._entries) if e.message.role != "tool"), None)
         note = next((e for e in reversed(self._entries) if e.is_note), None)
         question = next(
@@ -103,7 +103,7 @@ class Draft:
             )
 
     def _fit_kept(self, room: float) -> None:
-        """Where the unanswered results alone are too long, each gets its share of the room."""
+        """Give each unanswered result its share of the room, where these alone are too long."""
         kept = [entry for entry in self._entries if entry.kept]
         results = [entry for entry in kept if entry.message.role == "tool"]
         if sum(entry.tokens for entry in kept) <= room:
@@ -130,7 +130,10 @@ class Draft:
             entry.message, entry.tokens, entry.reduced = message, tokens, True
 
     def _fold(self, room: float, wanted: float) -> bool:
-        """Leave out whole groups, the oldest first, down to `wanted`; a note stands for them."""
+        """Leave out whole groups, the oldest first, down to `wanted` tokens.
+
+        A note replaces them.
+        """
         self.total += self._tokens(self._fold_note())
         left: list[_Entry] = []
         folding = 0
@@ -207,7 +210,7 @@ def _short_strings(value: Any) -> Any:
 
 
 def retold(message: Message, made: dict[str, Any], data: dict[str, Any]) -> Message:
-    """The message with another text for the model; programs still read the whole `data`."""
+    """Return the message with another text for the model; programs still read the whole `data`."""
     return message.model_copy(update={"text": to_text(made), "data": data})
 
 

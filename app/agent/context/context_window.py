@@ -1,9 +1,10 @@
-"""Builds the request: all of the thread that fits into the model's context.
+"""The context window: builds a request from all of the thread that fits into the model's context.
 
-`Thread.history` keeps everything whole; what gives way here gives way for one request only. Each
-step takes the oldest first, and goes little further than it must: results become their summary,
-pictures go, texts and arguments become a line, questions become a line, whole messages are folded
-into a note. The current question and the results that the model has not answered yet stay.
+`Thread.history` keeps everything; what is shortened is shortened for one request only. Each step
+takes the oldest first and goes little further than it must: results become their summary,
+pictures are left out, texts and arguments become a line, questions become a line, whole messages
+are folded into a note. The current question, and results that the model has not answered yet,
+stay.
 """
 
 from __future__ import annotations
@@ -46,11 +47,11 @@ class Prompt:
     """A request that fits.
 
     Attributes:
-        messages: The transcript; every call has its result right behind it.
+        messages: The transcript; every call has its result right after it.
         tokens: Estimated tokens of messages and tools together.
-        shortened: How many messages gave way to fit the window. Results over the limit of a single
-            result are not counted.
-        notice: For the user, "" when nothing gave way. Worth telling once a run.
+        shortened: How many messages were shortened to fit the window, not counting results over the
+            limit of a single result.
+        notice: Tells the user what was shortened; "" for nothing. To be shown once a run.
         estimate: `tokens` before calibration.
     """
 
@@ -62,7 +63,7 @@ class Prompt:
 
 
 class ContextWindow:
-    """Fits threads into one model's context and learns how it counts.
+    """Fits threads into one model's context, and learns how its endpoint counts tokens.
 
     Args:
         info: The model's facts.
@@ -81,31 +82,31 @@ class ContextWindow:
 
     @property
     def room(self) -> int:
-        """Tokens that a request may take: the context without the answer's share and a margin."""
+        """Return the tokens that a request may take: the context minus the answer's share."""
         room = (self.info.context_tokens - self.info.output_tokens) * _MARGIN
         return max(0, int(min(room, self._most * self._factor)))
 
     @property
     def _factor(self) -> float:
-        """In steps, so that not each count of the endpoint cuts every long result anew."""
+        """Return the calibration factor, rounded up in steps so that it seldom changes."""
         return math.ceil(self._calibration.factor * _STEPS - 1e-9) / _STEPS
 
     @property
     def result_tokens(self) -> int:
-        """The limit of a single result."""
+        """Return the limit of a single result, in tokens."""
         return max(LEAST_RESULT, min(RESULT_TOKENS, self.room // _RESULT_SHARE))
 
     @property
     def page_chars(self) -> int:
-        """Characters of a page of `read_result` that need not be shortened in their turn."""
+        """Return the characters of a page of `read_result` that will not be shortened again."""
         return max(300, int(self.result_tokens * self.info.chars_per_token * 0.3))
 
     def learn(self, prompt: Prompt, input_tokens: int) -> None:
-        """Take the endpoint's own count of the tokens of a request."""
+        """Learn from the endpoint's own count of the tokens of a request."""
         self._calibration.learn(prompt.estimate, input_tokens)
 
     def overflowed(self, prompt: Prompt, said: TooLong) -> None:
-        """Take it from the endpoint that a request was too long: the next ones are smaller."""
+        """Learn from the endpoint that a request was too long: the next ones are smaller."""
         share = _SMALLER
         if said.limit and said.used > said.limit // 2:
             answer = min(self.info.output_tokens, said.limit // _RESULT_SHARE)
@@ -123,16 +124,15 @@ class ContextWindow:
         redactor: Redactor | None = None,
         pictures: Callable[[Picture], bool] | bool = False,
     ) -> Prompt:
-        """The request.
+        """Return the request.
 
         Args:
             system: The system prompt.
             history: The whole thread, ending with the question or with results of calls.
             tools: The tools that go with it.
-            redactor: Cleans the thread, for a remote model. It does so before anything is cut, so
-                that no half of a name escapes it.
-            pictures: Whether pictures, or which of them, may be sent to this model (consent, for a
-                remote one).
+            redactor: Cleans the thread for a remote model, before anything is cut, so that no half
+                of a name remains.
+            pictures: Whether pictures, or which of them, may be sent to this model.
 
         Raises:
             ModelFailed: Not even the question and the last results fit.
@@ -171,7 +171,7 @@ class ContextWindow:
         return known[1]
 
     def _within_limits(self, shown: Sequence[Message], ids: dict[str, str]) -> list[Message]:
-        """Every result within the limit of a single one; remembered, since most stay the same."""
+        """Return the messages with every result within the limit of a single one. Cached."""
         limit = self.result_tokens / self._factor
         if limit != self._limit:
             self._limit, self._limited = limit, {}
@@ -190,7 +190,7 @@ class ContextWindow:
         return messages
 
     def _shortened(self, message: Message, ref: str, limit: float) -> Message:
-        """A result of at most `limit` tokens (before calibration); `data` stays whole."""
+        """Return a result of at most `limit` tokens (before calibration); `data` stays whole."""
         data: dict[str, Any] = message.data or {"text": message.text}
         ref = ref if self.info.own_tools else ""
         made = shorten(data, ref, limit, self._count)
@@ -198,7 +198,7 @@ class ContextWindow:
 
 
 class _Memory(Generic[T]):
-    """What was made of a message, for as long as each request asks for it again."""
+    """A cache of shortened messages, kept for as long as each request asks for them again."""
 
     def __init__(self, make: Callable[[Message], T]) -> None:
         self._make = make
@@ -213,14 +213,14 @@ class _Memory(Generic[T]):
         return known[1]
 
     def turn(self) -> None:
-        """Another request begins."""
+        """Begin another request."""
         self._before, self._now = self._now, {}
 
 
 def _with_pictures(
     history: Sequence[Message], wanted: Callable[[Picture], bool] | bool
 ) -> list[Message]:
-    """Each picture once, where it was shown last; none where they are not wanted."""
+    """Return the history with each picture once, where it was last shown; without unwanted ones."""
     seen: set[str] = set()
     messages: list[Message] = []
     for message in reversed(history):

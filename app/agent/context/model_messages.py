@@ -1,4 +1,4 @@
-"""Builds what the language model reads: system prompt, notes about open images, history."""
+"""Messages for the language model: system prompt, notes about open images, history."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from app.agent.messages import Message
 
 _MARK = re.compile(r"<\s*(/?)\s*data", re.IGNORECASE)
 OWN_WORDS = "Sightline:"
-"""How the line begins in which the program itself asks something of the model."""
+"""Prefix of a line in which the program itself asks something of the model."""
 NOTES = 20  # images that a shortened note tells of
 INTERRUPTED = "The run was stopped before this call gave a result."
 
 
 def system_prompt(name: str = "MEDICAL_ASSISTANT") -> str:
-    """The named prompt, followed by the rules about data.
+    """Return the named prompt, followed by the rules about data.
 
     Raises:
         FileProblem: The prompts file or one of the sections is missing.
@@ -40,7 +40,7 @@ def build_messages(system: str, history: Sequence[Message]) -> list[Message]:
 
 
 def marked_result(message: Message) -> Message:
-    """A tool message with its text marked as data, by which number it is cited, and our advice."""
+    """Return a tool message marked as data, with its citation number and our advice."""
     advice = f"{OWN_WORDS} {_one_line(message.advice)}" if message.advice else ""
     parts = (as_data(message.text), told(message), advice)
     text = "\n".join(part for part in parts if part)
@@ -50,15 +50,15 @@ def marked_result(message: Message) -> Message:
 def marked(
     history: Sequence[Message], result: Callable[[Message], Message] = marked_result
 ) -> Iterator[tuple[Message, bool]]:
-    """The thread as a model gets it: (message, whether it is a note about the images).
+    """Yield the thread as a model gets it: (message, whether it is a note about the images).
 
-    Notes about the images precede a question whenever other images are open than before. Every
-    tool result is marked as data. Calls without a result (a crash, a cancel) get one, since
+    Notes about the images precede a question whenever other images are open than before. Every tool
+    result is marked as data. Calls without a result (after a crash or a cancel) get one, since
     endpoints refuse a transcript without it.
 
     Args:
         history: The thread.
-        result: Marks a result; for who remembers what is marked already.
+        result: Marks a result; a caller may pass a function that caches.
     """
     noted: list[dict[str, Any]] | None = None
     for message in complete(history):
@@ -73,9 +73,9 @@ def marked(
 
 
 def complete(history: Sequence[Message]) -> list[Message]:
-    """`history` with a result for every call, each right after the message that made it.
+    """Return the history with a result for every call, right after the message that made it.
 
-    Without empty answers, which some endpoints refuse.
+    Empty answers, which some endpoints refuse, are left out.
     """
     results = {message.call_id: message for message in history if message.role == "tool"}
     messages: list[Message] = []
@@ -93,24 +93,24 @@ def complete(history: Sequence[Message]) -> list[Message]:
 
 
 def error_message(call_id: str, tool: str, error: str, remedy: str = "") -> Message:
-    """A tool message that says why there is no result."""
+    """Return a tool message that says why there is no result."""
     data = {"error": error, "remedy": remedy} if remedy else {"error": error}
     return Message(role="tool", call_id=call_id, tool=tool, ok=False, data=data, text=to_text(data))
 
 
 def result_message(call_id: str, tool: str, data: dict[str, Any]) -> Message:
-    """A tool message with {"summary", "output", "metadata"}."""
+    """Return a tool message with {"summary", "output", "metadata"}."""
     return Message(role="tool", call_id=call_id, tool=tool, data=data, text=to_text(data))
 
 
 def with_note(message: Message, note: str, advice: str = "") -> Message:
-    """A tool message with what Sightline itself has to say of it.
+    """Return a tool message with Sightline's own remarks.
 
     Args:
         message: The result.
-        note: What happened: it is part of the data, since it may quote a file or a tool.
-        advice: What the model is asked to do; it stands outside the data, so nothing that a file, a
-            tool or a model has written may be in it.
+        note: What happened. It becomes part of the data, since it may quote a file or a tool.
+        advice: What the model is asked to do. It stands outside the data, so it must contain
+            nothing that a file, a tool or a model has written.
     """
     data = {**message.data, "sightline": note} if note else message.data
     changed = {"data": data, "text": to_text(data), "advice": advice}
@@ -122,17 +122,17 @@ def _one_line(text: str) -> str:
 
 
 def as_data(text: str) -> str:
-    """`text` marked as data; it cannot close the mark by itself."""
+    """Return `text` marked as data; the text cannot close the mark by itself."""
     harmless = _MARK.sub(r"<\\\1data", text)
     return f"<data>\n{harmless}\n</data>"
 
 
 def image_notes_text(notes: Sequence[Mapping[str, Any]], most: int | None = None) -> str:
-    """The hint about open images: `image_path: ...` of the current one, then what each is.
+    """Return the note about open images: `image_path: ...` of the current one, then the others.
 
     Args:
-        notes: What is open, the current image first.
-        most: Tell of so many and count the rest.
+        notes: Notes on the open images, the current one first.
+        most: The most images to describe; the others are only counted.
     """
     current = notes[0]
     lines = [_note_line(note, index == 0) for index, note in enumerate(notes[:most])]
@@ -148,9 +148,9 @@ def image_notes_text(notes: Sequence[Mapping[str, Any]], most: int | None = None
 
 
 def result_ids(history: Sequence[Message]) -> dict[str, str]:
-    """Call id -> "r1", "r2", ... in the order of the calls: what a model can write faultlessly.
+    """Return call id -> "r1", "r2", ... in the order of the calls: short ids that a model can copy.
 
-    They stay the same while the thread grows, since it only grows at its end.
+    They stay the same while the thread grows.
     """
     calls = (call.id for message in history for call in message.tool_calls)
     return {call_id: f"r{number}" for number, call_id in enumerate(calls, start=1)}

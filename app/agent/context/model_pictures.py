@@ -1,9 +1,9 @@
 """Pictures for models with eyes: what the viewer shows, reduced, as PNG files beside the thread.
 
-They are made from the display values that the viewer windowed, never from the file's own bytes. A
-file's name comes from its pixels and a PNG without text blocks holds nothing else, so that neither
-says anything of the patient; text that is burnt into the image remains, which is why a remote model
-needs a consent of its own for them, and two for those that are likely to have such text.
+They are made from the display values that the viewer windowed, never from the file's own bytes.
+The file name is made from the pixels, and a PNG without text blocks holds nothing else, so
+neither reveals the patient. Text that is burnt into the image remains; a remote model therefore
+needs a consent of its own for pictures, and two for those that are likely to have such text.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class ShownPictures:
     """The pictures of one question.
 
     Attributes:
-        shown: The current image first.
+        shown: The pictures, the current image first.
         problems: Why an image could not be pictured, for the user.
     """
 
@@ -61,15 +61,15 @@ class ShownPictures:
 
     @property
     def pictures(self) -> tuple[Picture, ...]:
-        """As the model gets them."""
+        """Return the pictures as the model gets them."""
         return tuple(item.picture for item in self.shown)
 
 
 async def make_pictures(request: RunRequest) -> ShownPictures:
-    """Picture the current image and the others that the question names, in a thread.
+    """Make pictures of the current image and of others that the question names, in a thread.
 
-    Nothing is sent by this. Never raises for an image that cannot be read: the question can still
-    be answered by the tools.
+    Nothing is sent. An image that cannot be read raises nothing: tools can still answer the
+    question.
 
     Raises:
         Cancelled: The run was stopped meanwhile.
@@ -95,19 +95,18 @@ async def may_send(
     consents: Consents,
     emitter: Emitter,
 ) -> tuple[Picture, ...]:
-    """The pictures of this question that the model may get: all on this machine, else by consent.
+    """Return the pictures that the model may get: all on this machine, else those allowed.
 
-    The user is asked about those that they were not asked about before, and once more about the
-    risky ones among them. Pictures of earlier questions are never asked about: they go only where
-    they were allowed to.
+    The user is asked about pictures that they were not asked about before, and once more about the
+    risky ones among them. Pictures of earlier questions go only where they were allowed to.
 
     Args:
         request: The run.
         look: The pictures of this question.
         model: The model's name.
-        host: Where it runs, "" for this machine.
+        host: The model's host; "" for this machine.
         consents: Remembers the answers.
-        emitter: Where the questions are asked.
+        emitter: Emits the questions.
     """
     if not host:
         return look.pictures
@@ -141,9 +140,9 @@ async def _settle(
     consents: Consents,
     emitter: Emitter,
 ) -> None:
-    """Keep the answer about new pictures; a yes to risky ones only after a question of their own.
+    """Store the answer about new pictures; risky ones need a second yes.
 
-    Nothing is kept before the last answer: a run that is stopped in between has allowed nothing.
+    Nothing is stored before the last answer: a run that is stopped in between has allowed nothing.
     """
     risky = [item for item in new if item.risk]
     despite = granted
@@ -158,11 +157,11 @@ async def _settle(
 
 
 def risk_of(instance: Instance) -> str:
-    """Why a picture of this image may show who the patient is, for the user; "" if nothing says so.
+    """Return why a picture of this image may show who the patient is, for the user; "" if unlikely.
 
-    Ultrasound, secondary captures and modality OT carry burnt-in text more often than not, whatever
-    their headers say, and photographs (XC) show people; elsewhere only a BurnedInAnnotation of NO
-    counts (PS3.3 C.7.6.1.1.1), since most files lack it.
+    Ultrasound, secondary captures and modality OT have burnt-in text more often than not, whatever
+    their headers say, and photographs (XC) show people. Of others only BurnedInAnnotation NO is
+    trusted (PS3.3 C.7.6.1.1.1), since most files lack it.
     """
     if instance.kind != "dicom" and not instance.get("Modality"):
         return "This file has no DICOM header, so nothing says whether text is burnt into it."
@@ -190,7 +189,10 @@ def _captured(sop_class: str) -> bool:
 
 
 def wanted_images(question: str, names: Sequence[str]) -> list[str]:
-    """The current image (the first of `names`) and those that the question names, four at most."""
+    """Return the current image (the first of `names`) and those that the question names.
+
+    At most four images are returned.
+    """
     opened = [name for name in names if re.fullmatch(r"image-\d+", name)]
     numbers = [
         number for match in _MENTION.finditer(question) for number in re.findall(r"\d+", match[1])
@@ -200,12 +202,12 @@ def wanted_images(question: str, names: Sequence[str]) -> list[str]:
 
 
 def picture_of(name: str, snapshot: ImageSnapshot, folder: Path) -> Picture:
-    """Write the PNG of an image as it is shown, and say what it shows.
+    """Write the PNG of an image as it is shown, and return it with its caption.
 
     Args:
         name: The app's id of the image.
         snapshot: The image.
-        folder: Where the file goes; made if it is not there.
+        folder: The folder for the file; made if it is not there.
 
     Raises:
         OSError: It cannot be written.
@@ -230,11 +232,11 @@ def picture_of(name: str, snapshot: ImageSnapshot, folder: Path) -> Picture:
 
 
 def reduced_size(columns: int, rows: int, aspect: float = 1.0) -> tuple[int, int]:
-    """(width, height) of the picture: the image's true shape, its long side 1024 px at most.
+    """Return the picture's (width, height): the image's true shape, at most 1024 px long.
 
     Args:
-        columns: Of the image.
-        rows: Of the image.
+        columns: Columns of the image.
+        rows: Rows of the image.
         aspect: Height of a pixel divided by its width.
     """
     low, high = _ASPECTS
@@ -244,7 +246,7 @@ def reduced_size(columns: int, rows: int, aspect: float = 1.0) -> tuple[int, int
 
 
 def encode(shown: NDArray[np.uint8], width: int, height: int) -> bytes:
-    """A PNG of `width` x `height` from uint8 [rows, columns] or [rows, columns, 3].
+    """Return a PNG of `width` x `height` from uint8 [rows, columns] or [rows, columns, 3].
 
     Each pixel is the mean of those it covers, so that fine structures fade instead of aliasing.
     """
@@ -257,7 +259,7 @@ def encode(shown: NDArray[np.uint8], width: int, height: int) -> bytes:
 
 
 def caption(name: str, snapshot: ImageSnapshot, width: int, height: int) -> str:
-    """What a picture shows: image, view, frame, window, sides, and how positions are to be given.
+    """Return a picture's caption: image, view, frame, window, sides, and how to give positions.
 
     Only codes and numbers are taken from the file; its free texts could name the patient.
     """
@@ -292,7 +294,7 @@ def _size_text(columns: int, rows: int, width: int, height: int) -> str:
 
 
 def _code(text: str) -> str:
-    """A code of the file's, or "" for anything that is not written like one."""
+    """Return a code from the file; "" for anything that is not written like a code."""
     wanted = text.strip().upper()
     return wanted if _CODE.fullmatch(wanted) else ""
 

@@ -1,6 +1,6 @@
-"""What a model is told of the packs' rules, in a few lines, so that it plans well from the start.
+"""The part of the system prompt that tells a model the packs' rules, so that it plans well.
 
-It is advice: the rules hold whether the model heeds it or not.
+It is advice: the rules are enforced whether the model follows it or not.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from collections.abc import Collection, Iterator
 from app.agent.context.prompts import load_prompt
 from app.agent.llm.base import ModelInfo
 from app.agent.loop.tool_execution import Tools
-from app.tools.planning import AnyOf, Plans, Priority, QuestionKind
+from app.tools.pack_plan import AnyOf, Plans, Priority, QuestionKind
 
 _MOST = 40  # lines
 
 
 def with_planning_prompt(system: str, plans: Plans, tools: Tools, info: ModelInfo) -> str:
-    """The system prompt, with what a model that plans must know of the packs' rules.
+    """Return the system prompt with the packs' rules.
 
     Args:
-        system: The prompt without it.
-        plans: What the packs tell.
-        tools: The tools there are.
+        system: The prompt without them.
+        plans: The packs' rules.
+        tools: The tools that are offered.
         info: The model; one that is not offered `update_plan` is told nothing.
     """
     if not plans or not info.own_tools:
@@ -31,11 +31,11 @@ def with_planning_prompt(system: str, plans: Plans, tools: Tools, info: ModelInf
 
 
 def planning_text(plans: Plans, tools: Collection[str]) -> str:
-    """The section about planning for the system prompt; "" where no pack tells anything.
+    """Return the planning section of the system prompt; "" where no pack has rules.
 
     Args:
-        plans: What the packs tell.
-        tools: The tools there are; others are not spoken of.
+        plans: The packs' rules.
+        tools: The tools that are offered; others are not mentioned.
     """
     lines = [*_kinds(plans, tools), *_chains(plans, tools), *_priorities(plans, tools)]
     if not lines:

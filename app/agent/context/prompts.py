@@ -1,4 +1,4 @@
-"""System prompts, shipped as one text file with a section a prompt: `[NAME]` on its own line."""
+"""System prompts, shipped as one text file with a section for each: `[NAME]` on its own line."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _HEADER = re.compile(r"\[([A-Z][A-Z0-9_]*)\]")
 
 
 def prompts_path() -> Path:
-    """The shipped file."""
+    """Return the path of the shipped file."""
     return resources_dir() / "prompts" / "system_prompts.txt"
 
 
 def load_prompts(path: Path | None = None) -> dict[str, str]:
-    """Every section of the file: name -> text.
+    """Return every section of the file by name.
 
     Raises:
         FileProblem: The file cannot be read, holds a section twice, or text before any section.
@@ -49,7 +49,7 @@ def load_prompts(path: Path | None = None) -> dict[str, str]:
 
 
 def load_prompt(name: str, path: Path | None = None) -> str:
-    """One section's text.
+    """Return the text of one section.
 
     Raises:
         FileProblem: The file cannot be read or the section is missing or empty.

@@ -1,4 +1,4 @@
-"""`read_result`: the loop's own tool by which a model gets what was shortened in its context."""
+"""`read_result`: the loop's own tool by which a model reads what was shortened in its context."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _STEP = re.compile(
 
 
 class ReadInput(BaseModel):
-    """Which part of which result."""
+    """The result, and the part of it, to read."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -79,10 +79,10 @@ SPEC = ToolSpec(
 
 
 class ReadResult:
-    """The tool, for one thread.
+    """The tool `read_result` for one thread.
 
     Args:
-        thread: Whose results.
+        thread: The thread whose results it reads.
         page_chars: Size of a page; see `ContextWindow.page_chars`.
     """
 
@@ -96,7 +96,7 @@ class ReadResult:
         """Read a page.
 
         Raises:
-            ToolRetry: There is no such result, or no such part of it; says what there is.
+            ToolRetry: There is no such result or part; the error lists those that exist.
         """
         ref, result = self._result(args.id)
         names, window = _parsed(args.path)
@@ -131,7 +131,10 @@ class ReadResult:
     def _page(
         self, value: Any, ref: str, path: str, offset: int, limit: int | None
     ) -> tuple[Any, int | None, int]:
-        """A page of `value`: the page, how long the whole is (None: no list or text), its end."""
+        """Return a page of `value`, the length of the whole, and the page's end.
+
+        The length is None for a value that is neither a list nor a text.
+        """
         if isinstance(value, str):
             start = between_words(value, offset)
             end = start + min(limit or self._page_chars, self._page_chars)
@@ -151,7 +154,7 @@ class ReadResult:
     def _items(
         self, pairs: Sequence[tuple[Any, Any]], ref: str, path: str, offset: int, limit: int | None
     ) -> tuple[list[tuple[Any, Any]], int]:
-        """As many as fit on the page, at least one."""
+        """Return as many items as fit on the page, at least one."""
         taken: list[tuple[Any, Any]] = []
         left = self._page_chars
         end = offset
@@ -169,10 +172,7 @@ class ReadResult:
 
 
 def _word_end(text: str, start: int, end: int) -> int:
-    """Where a page ends: between words, else half a name could slip through what removes names.
-
-    A word that is longer than the page is given whole, one that is longer than any name in parts.
-    """
+    """Return the end of a page, between words: half a name could escape redaction."""
     if end >= len(text):
         return len(text)
     back = between_words(text, end)

@@ -13,7 +13,7 @@ from app.agent.image_reference import image_arguments, image_reference
 from app.agent.llm.base import ToolSchema
 from app.agent.loop.tool_execution import schema_of
 from app.tools.api import ToolSpec
-from app.tools.planning import Plans
+from app.tools.pack_plan import Plans
 
 
 @dataclass(frozen=True, slots=True)

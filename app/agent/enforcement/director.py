@@ -39,7 +39,7 @@ from app.agent.loop.tool_execution import Outcome, Tools, not_run
 from app.agent.messages import Message, ToolCall
 from app.agent.planning import Intent, Planner, Scene, Step
 from app.agent.request import RunRequest
-from app.tools.planning import Plans, ToolRule
+from app.tools.pack_plan import Plans, ToolRule
 
 _log = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from app.agent.image_reference import image_arguments
 from app.agent.llm.base import ToolSchema
 from app.agent.messages import Message, ToolCall
 from app.agent.planning import Intent, edits
-from app.tools.planning import ToolRule
+from app.tools.pack_plan import ToolRule
 
 LOOK = "-look"
 """Suffix of the id of a call that lists what exists."""

@@ -16,7 +16,7 @@ from app.agent.image_reference import unsuitable_image
 from app.agent.loop.tool_execution import Tools
 from app.agent.messages import ToolCall
 from app.agent.planning import Intent
-from app.tools.planning import Plans, Priority
+from app.tools.pack_plan import Plans, Priority
 
 
 @dataclass(frozen=True)

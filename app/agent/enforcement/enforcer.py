@@ -33,7 +33,7 @@ from app.agent.llm.base import ToolSchema
 from app.agent.loop.tool_execution import schema_of
 from app.agent.messages import ToolCall
 from app.tools.api import Tool
-from app.tools.planning import AllOf, AnyOf, Priority, Successor
+from app.tools.pack_plan import AllOf, AnyOf, Priority, Successor
 
 
 class Enforcer:

@@ -9,7 +9,7 @@ from app.agent.enforcement.plan_checklist import PlannedStep
 from app.agent.events import Override
 from app.agent.planning import Intent, near_names
 from app.tools.api import ToolRetry
-from app.tools.planning import AnyOf, Plans, Priority
+from app.tools.pack_plan import AnyOf, Plans, Priority
 
 _LIKENESS = 0.8  # of a tool's name that is mended: a letter or two, no other word
 

@@ -10,7 +10,7 @@ from app.agent.enforcement.plan_checklist import CallOrigin
 from app.agent.events import Override
 from app.agent.loop.tool_execution import Outcome
 from app.agent.messages import ToolCall
-from app.tools.planning import AllOf, AnyOf, Successor
+from app.tools.pack_plan import AllOf, AnyOf, Successor
 
 INSERTED = "rule-"
 """Prefix of the ids of calls that rules insert."""

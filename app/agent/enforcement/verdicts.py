@@ -15,7 +15,7 @@ from app.agent.call_log import CallLog
 from app.agent.image_reference import image_reference, name_of, unsuitable_image
 from app.agent.messages import Message
 from app.agent.planning import Intent
-from app.tools.planning import Plans, Priority, Successor, ToolRule
+from app.tools.pack_plan import Plans, Priority, Successor, ToolRule
 
 TaskState = Literal["done", "incomplete", "failed"]
 _MOST_NAMED = 8

@@ -253,7 +253,7 @@ def _reasoning_and_text(delta: Any) -> tuple[str, str]:
             break
     content = getattr(delta, "content", None) or ""
     if isinstance(content, str):
-        return thought, content + _plain(getattr(delta, "refusal", None))
+        return thought, content + _string(getattr(delta, "refusal", None))
     texts: list[str] = []
     # Mistral's reasoning models send a list of parts.
     for part in cast("list[Any]", content if isinstance(content, list) else []):
@@ -261,14 +261,14 @@ def _reasoning_and_text(delta: Any) -> tuple[str, str]:
         thinking = fields.get("thinking")
         if isinstance(thinking, list):
             pieces = cast("list[Any]", thinking)
-            thought += "".join(_plain(p.get("text")) for p in pieces if isinstance(p, dict))
+            thought += "".join(_string(p.get("text")) for p in pieces if isinstance(p, dict))
         else:
-            thought += _plain(thinking)
-        texts.append(_plain(fields.get("text")))
+            thought += _string(thinking)
+        texts.append(_string(fields.get("text")))
     return thought, "".join(texts)
 
 
-def _plain(value: Any) -> str:
+def _string(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 

@@ -134,7 +134,7 @@ class Tokens:
 ModelEvent = Text | Reasoning | Note | Call | Plan | Tokens
 
 
-def info_of(model: object) -> ModelInfo:
+def model_info(model: object) -> ModelInfo:
     """Return a model's `info`, else cautious defaults."""
     info = getattr(model, "info", None)
     return info if isinstance(info, ModelInfo) else ModelInfo()
@@ -169,7 +169,7 @@ def is_encrypted(model: object) -> bool:
 
 
 class LanguageModel(Protocol):
-    """A language model; it may also have `info` (see `info_of`) and `encrypted`."""
+    """A language model; it may also have `info` (see `model_info`) and `encrypted`."""
 
     @property
     def name(self) -> str:

@@ -78,7 +78,7 @@ class OpenAIModel(HostedModel):
             try:
                 return await client.chat.completions.create(**request)
             except packages[0].APIStatusError as error:
-                text = _text_of(error)
+                text = _response_text(error)
                 if error.status_code in (400, 422) and "stream_options" in request:
                     if "stream_options" not in text and "include_usage" not in text:
                         raise
@@ -141,7 +141,7 @@ class OpenAIModel(HostedModel):
         return request
 
 
-def _text_of(error: Any) -> str:
+def _response_text(error: Any) -> str:
     try:
         return str(error.response.text).lower()
     except (RuntimeError, LookupError):  # not read, or in an unknown encoding

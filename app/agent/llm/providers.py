@@ -17,7 +17,7 @@ from app.agent.llm.base import LanguageModel, ModelInfo
 from app.agent.loop.offline_model import OfflineModel
 from app.errors import UsageError
 from app.settings import ANTHROPIC_URL, AZURE_API_VERSION, OPENAI_URL, Kind, ProviderSettings
-from app.tools.planning import NO_PLANS, Plans
+from app.tools.pack_plan import NO_PLANS, Plans
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 OWN_URLS: Mapping[str, str] = {"openai": OPENAI_URL, "anthropic": ANTHROPIC_URL}
@@ -45,10 +45,10 @@ class ModelChoice:
     @property
     def url(self) -> str:
         """The address in use; "" for the offline planner and a local model."""
-        return url_of(self.kind, self.fields)
+        return endpoint_url(self.kind, self.fields)
 
 
-def url_of(kind: str, fields: ProviderSettings) -> str:
+def endpoint_url(kind: str, fields: ProviderSettings) -> str:
     """Return the address in use; "" for the offline planner and a local model."""
     if kind in ("offline", "local"):
         return ""
@@ -96,7 +96,7 @@ def check(kind: Kind, fields: ProviderSettings) -> None:
                 remedy=_REMEDY.format(kind=kind, what="PATH"),
             )
         return
-    _check_url(url_of(kind, fields))
+    _check_url(endpoint_url(kind, fields))
     if not fields.model.strip():
         name = "deployment" if kind == "azure" else "model"
         raise UsageError(
@@ -204,7 +204,7 @@ class Models:
             UsageError: It is not configured, or a package for it is missing.
         """
         with self._lock:
-            model = self._known(choice) or build(choice)
+            model = self._running_local(choice) or build(choice)
             if choice.kind == "local":
                 self._local[choice.fields] = model
             return model
@@ -216,9 +216,9 @@ class Models:
             UsageError: It is not configured, or a package for it is missing.
         """
         with self._lock:
-            return self._known(choice) or build(choice)
+            return self._running_local(choice) or build(choice)
 
-    def is_kept(self, model: LanguageModel) -> bool:
+    def is_cached(self, model: LanguageModel) -> bool:
         """Report whether it may answer questions, so that only `close` may end it."""
         with self._lock:
             return any(model is known for known in self._local.values())
@@ -237,5 +237,5 @@ class Models:
             if end is not None:
                 end()
 
-    def _known(self, choice: ModelChoice) -> LanguageModel | None:
+    def _running_local(self, choice: ModelChoice) -> LanguageModel | None:
         return self._local.get(choice.fields) if choice.kind == "local" else None

@@ -162,21 +162,21 @@ class SchemaReader:
 
     def __init__(self, tools: Sequence[ToolSchema], quoted: str = "") -> None:
         self._plain = TextCalls(tools, quoted)
-        self._held = ""
+        self._buffer = ""
         self._kind: Literal["", "answer", "call", "plain"] = ""
         self._closed = False
 
     def take(self, text: str) -> list[ModelEvent]:
         """Return what a piece of the answer gives at once."""
-        self._held += text
+        self._buffer += text
         if not self._kind:
             self._recognise()
         match self._kind:
             case "answer":
                 return _texts(self._answer_text())
             case "plain":
-                held, self._held = self._held, ""
-                return self._plain.take(held)
+                buffer, self._buffer = self._buffer, ""
+                return self._plain.take(buffer)
             case _:
                 return []
 
@@ -188,50 +188,50 @@ class SchemaReader:
         """
         if self._kind == "answer":
             # Half an escape at a cut stands for nothing; what follows the object is kept.
-            rest = self._held if self._closed else ""
+            rest = self._buffer if self._closed else ""
             return _texts(rest.lstrip().removeprefix("}").rstrip())
         if self._kind == "call":
             return self._call(complete)
-        return [*self._plain.take(self._held), *self._plain.end(complete)]
+        return [*self._plain.take(self._buffer), *self._plain.end(complete)]
 
     def _recognise(self) -> None:
-        answer = _ANSWER_HEAD.match(self._held)
-        compact = re.sub(r"\s", "", self._held)
+        answer = _ANSWER_HEAD.match(self._buffer)
+        compact = re.sub(r"\s", "", self._buffer)
         if answer is not None:
-            self._kind, self._held = "answer", self._held[answer.end() :]
-        elif _CALL_HEAD.match(self._held):
+            self._kind, self._buffer = "answer", self._buffer[answer.end() :]
+        elif _CALL_HEAD.match(self._buffer):
             self._kind = "call"
         elif not any(head.startswith(compact) for head in ('{"answer":"', '{"tool":"')):
             self._kind = "plain"
 
     def _answer_text(self) -> str:
-        """Return the part of the answer's string that is whole; the rest stays held."""
+        """Return the part of the answer's string that is whole; the rest stays in the buffer."""
         parts: list[str] = []
-        while self._held and not self._closed:
-            whole = cast("re.Match[str]", _STRING_PART.match(self._held))[0]
+        while self._buffer and not self._closed:
+            whole = cast("re.Match[str]", _STRING_PART.match(self._buffer))[0]
             parts.append(_unescaped(whole))
-            self._held = self._held[len(whole) :]
-            if self._held.startswith('"'):
+            self._buffer = self._buffer[len(whole) :]
+            if self._buffer.startswith('"'):
                 self._closed = True
-            elif not _INVALID_ESCAPE.match(self._held):
+            elif not _INVALID_ESCAPE.match(self._buffer):
                 break  # the end of an escape is still to come
             else:
                 parts.append("\\")
-            self._held = self._held[1:]
+            self._buffer = self._buffer[1:]
         return "".join(parts)
 
     def _call(self, complete: bool) -> list[ModelEvent]:
-        value = parse_arguments(self._held, complete=complete)
+        value = parse_arguments(self._buffer, complete=complete)
         if value is not None and set(value) == {"tool", "arguments"}:
             name, arguments = value["tool"], value["arguments"]
             if isinstance(name, str) and isinstance(arguments, dict):
                 arguments = cast("dict[str, Any]", arguments)
                 return [Call(ToolCall(id="", name=name, arguments=arguments))]
-        name = re.match(r'\s*\{\s*"tool"\s*:\s*"([\w.-]+)"', self._held)
+        name = re.match(r'\s*\{\s*"tool"\s*:\s*"([\w.-]+)"', self._buffer)
         if name is None:
-            return _texts(self._held)
+            return _texts(self._buffer)
         # The loop answers it with the reason, and the model can write it again.
-        return [Call(ToolCall(id="", name=name.group(1), arguments={}, raw=self._held))]
+        return [Call(ToolCall(id="", name=name.group(1), arguments={}, raw=self._buffer))]
 
 
 def _texts(text: str) -> list[ModelEvent]:

@@ -23,7 +23,7 @@ from app.agent.llm.base import Call, ModelEvent, Text, ToolSchema
 from app.agent.llm.repair import parse_arguments, parse_json
 from app.agent.messages import Message, ToolCall
 
-MAX_HELD = 64_000
+MAX_BUFFERED = 64_000
 """Characters held back because they may become a call; a longer candidate is text."""
 MAX_PREAMBLE = 500
 """Characters that may stand before bare or fenced JSON that is a call."""
@@ -49,7 +49,7 @@ _NAMED = re.compile(r"\[TOOL_CALLS\]\s*([\w.-]+)\s*(?:\[CALL_ID\]\s*\w+\s*)?(?:\
 _UNNAMED = re.compile(r"\[TOOL_CALLS\]|<\|python_tag\|>")
 _BLANKS = re.compile(r"[\s\\]+")
 
-_Found = tuple[list[ToolCall], int]
+_CallsAndEnd = tuple[list[ToolCall], int]
 """Calls and the end of their text."""
 
 
@@ -74,16 +74,16 @@ class TextCalls:
     def __init__(self, tools: Sequence[ToolSchema], quoted: str = "") -> None:
         self._tools = {tool.name: tool for tool in tools}
         self._quoted = _BLANKS.sub("", quoted)
-        self._held = ""
-        self._said = ""
+        self._buffer = ""
+        self._emitted = ""
         self._off = not tools
 
     def take(self, text: str) -> list[ModelEvent]:
         """Return the text of a piece of the answer that can be no call."""
-        self._held += text
-        if len(self._held) > MAX_HELD:
+        self._buffer += text
+        if len(self._buffer) > MAX_BUFFERED:
             self._off = True  # not searched any further: a call inside broken JSON is none
-        return self._say(len(self._held) if self._off else self._candidate(0))
+        return self._emit(len(self._buffer) if self._off else self._candidate(0))
 
     def end(self, complete: bool) -> list[ModelEvent]:
         """Return the rest of the answer.
@@ -93,7 +93,7 @@ class TextCalls:
         """
         events: list[ModelEvent] = []
         at = 0
-        while not self._off and at < len(self._held):
+        while not self._off and at < len(self._buffer):
             at = self._candidate(at)
             found = self._calls_at(at, complete)
             if found is None:
@@ -103,104 +103,108 @@ class TextCalls:
             if not calls:  # a candidate up to there, which is text
                 at = end
                 continue
-            events += [*self._say(at), *map(Call, calls)]
-            self._held, at = self._held[end - at :], 0
-        return [*events, *self._say(len(self._held))]
+            events += [*self._emit(at), *map(Call, calls)]
+            self._buffer, at = self._buffer[end - at :], 0
+        return [*events, *self._emit(len(self._buffer))]
 
-    def _say(self, count: int) -> list[ModelEvent]:
-        text, self._held = self._held[:count], self._held[count:]
-        self._said += text
+    def _emit(self, count: int) -> list[ModelEvent]:
+        text, self._buffer = self._buffer[:count], self._buffer[count:]
+        self._emitted += text
         return [Text(text)] if text else []
 
     def _candidate(self, at: int) -> int:
         """Return where something begins that is, or may become, a call; else the end."""
-        held = self._held
-        for match in _START.finditer(held, at):
+        buffer = self._buffer
+        for match in _START.finditer(buffer, at):
             start = match.start()
-            rest = held[start : start + 16]
+            rest = buffer[start : start + 16]
             if rest.startswith(_FENCE):
                 if self._may_be_fenced_calls(start):
                     return start
                 continue
             marked = any(rest.startswith(mark) or mark.startswith(rest) for mark in _MARKS)
-            if marked or (rest[0] in "[{" and _may_be_calls(held, start)):
+            if marked or (rest[0] in "[{" and _may_be_calls(buffer, start)):
                 return start
-        return len(held)
+        return len(buffer)
 
     def _may_be_fenced_calls(self, at: int) -> bool:
-        if (self._said + self._held[:at]).count(_FENCE) % 2:
+        if (self._emitted + self._buffer[:at]).count(_FENCE) % 2:
             return False  # it ends a code block
-        language = _LANGUAGE.match(self._held, at)
+        language = _LANGUAGE.match(self._buffer, at)
         if language is not None:  # the text ends in it
             return any(name.startswith(language[1]) for name in _LANGUAGES)
-        head = _FENCE_HEAD.match(self._held, at)
-        return head is not None and _may_be_calls(self._held, head.end())
+        head = _FENCE_HEAD.match(self._buffer, at)
+        return head is not None and _may_be_calls(self._buffer, head.end())
 
-    def _calls_at(self, at: int, complete: bool) -> _Found | None:
+    def _calls_at(self, at: int, complete: bool) -> _CallsAndEnd | None:
         """Return the calls that begin there; no calls up to an end for text; None for neither."""
-        said = self._said + self._held[:at]
-        if said.count(_FENCE) % 2 or _thinking(said):
+        before = self._emitted + self._buffer[:at]
+        if before.count(_FENCE) % 2 or _thinking(before):
             return None
-        tag = _TAG.match(self._held, at)
+        tag = _TAG.match(self._buffer, at)
         if tag is not None:
             return self._tagged(tag.end(), complete)
-        function = _FUNCTION.match(self._held, at)
+        function = _FUNCTION.match(self._buffer, at)
         if function is not None:
             arguments = parse_arguments(function[2], complete=False)
-            return self._named(function[1], arguments, function[0]), function.end()
-        return self._tail(at, said) if complete else None
+            return self._call_named(function[1], arguments, function[0]), function.end()
+        return self._tail(at, before) if complete else None
 
-    def _tagged(self, start: int, complete: bool) -> _Found:
-        read = _decoded(self._held, start)
-        end = read[1] if read is not None else self._held.find("</tool_call>", start)
+    def _tagged(self, start: int, complete: bool) -> _CallsAndEnd:
+        read = _decoded(self._buffer, start)
+        end = read[1] if read is not None else self._buffer.find("</tool_call>", start)
         if end < 0:
-            return [], len(self._held)
-        source = self._held[start:end]
+            return [], len(self._buffer)
+        source = self._buffer[start:end]
         # Damaged JSON counts where it is closed by its tag.
         value = read[0] if read is not None else parse_arguments(source, complete=False)
-        closed = _TAG_END.match(self._held, end)
-        if closed is None or not (complete or closed[0].strip() or closed.end() < len(self._held)):
+        closed = _TAG_END.match(self._buffer, end)
+        if closed is None or not (
+            complete or closed[0].strip() or closed.end() < len(self._buffer)
+        ):
             return [], end
         return self._calls(value, source), closed.end()
 
-    def _tail(self, at: int, said: str) -> _Found | None:
+    def _tail(self, at: int, before: str) -> _CallsAndEnd | None:
         """Read calls that end the message: one or more, each marked, fenced or bare."""
-        preamble = said.rpartition("</think>")[2].strip()
+        preamble = before.rpartition("</think>")[2].strip()
         # After an open bracket it is part of something larger that was not finished.
         inside = any(preamble.count(one) > preamble.count(two) for one, two in ("{}", "[]"))
         bare_allowed = not inside and len(preamble) <= MAX_PREAMBLE
         calls: list[ToolCall] = []
         end = at
-        while end < len(self._held):
+        while end < len(self._buffer):
             unit, end = self._unit(end, bare_allowed)
             if not unit:
                 # What looks like a call but is none ends the search: its parts are no calls either.
-                return [], len(self._held) if _may_be_calls(self._held, at) else max(end, at + 1)
+                return [], len(self._buffer) if _may_be_calls(self._buffer, at) else max(
+                    end, at + 1
+                )
             calls += unit
-            end = cast("re.Match[str]", _SEPARATOR.match(self._held, end)).end()
+            end = cast("re.Match[str]", _SEPARATOR.match(self._buffer, end)).end()
         return calls, end
 
-    def _unit(self, at: int, bare_allowed: bool) -> _Found:
-        held = self._held
-        named = _NAMED.match(held, at)
+    def _unit(self, at: int, bare_allowed: bool) -> _CallsAndEnd:
+        buffer = self._buffer
+        named = _NAMED.match(buffer, at)
         if named is not None:
-            read = _decoded(held, named.end())
+            read = _decoded(buffer, named.end())
             if read is None:
                 return [], named.end()
-            return self._named(named[1], read[0], held[at : read[1]]), read[1]
-        mark = _UNNAMED.match(held, at)
-        fence = _FENCE_HEAD.match(held, at)
+            return self._call_named(named[1], read[0], buffer[at : read[1]]), read[1]
+        mark = _UNNAMED.match(buffer, at)
+        fence = _FENCE_HEAD.match(buffer, at)
         head = mark or fence
         start = head.end() if head is not None else at
-        read = _decoded(held, start)
+        read = _decoded(buffer, start)
         if read is None or (mark is None and not bare_allowed):
             return [], start if read is None else read[1]
-        calls, end = self._calls(read[0], held[start : read[1]], bare=mark is None), read[1]
+        calls, end = self._calls(read[0], buffer[start : read[1]], bare=mark is None), read[1]
         if fence is not None:
-            rest = held[end:].lstrip()
+            rest = buffer[end:].lstrip()
             if not rest.startswith(_FENCE):
                 return [], end
-            end = len(held) - len(rest) + len(_FENCE)
+            end = len(buffer) - len(rest) + len(_FENCE)
         return calls, end
 
     def _calls(self, value: Any, source: str, *, bare: bool = False) -> list[ToolCall]:
@@ -214,7 +218,7 @@ class TextCalls:
             return []
         return made
 
-    def _named(self, name: str, arguments: Any, source: str) -> list[ToolCall]:
+    def _call_named(self, name: str, arguments: Any, source: str) -> list[ToolCall]:
         """Return the call whose name stands outside its JSON, [] if it is none."""
         return self._calls({"name": name, "arguments": arguments}, source)
 
@@ -281,12 +285,12 @@ def _spellings(call: ToolCall) -> Iterator[str]:
         yield f'"{two}":{arguments},"{one}":{name}'
 
 
-def _thinking(said: str) -> bool:
+def _thinking(before: str) -> bool:
     """Report whether thinking was begun and not ended, in the marks of any family of models."""
-    ends = {name: said.rfind(f"</{name}>") for name in _THOUGHTS}
-    begun = any(said.rfind(f"<{name}>") > end for name, end in ends.items())
-    aside = said.rfind("[THINK]") > said.rfind("[/THINK]")
-    channel = said.rpartition("<|channel|>")
+    ends = {name: before.rfind(f"</{name}>") for name in _THOUGHTS}
+    begun = any(before.rfind(f"<{name}>") > end for name, end in ends.items())
+    aside = before.rfind("[THINK]") > before.rfind("[/THINK]")
+    channel = before.rpartition("<|channel|>")
     return begun or aside or bool(channel[1] and channel[2].startswith("analysis"))
 
 

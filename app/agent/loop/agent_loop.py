@@ -28,7 +28,7 @@ from app.agent.enforcement.director import Director
 from app.agent.enforcement.plan_checklist import PlanState
 from app.agent.enforcement.update_plan_tool import UpdatePlan
 from app.agent.events import TERMINAL, RunEvent, RunFinished, RunStarted, TextDelta
-from app.agent.llm.base import LanguageModel, ModelFailed, Plan, info_of
+from app.agent.llm.base import LanguageModel, ModelFailed, Plan, model_info
 from app.agent.loop.audit_trail import Audit
 from app.agent.loop.available_tools import AvailableTools, OfferedTools, missing_needs
 from app.agent.loop.emitter import Emitter
@@ -47,7 +47,7 @@ from app.agent.privacy.consents import Consents
 from app.agent.privacy.send_consent import SendConsent
 from app.agent.request import Approve, Limits, RunRequest
 from app.errors import Cancelled, SightlineError
-from app.tools.planning import NO_PLANS, Plans
+from app.tools.pack_plan import NO_PLANS, Plans
 
 __all__ = ["AgentLoop", "Approve", "Audit", "Limits", "RunRequest"]
 
@@ -59,13 +59,13 @@ class AgentLoop:
         model: The language model.
         tools: The tools it may call.
         system: The system prompt.
-        limits: How far a run may go.
-        consents: Remembers consent to a remote model, a thread; shared by loops of one program.
+        limits: The limits of a run.
+        consents: The user's consents to remote models; shared by all loops of a program.
         approvals: Decides which calls may run; shared in the same way.
-        retry: When a failed request to the model is made again.
-        plans: What the packs tell of their tools; it is enforced, whoever plans.
-        rules_first: Rules answer without the model where the packs say that they can be certain.
-        audit: Is told of every event of every run, before anybody sees it.
+        retry: When a failed request to the model is repeated.
+        plans: The packs' rules, which are enforced whoever plans.
+        rules_first: Rules answer without the model where the packs say that they are certain.
+        audit: Records every event of every run before it is shown.
     """
 
     def __init__(
@@ -93,18 +93,21 @@ class AgentLoop:
         self.planner = Planner(plans)
         self.rules_first = rules_first
         self.audit = audit
-        self._window = ContextWindow(info_of(model))
+        self._window = ContextWindow(model_info(model))
 
     @property
     def window(self) -> ContextWindow:
-        """The model's context; what it learnt about counting holds while the model's facts do."""
-        info = info_of(self.model)
+        """Return the model's context window.
+
+        Its calibration is kept while the model stays the same.
+        """
+        info = model_info(self.model)
         if self._window.info != info:
             self._window = ContextWindow(info)
         return self._window
 
     async def run(self, request: RunRequest) -> AsyncIterator[RunEvent]:
-        """Answer one question; ends after exactly one terminal event, whatever happens."""
+        """Answer one question; exactly one terminal event comes last, whatever happens."""
         emitter = Emitter(request.run_id, self._recorder(request))
         run = _Run(self, request, emitter)
         task = asyncio.create_task(run.drive())
@@ -124,7 +127,7 @@ class AgentLoop:
             await asyncio.wait({task}, timeout=2 * CANCEL_GRACE_S)
 
     def _recorder(self, request: RunRequest) -> Callable[[RunEvent], str | None]:
-        """Keeps each event: in the session's file, and where one is kept in the audit log."""
+        """Return the function that writes each event to the session's file and the audit log."""
         thread = request.thread
         if self.audit is None:
             return thread.record
@@ -247,13 +250,13 @@ class _Run:
             self.emitter.fail(reason, "The log says where. Please try again, or report it.")
 
     def stop_after_tool(self, task: asyncio.Task[None]) -> None:
-        """Let the calls that run now end, then stop; at once when none does."""
+        """Let the running calls end, then stop; stop at once if none is running."""
         self.calls.stop_after = True
         if not self.calls.running:
             task.cancel()
 
     async def _within_time(self) -> tuple[str, Stop | None]:
-        """The answer; where a limit was reached, one that says what was found so far."""
+        """Return the answer; at a limit, one that says what was found so far."""
         try:
             async with self.clock.running():
                 answer = await self._converse()
@@ -266,7 +269,7 @@ class _Run:
         return answer, None
 
     async def _converse(self) -> str | Stop:
-        """From the question to the answer, or to a limit."""
+        """Go from the question to the answer, or to a limit."""
         self._start()
         self.request.cancel.check()
         intent = self.director.begin(self.agent.planner, OfferedTools(self.agent.tools).schemas())
@@ -295,9 +298,9 @@ class _Run:
                 return stop
 
     async def _work(self, text: str, calls: Sequence[ToolCall]) -> Stop | None:
-        """Make the calls of one message of the model, and those that rules put between them.
+        """Make the calls of one message of the model, and those that rules insert.
 
-        Each turn of calls is a message of its own, so that every result stands behind its call.
+        Each turn of calls is a message of its own, so that every result follows its call.
         """
         waiting = deque(calls)
         stop: Stop | None = None
@@ -346,7 +349,7 @@ class _Run:
         return self._closing("The model ended without an answer.")
 
     def _closing(self, head: str) -> str:
-        """The answer of a run that the model did not end: what was found so far."""
+        """Return the answer of a run that the model did not end: what was found so far."""
         partial, self.answers.reply = self.answers.reply.text, Reply()
         self.transcript.end_calls(NOT_RUN)
         undone = [*self.transcript.not_run, *self.plan.open()]
@@ -359,7 +362,7 @@ class _Run:
         return partial + text
 
     def _cut(self) -> None:
-        """End early: half an answer is kept, every call gets a result, nothing comes behind it."""
+        """End early. Half an answer is kept, every call gets a result, and nothing follows."""
         half = self.answers.reply.text
         if half.strip():
             self._say_behind(half)
@@ -367,7 +370,7 @@ class _Run:
         self._end_plan(ok=False)
 
     def _say_behind(self, half: str) -> None:
-        """What is to be minded of half an answer: it was read as it came."""
+        """Add the footer to half an answer, since the user has read that half."""
         told: list[str] = []
 
         def keep(cited: Collection[int]) -> str:

@@ -1,8 +1,8 @@
-"""Tells the audit log what a run does: calls, approvals, what is sent, how it ended.
+"""Records a run in the audit log: calls, approvals, what is sent, and how it ended.
 
-No text of a question, an answer, an argument or a result goes there. Images are named by a keyed
-hash of their SOP Instance UID, arguments and pictures by one of their content; a tool by its name
-only if there is such a tool, since a model may call anything by any name.
+No text of a question, an answer, an argument or a result is recorded. Images are named by a keyed
+hash of their SOP Instance UID, arguments and pictures by a hash of their content. A tool's name is
+recorded only if the tool exists, since a model may call anything by any name.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from app.errors import SightlineError
 from app.tools.api import Approval
 
 ACTING = frozenset((Approval.WRITE, Approval.SEND, Approval.EXECUTE))
-"""Effects that cannot be undone: such a call goes on only once it is in the log, on the disk."""
+"""Effects that cannot be undone: such a call runs only once its log entry is on the disk."""
 
 UNKNOWN = "(no such tool)"
 _AT_ONCE = 80  # images named in one line
@@ -41,13 +41,13 @@ Facts = dict[str, Any]
 
 
 class Audit(Protocol):
-    """Where a loop tells what its runs do."""
+    """The interface by which a loop records its runs."""
 
     def of(self, request: RunRequest) -> Callable[[RunEvent], str]:
-        """What to tell each event of a run; it never raises.
+        """Return the function that records each event of a run. It never raises.
 
         Returns:
-            A function that returns "" or why the log lacks something, for the user.
+            A function that returns "", or why the log is incomplete, for the user.
         """
         ...
 
@@ -57,7 +57,7 @@ class Audited:
 
     Args:
         log: The log.
-        tools: What there is to call.
+        tools: The tools that exist.
     """
 
     def __init__(self, log: AuditLog, tools: Tools) -> None:
@@ -67,11 +67,11 @@ class Audited:
         """The SOP Instance UID of what a picture shows, by the name of its file."""
 
     def of(self, request: RunRequest) -> Callable[[RunEvent], str]:
-        """Tells the log of the events of one run."""
+        """Return the function that records each event of one run."""
         return _Told(self, request)
 
     def name(self, kind: str, value: str) -> str:
-        """A keyed hash; "" where the key cannot be had, which the log itself complains about."""
+        """Return a keyed hash; "" where there is no key, which the log itself reports."""
         try:
             return self.log.name(kind, value)
         except SightlineError:
@@ -153,7 +153,7 @@ class _Told:
         return facts | {"images": self._named(new)}
 
     def _newly_read(self) -> list[str]:
-        """UIDs of the images that were read since the last call ended."""
+        """Return UIDs of the images that were read since the last call ended."""
         return [uid for uid in dict.fromkeys(self._uids().values()) if uid not in self._read]
 
     def _named(self, uids: list[str]) -> list[str]:
@@ -199,7 +199,7 @@ class _Told:
             yield "data_sent", facts | self._shown(few, known), True
 
     def _shown(self, stems: list[str], image_ids: Mapping[str, str]) -> Facts:
-        """Pictures, and the images that they show."""
+        """Return facts on pictures, and on the images that they show."""
         audit, uids = self._audit, self._uids()
         for stem, image_id in image_ids.items():
             if image_id in uids:
@@ -211,7 +211,7 @@ class _Told:
         }
 
     def _uids(self) -> dict[str, str]:
-        """SOP Instance UIDs of what was read so far, by the app's id."""
+        """Return SOP Instance UIDs of the images read so far, by the app's id."""
         used = getattr(self._request.images, "used", None)
         found: list[dict[str, Any]] = used() if used is not None else []
         return {str(fact["id"]): str(fact["sop_instance_uid"]) for fact in found}
@@ -224,7 +224,7 @@ class _Told:
 
 
 def _latest(request: RunRequest) -> dict[str, str]:
-    """The pictures of the question that is being answered."""
+    """Return the pictures of the question that is being answered."""
     for message in reversed(request.thread.history):
         if message.role == "user":
             return {_stem(picture.path): picture.image_id for picture in message.pictures}

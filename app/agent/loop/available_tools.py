@@ -21,11 +21,11 @@ from app.tools.needs import is_installed
 
 
 class OfferedTools:
-    """Tools of the packs, and the loop's own behind them; a pack's tool keeps its name.
+    """The packs' tools and the loop's own. Where names are equal, the pack's tool is used.
 
     Args:
-        tools: The packs'.
-        own: The loop's own, made for one run.
+        tools: The packs' tools.
+        own: The loop's own tools, made for one run.
     """
 
     def __init__(self, tools: Tools, own: Sequence[Tool] = ()) -> None:
@@ -33,15 +33,15 @@ class OfferedTools:
         self._own = {tool.spec.name: tool for tool in own if tools.get(tool.spec.name) is None}
 
     def get(self, name: str) -> Tool | None:
-        """The tool of that name."""
+        """Return the tool of that name, or None."""
         return self._tools.get(name) or self._own.get(name)
 
     def all(self) -> tuple[Tool, ...]:
-        """Every tool, in the order they are listed to the model."""
+        """Return every tool, in the order they are listed to the model."""
         return (*self._tools.all(), *self._own.values())
 
     def schemas(self) -> list[ToolSchema]:
-        """What the model is told of them."""
+        """Return the tools' schemas for the model."""
         specs = [tool.spec for tool in self.all()]
         return [
             ToolSchema(item.name, item.description, schema_of(item.Input), item.phrases)
@@ -50,14 +50,14 @@ class OfferedTools:
 
 
 _WORDS = frozenset(("description", "title", "default", "examples"))
-"""What a schema says in words, beside what an endpoint reads."""
+"""Keys of a schema that hold text for people."""
 
 
 def cleaned(schemas: Sequence[ToolSchema], text: Callable[[str], str]) -> list[ToolSchema]:
-    """The same with their words cleaned: a default may be a folder of this computer's user.
+    """Return schemas with their texts cleaned, since a default may name a folder of the user.
 
     Args:
-        schemas: What a remote model would be told.
+        schemas: The schemas for a remote model.
         text: Cleans a text.
     """
     return [
@@ -94,12 +94,12 @@ _TEXT = (
 
 
 class AvailableTools:
-    """The tools of a run that can do something now.
+    """The tools of a run that have the models and packages they need.
 
     Args:
-        tools: All of them.
-        question: The user's text; a tool that it names is kept, so that its own error tells more.
-        lacks: Whether a tool lacks something that it cannot do without.
+        tools: All tools.
+        question: The user's text. A tool that it names is kept, since its own error explains more.
+        lacks: Returns whether a tool lacks something that it needs.
     """
 
     def __init__(self, tools: Tools, question: str, lacks: Callable[[ToolSpec], bool]) -> None:
@@ -111,25 +111,25 @@ class AvailableTools:
         self._tools = tools
 
     def get(self, name: str) -> Tool | None:
-        """The tool of that name, if it can do something."""
+        """Return the tool of that name, if it has what it needs."""
         return None if name in self._left_out else self._tools.get(name)
 
     def all(self) -> tuple[Tool, ...]:
-        """Those that can do something, in the order they are listed to the model."""
+        """Return the tools that have what they need, in the order they are listed to the model."""
         return tuple(tool for tool in self._tools.all() if tool.spec.name not in self._left_out)
 
     def told_after(self, system: str) -> str:
-        """The system prompt, and behind it which tools are not offered."""
+        """Return the system prompt, followed by the names of the tools that are not offered."""
         if not self._left_out:
             return system
         return f"{system}\n\n{_TEXT.format(names=', '.join(self._left_out))}".strip()
 
 
 def missing_needs(models_dir: Path) -> Callable[[ToolSpec], bool]:
-    """Whether a tool lacks a package or a model; quick, no file is read.
+    """Return a function that says whether a tool lacks a package or model; it reads no file.
 
     Args:
-        models_dir: Where the user's models lie.
+        models_dir: The folder of the user's models.
     """
     store = ModelStore(models_dir)
 

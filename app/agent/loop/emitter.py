@@ -1,6 +1,6 @@
-"""Numbers a run's events and keeps their promises, whatever the code that emits them does.
+"""Emission of a run's events, numbered without gaps, whatever the emitting code does.
 
-`seq` has no gaps, every started call is finished, and exactly one terminal event comes last.
+Every started call is finished, and exactly one terminal event comes last.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PROGRESS_INTERVAL_S = 0.05
 
 
 def utc_now() -> str:
-    """Now as ISO 8601 in UTC with milliseconds."""
+    """Return the current time as ISO 8601 in UTC, with milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
@@ -36,8 +36,8 @@ class Emitter:
 
     Args:
         run_id: The run.
-        record: Keeps each event on disk, before anybody can see it; it must not raise. What it
-            returns is why the audit log lacks something, if it does.
+        record: Writes each event to disk before it is shown. It must not raise; it returns why the
+            audit log is incomplete, or "" or None.
     """
 
     def __init__(self, run_id: str, record: Callable[[RunEvent], str | None] | None = None) -> None:
@@ -53,20 +53,20 @@ class Emitter:
 
     @property
     def closed(self) -> bool:
-        """Whether the terminal event was emitted."""
+        """Return whether the terminal event was emitted."""
         return self._closed
 
     @property
     def open_calls(self) -> tuple[str, ...]:
-        """Ids of calls that started and have not finished."""
+        """Return ids of calls that started and have not finished."""
         return tuple(self._open)
 
     async def next(self) -> RunEvent:
-        """The next event in order."""
+        """Return the next event in order."""
         return await self._queue.get()
 
     def emit(self, kind: Callable[..., RunEvent], **fields: Any) -> None:
-        """Make the next event; after the terminal one nothing is emitted any more."""
+        """Emit the next event; nothing is emitted after the terminal one."""
         if self._closed:
             return
         event = kind(run_id=self._run_id, seq=self._seq, time=utc_now(), **fields)
@@ -105,10 +105,10 @@ class Emitter:
 
 
 class ProgressGate:
-    """Carries `progress(fraction, text)` from a tool's thread to the loop, about 20 a second.
+    """Carries `progress(fraction, text)` from a tool's thread to the loop, about 20 times a second.
 
-    Tools may report per pixel row; the window must not be flooded, so only the latest report of
-    each interval is emitted, and the last one always.
+    Tools may report for each row of pixels. Only the latest report of each interval is emitted, and
+    always the last one, so that the window is not flooded.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class ProgressGate:
             self._closed = True
 
     def close(self) -> None:
-        """Emit what is pending and take no more; called on the loop when the call ends."""
+        """Emit what is pending and accept no more; called on the loop when the call ends."""
         self._flush()
         with self._lock:
             self._closed = True

@@ -23,11 +23,11 @@ _PER_MILLION = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """A limit was reached.
+    """A limit that was reached.
 
     Attributes:
         by: Its name in `RunFinished.stopped_by`.
-        text: For the user and the model, a clause: "the limit of 20 steps is reached".
+        text: A clause for the user and the model: "the limit of 20 steps is reached".
     """
 
     by: str
@@ -35,10 +35,10 @@ class Stop:
 
 
 class Meter:
-    """What one run has used.
+    """Counts what one run uses.
 
     Args:
-        limits: How far it may go.
+        limits: The limits of the run.
         info: The model's prices.
     """
 
@@ -55,7 +55,7 @@ class Meter:
 
     @property
     def cost(self) -> float | None:
-        """US dollars so far, None where the model's prices are not known."""
+        """Return US dollars so far; None where the model's prices are not known."""
         return self._price(self.input_tokens, self.output_tokens)
 
     def used(self, input_tokens: int, output_tokens: int) -> None:
@@ -64,7 +64,7 @@ class Meter:
         self.output_tokens += output_tokens
 
     def step(self, prompt_tokens: int) -> Stop | None:
-        """Before the model is asked: whether it may be, with a request of about so many tokens."""
+        """Return the limit that forbids a request of so many tokens to the model, or None."""
         if self._steps >= self._limits.steps:
             most = self._limits.steps
             steps = "1 step" if most == 1 else f"{most} steps"
@@ -75,7 +75,7 @@ class Meter:
         return stop
 
     def spent(self, further_tokens: int = 0) -> Stop | None:
-        """Whether tokens or money are used up, or would be by a request of so many tokens."""
+        """Return the limit on tokens or money that is reached, also with so many further tokens."""
         limits = self._limits
         total = self.input_tokens + self.output_tokens + further_tokens
         if limits.tokens and total >= limits.tokens:
@@ -86,10 +86,10 @@ class Meter:
         return None
 
     def call(self, call: ToolCall, *, counted: bool = True) -> Stop | None:
-        """Before a call runs: whether it may.
+        """Return the limit that forbids a call, or None.
 
         Args:
-            call: What is asked for.
+            call: The requested call.
             counted: False for the loop's own tools, which only count as repetitions.
         """
         stop = self._circle(call)
@@ -103,10 +103,10 @@ class Meter:
         return stop
 
     def task_call(self, task: str) -> str:
-        """Count a call for a step of the plan; says why it may not run, or "".
+        """Count a call for a step of the plan; return why it may not run, or "".
 
         Args:
-            task: The step, "" without a plan.
+            task: The step; "" without a plan.
         """
         if not task:
             return ""
@@ -137,13 +137,13 @@ class Meter:
 
 
 def action_key(call: ToolCall) -> str:
-    """Equal for calls of the same tool with the same arguments, whatever the order of the keys."""
+    """Return a key that is equal for calls of one tool with equal arguments."""
     arguments: Any = call.raw or call.arguments
     return f"{call.name} {json.dumps(arguments, sort_keys=True, default=str)}"
 
 
 class WallClock:
-    """Ends the work when the time is over; time in which the user is waited for does not count.
+    """Ends the work when its time is over; waiting for the user does not count.
 
     Args:
         limit_s: Seconds; 0 for no limit.
@@ -155,11 +155,11 @@ class WallClock:
 
     @property
     def over(self) -> bool:
-        """Whether the time is over."""
+        """Return whether the time is over."""
         return self._timeout is not None and self._timeout.expired()
 
     def stop(self) -> Stop:
-        """The limit, for the end of the run."""
+        """Return the time limit as a `Stop`."""
         return Stop("wall_time", f"the limit of {self._limit_s:g} seconds is reached")
 
     @contextlib.asynccontextmanager
@@ -170,7 +170,7 @@ class WallClock:
 
     @contextlib.contextmanager
     def paused(self) -> Generator[None]:
-        """The time stands still in the block."""
+        """Stop the clock in the block."""
         timeout = self._timeout
         ends = timeout.when() if timeout is not None else None
         if timeout is None or ends is None or timeout.expired():
@@ -188,7 +188,7 @@ class WallClock:
 
 
 class WaitClock:
-    """How long a call has waited for the user, which is not the tool's own time."""
+    """Measures how long a call has waited for the user, which is not the tool's own time."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -197,13 +197,13 @@ class WaitClock:
 
     @property
     def seconds(self) -> float:
-        """So far, a question that is still open included."""
+        """Return the seconds so far, including a question that is still open."""
         since = self._since
         return self._total + (self._clock() - since if since is not None else 0.0)
 
     @contextlib.contextmanager
     def waiting(self) -> Generator[None]:
-        """The user is waited for in the block."""
+        """Count the time of the block as waiting for the user."""
         self._since = self._clock()
         try:
             yield

@@ -1,7 +1,7 @@
 """`process`: asks the model for its next message and streams it.
 
-An answer counts only when it is complete: what its calls ask for is done by `calls.py` afterwards,
-so a stream that breaks has done nothing, and may be asked for again.
+An answer counts only when it is complete: its calls are made by `tool_calls` afterwards, so a
+stream that breaks has done nothing and may be repeated.
 """
 
 from __future__ import annotations
@@ -42,24 +42,24 @@ from app.agent.privacy.redaction import Redactor
 from app.agent.request import RunRequest
 
 CANCEL_GRACE_S = 0.4
-"""How long a model may take to end its stream once it was told to; then it is left behind."""
+"""Seconds that a model may take to end its stream when told to; then it is abandoned."""
 
 _CALL_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
 SMALLER = 2
-"""How often a request is made smaller that its endpoint found too long."""
+"""The most times that a request is shortened because its endpoint found it too long."""
 
 
 @dataclass(slots=True)
 class Reply:
-    """What the model has said so far in answer to one request.
+    """The model's answer to one request so far.
 
     Attributes:
         text: The streamed text.
-        reasoning: What it thought before.
-        calls: Complete calls; nothing is done about them before the stream has ended.
-        later: What is told only once the answer is whole.
-        tokens: As its endpoint counted.
-        over: Nobody listens any more.
+        reasoning: The streamed reasoning.
+        calls: Complete calls; they are not made before the stream has ended.
+        later: Notes and plans that are emitted only once the answer is complete.
+        tokens: Token counts of the endpoint.
+        over: The answer is no longer wanted.
     """
 
     text: str = ""
@@ -71,21 +71,21 @@ class Reply:
 
     @property
     def streamed(self) -> bool:
-        """Whether the user saw any of it."""
+        """Return whether the user saw any of it."""
         return bool(self.text or self.reasoning)
 
 
 @dataclass(slots=True)
 class ModelTurns:
-    """Asks one model for one run.
+    """Asks one model for the messages of one run.
 
     Attributes:
         set_plan: Takes a plan that the model streamed.
-        consents: What a remote model may get, as it is now.
+        consents: The user's consents, as they are now.
         reply: The answer under way; empty in between.
         told_shortened: The user was told that the context was shortened.
         redactor: Cleans what a remote model gets; made with the first request.
-        offered: The schemas as they are sent; cleaned, where that is to a remote model.
+        offered: The schemas as they are sent, cleaned for a remote model.
     """
 
     request: RunRequest
@@ -110,7 +110,7 @@ class ModelTurns:
             self.offered = without_paths(self.schemas, Redactor([]).text)
 
     async def process(self) -> Message | Stop:
-        """Ask the model, again where its endpoint fails in passing; its message, or a limit."""
+        """Return the model's message, or a limit. Passing failures of the endpoint are retried."""
         prompt = await self._prompt()
         stop = self.meter.step(prompt.tokens)
         if stop is not None:
@@ -140,7 +140,7 @@ class ModelTurns:
         return self._accepted(self.reply)
 
     async def _prompt(self) -> Prompt:
-        """What the model reads: all of the thread that fits, and nothing that names a patient."""
+        """Return the request: all of the thread that fits, without what identifies a patient."""
         history = list(self.request.thread.history)
         if self.model.remote_host:
             # A second for each megabyte that is new: on the loop it would hold up a cancel.
@@ -157,16 +157,16 @@ class ModelTurns:
         return prompt
 
     def _clean(self, history: list[Message]) -> Redactor:
-        """The run's redactor, which has cleaned all of the thread."""
+        """Return the run's redactor after it has cleaned all of the thread."""
         redactor = self.redactor or Redactor(history, self.request.identifiers)
         redactor.messages(history)
         return redactor
 
     def _may_send(self) -> None:
-        """Stop where the consent was withdrawn meanwhile.
+        """Check that the consent to send still holds.
 
         Raises:
-            ModelFailed: It was.
+            ModelFailed: It was withdrawn.
         """
         host, thread_id = self.model.remote_host, self.request.thread.thread_id
         if not host:
@@ -178,15 +178,15 @@ class ModelTurns:
             )
 
     def _may_see(self, picture: Picture) -> bool:
-        """Whether the model may get this picture: on this machine, or where the user said so."""
+        """Return whether the model may get this picture: it runs here, or the user allowed it."""
         host, thread_id = self.model.remote_host, self.request.thread.thread_id
         return not host or self.consents.sees(Target(thread_id, host, self.model.name), picture)
 
     def _tell_sent(self, prompt: Prompt) -> None:
-        """Say that a request leaves the machine, before it does.
+        """Record and show that a request leaves the machine, before it does.
 
         Raises:
-            ModelFailed: The audit log cannot hold it.
+            ModelFailed: The audit log cannot be written.
         """
         if not self.model.remote_host:
             return
@@ -202,16 +202,16 @@ class ModelTurns:
             raise ModelFailed("Nothing was sent", remedy=self.emitter.unaudited)
 
     def _tell_again(self, prompt: Prompt) -> None:
-        """The same request is sent once more, to an endpoint that still loads its model, say.
+        """Record that the same request is sent again, for example while a model is still loading.
 
         Raises:
-            ModelFailed: The consent was withdrawn meanwhile, or the audit log cannot hold it.
+            ModelFailed: The consent was withdrawn, or the audit log cannot be written.
         """
         self._may_send()
         self._tell_sent(prompt)
 
     async def _listen(self, prompt: Prompt, reply: Reply) -> None:
-        """Take one stream to its end, in a task that can be left behind if it heeds no cancel."""
+        """Read one stream to its end, in a task that can be abandoned if it ignores a cancel."""
         pump = asyncio.create_task(self._pump(prompt, reply))
         pump.add_done_callback(_look)
         try:
@@ -261,7 +261,7 @@ class ModelTurns:
                 reply.later.append(event)
 
     def _withdraw(self, reply: Reply, error: ModelFailed, attempt: int, wait_s: float) -> None:
-        """The half that was streamed is void: the transcript never holds both."""
+        """Withdraw the half that was streamed, so that the transcript never holds both."""
         self.reply = Reply()
         self.emitter.emit(
             ModelRetry,
@@ -273,7 +273,7 @@ class ModelTurns:
         )
 
     def _account(self, reply: Reply, prompt: Prompt) -> None:
-        """Count what an answer cost; where the endpoint did not, by our own estimate."""
+        """Count the tokens of an answer, by our own estimate where the endpoint gave no count."""
         counted = reply.tokens
         if counted is not None:
             self.window.learn(prompt, counted.input_tokens)
@@ -296,7 +296,7 @@ class ModelTurns:
         )
 
     def _accepted(self, reply: Reply) -> Message:
-        """The message of a complete answer; the loop puts it into the transcript at once."""
+        """Return the message of a complete answer, to be added to the transcript at once."""
         for event in reply.later:
             if isinstance(event, Note):
                 self.emitter.emit(Noted, text=event.text)
@@ -310,9 +310,10 @@ class ModelTurns:
 
 
 def _named(call: ToolCall, known: set[str], redactor: Redactor | None) -> ToolCall:
-    """The call with an id of its own and, from a remote model, with real paths again.
+    """Return the call with a valid id and, from a remote model, with real paths again.
 
-    An id that another endpoint could refuse (OpenAI's takes 40 signs, vLLM makes 46) is replaced.
+    An id that another endpoint could refuse is replaced (OpenAI takes at most 40 characters, vLLM
+    makes 46).
     """
     changed: dict[str, Any] = {}
     if not _CALL_ID.fullmatch(call.id) or call.id in known:
@@ -325,6 +326,6 @@ def _named(call: ToolCall, known: set[str], redactor: Redactor | None) -> ToolCa
 
 
 def _look(task: asyncio.Task[None]) -> None:
-    """Take note of the end of a task that nobody may be waiting for any more."""
+    """Read the result of an abandoned task, so that asyncio does not log it as never retrieved."""
     if not task.cancelled():
         task.exception()

@@ -1,4 +1,4 @@
-"""The default "model": the rule planner. No language model, and it says so."""
+"""The offline planner in the role of a language model. It says that it is none."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from app.agent.enforcement.rulings import INSERTED
 from app.agent.llm.base import Call, ModelEvent, ModelInfo, Plan, Text, ToolSchema
 from app.agent.messages import Message, ToolCall
 from app.agent.planning import Blocked, Intent, Planner, Scene, ToolPlan, resolve
-from app.tools.planning import NO_PLANS, Plans
+from app.tools.pack_plan import NO_PLANS, Plans
 
 _PREFIX = "Offline planner (no language model): "
 _CALL_ID = re.compile(r"offline-(\d+)-(\d+)-.*")
@@ -19,12 +19,12 @@ _DELTA = re.compile(r"\s*\S+(?:\s+\S+){0,2}|\s+")
 
 
 class OfflineModel:
-    """Plans with rules, one call at a time, so that each can feed on the results before it.
+    """Follows a plan made by rules, one call at a time, so that calls can use earlier results.
 
     Args:
-        plans: What the packs declare of their tools.
-        intent: The question, where it has been interpreted already; otherwise each `stream`
-            interprets the last question of its messages.
+        plans: The packs' rules.
+        intent: The intent of the question, if it has been interpreted already; otherwise each
+            `stream` interprets the last question of its messages.
     """
 
     name = "offline"
@@ -99,9 +99,9 @@ async def _work(
 
 
 def _results(turn: Sequence[Message]) -> dict[int, Message]:
-    """Results of this question's calls by the number of their step.
+    """Return results of this question's calls by the number of their step.
 
-    The loop may have replaced an id, so calls without a readable one count in order.
+    The loop may have replaced ids; calls without a readable one are numbered in order.
     """
     results: dict[int, Message] = {}
     for message in turn:

@@ -1,8 +1,8 @@
-"""Asks the user whether a tool may go on although something speaks against its image.
+"""Asks the user whether a tool may use an image that is not suitable for it.
 
-The question is the tool's own, of fixed words and what the file says; a language model neither
-phrases it nor answers it. A yes holds for this image and this objection in this conversation, a no
-until the run ends, so that three tools on one image ask once.
+The question consists of the tool's own fixed words and of what the file says; a language model
+neither phrases nor answers it. A yes holds for this image and this objection in this conversation,
+a no until the run ends, so that three tools on one image ask once.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from app.tools.api import CancelToken, Confirm
 
 @dataclass(slots=True)
 class Overrides:
-    """The questions of one run. Belongs to the loop's thread, but for what `of` returns.
+    """The override questions of one run. Used on the loop's thread, except for the result of `of`.
 
     Attributes:
         request: The run.
-        emitter: Tells of each question.
-        clock: Does not run while the user is waited for.
+        emitter: Emits each question.
+        clock: Stopped while the user is waited for.
         grants: Remembers a yes for the conversation.
     """
 
@@ -42,13 +42,13 @@ class Overrides:
     _one: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def of(self, call_id: str, tool: str, token: CancelToken, waited: WaitClock) -> Confirm:
-        """How a call asks, from its own thread.
+        """Return the function by which a call asks, from its own thread.
 
         Args:
             call_id: The call.
             tool: The tool's name.
-            token: Ends the waiting.
-            waited: Counts it.
+            token: Ends the waiting when cancelled.
+            waited: Measures the waiting.
         """
         loop = asyncio.get_running_loop()
 
@@ -74,7 +74,9 @@ class Overrides:
         thread_id = self.request.thread.thread_id
         with waited.waiting():
             async with self._one:  # the answer to the first may be that to the next
-                if image is not None and self.grants.overridden(thread_id, image, objection):
+                if image is not None and self.grants.is_objection_accepted(
+                    thread_id, image, objection
+                ):
                     return True
                 if image is not None and (image, objection) in self._no:
                     return False
@@ -84,13 +86,13 @@ class Overrides:
         if image is None:
             return decision.granted
         if decision.granted:
-            self.grants.override(thread_id, image, objection)
+            self.grants.accept_objection(thread_id, image, objection)
         else:
             self._no.add((image, objection))
         return decision.granted
 
     def _named(self, image: ImageRef | None) -> str:
-        """The app's id of an image, "" for none that is open."""
+        """Return the app's id of an image; "" if it is not open."""
         used = getattr(self.request.images, "used", None)
         facts: list[dict[str, Any]] = used() if used is not None and image is not None else []
         wanted = (image.sop_instance_uid, image.frame) if image is not None else ()

@@ -1,7 +1,7 @@
-"""When a failed request to the language model is made again, and after how long.
+"""Retries of failed requests to the language model.
 
-A request has no side effects, so it may be repeated. A tool call never is: nothing here knows of
-one. This is the only place that retries; the packages of the providers are told not to.
+A request has no side effects, so it may be repeated; a tool call never is. This is the only place
+that retries: the providers' packages are told not to.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ class Retry:
 
     Attributes:
         attempts: Requests for one answer, the first included.
-        base_s: The longest wait before the second; it doubles from attempt to attempt.
-        cap_s: The longest wait of our own choice.
+        base_s: The longest wait before the second request; it doubles with each attempt.
+        cap_s: The longest wait that is not asked for by the endpoint.
         patience_s: The longest Retry-After that is waited for.
-        random: 0..1, spreads the waits of many clients: each waits half to all of its time.
+        random: Returns 0..1; each wait lasts half to all of its time, to spread many clients.
         sleep: Waits; ends at once when the run is cancelled.
-        now: The local time, to say when to ask again.
+        now: Returns the local time, to say when to ask again.
     """
 
     attempts: int = 4
@@ -43,7 +43,10 @@ class Retry:
     now: Callable[[], datetime] = _local_now
 
     def wait_s(self, attempt: int, error: ModelFailed) -> float | None:
-        """Seconds to wait after failed attempt number `attempt` (from 1), None to give up."""
+        """Return the seconds to wait after failed attempt number `attempt` (from 1).
+
+        None to give up.
+        """
         if not error.retryable or attempt >= self.attempts:
             return None
         asked_s = _asked(error)
@@ -53,7 +56,7 @@ class Retry:
         return max(own_s * (0.5 + 0.5 * self.random()), asked_s)
 
     def given_up(self, attempt: int, error: ModelFailed) -> ModelFailed:
-        """The error for the user once `wait_s` gave up: how often it tried, when to ask again."""
+        """Return the error for the user: how often it was tried, and when to ask again."""
         asked_s = _asked(error)
         if error.retryable and asked_s > self.patience_s:
             remedy = f"It asks to be left alone until {self._clock(asked_s)}: ask again then."

@@ -1,7 +1,7 @@
 """Answers by rules alone: no language model is asked, and nothing is sent.
 
-"Finished" and "undecided" are different values. Rules decide only what a pack says that they can be
-certain of, and only where the question says nothing besides.
+Rules answer only what a pack declares as certain, and only if the question says nothing else.
+"Finished" and "undecided" are different values.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from app.agent.loop.limits import Stop
 from app.agent.loop.transcript import Transcript
 from app.agent.messages import Message, ToolCall
 from app.agent.planning import Blocked, Intent, Scene, Step, ToolPlan, resolve
-from app.tools.planning import Plans
+from app.tools.pack_plan import Plans
 
 BY_RULES = "Answered by rules, no language model was asked: "
-"""How an answer begins that no model gave."""
+"""The beginning of an answer that no model gave."""
 
 Work = Callable[[str, Sequence[ToolCall]], Awaitable[Stop | None]]
-"""Makes the calls of one message, with its text; a `Stop` where a limit was reached."""
+"""Makes the calls of one message, with its text; returns a `Stop` where a limit was reached."""
 
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """The next call.
+    """The next call to make.
 
     Attributes:
-        step: Its tool and why; its arguments are values, none of them a source.
+        step: The step; its arguments are values, none of them a source.
     """
 
     step: Step
@@ -43,9 +43,9 @@ class Finished:
     """Nothing is left to do.
 
     Attributes:
-        why: "cell_counter ran: that answers it".
-        topics: What was asked, for the summary.
-        notes: What to tell about how the question was read.
+        why: The reason: "cell_counter ran: that answers it".
+        topics: The kinds of question, for the summary.
+        notes: Remarks on how the question was read.
     """
 
     why: str
@@ -55,15 +55,15 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """Rules are not certain: a model, or the user, must say what to do."""
+    """Rules are not certain: a model, or the user, must decide."""
 
 
 def next_action(intent: Intent, results: Sequence[Message]) -> Act | Finished | Undecided:
-    """Return what rules do next about a question, where they are certain of it.
+    """Return what rules do next about a question, if they are certain of it.
 
     Args:
-        intent: What is asked.
-        results: What this question's calls gave so far, in the order in which they ended.
+        intent: The intent of the question.
+        results: The results of this question's calls so far, in the order in which they ended.
     """
     plan, scene = intent.plan, intent.scene
     if not intent.certain or not intent.wanted:
@@ -96,14 +96,14 @@ def _act(step: Step, plan: ToolPlan, done: dict[int, Message], scene: Scene) -> 
 
 @dataclass(slots=True)
 class RuleAnswers:
-    """Answers one question by rules, where they are certain.
+    """Answers one question by rules, if they are certain.
 
     Attributes:
-        plans: What the packs tell.
-        director: Decides.
+        plans: The packs' rules.
+        director: Judges results.
         work: Makes the calls.
-        emitter: Tells the answer.
-        transcript: Keeps it.
+        emitter: Emits the answer.
+        transcript: Keeps the answer.
     """
 
     plans: Plans
@@ -113,11 +113,11 @@ class RuleAnswers:
     transcript: Transcript
 
     def begin(self) -> bool:
-        """Whether rules take up the question, so that the model need not be asked."""
+        """Return whether rules take up the question, so that the model need not be asked."""
         return not isinstance(self._next(), Undecided)
 
     async def answer(self) -> str | Stop | None:
-        """The answer of rules alone; None where it takes the model after all."""
+        """Return the answer of rules alone; None where a model is needed after all."""
         self.director.by_rules = True
         while not isinstance(decision := self._next(), Undecided):
             if isinstance(decision, Act):

@@ -1,4 +1,4 @@
-"""Runs questions one after another on a thread of its own with a plain asyncio loop. No Qt."""
+"""The runner: answers questions one after another on a thread with its own asyncio loop. No Qt."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CLOSE_TIMEOUT_S = 3.0
 class Question:
     """A `RunRequest` without what the runner adds: run id, cancel token and approvals.
 
-    Frozen when it is asked: a queued question is answered about the images open at that moment.
+    It is frozen when it is asked: a queued question is about the images open at that moment.
     """
 
     text: str
@@ -54,7 +54,7 @@ class _Job:
 class AgentRunner:
     """A queue of questions and the worker thread that answers them.
 
-    Every method may be called from any thread. `on_event` is called on the worker thread.
+    All methods may be called from any thread. `on_event` is called on the worker thread.
 
     Args:
         loop: The agent loop for questions asked from now on.
@@ -88,7 +88,7 @@ class AgentRunner:
         self._agent = loop
 
     def ask(self, question: Question, run_id: str = "") -> str:
-        """Queue a question; returns its run id. It runs when those before it have ended.
+        """Queue a question and return its run id. It runs when those before it have ended.
 
         Raises:
             RuntimeError: The runner was not started or is closed.
@@ -102,14 +102,14 @@ class AgentRunner:
         return job.run_id
 
     def cancel(self, run_id: str, *, after_tool: bool = False) -> bool:
-        """Stop a run, or take it out of the queue (its one event is then run_cancelled).
+        """Stop a run, or remove it from the queue; its only event is then run_cancelled.
 
         Args:
-            run_id: Which run.
-            after_tool: Let the calls that run now end first; a later call without it stops at once.
+            run_id: The run.
+            after_tool: Let the running calls end first; a later call without it stops at once.
 
         Returns:
-            Whether there was such a run.
+            True if there was such a run.
         """
         with self._lock:
             job = self._current
@@ -134,13 +134,13 @@ class AgentRunner:
 
     @property
     def running(self) -> str:
-        """The id of the run that is under way, or ""."""
+        """Return the id of the run that is under way, or ""."""
         job = self._current
         return job.run_id if job is not None else ""
 
     @property
     def queued(self) -> tuple[str, ...]:
-        """The ids of the runs that wait, the next first."""
+        """Return the ids of the queued runs, the next one first."""
         with self._lock:
             return tuple(job.run_id for job in self._queue)
 
@@ -205,7 +205,7 @@ class AgentRunner:
             self._approvals.clear()
 
     async def _watch_queue(self) -> None:
-        """Tells of questions cancelled while they wait, without waiting for the current one."""
+        """Report questions that are cancelled in the queue, without waiting for the current one."""
         assert self._wake is not None
         while True:
             await self._wake.wait()

@@ -1,7 +1,7 @@
 """`execute`: runs the tool calls of one message of the model, side by side where they may.
 
-Whatever becomes of them, each call has one result in the transcript, in the order of the calls, and
-a call that was started has its `tool_finished`. A call is never repeated here.
+Each call gets exactly one result in the transcript, in the order of the calls, and each started
+call gets its `tool_finished`. No call is ever repeated here.
 """
 
 from __future__ import annotations
@@ -46,22 +46,22 @@ from app.errors import Cancelled
 from app.tools.api import CancelToken, Confirm, Tool, ToolContext, ToolResult
 
 TOGETHER = 4
-"""Calls that run at the same time, at most."""
+"""The most calls that run at the same time."""
 STOPPED = "Stopped before it finished."
 NOT_RUN = "Not run: stopped before it began."
 
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A call that was looked at: what would run it, or the outcome that it has already.
+    """A call that is ready to run, or that already has an outcome.
 
     Attributes:
         call: The call.
-        tool: What it calls, with validated `args`; None when there is an `outcome`.
-        args: As `tool` takes them.
-        outcome: Why it is not run at all.
+        tool: The tool to run; None when there is an `outcome`.
+        args: The validated arguments.
+        outcome: Why it is not run at all, or None.
         alone: It must not run at the same time as another call.
-        order: What rules say of it.
+        order: How rules want it to be made.
     """
 
     call: ToolCall
@@ -73,23 +73,23 @@ class Ready:
 
     @property
     def own(self) -> bool:
-        """Whether it calls one of the loop's own tools."""
+        """Return whether it calls one of the loop's own tools."""
         return self.order.own or (self.tool is not None and self.tool.spec.pack == OWN)
 
 
 @dataclass(slots=True)
 class ToolCalls:
-    """Runs calls for one run. All of it belongs to the loop's thread, but for the tools' own work.
+    """Runs the calls of one run. It belongs to the loop's thread; only the tools' work does not.
 
     Attributes:
-        running: The cancel token of each call that runs now.
+        running: The cancel token of each running call.
         evidence: Numbers the results.
-        director: Says how each call is made, and judges its result.
+        director: Decides how each call is made, and judges its result.
         begun: The calls whose tool was started.
         results: The results so far, without those of the loop's own tools.
-        stop_after: Nothing is started any more; what runs now may end.
-        scope: What arguments may name, as it was when last asked for.
-        overrides: Asks the user for tools that have begun.
+        stop_after: No call is started any more; running ones may end.
+        scope: The files that arguments may name, as last determined.
+        overrides: Asks the user on behalf of running tools.
     """
 
     request: RunRequest
@@ -110,10 +110,10 @@ class ToolCalls:
     overrides: Overrides | None = None
 
     async def execute(self, calls: Sequence[ToolCall]) -> Stop | None:
-        """Run the calls of one message; a `Stop` when a limit was reached on the way.
+        """Run the calls of one message; return a `Stop` when a limit was reached.
 
         Raises:
-            Cancelled: The user stopped the run; what ended before is kept.
+            Cancelled: The user stopped the run; finished results are kept.
         """
         waiting = deque(calls)
         while waiting:
@@ -130,7 +130,7 @@ class ToolCalls:
         return None
 
     def tell_plan(self) -> None:
-        """Show the plan if it changed."""
+        """Emit the plan if it changed."""
         if self.plan.changed:
             plan = self.plan
             self.emitter.emit(
@@ -158,12 +158,12 @@ class ToolCalls:
         return group, None
 
     def _look_at(self, call: ToolCall, *, beside: bool) -> Ready:
-        """A call before it is made.
+        """Prepare a call.
 
         Args:
-            call: What was asked for.
-            beside: Others came with it. One that asks the user is made alone; for a single one that
-                need not be found out beforehand, since it is found out again when it is made.
+            call: The requested call.
+            beside: Other calls came with it. A call that asks the user is made alone; for a single
+                call this need not be found out beforehand.
         """
         order = self.director.order(call)
         if order.outcome is not None:
@@ -189,7 +189,7 @@ class ToolCalls:
         return replace(ready, outcome=not_run(refusal, advice))
 
     async def _together(self, group: Sequence[Ready]) -> None:
-        """Run calls side by side; one that fails takes no other with it."""
+        """Run calls side by side; one that fails does not stop the others."""
         gate = asyncio.Semaphore(TOGETHER)
 
         async def one(ready: Ready) -> None:
@@ -250,7 +250,7 @@ class ToolCalls:
             gate.close()
 
     async def _refused(self, tool: Tool, args: BaseModel, call: ToolCall) -> Outcome | None:
-        """Why the call may not run, by the policy or the user; None if it may."""
+        """Return why the policy or the user refuses a call; None if it may run."""
         with self.clock.paused():
             verdict = await self.approvals.admit(
                 tool.spec,
@@ -272,12 +272,12 @@ class ToolCalls:
         return None
 
     def _scope(self) -> Scope:
-        """What arguments may name now; a call may have made pictures since the last one."""
+        """Return the files that arguments may name now; calls may have made new pictures."""
         request = self.request
         images, notes = request.images, request.image_notes
         if self.scope is None:  # once: it looks for folders on the disk
-            self.scope = Scope.of(images, notes, request.out_dir)
-        self.scope = self.scope.renewed(images, notes)
+            self.scope = Scope.for_run(images, notes, request.out_dir)
+        self.scope = self.scope.refreshed(images, notes)
         return self.scope
 
     def _stopped(self, ready: Ready) -> Outcome:
@@ -318,7 +318,7 @@ class ToolCalls:
         self.tell_plan()
 
     def _keep(self, result: ToolResult) -> dict[str, Any]:
-        """Findings and artifacts for the session file; called in the tool's thread."""
+        """Return findings and artifacts for the session file; called in the tool's thread."""
         try:
             return {
                 "findings": [finding_json(item, self.request.out_dir) for item in result.findings],

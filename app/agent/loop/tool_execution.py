@@ -1,4 +1,4 @@
-"""Runs one tool call: finds the tool, checks its arguments, runs it in a thread, judges the end."""
+"""Execution of one tool call: find the tool, check its arguments, run it in a thread."""
 
 from __future__ import annotations
 
@@ -39,23 +39,24 @@ _log = logging.getLogger(__name__)
 
 
 class Tools(Protocol):
-    """The tools of a run; app.tools.registry is one."""
+    """The tools of a run; `app.tools.registry` is one."""
 
     def get(self, name: str) -> Tool | None:
-        """The tool of that name."""
+        """Return the tool of that name, or None."""
         ...
 
     def all(self) -> tuple[Tool, ...]:
-        """Every tool, in the order they are listed to the model."""
+        """Return every tool, in the order they are listed to the model."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a call ended, with everything for the event, the model and the session file.
+    """The outcome of a call, with everything for the event, the model and the session file.
 
-    `wrong_arguments` says that other arguments might have worked (ToolRetry). `kept` are findings
-    and artifacts as the session file keeps them. `refused` tells the user why the call was not run.
+    `wrong_arguments` says that other arguments might have worked (ToolRetry). `kept` holds findings
+    and artifacts in the form of the session file. `refused` tells the user why the call was not
+    run.
     """
 
     status: Literal["ok", "failed", "cancelled"]
@@ -72,11 +73,11 @@ class Outcome:
 
     @property
     def error_text(self) -> str:
-        """Reason and remedy in one line."""
+        """Return reason and remedy in one line."""
         return f"{self.error} {self.remedy}".strip()
 
     def message(self, call: ToolCall) -> Message:
-        """What the model is told: summary, output and metadata, or the error."""
+        """Return the message for the model: summary, output and metadata, or the error."""
         if self.status == "ok":
             data = {"summary": self.summary, "output": self.output, "metadata": self.metadata}
             return result_message(call.id, call.name, data)
@@ -84,23 +85,23 @@ class Outcome:
 
 
 def failed(error: str, remedy: str = "") -> Outcome:
-    """A failed call."""
+    """Return the outcome of a failed call."""
     return Outcome("failed", error, error=error, remedy=remedy)
 
 
 def not_run(error: str, remedy: str = "", why: str = "") -> Outcome:
-    """A call that a rule, the policy or the user did not let run.
+    """Return the outcome of a call that a rule, the policy or the user refused.
 
     Args:
-        error: Why, for the model.
+        error: The reason, for the model.
         remedy: What the model should do instead.
-        why: Why, for the user, where that is told otherwise.
+        why: The reason for the user, where it is worded differently.
     """
     return Outcome("failed", error, error=error, remedy=remedy, refused=why or error)
 
 
 def find_tool(tools: Tools, call: ToolCall) -> Tool | Outcome:
-    """The tool that a call names, or the failure that tells the model what there is."""
+    """Return the tool that a call names, or the failure that lists near names."""
     tool = tools.get(call.name)
     if tool is not None:
         return tool
@@ -112,7 +113,7 @@ def find_tool(tools: Tools, call: ToolCall) -> Tool | Outcome:
 
 
 def parse_arguments(spec: ToolSpec, call: ToolCall) -> BaseModel | Outcome:
-    """The validated arguments, or the failure with the schema's complaint in plain words."""
+    """Return the validated arguments, or a failure that explains what is wrong with them."""
     if call.raw:
         return failed(
             f"The arguments of {spec.name} are not a JSON object.",
@@ -128,8 +129,8 @@ def parse_arguments(spec: ToolSpec, call: ToolCall) -> BaseModel | Outcome:
 def in_thread(work: Callable[[], T], name: str) -> asyncio.Future[tuple[T | None, object]]:
     """Run blocking `work` in a thread of its own; the result is (value, error).
 
-    The thread is a daemon and nobody ever joins it: a tool that ignores its cancel must neither
-    hold up the run nor the end of the program, as the threads of a pool would.
+    The thread is a daemon and is never joined: a tool that ignores its cancel must hold up neither
+    the run nor the end of the program, as a pool's threads would.
     """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[tuple[T | None, object]] = loop.create_future()
@@ -162,17 +163,17 @@ async def run_tool(
     keep: Callable[[ToolResult], dict[str, Any]] | None = None,
     waited: WaitClock | None = None,
 ) -> Outcome:
-    """Run a tool with its time-out and turn whatever happens into an outcome.
+    """Run a tool with its time-out, and turn whatever happens into an outcome.
 
-    `context.cancel` is set on a time-out, so that the work stops even though nobody waits for it.
+    `context.cancel` is set on a time-out, so that the abandoned work stops.
 
     Args:
         tool: The tool.
         args: Its validated arguments.
-        context: What it is given.
-        timeout_s: None for the tool's own.
-        keep: Makes `Outcome.kept` of a result, still in the tool's thread: it may write pictures.
-        waited: Time in which it waits for the user, which does not count.
+        context: Its context.
+        timeout_s: Seconds; None for the tool's own limit.
+        keep: Makes `Outcome.kept` of a result, in the tool's thread, since it may write pictures.
+        waited: The time spent waiting for the user, which does not count.
     """
     spec = tool.spec
     limit_s = spec.timeout_s if timeout_s is None else timeout_s
@@ -195,7 +196,7 @@ async def run_tool(
 
 
 def half_done(spec: ToolSpec) -> str:
-    """What to bear in mind of a call that was stopped; "" where nothing can be half done."""
+    """Return a warning for a call that was stopped half-way; "" if its tool has no effects."""
     if spec.approval in (Approval.READ, Approval.COMPUTE):
         return ""
     return "It may have done part of its work: look before you call it again."
@@ -252,7 +253,7 @@ def _checked(
 
 
 def _all_are(kind: type, parts: object) -> bool:
-    """A pack from elsewhere may hold to no annotation; one bad object would fail the whole run."""
+    """Return whether all parts are of a type, since packs of others may ignore annotations."""
     return isinstance(parts, (tuple, list)) and all(isinstance(part, kind) for part in parts)
 
 
@@ -269,7 +270,7 @@ def _complaint(item: Mapping[str, Any]) -> str:
 
 @cache
 def schema_of(input_type: type[BaseModel]) -> dict[str, Any]:
-    """The JSON schema of a tool's arguments; made once, so not to be changed."""
+    """Return the JSON schema of a tool's arguments. It is cached, so it must not be changed."""
     return input_type.model_json_schema()
 
 

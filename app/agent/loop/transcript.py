@@ -1,4 +1,4 @@
-"""What a run writes into its conversation, so that the transcript is valid wherever the run ends.
+"""Writing of a run's messages, so that the transcript is valid wherever the run ends.
 
 Endpoints refuse a transcript in which a call has no result. So every call gets exactly one, in the
 order of the calls, however they end.
@@ -16,7 +16,7 @@ INTERRUPTED_ANSWER = "[This answer was interrupted.]"
 
 
 class Transcript:
-    """The writing side of a thread, for one run.
+    """Writes the messages of one run into its thread.
 
     Args:
         thread: The conversation.
@@ -32,24 +32,24 @@ class Transcript:
         self.not_run: list[str] = []
 
     def say(self, message: Message) -> None:
-        """Add a message; its calls, if it makes any, now wait for their results."""
+        """Add a message; its calls, if any, now wait for their results."""
         self._thread.append(message)
         self._waiting.extend(message.tool_calls)
 
     def answer(self, call: ToolCall, result: Message) -> None:
-        """Take a call's result; it is added as soon as those of all calls before it are there."""
+        """Take a call's result; it is added once those of all calls before it are there."""
         self._results[call.id] = result
         while self._waiting and self._waiting[0].id in self._results:
             self._thread.append(self._results.pop(self._waiting.popleft().id))
 
     def end_calls(self, why: str) -> None:
-        """Answer every call that has no result yet: it was not run."""
+        """Answer every call that has no result yet as not run."""
         for call in [call for call in self._waiting if call.id not in self._results]:
             self.not_run.append(call.name)
             self.answer(call, error_message(call.id, call.name, why))
 
     def cut(self, partial: str, why: str) -> None:
-        """End it early: half an answer is kept and marked, calls without a result get `why`."""
+        """End early: half an answer is kept and marked, calls without a result get `why`."""
         self.end_calls(why)
         if partial:
             text = f"{partial.rstrip()}\n\n{INTERRUPTED_ANSWER}"

@@ -10,7 +10,7 @@ from typing import Any
 from app.agent.llm.base import ToolSchema
 from app.agent.planning.negation import Denial
 from app.agent.planning.vocabulary import DETERMINERS, Match, Token, Vocabulary, telling, tokens_of
-from app.tools.planning import TextWords, ToolRule, ValueWords
+from app.tools.pack_plan import TextWords, ToolRule, ValueWords
 
 _SIDES = {
     **dict.fromkeys(

@@ -14,7 +14,7 @@ from app.agent.planning.negation import Denial, denials, is_cue_word
 from app.agent.planning.tool_choice import choose
 from app.agent.planning.vocabulary import Match, Token, forms_of, tokens_of
 from app.agent.planning.word_matches import Key, PackWords, WordMatches, pack_words
-from app.tools.planning import Plans, QuestionKind
+from app.tools.pack_plan import Plans, QuestionKind
 
 _LATER = frozenset(("before", "bevor", "ehe"))
 _SOONER = frozenset(("after", "nachdem"))

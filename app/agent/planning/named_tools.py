@@ -41,7 +41,7 @@ from app.agent.planning.written_arguments import (
     missing_arguments,
     read_arguments,
 )
-from app.tools.planning import Priority, ToolRule
+from app.tools.pack_plan import Priority, ToolRule
 
 _CLOSING = re.compile(
     r"(?:(?<=[.;\n])|(?<=\n)|\b(?:then|finally|lastly|afterwards|and)\b,?)\s*(?:please\s+)?"

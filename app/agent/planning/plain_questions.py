@@ -22,7 +22,7 @@ from app.agent.planning.question_text import has_words
 from app.agent.planning.targets import feed_arguments, feeding_source, title_of, unsuitable
 from app.agent.planning.tool_choice import with_prerequisites
 from app.agent.planning.written_arguments import missing_arguments
-from app.tools.planning import AnyOf, QuestionKind
+from app.tools.pack_plan import AnyOf, QuestionKind
 
 _NONE = QuestionKind("")
 _HELP = (

@@ -9,7 +9,7 @@ from typing import Any
 from app.agent.image_reference import image_reference
 from app.agent.llm.base import ToolSchema
 from app.agent.messages import Message
-from app.tools.planning import NO_PLANS, Plans
+from app.tools.pack_plan import NO_PLANS, Plans
 
 
 @dataclass(frozen=True, slots=True)

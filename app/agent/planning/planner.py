@@ -34,7 +34,7 @@ from app.agent.planning.plan import (
 )
 from app.agent.planning.question_text import MAX_QUESTION, masked, normalised
 from app.tools.api import Tool
-from app.tools.planning import NO_PLANS, AnyOf, Plans
+from app.tools.pack_plan import NO_PLANS, AnyOf, Plans
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from app.agent.llm.base import ToolSchema
 from app.agent.planning.image_choice import numbered_image
 from app.agent.planning.plan import Absent, Earlier, OpenImage, Output, Scene, Source, Step
 from app.agent.planning.vocabulary import Match, Vocabulary, tokens_of
-from app.tools.planning import Feed, ToolRule
+from app.tools.pack_plan import Feed, ToolRule
 
 _PICTURE = r"(?:dicom|image|images|png|file|scan|picture|x-?ray|radiograph|film|jpe?g)"
 _OF_STEP = re.compile(

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from app.agent.planning.classify import Intent
 from app.agent.planning.plan import Scene
 from app.agent.planning.vocabulary import DETERMINERS, Match, Token
-from app.tools.planning import AllOf, AnyOf, Plans, Priority, QuestionKind
+from app.tools.pack_plan import AllOf, AnyOf, Plans, Priority, QuestionKind
 
 _JOINED = DETERMINERS | frozenset(("and", "or", "und", "oder", "sowie", "then", "dann"))
 

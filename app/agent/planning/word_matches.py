@@ -18,7 +18,7 @@ from app.agent.planning.negation import Denial, is_cue_word
 from app.agent.planning.question_parts import Parts, parts_of
 from app.agent.planning.spelling import Speller
 from app.agent.planning.vocabulary import DETERMINERS, Match, Token, Vocabulary, telling
-from app.tools.planning import AnyOf, PackPlan, QuestionKind
+from app.tools.pack_plan import AnyOf, PackPlan, QuestionKind
 
 Key = tuple[str, str]
 """A kind's pack and name."""

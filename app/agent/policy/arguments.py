@@ -27,7 +27,7 @@ from urllib.parse import unquote
 
 from pydantic import BaseModel
 
-from app.agent.policy.hosts import Unclear, is_listed, parse_host
+from app.agent.policy.hosts import AmbiguousHost, is_listed, parse_host
 from app.agent.policy.judgements import Judgement, Rule, Touch, strictest
 from app.agent.policy.scope import Scope
 from app.agent.policy.site_rules import Sizes, argument_rules, folder_allowed, size_limits
@@ -77,14 +77,14 @@ _ROOTED = re.compile(r"""(?:(?<![\w:./\\*])|(?<=:))/(?!/)([^\s"'<>|;,)/]+)""")
 """An absolute path anywhere in a text, by its first folder."""
 _REPLACED = re.compile(r"^\s*file:|^\s*~|[$][\w{]|%\w+%|%[0-9a-f]{2}", re.IGNORECASE)
 """Parts of a path for which some programs would put something else when they write there."""
-_KNOWN = "\ue000"  # stands for a path of the run
+_OWN_PATH = "\ue000"  # stands for a path of the run
 _PATH_END = r"(?=$|[\s\"',;:)]|\.(?:\s|$))"
 
 _GO_ON = "Go on without it."
 _PLAIN_PATH = "Write the whole path, without ~, .., variables or a file:// address."
 
 
-class TooDeep(ValueError):
+class NestedTooDeeply(ValueError):
     """Arguments are nested deeper than `DEEPEST`."""
 
 
@@ -126,7 +126,7 @@ def judge_arguments(
         rules: The rules of the user or site.
 
     Raises:
-        TooDeep: They are nested too deeply.
+        NestedTooDeeply: They are nested too deeply.
         RecursionError: They are nested far too deeply.
     """
     found = pieces(spec.Input, arguments)
@@ -155,7 +155,7 @@ def pieces(input_type: type[BaseModel], arguments: Mapping[str, Any]) -> list[Pi
     """Return all pieces of exact arguments (plain JSON), keys of tables included.
 
     Raises:
-        TooDeep: They are nested too deeply.
+        NestedTooDeeply: They are nested too deeply.
     """
     found: list[Piece] = []
     schema = _schema(input_type)
@@ -174,7 +174,7 @@ def _walk(
     piece: Piece, schemas: list[dict[str, Any]], root: dict[str, Any], depth: int = 1
 ) -> Iterator[Piece]:
     if depth > DEEPEST:
-        raise TooDeep
+        raise NestedTooDeeply
     value = piece.value
     if isinstance(value, bool) or not isinstance(value, str | int | float | Mapping | list):
         return
@@ -332,7 +332,7 @@ def _judge_path(
         return None
     else:
         why = "holds the path of a file that is not of this run"
-    return _refused(spec, piece.where, why, scope.offer())
+    return _refused(spec, piece.where, why, scope.hint())
 
 
 def _path_use(spec: ToolSpec, piece: Piece) -> PathUse | None:
@@ -356,7 +356,7 @@ def _judge_target(
     remedy = "Choose another folder."
     if path is None:
         why, remedy = "is no plain path to write to", _PLAIN_PATH
-    elif scope.in_folder(path):
+    elif scope.contains_resolved(path):
         return None
     elif not Path(text).is_absolute():
         why, remedy = "leads out of this run's folder", _PLAIN_PATH
@@ -388,7 +388,7 @@ def leads_elsewhere(text: str, scope: Scope) -> bool:
     Absolute paths within a sentence count only if their first folder exists on this computer:
     "/unclear" in "normal /unclear" is none.
     """
-    for form in _decoded(_without_known(text, scope)):
+    for form in _decoded(_without_own_paths(text, scope)):
         whole = form.strip()
         if _ELSEWHERE.search(form) or any(_at_root(name) for name in _ROOTED.findall(form)):
             return True
@@ -396,7 +396,7 @@ def leads_elsewhere(text: str, scope: Scope) -> bool:
         rooted = whole.startswith("/") and len(whole) <= _PATH_LENGTH
         if rooted and (not re.search(r"\s", whole) or _at_root(whole.split("/")[1])):
             return True
-    return bool(re.search(r"[./]", text)) and _exists_nearby(text, scope)
+    return bool(re.search(r"[./]", text)) and _exists_relative(text, scope)
 
 
 def _at_root(name: str) -> bool:
@@ -404,18 +404,18 @@ def _at_root(name: str) -> bool:
     return bool(name) and os.path.lexists(f"/{name}")
 
 
-def _without_known(text: str, scope: Scope) -> str:
+def _without_own_paths(text: str, scope: Scope) -> str:
     """Return the text without the paths of the run, which may hold spaces."""
     known = [name for name in scope.paths if name in text]
     for name in sorted(known, key=len, reverse=True):
-        text = re.sub(re.escape(name) + _PATH_END, _KNOWN, text)
+        text = re.sub(re.escape(name) + _PATH_END, _OWN_PATH, text)
     folder = str(scope.folder) if scope.folder is not None else ""
     if not folder or folder not in text:
         return text
 
     def hide(found: re.Match[str]) -> str:
         path = found[0].rstrip(".:!?")
-        return _KNOWN if path == folder or scope.inside(path) else found[0]
+        return _OWN_PATH if path == folder or scope.contains(path) else found[0]
 
     return re.sub(re.escape(folder) + r"(?:[\\/][^\s\"']*|" + _PATH_END + ")", hide, text)
 
@@ -426,10 +426,10 @@ def _is_unknown_name(text: str, scope: Scope) -> bool:
         re.search(r"[\\/:\n~$%]|^\.", form.strip()) for form in _decoded(text)
     ):
         return False
-    return not _exists_nearby(text, scope)
+    return not _exists_relative(text, scope)
 
 
-def _exists_nearby(text: str, scope: Scope) -> bool:
+def _exists_relative(text: str, scope: Scope) -> bool:
     """Report whether a text names a file where the program was started or in the run's folder.
 
     The files of the run itself are known to the scope; what is left there is a link that leads out.
@@ -484,7 +484,7 @@ def _judge_hosts(
 def _judge_host(spec: ToolSpec, where: str, address: str, hosts: HostSettings) -> Judgement:
     try:
         host = parse_host(address)
-    except Unclear as error:
+    except AmbiguousHost as error:
         return _refused(spec, where, f"does not name a host plainly: {error}", "Write it plainly.")
     if is_listed(host, hosts.deny):
         why = f"names {host.shown}, which this installation blocks"

@@ -43,7 +43,7 @@ class Host:
         return f"{name}:{self.port}" if self.port else name
 
 
-class Unclear(ValueError):
+class AmbiguousHost(ValueError):
     """An address that two programs may read differently, or that names no host."""
 
 
@@ -51,25 +51,25 @@ def parse_host(raw: str) -> Host:
     """Return the host that a URL, a mail address, "name:port" or an IP address leads to.
 
     Raises:
-        Unclear: Programs may read it differently, or it names no host.
+        AmbiguousHost: Programs may read it differently, or it names no host.
     """
     text = raw.strip()
     if any(unicodedata.category(sign)[0] in "CZ" for sign in text):
-        raise Unclear("there are blank or invisible signs in it")
+        raise AmbiguousHost("there are blank or invisible signs in it")
     if "\\" in text:
-        raise Unclear("there is a backslash in it")
+        raise AmbiguousHost("there is a backslash in it")
     notes: list[str] = []
     name, port = _name_and_port(text, notes)
     if "%" in name:
-        raise Unclear("there are percent signs in the name")
+        raise AmbiguousHost("there are percent signs in the name")
     name = _ascii(name.removesuffix("."), notes)
     address = _ip_address(name, notes)
     if address is not None:
         return Host(str(address), port, (*notes, *_address_notes(address)))
     if not name or len(name) > 253 or not all(map(_LABEL.fullmatch, name.split("."))):
-        raise Unclear("that is no name of a host")
+        raise AmbiguousHost("that is no name of a host")
     if name.rpartition(".")[2].isdigit():
-        raise Unclear("that is no address")
+        raise AmbiguousHost("that is no address")
     if name == "localhost":
         notes.append("this computer")
     elif "." not in name or name.endswith(_LOCAL):
@@ -84,20 +84,20 @@ def _name_and_port(text: str, notes: list[str]) -> tuple[str, int]:
         pass
     scheme = _SCHEME.match(text)
     if scheme and (scheme[2] or "").lower().startswith("http"):
-        raise Unclear("two slashes must follow the colon")
+        raise AmbiguousHost("two slashes must follow the colon")
     if scheme and (scheme[1] or "").lower() in _UNENCRYPTED:
         notes.append("not encrypted")
     try:
         parts = urlsplit(f"//{text[scheme.end() :] if scheme else text}")
         name, port = parts.hostname or "", parts.port or 0
     except ValueError:
-        raise Unclear("name and port cannot be told apart") from None
+        raise AmbiguousHost("name and port cannot be told apart") from None
     if parts.username is not None:
         if "@" in parts.username + (parts.password or ""):
-            raise Unclear("there is more than one @ in it")
+            raise AmbiguousHost("there is more than one @ in it")
         notes.append("a user name or password stands before the host")
     if not name:
-        raise Unclear("that is no name of a host")
+        raise AmbiguousHost("that is no name of a host")
     return name, port
 
 
@@ -111,7 +111,7 @@ def _ascii(name: str, notes: list[str]) -> str:
     try:
         encoded = unicodedata.normalize("NFKC", lowered).encode("idna").decode("ascii").lower()
     except UnicodeError:
-        raise Unclear("its letters stand for no host") from None
+        raise AmbiguousHost("its letters stand for no host") from None
     notes.append("written in letters of another alphabet or width")
     return encoded
 
@@ -162,6 +162,6 @@ def _matches(host: Host, pattern: str) -> bool:
         return int(port) == host.port and _matches(host, name)
     try:
         name = _ascii(pattern.removesuffix("."), [])
-    except Unclear:
+    except AmbiguousHost:
         return False
     return host.name.endswith(name[1:]) if name.startswith("*.") else host.name == name

@@ -19,7 +19,7 @@ from typing import Any, cast
 from pydantic import BaseModel
 
 from app.agent.enforcement.update_plan_tool import OWN
-from app.agent.policy.arguments import TooDeep, judge_arguments
+from app.agent.policy.arguments import NestedTooDeeply, judge_arguments
 from app.agent.policy.grants import exact
 from app.agent.policy.judgements import STRICTNESS, Judgement, Rule, strictest
 from app.agent.policy.scope import NO_SCOPE, Scope
@@ -118,7 +118,7 @@ class Policy:
         plain = exact(arguments)
         try:
             by_arguments = judge_arguments(spec, plain, scope, self.rules)
-        except (TooDeep, RecursionError):
+        except (NestedTooDeeply, RecursionError):
             reason = f"{spec.name} was not run: its arguments are nested too deeply."
             return Judgement(Rule.DENY, reason, remedy="Use a flatter form.")
         others = (policy.judge(spec, plain, scope) for policy in self.also)

@@ -11,7 +11,7 @@ from typing import Any
 
 from app import paths
 
-_LISTED = 8
+_MAX_LISTED = 8
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Scope:
     protected: tuple[Path, ...] = ()
 
     @classmethod
-    def of(cls, images: Any, notes: Sequence[Mapping[str, Any]], folder: Path) -> Scope:
+    def for_run(cls, images: Any, notes: Sequence[Mapping[str, Any]], folder: Path) -> Scope:
         """Return the scope of a run.
 
         Args:
@@ -44,7 +44,7 @@ class Scope:
         own = (paths.config_dir(), paths.data_dir(), paths.log_dir(), paths.cache_dir())
         return cls(folder, names, getattr(images, "knows", None), own)
 
-    def renewed(self, images: Any, notes: Sequence[Mapping[str, Any]]) -> Scope:
+    def refreshed(self, images: Any, notes: Sequence[Mapping[str, Any]]) -> Scope:
         """Return this scope with the pictures that were made since; itself if there are none."""
         names = _names(images, notes)
         # The same object keeps its cached sets of names.
@@ -55,11 +55,11 @@ class Scope:
         wanted = name.strip()
         if not wanted or "\0" in wanted:
             return False
-        if wanted in self._known or wanted.lower() in self._known:
+        if wanted in self._all_names or wanted.lower() in self._all_names:
             return True
-        return (self.knows is not None and self.knows(wanted)) or self.inside(wanted)
+        return (self.knows is not None and self.knows(wanted)) or self.contains(wanted)
 
-    def inside(self, name: str) -> bool:
+    def contains(self, name: str) -> bool:
         """Report whether a path lies below the run's folder, links followed.
 
         A relative path counts only if it exists there: a tool may open it relative to the folder in
@@ -72,10 +72,10 @@ class Scope:
             real = own.resolve()
             path = Path(os.path.normpath(own / name))
             # By its text first: merely looking at \\server\share would log in there.
-            if not any(_below(path, base) for base in (own, real)):
+            if not any(_is_below(path, base) for base in (own, real)):
                 return False
             followed = path.resolve()
-            return _below(followed, real) and (Path(name).is_absolute() or followed.exists())
+            return _is_below(followed, real) and (Path(name).is_absolute() or followed.exists())
         except (OSError, RuntimeError, ValueError):
             return False
 
@@ -87,26 +87,30 @@ class Scope:
                 if self.folder is None:
                     return None
                 path = self.folder / path
-            return Path(os.path.normpath(path.absolute())).resolve() if _plain(path) else None
+            # Where ".." leads depends on links, which may change before the file is written.
+            if ".." in path.parts:
+                return None
+            return Path(os.path.normpath(path.absolute())).resolve()
         except (OSError, RuntimeError, ValueError):
             return None
 
-    def in_folder(self, path: Path) -> bool:
+    def contains_resolved(self, path: Path) -> bool:
         """Report whether a resolved path lies below the run's folder."""
-        return self.folder is not None and _below(path, self.folder.resolve())
+        return self.folder is not None and _is_below(path, self.folder.resolve())
 
     def is_protected(self, path: Path) -> bool:
         """Report whether a resolved path is that of an open image or belongs to the program."""
-        own = any(_below(path, base.resolve()) or path == base.resolve() for base in self.protected)
-        return own or str(path) in self._known or (self.knows is not None and self.knows(str(path)))
+        if any(path.is_relative_to(folder.resolve()) for folder in self.protected):
+            return True
+        return str(path) in self._all_names or (self.knows is not None and self.knows(str(path)))
 
-    def offer(self) -> str:
+    def hint(self) -> str:
         """Return a sentence that says which images can be named."""
         ids = [name for name in self.names if name not in self.paths]
         if not ids:
             return "No image is open: ask the user to open one."
-        more = "" if len(ids) <= _LISTED else f" and {len(ids) - _LISTED} more"
-        return f"Use one of: {', '.join(ids[:_LISTED])}{more}."
+        more = "" if len(ids) <= _MAX_LISTED else f" and {len(ids) - _MAX_LISTED} more"
+        return f"Use one of: {', '.join(ids[:_MAX_LISTED])}{more}."
 
     @cached_property
     def paths(self) -> frozenset[str]:
@@ -115,7 +119,7 @@ class Scope:
         return frozenset(filter(os.path.isabs, self.names))
 
     @cached_property
-    def _known(self) -> frozenset[str]:
+    def _all_names(self) -> frozenset[str]:
         """All names; ids in lower case as well, since tools understand them in either case."""
         ids = set(self.names) - self.paths
         return frozenset((*self.names, *(name.lower() for name in ids)))
@@ -125,13 +129,8 @@ NO_SCOPE = Scope()
 """The scope of a call outside a run: no file may be named."""
 
 
-def _below(path: Path, base: Path) -> bool:
+def _is_below(path: Path, base: Path) -> bool:
     return path != base and path.is_relative_to(base)
-
-
-def _plain(path: Path) -> bool:
-    # Where ".." leads depends on links, which may change before the file is written.
-    return ".." not in path.parts
 
 
 def _names(images: Any, notes: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:

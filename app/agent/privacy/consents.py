@@ -1,9 +1,9 @@
-"""What the user allowed to be sent where, and how they are asked for it.
+"""Consents: what the user allowed to be sent where, and the questions that ask for it.
 
 Three questions stand between a conversation and a remote model: may the conversation be sent, may
-these pictures, and once more may those that could show who the patient is. An answer holds for one
-conversation, host and model, in memory only; a picture goes only if it, or another picture of the
-very same image, was on the screen when the user said yes.
+these pictures, and once more may those that could show who the patient is. An answer holds for
+one conversation, host and model, in memory only; a picture is sent only if it, or another picture
+of the very same image, was on the screen when the user said yes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Sent = Literal["text", "pictures"]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where something would be sent, in which conversation.
+    """The remote model to which a conversation would be sent.
 
     Attributes:
         thread_id: The conversation.
@@ -41,7 +41,7 @@ class Shown:
     Attributes:
         picture: The PNG with its caption.
         image: Names the image: SOP Instance UID, frame and pixels.
-        risk: Why it may show who the patient is, for the user; "" where nothing says so.
+        risk: Why it may show who the patient is, for the user; "" where that is unlikely.
     """
 
     picture: Picture
@@ -50,14 +50,14 @@ class Shown:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What a yes covers: this very picture where it is risky, else all of the same image."""
+        """Return what a yes covers: only this picture if risky, else all of the same image."""
         return ("picture", digest(self.picture)) if self.risk else ("image", self.image)
 
 
 class Consents:
-    """What may be sent to which remote model in which conversation. Thread-safe.
+    """The user's consents, by conversation and remote model. Thread-safe.
 
-    Kept in memory only, so that a new start of the program asks again.
+    They are kept in memory only, so that a new start of the program asks again.
     """
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class Consents:
         self.withdrawn: Callable[[str], object] = lambda _host: None  # is told of it
 
     def given(self, thread_id: str, host: str, model: str) -> bool:
-        """Whether this conversation may be sent there."""
+        """Return whether this conversation may be sent there."""
         with self._lock:
             return Target(thread_id, host, model) in self._text
 
@@ -79,36 +79,39 @@ class Consents:
             self._text.add(Target(thread_id, host, model))
 
     def about(self, to: Target, shown: Shown) -> bool | None:
-        """The user's answer about a picture; None when they are to be asked."""
+        """Return the user's answer about a picture; None if they have not been asked."""
         with self._lock:
             if (to, shown.image) in self._no:
                 return False
             return True if (to, shown.key) in self._yes else None
 
     def allow(self, to: Target, shown: Shown) -> None:
-        """Let this picture be sent; the same image is not asked about again unless it is risky."""
+        """Allow this picture to be sent.
+
+        The same image is not asked about again unless it is risky.
+        """
         with self._lock:
             self._yes.add((to, shown.key))
             self._sees.add((to, digest(shown.picture)))
 
     def refuse(self, to: Target, shown: Shown) -> None:
-        """Remember a no, for every picture of this image: it is not asked with each question."""
+        """Remember a no for every picture of this image, so that it is not asked about again."""
         with self._lock:
             self._no.add((to, shown.image))
 
     def sees(self, to: Target, picture: Picture) -> bool:
-        """Whether exactly this picture may be sent there now, also with a later question."""
+        """Return whether exactly this picture may be sent there now, also with a later question."""
         with self._lock:
             return (to, digest(picture)) in self._sees
 
     def hosts(self, what: Sent = "text") -> tuple[str, ...]:
-        """The hosts that something may be sent to now, from any conversation; for the settings."""
+        """Return the hosts that something may be sent to now, from any conversation."""
         with self._lock:
             given = self._text if what == "text" else {to for to, _ in self._sees}
             return tuple(sorted({to.host for to in given}))
 
     def withdraw(self, host: str) -> None:
-        """Forget every answer about `host`, for text and for pictures: it is asked anew."""
+        """Forget every answer about `host`, for text and for pictures."""
         with self._lock:
             self._text = {to for to in self._text if to.host != host}
             self._yes = {item for item in self._yes if item[0].host != host}
@@ -118,7 +121,7 @@ class Consents:
 
 
 def digest(picture: Picture) -> str:
-    """What names a picture's bytes: its file is called by the first digits of their SHA-256.
+    """Return the name of a picture's bytes: the first digits of their SHA-256.
 
     Before the file is sent its bytes are compared with its name (`llm.picture_encoding`), so that
     nothing else can take the place of what was on the screen.
@@ -135,13 +138,13 @@ NOT_ENCRYPTED = (
 def consent_request(
     model: str, host: str, *, pictures: bool = False, encrypted: bool = True
 ) -> dict[str, Any]:
-    """The fields of the question whether a conversation may be sent to a remote model.
+    """Return the fields of the question whether a conversation may be sent to a remote model.
 
     Args:
         model: The model's name.
-        host: Where it runs.
-        pictures: Whether it takes pictures: then a second question is asked for them.
-        encrypted: Whether nobody on the way can read it.
+        host: The model's host.
+        pictures: It takes pictures, so a second question will be asked for them.
+        encrypted: The connection is encrypted.
     """
     pixels = (
         "Pictures are sent only if you allow that in a second question."
@@ -167,12 +170,12 @@ def consent_request(
 
 
 def picture_request(model: str, host: str, shown: Sequence[Shown]) -> dict[str, Any]:
-    """The fields of the second question: whether these pictures may be sent.
+    """Return the fields of the second question: whether these pictures may be sent.
 
     Args:
         model: The model's name.
-        host: Where it runs.
-        shown: What would be sent.
+        host: The model's host.
+        shown: The pictures.
     """
     again = " You are asked once more about those that say why." if _risky(shown) else ""
     return _pictures("pictures", model, host, shown) | {
@@ -188,12 +191,12 @@ def picture_request(model: str, host: str, shown: Sequence[Shown]) -> dict[str, 
 
 
 def risky_request(model: str, host: str, shown: Sequence[Shown]) -> dict[str, Any]:
-    """The fields of the third question, about the pictures that may show who the patient is.
+    """Return the fields of the third question, about pictures that may show who the patient is.
 
     Args:
         model: The model's name.
-        host: Where it runs.
-        shown: Those pictures.
+        host: The model's host.
+        shown: The pictures.
     """
     one = len(shown) == 1
     reasons = " ".join(f"{item.picture.image_id}: {item.risk}" for item in shown)

@@ -1,7 +1,7 @@
-"""What files and folders are called may be the patient: it is looked for in all that is sent.
+"""File and folder names that may name the patient, to be removed from all that is sent.
 
-Files keep the name of a patient long after their header was cleaned of it. A path is never sent,
-but a tool may call its result by the name of the file without the suffix.
+Files keep a patient's name long after their header was cleaned of it. A path is never sent, but a
+tool may name its result after the file without the suffix.
 """
 
 from __future__ import annotations
@@ -27,15 +27,17 @@ _GENERIC = frozenset(
     user users vertebra vessel view volume volumes wedge whole window with without work wrist xray
     """.split()  # noqa: SIM905
 )
-"""Words that files are called by whoever is on them."""
+"""Words that occur in file names and name nobody."""
 _HOMES = frozenset(("home", "users"))
 
 
 def telling_names(path: str) -> Iterator[str]:
-    """The name of a file without its suffixes, and that of its folder, where they may name anybody.
+    """Yield the names of a file and of its folder, if they may name a person.
+
+    The file's name is without its suffixes.
 
     Args:
-        path: Of an open image, as this system or another writes it.
+        path: The path of an open image, in the notation of any system.
     """
     pure = PureWindowsPath(path) if "\\" in path else PurePosixPath(path)
     stem = re.sub(r"(?:\.[A-Za-z0-9]{1,5}){1,2}$", "", pure.name)

@@ -1,7 +1,7 @@
-"""What the headers of the open files say of the patient, to be removed wherever else it stands.
+"""Identifiers from the headers of the open files, to be removed wherever else they occur.
 
 A tool may return a report's text, and nothing in it says which words are a name: the open file's
-own header does. All of it is read, by the workers.
+own header does. The workers read all of it.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from app.agent.privacy.confidentiality_profile import DATES, NUMBERS, PERSONS, T
 from app.agent.request import RunRequest
 
 _DECIMAL = re.compile(r"[-+]?\d{0,4}(?:\.\d*)?")
-"""An id of four digits is as likely a number of pixels."""
+"""The shortest id that is searched for: one of four digits may as well be a number of pixels."""
 _WORDS = 5
-"""A shorter text ("CT abdomen with contrast") is said of anybody, and is what the talk is about."""
+"""The shortest text that is removed: a shorter one ("CT abdomen with contrast") fits anybody."""
 _LOCAL_WAIT_S = 2.0
 _LONGEST = 500  # characters; what is longer was cut and stands nowhere like this
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of the open patients.
+    """The identifiers of the open patients.
 
     Attributes:
         identifiers: Names and dates: their parts and other notations are removed too.
@@ -39,7 +39,7 @@ class Known:
 
 
 def known_of(headers: Iterable[tuple[str, str]]) -> Known:
-    """What identifies in headers.
+    """Return the identifiers in headers.
 
     Args:
         headers: Keyword (the tag of a private attribute) and value of every attribute.
@@ -57,22 +57,22 @@ def known_of(headers: Iterable[tuple[str, str]]) -> Known:
 
 
 def _values(whole: str) -> list[str]:
-    """The values of a multi-valued attribute (PS3.5 6.4)."""
+    """Return the values of a multi-valued attribute (PS3.5 6.4)."""
     return [value.strip() for value in whole.split("\\") if 0 < len(value.strip()) < _LONGEST]
 
 
 async def known_to(request: RunRequest, host: str) -> Known:
-    """What the open files say; read once for as long as the same ones are open.
+    """Return the identifiers in the open files; cached while the same files are open.
 
-    A model on this machine gets it all. It is read for its questions too, since a later one may go
-    elsewhere when the file is closed, but nobody waits long for that.
+    A model on this machine gets everything. The files are read for its questions too, since a later
+    question may go elsewhere after the file is closed, but only for a short time.
 
     Args:
         request: The question.
-        host: Where its model runs, "" for this machine.
+        host: The model's host; "" for this machine.
 
     Raises:
-        ModelFailed: They cannot be read, and what is asked would leave this machine.
+        ModelFailed: They cannot be read, and the question would leave this machine.
     """
     headers = getattr(request.images, "headers", None)
     if headers is None:
@@ -98,7 +98,7 @@ async def known_to(request: RunRequest, host: str) -> Known:
 
 
 def _known_before(request: RunRequest) -> Known:
-    """What an earlier question knew, about the same files."""
+    """Return the identifiers found for an earlier question about the same files."""
     wanted = [plain(note) for note in request.image_notes]
     for message in reversed(request.thread.history):
         if message.role == "user" and message.images == wanted and message.texts:

@@ -1,10 +1,10 @@
-"""What identifies a patient: the names under which it stands, and the ways in which it is written.
+"""Identifiers of patients: the keys under which they stand, and the ways in which they are written.
 
 Every attribute that the Basic Application Level Confidentiality Profile (DICOM PS3.15, table
-E.1-1; `basic_profile.py`) removes or replaces identifies, and so does every private one. Beyond
-them go names that no attribute has, as tools may use them ("mrn", "surname"). Keys are compared
-without case and punctuation, so "PatientName", "patient_name" and "Patient's Name" are one; a
-DICOM tag in hexadecimal digits is its attribute.
+E.1-1; `confidentiality_profile`) removes or replaces is identifying, and so is every private one.
+So are keys that no attribute has, as tools may use them ("mrn", "surname"). Keys are compared
+without case and punctuation, so "PatientName", "patient_name" and "Patient's Name" are equal; a
+DICOM tag in hexadecimal digits counts as its attribute.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _ENDS = _table("""
 """)
 _PROSE = _table("description comments history protocolname reason devicename address")
 _ORDINARY = frozenset(_table("Arbitrary Impressions LabelText MAC Originator TextString Time"))
-"""Attributes whose names others use for what identifies nobody: only as DICOM writes them."""
+"""Attributes whose names are ordinary words elsewhere: identifying only as DICOM writes them."""
 _LAST_WORDS = frozenset(("date", "dates", "datetime", "uid", "uids"))
 _TAG = re.compile(r"\s*\(?([0-9A-Fa-f]{4}),?\s?([0-9A-Fa-f]{4})\)?(?![0-9A-Fa-f])\s*")
 
@@ -64,9 +64,9 @@ _GENERIC = frozenset(
     city county community memorial the and for
 """)
 )
-"""Words that alone identify nobody, although they stand in names."""
+"""Words that identify nobody by themselves, although they occur in names."""
 _SHORT = frozenset(_table("ap pa ct mr us dx cr mg nm pt xa rf ml cc mm cm st dr no in is on an"))
-"""Two letters that stand for something else more often than for a name."""
+"""Words of two letters that are more often something else than a name."""
 _MIN_IDENTIFIER = 3
 _MIN_PIECE = 4
 _MOST_PIECES = 8
@@ -79,28 +79,28 @@ _MONTHS = _table("""
     jan|ene|gen feb|f[ée]v mar|mär|maer|mrz apr|avr|abr may|mai|mag jun|jui(?=n)|giu
     jul|jui(?=l)|lug aug|ao[ûu]|ago sep|set|sett oct|okt|ott|out nov de[cz]|déc|dic
 """)
-"""How months begin in English, German, French, Italian, Spanish and Portuguese."""
+"""Beginnings of months in English, German, French, Italian, Spanish and Portuguese."""
 _BROKEN = re.compile(r"(?<=[^\W\d_])-\r?\n[ \t]*(?=[^\W\d_])")
-"""A word that is parted at the end of a line."""
+"""A word that is divided at the end of a line."""
 _UNSEEN = re.compile(
     "[\u00ad\u0600-\u0605\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
     "\ufff9-\ufffb\U000e0001-\U000e01ef]"
 )
-"""Signs that show nothing."""
+"""Characters without a visible form."""
 _GAP = r"[\W_]{0,3}"
 _NO_SPACES = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-"""Letters of scripts that write words without spaces, or put endings right behind a name."""
+"""Letters of scripts that write words without spaces, or put endings right after a name."""
 _ALIKE = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "ø": "oe", "å": "aa", "æ": "ae"}
 _WRITTEN_OUT = {"ae": "ä|æ|a\u0308", "oe": "ö|ø|o\u0308", "ue": "ü|u\u0308", "ss": "ß", "aa": "å"}
 
 
 class _Form(NamedTuple):
-    """A way in which a value is written.
+    """One way in which a value is written.
 
     Attributes:
-        border: What must not stand before it.
-        first: Every sign that it may begin with, whatever its case; "" where that is not known.
-        pattern: The expression.
+        border: What must not precede it.
+        first: The characters that it may begin with, in any case; "" where not known.
+        pattern: The regular expression.
     """
 
     border: str
@@ -110,7 +110,7 @@ class _Form(NamedTuple):
 
 @lru_cache(maxsize=8192)
 def is_identifying(key: str) -> bool:
-    """Whether what stands under this key identifies a patient, a person or a place."""
+    """Return whether the value under this key identifies a patient, a person or a place."""
     if _is_private(key):
         return True
     key = _attribute(key)
@@ -119,9 +119,9 @@ def is_identifying(key: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def is_telling(key: str) -> bool:
-    """Whether a value under this identifying key is to be looked for elsewhere as well.
+    """Return whether a value under this identifying key is to be removed elsewhere as well.
 
-    Not one that is an ordinary word or number: what stands under "ROIName" is "Heart".
+    Not so for ordinary words and numbers: the value of "ROIName" is "Heart".
     """
     return (
         _is_private(key)
@@ -142,13 +142,13 @@ def _names_one(key: str) -> bool:
 
 
 def _attribute(key: str) -> str:
-    """The key itself; for a tag its keyword, else the name behind it."""
+    """Return the key itself; for a tag its keyword, else the name that follows it."""
     tag = _TAG.match(key)
     return _keyword(int(tag[1] + tag[2], 16)) or key[tag.end() :] if tag else key
 
 
 def _is_private(key: str) -> bool:
-    """Whether it is the tag of a private attribute: its group is odd (PS3.5 7.8)."""
+    """Return whether a key is the tag of a private attribute: its group is odd (PS3.5 7.8)."""
     tag = _TAG.match(key)
     # Eight digits without any sign between them may be a number.
     return tag is not None and "," in tag[0] and int(tag[1], 16) % 2 == 1
@@ -156,7 +156,7 @@ def _is_private(key: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def is_prose(key: str) -> bool:
-    """Whether what stands under this key is text, whose single words identify nobody."""
+    """Return whether the value under this key is text whose single words identify nobody."""
     attribute = _attribute(key)
     name = _normal(attribute)
     if _is_private(key) or name.endswith(_PROSE):
@@ -165,7 +165,7 @@ def is_prose(key: str) -> bool:
 
 
 def pattern_of(values: Iterable[str], prose: Iterable[str] = ()) -> re.Pattern[str] | None:
-    """What finds these values in a text, however they are written there; None for none.
+    """Return a pattern that finds these values in any notation; None for no values.
 
     Args:
         values: Names, ids, dates; parts of a name are found as well.
@@ -185,7 +185,7 @@ def pattern_of(values: Iterable[str], prose: Iterable[str] = ()) -> re.Pattern[s
 
 
 def smoothed(text: str) -> str:
-    """A text as it is read: without invisible signs, wide letters and breaks within a word."""
+    """Return a text as it is read: without invisible characters, wide letters and divided words."""
     if "-\n" in text or "-\r" in text:
         text = _BROKEN.sub("", text)
     if text.isascii():
@@ -194,7 +194,7 @@ def smoothed(text: str) -> str:
 
 
 def _together(border: str, forms: Iterable[_Form]) -> str:
-    """One expression for all forms with that border."""
+    """Return one expression for all forms with that border."""
     groups: dict[str, list[_Form]] = {}
     for form in forms:
         if form.border == border:
@@ -210,7 +210,7 @@ def _together(border: str, forms: Iterable[_Form]) -> str:
 
 
 def _forms(value: str) -> Iterator[_Form]:
-    """Expressions for the value, a name's parts, a date's notations, a number's digits."""
+    """Yield expressions for a value: a name's parts, a date's notations, a number's digits."""
     value = value.strip()
     yield from _alone(value)
     date = _DATE.match(value)
@@ -244,13 +244,13 @@ def _alone(form: str) -> Iterator[_Form]:
 
 
 def _numbers(text: str) -> Iterator[_Form]:
-    """Long numbers of a text: ids, phones, dates without signs."""
+    """Yield the long numbers of a text: ids, phone numbers, dates without separators."""
     yield from (_bounded(digits, digits, digits) for digits in _NUMBER.findall(text))
     yield from _phones(text)
 
 
 def _phones(text: str) -> Iterator[_Form]:
-    """Phone numbers, whatever stands between their digits."""
+    """Yield the phone numbers of a text, with anything between their digits."""
     for found in _PHONE.findall(text):
         digits = [sign for sign in found if sign.isdigit()]
         yield _bounded(_GAP.join(digits), digits[0], digits[-1])
@@ -261,12 +261,12 @@ def _is_short_name(part: str) -> bool:
 
 
 def _exactly(part: str) -> _Form:
-    """A name of two letters, only as names are written: "Li" and "LI", not "li"."""
+    """Return a name of two letters, only as names are written: "Li" and "LI", not "li"."""
     return _bounded(f"(?-i:{part.title()}|{part.upper()})", part, part)
 
 
 def _bounded(form: str, first: str, last: str) -> _Form:
-    """The form as a word; signs and underscores end words, and numbers end at letters too."""
+    """Return the form as a word; punctuation and underscores end words, letters end numbers."""
     # Of one that the other's is: "Müllers Lunge", "the Joneses".
     ending = "(?:e?s)?" if len(last) >= _MIN_PIECE and last[-4:].isalpha() else ""
     ending = "" if _NO_SPACES.search(last) else ending
@@ -275,7 +275,7 @@ def _bounded(form: str, first: str, last: str) -> _Form:
 
 
 def _starts(text: str) -> str:
-    """The signs that `_loose(text)` may begin with; "" for what does not begin with a letter."""
+    """Return the characters that `_loose(text)` may begin with; "" if it begins with no letter."""
     sign = text[0]
     if not sign.isalpha() or _NO_SPACES.match(sign):
         return sign if sign.isdigit() else ""
@@ -285,7 +285,7 @@ def _starts(text: str) -> str:
 
 
 def _base(first: str) -> str:
-    """The letter under which forms are tested together: that of all with which one may begin."""
+    """Return the letter that groups forms whose first letters are variants of it."""
     bases = {unicodedata.normalize("NFD", _ALIKE.get(s, s))[0] for s in first.lower()}
     return min(bases, default="")
 
@@ -297,7 +297,7 @@ def _border(sign: str, side: str) -> str:
 
 
 def _loose(form: str) -> str:
-    """Without regard to accents and what stands between letters: O'Brien, OBRIEN, Mueller."""
+    """Return an expression that ignores accents and separators: O'Brien, OBRIEN, Mueller."""
     made: list[str] = []
     text, at = form, 0
     while at < len(text):
@@ -332,7 +332,7 @@ def _letter(sign: str) -> str:
 
 
 def _dates(year: str, month: str, day: str) -> Iterator[_Form]:
-    """Notations of a date, with and without zeros, with the month as a number or in words."""
+    """Yield notations of a date, with and without zeros, with the month as a number or a word."""
     if not 1 <= int(month) <= 12:
         return
     m, d, short = f"0?{int(month)}", f"0?{int(day)}", f"(?:{year}|{year[2:]})"

@@ -1,4 +1,4 @@
-"""The words that a key is made of, and what they say of its value. Knows no DICOM."""
+"""The words that a key consists of. Independent of DICOM."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ _PATH_WORDS = frozenset("path paths file files filename filenames folder directo
 
 
 def words_of(key: str) -> list[str]:
-    """The words of "image_path", "imagePath" or "Image Path", in small letters."""
+    """Return the words of "image_path", "imagePath" or "Image Path", in small letters."""
     return [word.lower() for word in _WORD.findall(key)]
 
 
 def is_path_key(key: str) -> bool:
-    """Whether what stands under this key is the path of a file."""
+    """Return whether the value under this key is the path of a file."""
     return bool(_PATH_WORDS.intersection(words_of(key)[-1:]))

@@ -1,7 +1,7 @@
-"""Removes what identifies a patient from all that a remote model gets. Local models get it whole.
+"""Redaction: removes what identifies a patient from all that a remote model gets.
 
-`identifiers.py` says what identifies; here a transcript is cleaned of it: what stands under an
-identifying name goes whole, and its value wherever else it stands; paths and UIDs go everywhere.
+`identifiers` says what identifies. Values under identifying keys are removed whole, and wherever
+else they occur; paths and UIDs are removed everywhere. Local models get everything.
 """
 
 from __future__ import annotations
@@ -56,15 +56,15 @@ _STATED = re.compile(
 _ESCAPED = re.compile(r"\\+u(?!d[89a-f])([0-9a-f]{4})", re.IGNORECASE)
 _ESCAPED_DEEP = 4  # times that what was escaped was escaped again
 _NAMED_BY = ("keyword", "name", "tag", "attribute", "key", "field")
-"""Where a list of attributes says which one an entry is."""
+"""Keys that name the attribute of an entry in a list of attributes."""
 
 
 class Redactor:
-    """Cleans one transcript, and undoes the image names in what the model answers.
+    """Cleans one transcript, and restores file names in the model's answers.
 
-    A file is named by the app's id of the open image, else "result-N" with its suffix in order of
-    appearance, so that the names stay the same while the transcript grows. What was cleaned once is
-    remembered for as long as the transcript is the same or longer.
+    A file is named by the app's id of the open image, else "result-N" with its suffix in the order
+    of appearance, so that names stay the same while the transcript grows. Cleaned messages are
+    cached for as long as the transcript is the same or longer.
 
     Args:
         messages: The whole transcript.
@@ -89,7 +89,7 @@ class Redactor:
         self.learn(messages)
 
     def learn(self, messages: Sequence[Message]) -> None:
-        """Look through what is new in the transcript for names and files."""
+        """Search the new messages of the transcript for names and files."""
         fresh = [item for item in messages if id(item) not in self._known]
         if not fresh:
             return
@@ -110,9 +110,11 @@ class Redactor:
             self._take_names(named)
 
     def messages(self, messages: Sequence[Message]) -> list[Message]:
-        """Cleaned copies; the same ones for the same messages while nothing new is to be removed.
+        """Return cleaned copies.
 
-        They may be asked for again after others came, which are learnt from first.
+        The same objects for the same messages while nothing new was learnt.
+
+        New messages are learnt from first.
         """
         self.learn(messages)
         made: list[Message] = []
@@ -123,17 +125,17 @@ class Redactor:
         return made
 
     def text(self, text: str) -> str:
-        """`text` without known identifiers, paths and UIDs.
+        """Return a text without known identifiers, paths and UIDs.
 
-        Also where they are written in the escapes of JSON, of addresses or of HTML, with signs that
-        nobody sees, in wide letters, or parted at the end of a line: what has any there is sent as
-        it reads.
+        They are found also in the escapes of JSON, URLs or HTML, with invisible characters, in wide
+        letters, or divided at the end of a line. A text with such a hit is sent in its readable
+        form.
         """
         made = self._as_read(text, _unescaped(text))
         return self._as_read(made, smoothed(made), made)
 
     def _as_read(self, text: str, read: str, otherwise: str | None = None) -> str:
-        """What is left of a text by how it reads; `otherwise` where nothing is found in that."""
+        """Return the readable form of a text, cleaned; `otherwise` if nothing is found in it."""
         if read != text:
             removed = self._plain(read)
             if removed != read:
@@ -159,7 +161,7 @@ class Redactor:
         return _without(self._pattern, text, REMOVED) if self._pattern else text
 
     def value(self, value: Any, key: str = "") -> Any:
-        """`value` cleaned, recursively; what stands under an identifying key is removed whole."""
+        """Return a value cleaned, recursively; values under identifying keys are removed whole."""
         if key and is_identifying(key):
             return value if value in (None, "") else REMOVED
         if isinstance(value, str):
@@ -185,7 +187,7 @@ class Redactor:
         return value
 
     def restored(self, value: Any) -> Any:
-        """The model's arguments with the real paths in place of the names it was given."""
+        """Return the model's arguments with real paths in place of the names it was given."""
         if isinstance(value, str):
             # An open image is known to the tools by its id; only made files need their path.
             return self._paths.get(value, value) if value.startswith("result-") else value
@@ -230,7 +232,7 @@ class Redactor:
         return message.model_copy(update=changed)
 
     def _tool(self, name: str) -> str:
-        """A tool's name; a model may have called one by a name that there is not."""
+        """Return a tool's name, cleaned, since a model may call a tool by any name."""
         return name if self.text(name) == name else "unknown_tool"
 
     def _arguments(self, call: ToolCall) -> dict[str, Any]:
@@ -250,9 +252,9 @@ class Redactor:
         self._collect({key: item for key, item in note.items() if key != "path"})
 
     def _collect(self, value: Any, key: str = "") -> None:
-        """Look through a value. `key` is the name it stands under.
+        """Search a value for identifiers. `key` is the key under which it stands.
 
-        Once one identifies, all below does: the parts of a name are names.
+        Everything below an identifying key is identifying: the parts of a name are names.
         """
         if isinstance(value, Mapping):
             named = key if key and is_identifying(key) else _names_one(value)
@@ -285,7 +287,7 @@ class Redactor:
         return self._names[path]
 
     def _take_found(self) -> None:
-        """New names: everything is to be looked through for them."""
+        """Take new names: all messages must be searched for them."""
         self._pattern = pattern_of(self._found, self._prose)
         long = (value.strip() for value in self._found)
         self._numbers = frozenset(
@@ -294,7 +296,7 @@ class Redactor:
         self._cleaned = {}
 
     def _take_names(self, since: int) -> None:
-        """New files: what mentions one of them is to be cleaned again."""
+        """Take new files: messages that mention one of them must be cleaned again."""
         fresh = _forms_of(list(self._names.items())[since:])
         forms = {**_forms_of(list(self._names.items())[:since]), **fresh}
         self._in_text = sorted(forms.items(), key=lambda item: len(item[0]), reverse=True)
@@ -308,7 +310,7 @@ class Redactor:
 
 
 def _forms_of(names: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """What files are called in a text -> their names."""
+    """Return what files are called in texts -> their names."""
     return {
         form: name
         for path, name in names
@@ -318,7 +320,7 @@ def _forms_of(names: Sequence[tuple[str, str]]) -> dict[str, str]:
 
 
 def _parts_of(message: Message) -> Iterator[str]:
-    """All of its text, with JSON's escapes where it is JSON."""
+    """Yield all text of a message, with JSON's escapes where it is JSON."""
     yield message.text
     yield from (to_text(call.arguments) + call.raw for call in message.tool_calls)
     yield from (to_text(note) for note in message.images)
@@ -326,7 +328,7 @@ def _parts_of(message: Message) -> Iterator[str]:
 
 
 def _names_one(entry: Mapping[Any, Any]) -> str:
-    """What an entry of a list of attributes is called if that identifies, else "".
+    """Return the name of an entry in a list of attributes if that is identifying, else "".
 
     Such an entry is {"keyword": "PatientName", "value": "..."}.
     """
@@ -335,12 +337,12 @@ def _names_one(entry: Mapping[Any, Any]) -> str:
 
 
 def _is_named_pair(value: Sequence[Any]) -> bool:
-    """Whether it is an attribute and its value, as in ["PatientName", "..."]."""
+    """Return whether it is an attribute with its value, as in ["PatientName", "..."]."""
     return len(value) == 2 and isinstance(value[0], str) and is_identifying(value[0])
 
 
 def _without(pattern: re.Pattern[str], text: str, mark: str) -> str:
-    """`pattern.sub`, in pieces: one search of a long text would hold up the window."""
+    """Substitute a pattern in pieces, since one search of a long text would block the window."""
     if len(text) <= _PIECE + _REACH:
         return pattern.sub(mark, text)
     made: list[str] = []
@@ -358,7 +360,7 @@ def _without(pattern: re.Pattern[str], text: str, mark: str) -> str:
 
 
 def _unescaped(text: str) -> str:
-    r"""With escapes read, of JSON, of addresses and of HTML: "M\u00fcller", "M%C3%BCller"."""
+    r"""Return a text with escapes of JSON, URLs and HTML decoded: "M\u00fcller", "M%C3%BCller"."""
     for _ in range(_ESCAPED_DEEP):
         before = text
         if "\\u" in text:
@@ -373,12 +375,12 @@ def _unescaped(text: str) -> str:
 
 
 def _undumped(match: re.Match[str]) -> str:
-    """A line of a dump, "(0010,0010) PN [...]", without its value where that identifies."""
+    """Return a line of a dump, "(0010,0010) PN [...]", without its value if that is identifying."""
     return f"{match[1]} {REMOVED}" if is_identifying(match[1]) else match[0]
 
 
 def _files_of(call: ToolCall) -> dict[str, Any]:
-    """A call's arguments but the `path` of `read_result`, which is a place in a result."""
+    """Return a call's arguments without the `path` of `read_result`, which is no file."""
     if call.name != "read_result":
         return call.arguments
     return {key: value for key, value in call.arguments.items() if key != "path"}

@@ -1,8 +1,8 @@
-"""What goes with a question, and what of it the user agreed to send.
+"""The consent to send a question, its pictures and the conversation to the model.
 
 ask: consent -> headers -> pictures -> second and third question -> the question is kept
-keep: headers -> pictures -> the question is kept; nothing is sent, nobody is asked
-go_on: what `keep` left out, where it takes a model after all
+keep: headers -> pictures -> the question is kept; nothing is sent, nothing is asked
+go_on: what `keep` left out, if a model is needed after all
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class SendConsent:
 
     Attributes:
         request: The question.
-        model: Who would be asked.
-        eyes: Whether it is shown pictures.
-        consents: What the user allowed before.
-        emitter: Tells of what is asked.
-        clock: Does not run while the user is waited for.
+        model: The model.
+        eyes: The model takes pictures.
+        consents: The user's earlier consents.
+        emitter: Emits the questions to the user.
+        clock: Stopped while the user is waited for.
         transcript: Takes the question.
         look: The pictures, once they are made.
     """
@@ -48,7 +48,7 @@ class SendConsent:
     look: ShownPictures | None = None
 
     async def ask(self) -> bool:
-        """The question goes to the model; whether it sees pictures.
+        """Ask for consent and send the question; return whether the model sees pictures.
 
         Raises:
             ModelFailed: The user does not allow it.
@@ -66,7 +66,7 @@ class SendConsent:
         return bool(pictures)
 
     async def keep(self) -> None:
-        """Rules take up the question: nothing is sent, and the user is not asked."""
+        """Keep the question for rules: nothing is sent, and the user is not asked."""
         pictures: list[Picture] = []
         known = Known()
         try:
@@ -79,7 +79,7 @@ class SendConsent:
             self._say(known, pictures)
 
     async def go_on(self) -> bool:
-        """It takes the model after all; whether it sees pictures.
+        """Ask for consent where a model is needed after all; return whether it sees pictures.
 
         Raises:
             ModelFailed: The user does not allow it.
@@ -115,7 +115,7 @@ class SendConsent:
             self.look = await make_pictures(self.request)
 
     async def _allowed(self) -> list[Picture]:
-        """What a model with eyes is shown; for a remote one the user is asked a second time."""
+        """Return the pictures that the model may get; for a remote model the user is asked."""
         look = self.look
         if look is None:
             return []

@@ -214,7 +214,7 @@ class _Reader:
         for call in message.tool_calls:
             _add(run, ToolStarted, call_id=call.id, tool=call.name, arguments=call.arguments)
         if message.role == "tool":
-            _add(run, ToolFinished, **_finished(message))
+            _add(run, ToolFinished, **_call_fields_of_message(message))
         if message.role == "assistant" and not message.tool_calls:
             _add(run, RunFinished, answer=message.text)
             run.state = "finished"
@@ -222,8 +222,8 @@ class _Reader:
 
     def _end_open_run(self) -> None:
         if self._open_run is not None:
-            for call in _open_calls(self._open_run):
-                _add(self._open_run, ToolFinished, **_unfinished(call, None))
+            for call in _unfinished_calls(self._open_run):
+                _add(self._open_run, ToolFinished, **_call_end(call, None))
             _add(self._open_run, RunCancelled)
             self._open_run.state = "cancelled"
             self._open_run = None
@@ -234,7 +234,7 @@ def _add(run: PastRun, kind: Any, **fields: Any) -> None:
     run.next_seq += 1
 
 
-def _finished(message: Message) -> dict[str, Any]:
+def _call_fields_of_message(message: Message) -> dict[str, Any]:
     data = message.data
     error = f"{data.get('error', '')} {data.get('remedy', '')}".strip()
     output, metadata = data.get("output"), data.get("metadata")
@@ -302,7 +302,7 @@ def close_runs(content: Content, time: str) -> list[Entry]:
     for run in content.runs:
         if run.state != "running":
             continue
-        partial = _partial(run, content.messages) if run is content.runs[-1] else ""
+        partial = _unsaved_text(run, content.messages) if run is content.runs[-1] else ""
         if partial:
             text = f"{partial.rstrip()}\n\n{INTERRUPTED_ANSWER}"
             message = Message(role="assistant", text=text)
@@ -310,7 +310,7 @@ def close_runs(content: Content, time: str) -> list[Entry]:
                 {"type": "message", "time": time, "run_id": run.run_id, "message": message}
             )
             content.messages.append(message)
-        for event in _closing(run, content.calls, time):
+        for event in _closing_events(run, content.calls, time):
             mark = {"interrupted": True} if event.kind in TERMINAL else {}
             added.append({"type": "event", **mark, "event": event})
             run.events.append(event)
@@ -339,26 +339,26 @@ def _result_message(call_id: str, tool: str, result: Entry | None) -> Message:
     return result_message(call_id, tool, {key: result.get(key, {}) for key in keys})
 
 
-def _closing(run: PastRun, calls: Mapping[str, Entry], time: str) -> list[RunEvent]:
+def _closing_events(run: PastRun, calls: Mapping[str, Entry], time: str) -> list[RunEvent]:
     closing: list[RunEvent] = []
 
     def add(kind: Any, **fields: Any) -> None:
         seq = run.next_seq + len(closing)
         closing.append(kind(run_id=run.run_id, seq=seq, time=time, **fields))
 
-    for started in _open_calls(run):
-        add(ToolFinished, **_unfinished(started, calls.get(started.call_id)))
+    for started in _unfinished_calls(run):
+        add(ToolFinished, **_call_end(started, calls.get(started.call_id)))
     add(RunFailed, error=INTERRUPTED_RUN, remedy=INTERRUPTED_REMEDY)
     return closing
 
 
-def _open_calls(run: PastRun) -> list[ToolStarted]:
+def _unfinished_calls(run: PastRun) -> list[ToolStarted]:
     finished = {item.call_id for item in run.events if isinstance(item, ToolFinished)}
     started = [item for item in run.events if isinstance(item, ToolStarted)]
     return [item for item in started if item.call_id not in finished]
 
 
-def _unfinished(started: ToolStarted, logged: Entry | None) -> dict[str, Any]:
+def _call_end(started: ToolStarted, logged: Entry | None) -> dict[str, Any]:
     """Return the fields of the missing end of a call, by its result if that was written."""
     head = {"call_id": started.call_id, "tool": started.tool}
     result: Entry = (logged or {}).get("result", {})
@@ -375,7 +375,7 @@ def _call_fields(result: Entry) -> Entry:
     return {**found, "artifacts": [item for item in artifacts if item is not None]}
 
 
-def _partial(run: PastRun, messages: list[Message]) -> str:
+def _unsaved_text(run: PastRun, messages: list[Message]) -> str:
     """Return the text that the run streamed and that no message holds."""
     streamed = ""
     since = 0

@@ -120,15 +120,15 @@ def _event(event: RunEvent) -> dict[str, Any]:
 
 def as_markdown(content: Content) -> str:
     """Return the thread as CommonMark; text of the thread is escaped."""
-    return _lined(content, _escaped)
+    return _as_lines(content, _escaped)
 
 
 def as_text(content: Content) -> str:
     """Return the thread for a terminal: as Markdown with nothing escaped and no pictures."""
-    return _lined(content, str, pictures=False)
+    return _as_lines(content, str, pictures=False)
 
 
-def _lined(content: Content, escaped: Callable[[str], str], *, pictures: bool = True) -> str:
+def _as_lines(content: Content, escaped: Callable[[str], str], *, pictures: bool = True) -> str:
     lines = [f"# {escaped(_title(content))}", "", f"**{DISCLAIMER}** {WARNING}", ""]
     for part in _document_parts(content):
         match part.kind:
@@ -394,7 +394,7 @@ def _call_parts(content: Content, event: ToolFinished) -> Iterator[_Part]:
     if findings:
         yield _Part("code", _json(findings), label=f"{len(findings)} findings")
     for artifact in event.artifacts:
-        path = artifact.path if _was_made(content, event.run_id, artifact.path) else None
+        path = artifact.path if _is_own_picture(content, event.run_id, artifact.path) else None
         yield _Part("picture", _caption(artifact), path)
 
 
@@ -407,7 +407,7 @@ def _caption(artifact: Artifact) -> str:
     return f"SYNTHETIC, made by {model}: not a patient. {title}"
 
 
-def _was_made(content: Content, run_id: str, path: Path) -> bool:
+def _is_own_picture(content: Content, run_id: str, path: Path) -> bool:
     """Report whether a picture was made in the conversation and may go into the document.
 
     A tool, or the author of the session's file, may have named any file. In a folder of the user's

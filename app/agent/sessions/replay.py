@@ -40,7 +40,7 @@ _REPLAYED = (Approval.READ, Approval.COMPUTE)
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedCall:
     """A tool call as the session file has it.
 
     Attributes:
@@ -61,7 +61,7 @@ class Recorded:
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
+class ReplayedCall:
     """The outcome of making a call again.
 
     Attributes:
@@ -80,19 +80,19 @@ class Replayed:
     harmless: bool = False
 
 
-ContextOf = Callable[[Recorded], ToolContext | str]
+ContextOf = Callable[[RecordedCall], ToolContext | str]
 """Returns the context for a call, or why it cannot be made again (an image is missing)."""
 
 
-def recorded_calls(content: Content) -> list[Recorded]:
+def recorded_calls(content: Content) -> list[RecordedCall]:
     """Return the calls of a thread in the order in which they ended."""
     return [_recorded(entry, content) for entry in content.calls.values()]
 
 
-def _recorded(entry: Entry, content: Content) -> Recorded:
+def _recorded(entry: Entry, content: Content) -> RecordedCall:
     run_id = str(entry.get("run_id", ""))
     arguments: Any = entry.get("arguments")
-    return Recorded(
+    return RecordedCall(
         str(entry["id"]),
         run_id,
         str(entry.get("name", "")),
@@ -122,42 +122,42 @@ class Replay:
     renamed: dict[str, str] = field(default_factory=dict[str, str])
     policy: Policy = field(default_factory=Policy.standard)
 
-    async def run(self, content: Content) -> AsyncIterator[Replayed]:
+    async def run(self, content: Content) -> AsyncIterator[ReplayedCall]:
         """Make every call again, one after the other."""
         for call in recorded_calls(content):
             yield await self.call(call)
 
-    async def call(self, call: Recorded) -> Replayed:
+    async def call(self, call: RecordedCall) -> ReplayedCall:
         """Make one call again and compare."""
         tool = self.tools.get(call.tool)
         if call.result.get("status") == "cancelled":
-            return _left_out(call, "it was stopped then", harmless=True)
+            return _skipped(call, "it was stopped then", harmless=True)
         if call.tool in _OWN:
-            return _left_out(call, "it is the loop's own and computes nothing", harmless=True)
+            return _skipped(call, "it is the loop's own and computes nothing", harmless=True)
         if call.result.get("refused"):
-            return _left_out(call, "rules refused it then", harmless=True)
+            return _skipped(call, "rules refused it then", harmless=True)
         if tool is None and call.result.get("status") == "failed":
-            return Replayed(call.call_id, call.tool, "same")  # there was none then either
+            return ReplayedCall(call.call_id, call.tool, "same")  # the tool was missing then, too
         if tool is None:
-            return _left_out(call, "there is no tool of this name here")
+            return _skipped(call, "there is no tool of this name here")
         if tool.spec.approval not in _REPLAYED:
             why = f"it would {tool.spec.approval.value}: never made again"
-            return _left_out(call, why, harmless=True)
+            return _skipped(call, why, harmless=True)
         context = self.context_of(call)
         if isinstance(context, str):
-            return _left_out(call, context)
+            return _skipped(call, context)
         old_dir = Path(str(call.facts.get("out_dir") or self.old_dir))
         arguments = self._with_new_names(call.arguments, old_dir)
         asked = ToolCall(id=call.call_id, name=call.tool, arguments=arguments)
         args = parse_arguments(tool.spec, asked)
         outcome = args if isinstance(args, Outcome) else await self._run(tool, args, context)
         comparison = _Comparison(old_dir, self.new_dir, self.renamed)
-        reasons = comparison.results(call.result, _as_logged(outcome, self.new_dir))
-        return Replayed(call.call_id, call.tool, "differs" if reasons else "same", reasons)
+        reasons = comparison.results(call.result, _result_entry(outcome, self.new_dir))
+        return ReplayedCall(call.call_id, call.tool, "differs" if reasons else "same", reasons)
 
     async def _run(self, tool: Tool, args: BaseModel, context: ToolContext) -> Outcome:
         """Run it if the policy allows: anyone may have written the session's file."""
-        scope = Scope.of(context.images, (), context.out_dir)
+        scope = Scope.for_run(context.images, (), context.out_dir)
         judged = self.policy.judge(tool.spec, args, scope)
         if judged.rule is Rule.DENY:
             return failed(judged.reason, judged.remedy)
@@ -176,15 +176,15 @@ class Replay:
                 return self.renamed[value]
             case str():
                 path = _path_inside(value, old_dir)
-                return value if path is None else str(self._copied(path, old_dir))
+                return value if path is None else str(self._copy_of(path, old_dir))
             case _:
                 return value
 
-    def _copied(self, path: Path, old_dir: Path) -> Path:
+    def _copy_of(self, path: Path, old_dir: Path) -> Path:
         """Return a copy of a recorded file, with its lineage, unless a repeated call made it."""
         name = path.relative_to(old_dir)
         target = self.new_dir / name
-        if self._was_made(path, old_dir) and path.is_file() and not target.exists():
+        if self._is_tool_file(path, old_dir) and path.is_file() and not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(path, target)
             origin = picture_sources.find(old_dir, name.as_posix())
@@ -193,7 +193,7 @@ class Replay:
         self.renamed[str(path)] = str(target)
         return target
 
-    def _was_made(self, path: Path, old_dir: Path) -> bool:
+    def _is_tool_file(self, path: Path, old_dir: Path) -> bool:
         """Report whether a tool made that file; anyone may have written the session's file.
 
         Outside the thread's own folder only files with a lineage note count, and links never do.
@@ -205,11 +205,11 @@ class Replay:
         return picture_sources.find(old_dir, path.relative_to(old_dir).as_posix()) is not None
 
 
-def _left_out(call: Recorded, why: str, *, harmless: bool = False) -> Replayed:
-    return Replayed(call.call_id, call.tool, "left out", [why], harmless)
+def _skipped(call: RecordedCall, why: str, *, harmless: bool = False) -> ReplayedCall:
+    return ReplayedCall(call.call_id, call.tool, "left out", [why], harmless)
 
 
-def _as_logged(outcome: Outcome, out_dir: Path) -> dict[str, Any]:
+def _result_entry(outcome: Outcome, out_dir: Path) -> dict[str, Any]:
     return {
         "status": outcome.status,
         "output": outcome.output,
@@ -324,10 +324,10 @@ class _Comparison:
             else:
                 self.renamed[old] = new
             return
-        if self._renamed_in(old) != new:
+        if self._with_current_names(old) != new:
             yield f"{where}: {_text(old)} then, {_text(new)} now"
 
-    def _renamed_in(self, text: str) -> str:
+    def _with_current_names(self, text: str) -> str:
         """Return a text (a summary with a path in it, say) with the new names."""
         for old, new in self.renamed.items():
             text = text.replace(old, new)

@@ -29,7 +29,7 @@ from app.agent.sessions.session_file import (
     entries,
     parse_line,
 )
-from app.agent.sessions.thread import Thread, shortened, unwritable
+from app.agent.sessions.thread import Thread, folder_error, short_title
 from app.agent.sessions.writer import LineWriter, ThreadLock, in_use
 from app.errors import FileProblem
 from app.tools import picture_sources
@@ -44,7 +44,7 @@ class ThreadInfo:
 
     Attributes:
         thread_id: For `SessionStore.open`.
-        title: The first question, shortened; "" when nothing was asked yet.
+        title: The first question, short_title; "" when nothing was asked yet.
         created: ISO 8601, UTC.
         updated: ISO 8601, UTC, when its file was last written.
     """
@@ -79,7 +79,7 @@ class SessionStore:
             folder.mkdir(parents=True, mode=0o700)
             start_file(folder, {})
         except OSError as error:
-            raise unwritable(folder, error) from error
+            raise folder_error(folder, error) from error
         return self._keep(Thread(thread_id, folder, read(folder / FILE), ThreadLock(folder)))
 
     def threads(self) -> tuple[ThreadInfo, ...]:
@@ -211,7 +211,7 @@ def _info(folder: Path) -> ThreadInfo | None:
                 if entry.get("type") == "header":
                     created = str(entry.get("created", ""))
                 elif isinstance(message, dict) and message.get("role") == "user":
-                    title = shortened(str(message.get("text", "")))
+                    title = short_title(str(message.get("text", "")))
                     break
     except OSError:
         return None

@@ -32,7 +32,7 @@ from app.agent.sessions.writer import LineWriter, ThreadLock
 from app.errors import FileProblem
 
 _TITLE_CHARS = 80
-_HELD_BACK_S = 0.2  # how long streamed text waits for more of it before it is written
+_BUFFER_S = 0.2  # how long streamed text waits for more of it before it is written
 _SYNCED = ("tool_finished", "approval_requested", "approval_resolved", *TERMINAL)
 
 
@@ -73,8 +73,8 @@ class Thread:
         self._guard = threading.RLock()
         self._run_id = ""
         self._logged: set[str] = set()  # ids of this run's calls whose result is in the file
-        self._held: list[RunEvent] = []  # deltas that are written as one event
-        self._held_since = 0.0
+        self._buffered: list[RunEvent] = []  # deltas that are written as one event
+        self._buffered_since = 0.0
         self._notice_taken = False
 
     @classmethod
@@ -93,7 +93,7 @@ class Thread:
     def title(self) -> str:
         """The first question, shortened."""
         first = next((item.text for item in self._history if item.role == "user"), "")
-        return shortened(first)
+        return short_title(first)
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -116,7 +116,7 @@ class Thread:
         """Add a message, in memory and on disk."""
         with self._guard:
             self._history.append(message)
-            self._write_held()
+            self._write_buffered()
             entry: Entry = {"type": "message", "time": utc_now(), "run_id": self._run_id}
             self._put(self._message_line(entry, message), sync=message.role == "user")
 
@@ -150,7 +150,7 @@ class Thread:
             "result": result,
             "started": started,
             "ended": ended,
-            **_rests_on(result),
+            **_result_sources(result),
         }
         with self._guard:
             self._results[call_id] = result
@@ -158,7 +158,7 @@ class Thread:
             if len(line) > RESULT_LIMIT and self.folder is not None:
                 small, files = save_large_values(self.folder, result)
                 line = encode({**entry, "result": small, "beside": files}) if files else line
-            self._write_held()
+            self._write_buffered()
             self._put(line)
             self._logged.add(call_id)
             used = _used_images(images)
@@ -174,9 +174,9 @@ class Thread:
             return
         with self._guard:
             if isinstance(event, TextDelta | ReasoningDelta | ToolProgress):
-                self._hold(event)
+                self._buffer(event)
                 return
-            self._write_held()
+            self._write_buffered()
             if isinstance(event, RunStarted):
                 self._run_id = event.run_id
             sync = event.kind in _SYNCED or self._writer.due
@@ -193,12 +193,12 @@ class Thread:
             facts: JSON-able.
             images: `app.tools.api.Images` of the run; the UIDs of its studies are added.
         """
-        studies = _studies_of(images)
+        studies = _study_uids(images)
         known = {**facts, "studies": studies} if studies else facts
         with self._guard:
             entry = {"type": "run", "time": utc_now(), "run_id": run_id, **known}
             self._content.run_facts.setdefault(run_id, {}).update(entry)
-            self._write_held()
+            self._write_buffered()
             self._put(encode(entry))
 
     def result(self, call_id: str) -> dict[str, Any] | None:
@@ -229,7 +229,7 @@ class Thread:
         if self.folder is None:
             return Content(messages=list(self._history))
         with self._guard:
-            self._write_held()
+            self._write_buffered()
             content = read(self.folder / FILE)
             if not self._run_id and not self._in_use:
                 close_runs(content, utc_now())
@@ -250,19 +250,19 @@ class Thread:
         try:
             path.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
-            raise unwritable(path, error) from error
+            raise folder_error(path, error) from error
         return path
 
     def flush(self) -> None:
         """Write the deltas that are held back."""
         with self._guard:
-            self._write_held()
+            self._write_buffered()
 
     def close(self) -> None:
         """Write the deltas that are held back, and release the file."""
         with self._guard:
             self.closed = True
-            self._write_held()
+            self._write_buffered()
             if self._writer is not None:
                 self._writer.close()
             self._writer = None
@@ -298,19 +298,19 @@ class Thread:
             head = {**head, "beside": files} if files else head
         return encode({**head, "message": raw})
 
-    def _hold(self, event: TextDelta | ReasoningDelta | ToolProgress) -> None:
-        if self._held and not _joins(self._held[-1], event):
-            self._write_held()
-        if not self._held:
-            self._held_since = time.monotonic()
-        self._held.append(event)
-        if time.monotonic() - self._held_since >= _HELD_BACK_S:
-            self._write_held()
+    def _buffer(self, event: TextDelta | ReasoningDelta | ToolProgress) -> None:
+        if self._buffered and not _can_join(self._buffered[-1], event):
+            self._write_buffered()
+        if not self._buffered:
+            self._buffered_since = time.monotonic()
+        self._buffered.append(event)
+        if time.monotonic() - self._buffered_since >= _BUFFER_S:
+            self._write_buffered()
 
-    def _write_held(self) -> None:
-        if not self._held:
+    def _write_buffered(self) -> None:
+        if not self._buffered:
             return
-        held, self._held = self._held, []
+        held, self._buffered = self._buffered, []
         first, last = held[0], held[-1]
         whole = last
         if isinstance(first, TextDelta | ReasoningDelta):
@@ -323,7 +323,7 @@ class Thread:
             self._writer.put(line, sync=sync)
 
 
-def _joins(before: RunEvent, event: RunEvent) -> bool:
+def _can_join(before: RunEvent, event: RunEvent) -> bool:
     if isinstance(event, ToolProgress) and isinstance(before, ToolProgress):
         return before.call_id == event.call_id and before.run_id == event.run_id
     return before.kind == event.kind and before.run_id == event.run_id
@@ -343,7 +343,7 @@ def _event_line(
     return encode({"type": "event", **counted, **(head or {}), "event": raw})
 
 
-def _rests_on(result: Mapping[str, Any]) -> dict[str, list[str]]:
+def _result_sources(result: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return the weights and images that a call's findings name."""
     findings: list[Any] = [item for item in result.get("findings") or () if isinstance(item, dict)]
     weights = {str((item.get("provenance") or {}).get("weights_sha256", "")) for item in findings}
@@ -357,19 +357,19 @@ def _used_images(images: object) -> list[Any]:
     return [] if used is None else list(used())
 
 
-def _studies_of(images: object) -> list[str]:
+def _study_uids(images: object) -> list[str]:
     """Return the StudyInstanceUIDs that a run may read (`RunImages.studies`), [] if not known."""
     studies: Any = getattr(images, "studies", None)
     return [] if studies is None else list(studies())
 
 
-def shortened(text: str) -> str:
+def short_title(text: str) -> str:
     """Return a question shortened to a title."""
     line = " ".join(text.split())
     return line if len(line) <= _TITLE_CHARS else f"{line[: _TITLE_CHARS - 1].rstrip()}…"
 
 
-def unwritable(path: Path, error: OSError) -> FileProblem:
+def folder_error(path: Path, error: OSError) -> FileProblem:
     """Return the error for a folder that cannot be made."""
     return FileProblem(
         f"the folder cannot be made ({error.strerror or type(error).__name__})",

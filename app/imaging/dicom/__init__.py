@@ -1,1 +1,1 @@
-"""DICOM images: headers, transfer syntaxes, and what is needed to interpret a frame."""
+"""Reading of DICOM files: headers, pixel data, and the attributes needed to interpret a frame."""

@@ -1,7 +1,7 @@
-"""Which encoding a file's texts are in, where it does not say, or says what cannot be.
+"""Correction of a data set's text encoding where the declared character set is missing or wrong.
 
-PS3.3 C.12.1.1.2. pydicom decodes what is declared as the standard defines it; this is for files
-that declare nothing, a name of their own, or another set than they use.
+PS3.3 C.12.1.1.2. pydicom follows the declared Specific Character Set. Some files declare none, a
+name that the standard does not know, or another set than the one they use.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ _TEXTS = tuple(
         0x00204000,  # Image Comments
     )
 )
-"""Elements whose bytes are looked at."""
+"""Text elements whose bytes are inspected to guess the encoding."""
 _LATIN = ("iso8859", "latin_1")
 _LATER = {"ISO_IR 203": "iso8859_15", "ISO 2022 IR 203": "iso8859_15"}
-"""Terms that pydicom does not know yet."""
+"""Defined Terms of recent editions of the standard that pydicom does not know yet."""
 _ESCAPE = b"\x1b"
 
 
 def mend_encoding(dataset: Dataset) -> None:
-    """Tell a data set that was just read which encodings its texts are in, where it is wrong."""
+    """Set the encodings of a freshly read data set to those that its texts are really in."""
     sample = _sample(dataset)
     if all(byte < 0x80 for byte in sample) and _ESCAPE not in sample:
         return
@@ -50,7 +50,7 @@ def mend_encoding(dataset: Dataset) -> None:
 
 
 def _encodings(declared: list[str], sample: bytes) -> MutableSequence[str] | None:
-    """Python's names of the encodings, or None where pydicom's own choice is right."""
+    """Return Python's names of the encodings, or None where pydicom's own choice is right."""
     if any(term in _LATER for term in declared):
         return [_LATER.get(term) or python_encoding.get(term, "iso8859") for term in declared]
     named = [python_encoding[term] for term in declared if term in python_encoding]

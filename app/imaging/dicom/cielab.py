@@ -1,4 +1,4 @@
-"""Colours that a file recommends, as CIELab values."""
+"""Conversion of CIELab display colours in DICOM files to sRGB."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from app.imaging.layers import RGB
 
 _D50 = np.array([0.96422, 1.0, 0.82521])
-"""White of the ICC profile connection space (ICC.1, 7.2.16)."""
+"""Reference white of the ICC profile connection space (ICC.1, 7.2.16)."""
 
 _XYZ_D50_TO_LINEAR_SRGB = np.array(
     [
@@ -23,15 +23,15 @@ _XYZ_D50_TO_LINEAR_SRGB = np.array(
 
 
 def color_from_cielab(values: Sequence[float]) -> RGB | None:
-    """A Recommended Display CIELab Value in sRGB (PS3.3 C.10.7.1.1).
+    """Convert a Recommended Display CIELab Value to sRGB (PS3.3 C.10.7.1.1).
 
     Args:
         values: L*, a*, b* as 16-bit numbers: L* of 0 to 100 is 0 to 65535, a* and b* of -128 to
             127 are 0 to 65535 (0x8080 is 0). The white point is D50, as in ICC profiles. Some
-            writers take D65; that makes a few levels of difference.
+            writers use D65, which differs by a few levels.
 
     Returns:
-        8 bits a channel, clipped to what sRGB can show; None when the value is none.
+        8 bits a channel, clipped to the gamut of sRGB; None when the value is invalid.
     """
     if len(values) != 3 or not all(math.isfinite(v) and 0 <= v <= 65535 for v in values):
         return None

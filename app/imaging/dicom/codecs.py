@@ -1,7 +1,7 @@
-"""Decoding one frame to stored values. Runs in a worker process: these libraries crash.
+"""Decoding of one frame to stored values. Runs in a worker process, since decoders can crash.
 
-`DECODERS` says which decoder serves which transfer syntax, and why; all have licences that fit a
-closed bundle. pylibjpeg-libjpeg is GPL and must not be used.
+`DECODERS` names the decoder of each transfer syntax and the reason for the choice. All have
+licences that fit a closed bundle; pylibjpeg-libjpeg is GPL and must not be used.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ _PLUGINS: dict[UID, str] = {
     JPEG2000Lossless: "pylibjpeg",
     HTJ2KLossless: "pylibjpeg",
 }
-"""Which of pydicom's plugins decodes: else it takes whichever happens to be installed, GDCM first,
-which ends the process more often than any other on damaged files."""
+"""The pydicom plugin to use. Left to itself pydicom prefers GDCM, which crashes more often than any
+other on damaged files."""
 
 
 def decode_jpeg(header: Header, layout: Layout, data: bytes) -> Decoded:
-    """Any of the JPEG and JPEG-LS processes, by the code stream's own start of frame."""
+    """Decode any JPEG or JPEG-LS process; the code stream's start of frame tells which."""
     start = start_of_frame(data)
     if start is None:
         raise ValueError("no start of frame")
@@ -99,7 +99,7 @@ def _decode_jpeg_wide(layout: Layout, data: bytes, *, lossless: bool) -> Decoded
 
 
 def _names_its_colours(data: bytes) -> bool:
-    """Whether a JFIF or Adobe marker says which colour model the code stream is in."""
+    """Return whether a JFIF or Adobe marker names the colour model of the code stream."""
     position = 2
     while position + 4 <= len(data) and data[position] == 0xFF and data[position + 1] != 0xDA:
         if data[position + 4 : position + 9] in (b"JFIF\0", b"Adobe"):
@@ -109,12 +109,12 @@ def _names_its_colours(data: bytes) -> bool:
 
 
 def decode_jpeg_2000(header: Header, layout: Layout, data: bytes) -> Decoded:
-    """JPEG 2000 and HTJ2K; the library undoes the colour transforms."""
+    """Decode JPEG 2000 or HTJ2K; the library undoes the colour transforms."""
     return by_pydicom(header, layout, data, JPEG2000Lossless)
 
 
 def decode_htj2k(header: Header, layout: Layout, data: bytes) -> Decoded:
-    """High-throughput JPEG 2000; of wide samples OpenJPEG refuses the blocks, OpenJPH does not."""
+    """Decode High-Throughput JPEG 2000, with OpenJPH where OpenJPEG refuses wide samples."""
     coded = declared_figures(data)
     if coded is not None and coded.precision > 16 and layout.samples == 1:
         import imagecodecs
@@ -124,7 +124,7 @@ def decode_htj2k(header: Header, layout: Layout, data: bytes) -> Decoded:
 
 
 def decode_jpeg_xl(header: Header, layout: Layout, data: bytes) -> Decoded:
-    """JPEG XL, also recompressed JPEG; colour comes out as RGB."""
+    """Decode JPEG XL, including recompressed JPEG; colour comes out as RGB."""
     import imagecodecs
 
     array: Array = imagecodecs.jpegxl_decode(data)
@@ -134,7 +134,7 @@ def decode_jpeg_xl(header: Header, layout: Layout, data: bytes) -> Decoded:
 
 
 def decode_rle(header: Header, layout: Layout, data: bytes) -> Decoded:
-    """PS3.5 annex G: the bytes of each sample, the highest first, as segments of packed runs."""
+    """Decode RLE Lossless, one segment for each byte of a sample, high byte first (PS3.5 G)."""
     import imagecodecs
 
     (count,) = struct.unpack("<L", data[:4])
@@ -161,19 +161,19 @@ def decode_rle(header: Header, layout: Layout, data: bytes) -> Decoded:
 
 
 def decode_deflated(header: Header, layout: Layout, data: bytes) -> Decoded:
-    """PS3.5 A.4.13: a raw deflate stream of the native encoding."""
+    """Inflate a raw deflate stream of natively encoded pixels (PS3.5 A.4.13)."""
     size = math.ceil(layout.frame_bits / 8)
     plain = zlib.decompressobj(-zlib.MAX_WBITS).decompress(data, size)
     return words_of(plain, layout), layout.photometric
 
 
 def decode_plain(header: Header, layout: Layout, data: bytes) -> Decoded:
-    """PS3.5 A.4.11: each fragment is a frame in the native encoding."""
+    """Return a fragment that holds one frame in the native encoding (PS3.5 A.4.11)."""
     return words_of(data, layout), layout.photometric
 
 
 def by_pydicom(header: Header, layout: Layout, data: bytes, syntax: UID) -> Decoded:
-    """One of pydicom's decoders, on this frame alone."""
+    """Decode this frame alone with one of pydicom's decoders."""
     options: dict[str, Any] = dict(as_pixel_options(header.dataset))
     options |= {
         "transfer_syntax_uid": syntax,
@@ -200,10 +200,10 @@ def by_pydicom(header: Header, layout: Layout, data: bytes, syntax: UID) -> Deco
 
 
 def fitted(array: Array, layout: Layout) -> Array:
-    """A decoder's result as unsigned words of the declared size.
+    """Convert a decoder's result to unsigned words of the declared size.
 
     Raises:
-        ValueError: It has another shape, or values too large for the declared size.
+        ValueError: The shape differs, or values are too large for the declared size.
     """
     if array.dtype.kind not in "iu":
         raise ValueError(f"decoded as {array.dtype}")
@@ -216,10 +216,10 @@ def fitted(array: Array, layout: Layout) -> Array:
 
 
 def shaped_like(array: Array, layout: Layout) -> Array:
-    """The array itself when it is [rows, columns(, samples)].
+    """Return the array unchanged when its shape is [rows, columns(, samples)].
 
     Raises:
-        ValueError: It is not.
+        ValueError: The shape differs.
     """
     expected = (layout.rows, layout.columns) + ((layout.samples,) if layout.samples > 1 else ())
     if array.shape != expected:
@@ -244,12 +244,12 @@ _DEFLATED = "1.2.840.10008.1.2.1.99"
 
 @dataclass(frozen=True, slots=True)
 class Decoder:
-    """What decodes a transfer syntax.
+    """The decoder of a transfer syntax.
 
     Attributes:
-        library: The package that does it, with the C library beneath.
-        licence: Of that library.
-        why: Why this one.
+        library: The package, with the C library that it wraps.
+        licence: Licence of the library.
+        why: Reason for the choice.
         decode: (header, layout, a frame's bytes) -> words and their photometric interpretation;
             None for uncompressed pixels.
     """
@@ -325,14 +325,15 @@ DECODERS: dict[str, Decoder] = {
 """Transfer syntax UID -> its decoder."""
 
 _MAX_WAVELET_SAMPLES = 2**27
-"""OpenJPEG takes six bytes a sample and more, of a frame with nothing in it too."""
+"""Limit of samples in a frame: OpenJPEG needs at least six bytes for each, even in an empty frame.
+"""
 _WAVELETS = (decode_jpeg_2000, decode_htj2k)
 _NO_CODE_STREAMS = (
     decode_rle,
     decode_plain,
     decode_deflated,
 )
-"""Frames that say nothing of themselves, and may begin with any bytes."""
+"""Transfer syntaxes whose frames have no header of their own to be checked."""
 
 _VIDEO = tuple(f"1.2.840.10008.1.2.4.10{number}" for number in range(9))
 _JPIP = tuple(f"1.2.840.10008.1.2.4.{number}" for number in (94, 95, 204, 205))
@@ -342,11 +343,11 @@ _NAMES = {
     "1.2.840.10008.1.2.4.112": "JPEG XL",
     "1.2.840.10008.1.2.8.1": "Deflated Image Frame Compression",
 }
-"""Names that pydicom's dictionary does not have yet."""
+"""Names that are missing in pydicom's dictionary."""
 
 
 def syntax_name(syntax: str) -> str:
-    """The transfer syntax's name in PS3.6, its UID, or words for what is none."""
+    """Return the transfer syntax's name in PS3.6, else its UID, else words for an invalid one."""
     uid = UID(syntax)
     known = _NAMES.get(syntax)
     if not uid.is_valid:
@@ -355,7 +356,7 @@ def syntax_name(syntax: str) -> str:
 
 
 def decode(header: Header, layout: Layout, index: int) -> tuple[Array, str]:
-    """Decode one frame.
+    """Decode one frame to stored values.
 
     Args:
         header: The file.
@@ -364,7 +365,7 @@ def decode(header: Header, layout: Layout, index: int) -> tuple[Array, str]:
 
     Returns:
         Stored values [rows, columns] or [rows, columns, samples] in native byte order, and the
-        photometric interpretation that they are in (the code stream may differ from the header).
+        photometric interpretation of the result (the code stream may differ from the header).
 
     Raises:
         FileProblem: The frame is missing, damaged, or compressed in a way that is not supported.
@@ -374,13 +375,13 @@ def decode(header: Header, layout: Layout, index: int) -> tuple[Array, str]:
 
 
 def stored_values(header: Header, layout: Layout, words: Array) -> Array:
-    """What `decode_words` gave, without the bits that are not the value's."""
+    """Keep only the value's bits of decoded words, sign-extended where the pixels are signed."""
     values = values_of(words, layout)
     return np.ascontiguousarray(values, values.dtype.newbyteorder("="))
 
 
 def decode_words(header: Header, layout: Layout, index: int) -> tuple[Array, str]:
-    """As `decode`, but with all bits of each word: some files keep overlays in the others."""
+    """Decode like `decode`, but keep all bits of each word for overlays in unused bits."""
     path = header.path
     if not 0 <= index < layout.frames:
         raise guards.problem(path, f"it has {layout.frames} frames; there is no {index + 1}th")
@@ -476,7 +477,7 @@ def _read_compressed(
 
 
 def _as_declared(words: Array, layout: Layout, coded: CodeStreamFigures | None) -> Array:
-    """Words of the declared size with the value where High Bit says.
+    """Shift words so that the value stands where High Bit declares it.
 
     Decoders give fewer bytes where the code stream needs no more, and compressors often move the
     value to the lowest bits.
@@ -491,13 +492,13 @@ def _as_declared(words: Array, layout: Layout, coded: CodeStreamFigures | None) 
 
 @lru_cache(maxsize=8)
 def _fragments(path: Path, status: sources.FileStatus, offset: int, length: int) -> Fragments:
-    """Kept while the frames of a cine are asked for one by one."""
+    """Return the fragments of a file; cached while the frames of a cine are read one by one."""
     with sources.open_file(path) as file:
         return find_fragments(file, offset, length)
 
 
 def _frame_bytes(header: Header, layout: Layout, source: BinaryIO, index: int) -> bytes:
-    """One frame's code stream."""
+    """Return the code stream of one frame."""
     span = header.pixels
     assert span is not None
     fragments = _fragments(header.path, sources.status(header.path), span.offset, span.length)
@@ -518,9 +519,9 @@ def _frame_bytes(header: Header, layout: Layout, source: BinaryIO, index: int) -
 
 
 def _check_code_stream(header: Header, layout: Layout, coded: CodeStreamFigures) -> None:
-    """Refuse a code stream of another size or number of samples, before it is decoded."""
+    """Refuse a code stream whose size or number of samples differs from the header's."""
     size, declared = (coded.rows, coded.columns), (layout.rows, layout.columns)
-    turned = coded.turned and size[::-1] == declared
+    turned = coded.may_transpose and size[::-1] == declared
     if coded.rows and size != declared and not turned:
         raise guards.problem(
             header.path,

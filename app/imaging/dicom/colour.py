@@ -1,4 +1,4 @@
-"""Colour models to RGB (PS3.3 C.7.6.3.1.2) and what is known of the colours' meaning."""
+"""Conversion of colour models to RGB (PS3.3 C.7.6.3.1.2) and notes on ICC profiles."""
 
 from __future__ import annotations
 
@@ -16,27 +16,28 @@ Array = NDArray[Any]
 
 _MAX_BITS = 16
 _AS_RGB = frozenset({"RGB", "YBR_RCT", "YBR_ICT"})
-"""Models that need no conversion: the JPEG 2000 library undoes its transforms itself."""
+"""Photometric interpretations that need no conversion; the JPEG 2000 library undoes its own
+transforms."""
 _FULL = frozenset({"YBR_FULL", "YBR_FULL_422"})
 _PARTIAL = frozenset({"YBR_PARTIAL_422", "YBR_PARTIAL_420"})
 _RETIRED = frozenset({"ARGB", "CMYK", "HSV"})
 _TO_PARTIAL = np.array(
     [[0.2568, 0.5041, 0.0979], [-0.1482, -0.2910, 0.4392], [0.4392, -0.3678, -0.0714]]
 )
-"""RGB to YBR_PARTIAL as the standard gives it; 16, 128 and 128 are added."""
+"""Matrix from RGB to YBR_PARTIAL of the standard; 16, 128 and 128 are added to the result."""
 
 
 def to_rgb(header: Header, layout: Layout, stored: Array, photometric: str) -> Array:
-    """Colour as RGB of at most 16 bits.
+    """Convert colour pixels to RGB of at most 16 bits.
 
     Args:
-        header: For its name in errors.
-        layout: Of the file.
+        header: The file, for errors.
+        layout: The checked figures of its pixels.
         stored: [rows, columns, samples] unsigned.
-        photometric: What `stored` is in.
+        photometric: Photometric interpretation of `stored`.
 
     Raises:
-        FileProblem: The colour model cannot be shown.
+        FileProblem: The colour model is not supported.
     """
     if photometric in _RETIRED or layout.samples != 3:
         raise guards.problem(
@@ -63,7 +64,7 @@ def to_rgb(header: Header, layout: Layout, stored: Array, photometric: str) -> A
 
 
 def _full_to_rgb(ybr: Array, bits: int) -> Array:
-    """YBR_FULL to RGB; float32 is exact enough for 16 bits."""
+    """Convert YBR_FULL to RGB; float32 is exact enough for 16 bits."""
     full, middle = float(2**bits - 1), float(2 ** (bits - 1))
     y, cb, cr = (ybr[..., channel].astype(np.float32) for channel in range(3))
     cb -= middle
@@ -78,7 +79,7 @@ def _full_to_rgb(ybr: Array, bits: int) -> Array:
 
 
 def _partial_to_rgb(ybr: Array, bits: int) -> Array:
-    """YBR_PARTIAL to RGB: luminance from 16 to 235 of 255, chrominance from 16 to 240."""
+    """Convert YBR_PARTIAL to RGB; luminance spans 16 to 235 of 255, chrominance 16 to 240."""
     scale = 2.0 ** (bits - 8)
     offset = np.array([16.0, 128.0, 128.0]) * scale
     rgb = (ybr.astype(np.float64) - offset) @ np.linalg.inv(_TO_PARTIAL).T
@@ -86,7 +87,7 @@ def _partial_to_rgb(ybr: Array, bits: int) -> Array:
 
 
 def icc_note(header: Header) -> str:
-    """A note where the file's colours are meant in another space than the screen's, else ""."""
+    """Return a note where the file's colour space is not the screen's, else ""."""
     profile: Any = header.value("ICCProfile")
     if profile is None:
         paths: Any = header.value("OpticalPathSequence")
@@ -103,7 +104,7 @@ def icc_note(header: Header) -> str:
 
 
 def _description(profile: bytes) -> str:
-    """An ICC profile's own name (ICC.1:2010, 7.3 tag table and desc)."""
+    """Return an ICC profile's own name (ICC.1:2010, 7.3 tag table and desc)."""
     try:
         (count,) = struct.unpack_from(">L", profile, 128)
         for number in range(min(count, 100)):

@@ -1,4 +1,4 @@
-"""From a DICOM header to what the values of one frame mean. Runs in a worker process."""
+"""Interpretation of stored values: rescale, VOI, LUTs, padding and real world values of a frame."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ _UNITS = {
     "UMOLML": "umol/ml",
     "OD": "10^-3 OD",
 }
-"""Rescale Type (C.11.1.1.2) and PET Units (C.8.9.1.1.3) that are not units as they are written."""
+"""Rescale Type (C.11.1.1.2) and PET Units (C.8.9.1.1.3) whose text is not the unit itself."""
 _STORED_VALUES_SHOWN = frozenset(f"1.2.840.10008.5.1.4.1.1.12.{number}" for number in (1, 2, 3))
-"""X-Ray Angiographic, Radiofluoroscopic and (retired) biplane images: their modality transformation
-makes values proportional to X-ray intensity, for measuring; the windows are meant for the stored
-values (C.8.7.1.1.2)."""
+"""SOP Classes of X-ray angiography, radiofluoroscopy and (retired) biplane images. Their modality
+transformation makes values proportional to X-ray intensity, for measuring; their windows apply to
+the stored values (C.8.7.1.1.2)."""
 _LARGEST_FACTOR = 1e12
 _METHODS = {
     "ISO_10918_1": "JPEG",
@@ -60,7 +60,7 @@ _LOSSY_SYNTAXES = {
 
 
 def rescale_of(attributes: FrameAttributes) -> Rescale:
-    """Rescale slope and intercept (PS3.3 C.11.1); dose grids scale by DoseGridScaling."""
+    """Return rescale slope and intercept (PS3.3 C.11.1); a dose grid uses Dose Grid Scaling."""
     slope = _possible(attributes.number("RescaleSlope"))
     intercept = _possible(attributes.number("RescaleIntercept"))
     modality = attributes.text("Modality")
@@ -77,14 +77,14 @@ def rescale_of(attributes: FrameAttributes) -> Rescale:
 
 
 def _possible(factor: float | None) -> float | None:
-    """A factor or offset that can be meant; the others come from damaged files."""
+    """Return whether a slope or intercept is plausible; damaged files hold absurd ones."""
     return factor if factor is not None and abs(factor) <= _LARGEST_FACTOR else None
 
 
 def modality_of(attributes: FrameAttributes) -> tuple[Rescale, Lut | None]:
-    """The modality transformation: the LUT where there is one, else rescale (C.11.1).
+    """Return the rescale and the Modality LUT, if there is one (PS3.3 C.11.1).
 
-    None for X-ray angiography and fluoroscopy, whose windows are meant for the stored values.
+    X-ray angiography and fluoroscopy have none, since their windows apply to the stored values.
     """
     if attributes.header.text("SOPClassUID") in _STORED_VALUES_SHOWN:
         return Rescale(), None
@@ -97,7 +97,7 @@ def modality_of(attributes: FrameAttributes) -> tuple[Rescale, Lut | None]:
 
 
 def voi_of(attributes: FrameAttributes) -> Voi:
-    """Windows and VOI LUTs (PS3.3 C.11.2); impossible windows are left out."""
+    """Return windows and VOI LUTs (PS3.3 C.11.2) without impossible windows."""
     text = attributes.text("VOILUTFunction").upper()
     function = VoiFunction(text) if text in VoiFunction.__members__ else VoiFunction.LINEAR
     explanations = attributes.text("WindowCenterWidthExplanation").split("\\")
@@ -112,7 +112,7 @@ def voi_of(attributes: FrameAttributes) -> Voi:
 
 
 def luts_of(attributes: FrameAttributes, keyword: str) -> tuple[Lut, ...]:
-    """The usable items of a Modality, VOI or Presentation LUT Sequence."""
+    """Return the usable items of a Modality, VOI or Presentation LUT Sequence."""
     sequence: Any = attributes.value(keyword)
     if not isinstance(sequence, Sequence):
         return ()
@@ -123,7 +123,7 @@ def luts_of(attributes: FrameAttributes, keyword: str) -> tuple[Lut, ...]:
 
 
 def _stored(attributes: FrameAttributes) -> Range:
-    """What the stored values can be."""
+    """Return the range of possible stored values."""
     bits = numbers(attributes.header.value("BitsStored"))[:1]
     if not bits or not 0 < bits[0] <= 64:
         return ANY
@@ -131,7 +131,7 @@ def _stored(attributes: FrameAttributes) -> Range:
 
 
 def _modality_output(attributes: FrameAttributes) -> Range:
-    """What values can be after the modality transformation."""
+    """Return the range of values after the modality transformation."""
     inputs = _stored(attributes)
     if inputs == ANY:
         return ANY
@@ -143,7 +143,7 @@ def _modality_output(attributes: FrameAttributes) -> Range:
 
 
 def padding_of(header: Header) -> tuple[float, float] | None:
-    """Stored values that mean "no image here", inclusive (PS3.3 C.7.5.1.1.2, C.7.6.24)."""
+    """Return the inclusive range of padding values (PS3.3 C.7.5.1.1.2, C.7.6.24), or None."""
     kind = {"FloatPixelData": "Float", "DoubleFloatPixelData": "DoubleFloat"}
     floating = kind.get(header.pixels.keyword if header.pixels else "", "")
     first = numbers(header.value(f"{floating}PixelPaddingValue"))[:1]
@@ -162,7 +162,7 @@ def padding_of(header: Header) -> tuple[float, float] | None:
 
 
 def lossy_text(header: Header) -> str:
-    """E.g. "Lossy JPEG 10:1" when the pixels were ever compressed with loss, else ""."""
+    """Return a text such as "Lossy JPEG 10:1" for pixels ever compressed with loss, else ""."""
     method = _LOSSY_SYNTAXES.get(header.syntax, "")
     if header.text("LossyImageCompression") != "01" and not method:
         return ""
@@ -179,9 +179,9 @@ _DIMENSIONLESS = ("1", "{no units}", "NO UNITS", "UNITLESS", "{ratio}")
 
 
 def real_world_of(attributes: FrameAttributes) -> tuple[RealWorldMap, ...]:
-    """The usable maps that hold for a frame: its own, else the shared ones, else the top level's.
+    """Return a frame's usable real world value maps: own, else shared, else top-level ones.
 
-    Maps of other images (a Real World Value Mapping object) are not looked for.
+    Real World Value Mapping objects in other files are not searched.
     """
     sequence: Any = attributes.value("RealWorldValueMappingSequence")
     if not isinstance(sequence, Sequence):
@@ -213,7 +213,7 @@ def _map(item: Dataset, signed: bool) -> RealWorldMap | None:
 
 
 def _ends(item: Dataset, signed: bool) -> tuple[float, float] | None:
-    """Lowest and highest stored value that it maps."""
+    """Return the lowest and highest stored value that an item maps."""
     ends: list[float] = []
     for which in ("First", "Last"):
         whole = numbers(value_of(item, f"RealWorldValue{which}ValueMapped"))[:1]

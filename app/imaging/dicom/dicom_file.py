@@ -1,6 +1,6 @@
-"""Opening a DICOM file: the header, and where its pixels lie. Runs in a worker process.
+"""Reading of DICOM headers and location of the pixel data. Runs in a worker process.
 
-PS3.10 7.1 (file format); files without preamble or meta information are read when what follows
+PS3.10 7.1 (file format). Files without preamble or file meta information are read too if the rest
 parses as DICOM.
 """
 
@@ -67,24 +67,24 @@ _PLAIN = dict.fromkeys(("AS", "CS", "DA", "LO", "SH", "TM", "UI"), re.compile(r"
     "IS": re.compile(r"[+-]?\d{1,9}"),
     "PN": re.compile(r"[^\0=]*"),
 }
-"""VR -> each value of an element whose text is the one in the file."""
+"""VR -> pattern of a value whose display text is exactly its text in the file."""
 count_values()
 _NOT_DICOM = "it is not a DICOM file"
 
 
 class IndexFile(Exception):
-    """The file is a DICOMDIR: it names images and holds none."""
+    """The file is a DICOMDIR: an index of images that holds none itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class PixelSpan:
-    """Where the pixel data element's value lies in the file.
+    """The position of the pixel data element's value in the file.
 
     Attributes:
         keyword: PixelData, FloatPixelData or DoubleFloatPixelData.
-        vr: Its VR, "" in implicit files.
-        offset: Of the value's first byte in the file; in `inflated` for a deflated data set.
-        length: Bytes there really are (the declared length, cut at the end of the file).
+        vr: VR of the element, "" in implicit files.
+        offset: Position of the value's first byte in the file, or in `inflated`.
+        length: Bytes that exist (the declared length, cut at the end of the file).
         declared: Declared length; `UNDEFINED_LENGTH` for encapsulated pixels.
     """
 
@@ -103,8 +103,8 @@ class Header:
         path: The file.
         dataset: All elements before the pixel data.
         syntax: Transfer syntax, guessed from the encoding where the file does not say.
-        pixels: Where the pixels are, or None for an object without.
-        inflated: A deflated file as if it had never been deflated, else None.
+        pixels: Position of the pixels, or None for an object without pixels.
+        inflated: All bytes of a deflated file after inflating it, else None.
     """
 
     path: Path
@@ -115,23 +115,23 @@ class Header:
 
     @property
     def little_endian(self) -> bool:
-        """Byte order of the data set."""
+        """Whether the data set is little endian."""
         return self.syntax != ExplicitVRBigEndian
 
     @property
     def encapsulated(self) -> bool:
-        """Whether the pixels are compressed: in every syntax but these (PS3.5 A)."""
+        """Whether the pixels are compressed: in all but the native syntaxes (PS3.5 A)."""
         return self.syntax not in _NATIVE
 
     @property
     def sop_class(self) -> str:
-        """SOP Class UID; that of the file meta information where the object itself is silent."""
+        """SOP Class UID, else the Media Storage SOP Class UID of the file meta information."""
         return self.text("SOPClassUID") or value_text(
             value_of(getattr(self.dataset, "file_meta", Dataset()), "MediaStorageSOPClassUID")
         )
 
     def text(self, keyword: str) -> str:
-        """An element's value as text, several joined by a backslash; "" when absent or broken."""
+        """Return an element's value as text, values joined by a backslash; "" when absent."""
         tag = _tag_of(keyword)
         element = None if tag is None else raw_elements(self.dataset).get(tag)
         if tag is not None and element is None:
@@ -145,14 +145,14 @@ class Header:
         return value_text(self.value(keyword))
 
     def value(self, keyword: str) -> Any:
-        """An element's value, or None when it is absent, empty or cannot be parsed."""
+        """Return an element's value, or None when it is absent, empty or cannot be parsed."""
         return value_of(self.dataset, keyword)
 
     def count(self, keyword: str, default: int) -> int:
-        """A whole number that the image cannot be read without.
+        """Return a whole number that decoding depends on, or `default` when it is absent.
 
         Raises:
-            FileProblem: It is not a number.
+            FileProblem: The value is no number.
         """
         raw = self.value(keyword)
         if raw is None:
@@ -189,20 +189,20 @@ def value_of(dataset: Dataset, keyword: str) -> Any:
 
 @lru_cache(maxsize=4096)
 def _shared_value(element: RawDataElement) -> Any:
-    """Convert a value that does not depend on other elements; the slices of a series share it."""
+    """Convert a value that depends on no other element; cached, since slices share it."""
     return convert_raw_data_element(element).value
 
 
 @cache
 def _tag_of(keyword: str) -> BaseTag | None:
-    """Return the tag of a keyword that stands in our code; None for a group of tags."""
+    """Return the tag of a keyword that stands in our code, or None for a repeating group."""
     tag = tag_for_keyword(keyword)
     return None if tag is None else shared_tag(tag)
 
 
 @cache
 def _vr(keyword: str) -> str:
-    """Return the VR of the dictionary, for elements of implicit files."""
+    """Return the VR of the data dictionary, for elements of implicit VR."""
     return dictionary_VR(keyword)
 
 
@@ -220,7 +220,7 @@ def _raw_text(vr: str, raw: bytes) -> str | None:
 
 
 def value_text(value: Any) -> str:
-    """A value as display text: several values are joined by a backslash, as in the file."""
+    """Return a value as display text; several values are joined by a backslash, as in the file."""
     if value is None:
         return ""
     if isinstance(value, MultiValue | list | tuple):
@@ -230,9 +230,9 @@ def value_text(value: Any) -> str:
 
 
 def be_quiet() -> None:
-    """Keep pydicom's warnings out of logs: they quote values, which may identify a patient.
+    """Silence pydicom's warnings, which quote values that may identify a patient.
 
-    Nor does it look for what to warn of, which takes longer than to read the values.
+    Validation is turned off too, since it takes longer than reading the values.
     """
     warnings.simplefilter("ignore")
     config.settings.reading_validation_mode = config.IGNORE
@@ -240,7 +240,7 @@ def be_quiet() -> None:
 
 
 def looks_like_dicom(start: bytes) -> bool:
-    """Whether a file's first bytes are a preamble or a plausible first data element."""
+    """Return whether a file begins with a preamble or a plausible first data element."""
     if start[128:132] == b"DICM":
         return True
     if len(start) < 8:
@@ -313,9 +313,9 @@ def _parse_any(path: Path, file: BinaryIO, size: int) -> Dataset:
 
 
 def _is_object(dataset: Dataset) -> bool:
-    """Whether what was parsed is a DICOM object, and not other bytes taken for one.
+    """Return whether a parsed data set is a DICOM object and not other bytes taken for one.
 
-    With the prefix "DICM" a known element is enough; without it, one that every object has.
+    After the prefix "DICM" any known element is enough; otherwise one that every object has.
     """
     if any(tag in dataset for tag in ("SOPClassUID", "Rows", "DirectoryRecordSequence")):
         return True
@@ -328,7 +328,7 @@ def _is_object(dataset: Dataset) -> bool:
 
 
 def _parse_deflated(path: Path, file: BinaryIO) -> Header:
-    """A deflated data set has no positions in the file, so it is taken into memory."""
+    """Inflate a deflated data set into memory and parse it."""
     data = inflated_file(path, file, partial(_pixels_end, path))
     header = _parse(path, io.BytesIO(data), len(data))
     header.dataset.file_meta.TransferSyntaxUID = DeflatedExplicitVRLittleEndian
@@ -336,7 +336,7 @@ def _parse_deflated(path: Path, file: BinaryIO) -> Header:
 
 
 def _pixels_end(path: Path, file: BinaryIO, size: int) -> int | None:
-    """Where the pixels of a file end of which only the beginning is there."""
+    """Return where the pixels of a partly inflated file will end; None if unknown yet."""
     header = _parse(path, file, size)
     span = header.pixels
     if span is None or span.declared == UNDEFINED_LENGTH:
@@ -360,7 +360,7 @@ def _syntax(dataset: Dataset) -> UID:
 
 
 def _find_pixels(file: BinaryIO, size: int, *, little: bool) -> PixelSpan | None:
-    """Read the pixel element's own header; the parser stopped in front of it, or at the end."""
+    """Read the head of the pixel data element, at which the parser stopped."""
     start = file.read(12)
     order = "<" if little else ">"
     if len(start) < 8:
@@ -384,7 +384,7 @@ def _find_pixels(file: BinaryIO, size: int, *, little: bool) -> PixelSpan | None
 
 MAX_HEADER_BYTES = 2**24
 MAX_BYTES = 3 * 2**27
-"""Of the inflated data set: 400 million, as much as a volume of 700 slices of 512 x 512."""
+"""Limit of an inflated data set, about 400 million bytes: a volume of 700 slices of 512 x 512."""
 
 _SYNTAX = b"1.2.840.10008.1.2.1.99"
 _EXPLICIT = b"1.2.840.10008.1.2.1\0\0\0"
@@ -394,24 +394,24 @@ _START = 2**16
 _CHUNK = 2**20
 
 Extent = Callable[[BinaryIO, int], int | None]
-"""(an inflated file, its bytes so far) -> where its pixels end; None while they have not begun."""
+"""(inflated file so far, its size) -> position where its pixels end; None before they begin."""
 
 
 def is_deflated(start: bytes) -> bool:
-    """Whether a file's first bytes name the deflated transfer syntax."""
+    """Return whether a file's first bytes name the deflated transfer syntax."""
     return _ELEMENT + _SYNTAX in start
 
 
 def inflated_file(path: Path, file: BinaryIO, extent: Extent) -> bytes:
-    """The file as if its data set had never been deflated, in explicit little endian.
+    """Return a deflated file's bytes as if it were in explicit VR little endian.
 
     Args:
-        path: For errors.
+        path: The file, for errors.
         file: The deflated file.
-        extent: Says how far the pixels reach, once the header is there.
+        extent: Returns where the pixels end, once the header is inflated.
 
     Raises:
-        FileProblem: It is damaged, or inflates to more than it can need.
+        FileProblem: It is damaged, or inflates to more than its pixels need.
     """
     file.seek(0)
     begin = file.read(_START)
@@ -434,7 +434,7 @@ def inflated_file(path: Path, file: BinaryIO, extent: Extent) -> bytes:
 
 
 def _end_of_meta(data: bytes) -> int:
-    """Where the file meta information ends: with the last element of group 2."""
+    """Return where the file meta information (group 2) ends."""
     at = 132 if data[128:132] == b"DICM" else 0
     while data[at : at + 2] == b"\x02\0" and at + 8 <= len(data):
         if data[at + 4 : at + 6] in _LONG_FORMS:
@@ -445,7 +445,7 @@ def _end_of_meta(data: bytes) -> int:
 
 
 class _Stream:
-    """The inflated bytes, as many as are asked for."""
+    """An inflating stream that is read in bounded pieces."""
 
     def __init__(self, path: Path, file: BinaryIO) -> None:
         self._path = path
@@ -454,7 +454,7 @@ class _Stream:
         self.ended = False
 
     def read(self, count: int) -> bytes:
-        """Up to `count` bytes; fewer at the end of the stream, or of a file that is cut short."""
+        """Return up to `count` bytes, fewer at the end of the stream or of a truncated file."""
         parts: list[bytes] = []
         left = count
         while left > 0 and not self.ended:

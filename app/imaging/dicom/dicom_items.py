@@ -1,4 +1,4 @@
-"""Sequences and values of objects that may be damaged: nothing here raises. In a worker process."""
+"""Tolerant access to sequences and values of objects that may be damaged; nothing here raises."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_FRAME = 10**6
 
 
 def items_of(dataset: Dataset | None, keyword: str) -> list[Dataset]:
-    """The items of a sequence; none when it is absent, empty or no sequence."""
+    """Return the items of a sequence; empty when it is absent, empty or no sequence."""
     value: Any = value_of(dataset, keyword) if dataset is not None else None
     if value is None or isinstance(value, str | bytes) or not isinstance(value, Iterable):
         return []
@@ -24,13 +24,13 @@ def items_of(dataset: Dataset | None, keyword: str) -> list[Dataset]:
 
 
 def first_item(dataset: Dataset | None, keyword: str) -> Dataset | None:
-    """The first item of a sequence, or None."""
+    """Return the first item of a sequence, or None."""
     items = items_of(dataset, keyword)
     return items[0] if items else None
 
 
 def text_of(dataset: Dataset | None, keyword: str) -> str:
-    """A value as plain text with `clean`; "" when absent or broken."""
+    """Return a value as cleaned plain text; "" when absent or broken."""
     if dataset is None:
         return ""
     value = value_of(dataset, keyword)
@@ -40,7 +40,7 @@ def text_of(dataset: Dataset | None, keyword: str) -> str:
 
 
 def clean(text: str) -> str:
-    """Text that can be shown: lines end in a line feed, no control characters, of bounded length.
+    """Return text fit for display: line feeds only, no control characters, bounded length.
 
     DICOM text may end its lines with CR LF, LF, FF or CR alone (PS3.5 6.1.2.4, 6.1.3).
     """
@@ -52,7 +52,7 @@ def clean(text: str) -> str:
 
 
 def finite(dataset: Dataset | None, keyword: str, count: int) -> tuple[float, ...] | None:
-    """Exactly `count` finite numbers, or None."""
+    """Return exactly `count` finite numbers, or None."""
     values = numbers(value_of(dataset, keyword)) if dataset is not None else ()
     if len(values) != count or not all(math.isfinite(value) for value in values):
         return None
@@ -60,13 +60,13 @@ def finite(dataset: Dataset | None, keyword: str, count: int) -> tuple[float, ..
 
 
 def whole(dataset: Dataset | None, keyword: str) -> int | None:
-    """One whole number, or None."""
+    """Return one whole number, or None."""
     values = finite(dataset, keyword, 1)
     return int(values[0]) if values is not None and abs(values[0]) < 2**53 else None
 
 
 def frames_of(reference: Dataset) -> tuple[int, ...]:
-    """Frames from 0 of an image reference (PS3.3 10.3); empty for all frames."""
+    """Return the referenced frames (from 0) of an image reference; empty for all (PS3.3 10.3)."""
     values = numbers(value_of(reference, "ReferencedFrameNumber"))
     kept = {int(value) - 1: None for value in values if 1 <= value <= MAX_FRAME}
     return tuple(kept)

@@ -1,7 +1,7 @@
-"""Encapsulated pixels: which fragments make up a frame (PS3.5 A.4).
+"""Location of a frame's fragments in encapsulated pixel data (PS3.5 A.4).
 
-Offset tables are often missing, empty or wrong, and the number of frames too; what the fragments
-themselves say decides.
+Offset tables and the number of frames are often missing or wrong, so the fragments' own contents
+decide.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ _ITEM = 0xE000FFFE
 _UNDEFINED = 0xFFFFFFFF
 _MANY = 50_000
 _SMALLEST = 16
-"""Bytes that a fragment takes on average where there are many: less is nothing but items."""
+"""Minimum average size of a fragment where there are many; less means that there are only item
+heads."""
 _MAX_TABLE = 4 * 10**6
 _STARTS = (
     b"\xff\xd8\xff",  # JPEG, JPEG-LS
@@ -28,12 +29,12 @@ _STARTS = (
 
 @dataclass(frozen=True, slots=True)
 class Fragments:
-    """Where the fragments lie.
+    """The positions of all fragments of a file.
 
     Attributes:
-        base: Position of the first fragment's item, which offsets count from.
-        spans: (position of the data, its length) of each.
-        starts: Whether each begins a code stream.
+        base: Position of the first fragment's item, from which offsets count.
+        spans: (position, length) of each fragment's data.
+        starts: Whether each fragment begins a code stream.
         offsets: The Basic Offset Table, "" when empty.
     """
 
@@ -44,15 +45,15 @@ class Fragments:
 
 
 def find_fragments(source: BinaryIO, position: int, length: int) -> Fragments:
-    """Walk over the items without reading them.
+    """Find all fragments by walking over their items without reading the contents.
 
     Args:
         source: The file.
-        position: Of the pixel data element's value.
-        length: Bytes there are at most.
+        position: Position of the pixel data element's value.
+        length: Limit of its bytes.
 
     Raises:
-        ValueError: There are very many, and nothing in them.
+        ValueError: There are very many empty fragments.
     """
     end = position + length
     spans: list[tuple[int, int]] = []
@@ -79,7 +80,7 @@ def find_fragments(source: BinaryIO, position: int, length: int) -> Fragments:
 
 
 def _item(source: BinaryIO, end: int) -> int | None:
-    """The length of the item that begins here, cut at the end of the file; None at the end."""
+    """Return the length of the next item, cut at the end of the file; None at the end."""
     start = source.read(8)
     if len(start) < 8:
         return None
@@ -93,10 +94,10 @@ def _item(source: BinaryIO, end: int) -> int | None:
 def frame_spans(
     fragments: Fragments, frames: int, index: int, extended: tuple[Any, Any] = (None, None)
 ) -> tuple[tuple[int, int], ...]:
-    """The spans that make up frame `index`; empty when it is not there.
+    """Return the spans that make up frame `index`; empty when the frame is missing.
 
     Args:
-        fragments: Of the pixel data.
+        fragments: All fragments of the pixel data.
         frames: The declared number of frames.
         index: Frame from 0.
         extended: Extended Offset Table and its lengths, as bytes, where the file has them.
@@ -123,7 +124,7 @@ def frame_spans(
 
 
 def _firsts_by_offsets(fragments: Fragments, frames: int) -> list[int] | None:
-    """Each frame's first fragment by the Basic Offset Table; None when that cannot be right."""
+    """Return each frame's first fragment by the Basic Offset Table; None if it is wrong."""
     if len(fragments.offsets) != frames:
         return None
     number = {place - 8 - fragments.base: n for n, (place, _) in enumerate(fragments.spans)}

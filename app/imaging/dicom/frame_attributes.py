@@ -1,7 +1,7 @@
-"""The attributes of one frame, wherever the object keeps them. Runs in a worker process.
+"""Access to the attributes of one frame in enhanced and plain objects. Runs in a worker process.
 
-Enhanced objects keep them in functional groups, per frame or shared (PS3.3 C.7.6.16); others at the
-top level.
+Enhanced objects keep them in per-frame or shared functional groups (PS3.3 C.7.6.16), other objects
+at the top level.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ _MACROS = {
     "FrameAcquisitionDateTime": "FrameContentSequence",
     "TemporalPositionTimeOffset": "TemporalPositionSequence",
 }
-"""Keyword -> the sequence of the macro that it is in, or that it is itself."""
+"""Keyword -> sequence of the functional group macro that holds it, or that it is itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class FrameAttributes:
-    """An enhanced or plain object's attributes as they hold for one frame."""
+    """The attributes of one frame of an enhanced or plain object."""
 
     header: Header
     index: int
 
     def value(self, keyword: str) -> Any:
-        """The frame's own value, else the shared one, else the top level's; None when unknown."""
+        """Return the frame's own value, else the shared one, else the top-level one, else None."""
         macro = _MACROS.get(keyword)
         if macro is not None:
             for group, position in (
@@ -63,21 +63,21 @@ class FrameAttributes:
         return self.header.value(keyword)
 
     def numbers(self, keyword: str) -> tuple[float, ...]:
-        """Numeric values in file order; those that are none or not finite become NaN."""
+        """Return numeric values in file order; NaN for values that are no finite number."""
         return numbers(self.value(keyword))
 
     def number(self, keyword: str) -> float | None:
-        """The first value if it is a finite number."""
+        """Return the first value if it is a finite number, else None."""
         values = self.numbers(keyword)
         return values[0] if values and math.isfinite(values[0]) else None
 
     def text(self, keyword: str) -> str:
-        """The value as text."""
+        """Return the value as text."""
         return value_text(self.value(keyword))
 
 
 def numbers(value: Any) -> tuple[float, ...]:
-    """One or several values as numbers, NaN for what is none."""
+    """Return one or several values as floats, NaN for each that is no number."""
     if value is None:
         return ()
     items: Any = [value] if isinstance(value, str | bytes | int | float) else value
@@ -95,7 +95,7 @@ def _float(value: Any) -> float:
 
 
 def _item(dataset: Dataset | None, keyword: str, position: int) -> Dataset | None:
-    """An item of a sequence, or None."""
+    """Return an item of a sequence, or None."""
     if dataset is None:
         return None
     sequence: Any = value_of(dataset, keyword)

@@ -54,7 +54,7 @@ _LONG_VRS = frozenset(b"OB OD OF OL OV OW SQ SV UC UN UR UT UV".split())
 
 _long = struct.Struct("<L")
 _new = tuple.__new__
-"""Makes an element in a third of the time that its own constructor takes."""
+"""Makes an element in a third of the time of its own constructor."""
 
 Element = RawDataElement | DataElement
 Elements = dict[BaseTag, Element]
@@ -62,11 +62,11 @@ Encoding = str | MutableSequence[str]
 
 
 class _NotOrdinaryError(Exception):
-    """The header is to be read by pydicom."""
+    """The header must be read by pydicom."""
 
 
 class _TooShortError(Exception):
-    """More of the file is needed to read on."""
+    """More of the file is needed."""
 
 
 def read_ordinary(file: BinaryIO) -> Dataset | None:
@@ -260,5 +260,5 @@ def raw_elements(dataset: Dataset) -> Elements:
 
 
 def _names_vr(data: bytes, at: int) -> bool:
-    """Return whether the element at `at` looks as if it names its VR."""
+    """Return whether the element at `at` seems to name its VR."""
     return all(0x40 < byte < 0x5B for byte in data[at + 4 : at + 6])

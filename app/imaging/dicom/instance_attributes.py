@@ -1,4 +1,4 @@
-"""The attributes that an instance carries from its header. Runs in a worker process."""
+"""The attributes of an instance that are copied from its header. Runs in a worker process."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from app.imaging.dicom.frame_attributes import FrameAttributes
 from app.imaging.dicom.placement import numbers, orientation_of, spacing_and_calibration
 from app.imaging.files import sources
 from app.imaging.space import projections
-from app.imaging.space.planes import FramePlane, plane_of
+from app.imaging.space.planes import FramePlane, image_plane
 from app.imaging.space.projections import KEYWORD, Course, projection_for_code
 from app.imaging.space.stacks import (
     STACK_KEYWORD,
     NotAStackError,
     first_at_each_position,
-    geometry_of,
     geometry_text,
-    stack_of,
+    sort_stack,
+    volume_geometry,
 )
 
 ATTRIBUTES = tuple(
@@ -49,13 +49,13 @@ ATTRIBUTES = tuple(
     ConvolutionKernel ContrastBolusAgent
     """.split()  # noqa: SIM905 - a list of 70 literals reads worse
 )
-"""Attributes that an Instance carries (`Instance.attributes`), and TransferSyntaxUID."""
+"""Keywords of the attributes in `Instance.attributes`, to which TransferSyntaxUID is added."""
 MAX_TEXT = 1024
-"""Letters of one that are kept."""
+"""Characters kept of one attribute."""
 
 
 def attribute_texts(header: Header) -> dict[str, str]:
-    """The texts of `ATTRIBUTES` that the file has, and TransferSyntaxUID."""
+    """Return the texts of `ATTRIBUTES` that the file has, and TransferSyntaxUID."""
     texts = {keyword: header.text(keyword) for keyword in ATTRIBUTES}
     attributes = FrameAttributes(header, 0)
     for keyword in ("ImagePositionPatient", "ImageOrientationPatient", "PixelSpacing"):
@@ -69,19 +69,19 @@ def attribute_texts(header: Header) -> dict[str, str]:
 
 @lru_cache(maxsize=4)
 def cached_header(path: Path, status: sources.FileStatus) -> Header:
-    """The header, kept while the frames of one cine are asked for one by one."""
+    """Return the header of a file; cached while the frames of one cine are read one by one."""
     return read_header(path)
 
 
 _PART = re.compile(r"[A-Za-z0-9._-]{1,16}")
-"""Of a Coding Scheme Designator or a Code Value (both SH): no words of a file's own."""
+"""Pattern of a Coding Scheme Designator or Code Value (both SH) without spaces or free text."""
 _MOST = 16
 
 
 def view_code(dataset: Dataset) -> str:
-    """Scheme and value of View Code Sequence with a space between; "" where there is none.
+    """Return scheme and value of View Code Sequence joined by a space, or "".
 
-    Where there are several items, against the standard, the first that names no frontal view.
+    Of several items, which the standard forbids, the first that is no frontal view counts.
     """
     found = [code for item in items_of(dataset, KEYWORD)[:_MOST] if (code := _code(item))]
     return next(filter(_not_frontal, found), found[0] if found else "")
@@ -98,7 +98,7 @@ def _not_frontal(code: str) -> bool:
 
 
 MAX_FRAMES = 5000
-"""Frames whose places are looked at while scanning."""
+"""Frames whose positions are compared while scanning."""
 
 B_VALUES = (
     ("SIEMENS MR HEADER", 0x0019, 0x0C),
@@ -109,7 +109,7 @@ _GE_OFFSET = 1_000_000_000
 
 
 def frames_geometry(header: Header) -> str:
-    """The volume of a multi-frame object as the text of `stacks.STACK_KEYWORD`; "" for none."""
+    """Return the volume of a multi-frame object as text (`stacks.STACK_KEYWORD`), or ""."""
     count = numbers(header.value("NumberOfFrames"))[:1]
     if not count or not 1 < count[0] <= MAX_FRAMES or not _has_places(header):
         return ""
@@ -124,17 +124,17 @@ def frames_geometry(header: Header) -> str:
         attributes = FrameAttributes(header, index)
         if each:
             spacing, _ = spacing_and_calibration(attributes)
-        plane = plane_of(orientation_of(attributes), spacing, reference)
+        plane = image_plane(orientation_of(attributes), spacing, reference)
         if plane is None:
             return ""
         planes.append(plane)
     try:
         own = [planes[index] for index in first_at_each_position(planes)]
-        stack = stack_of(own, int(size[0][0]), int(size[1][0]))
+        stack = sort_stack(own, int(size[0][0]), int(size[1][0]))
         # A mask cannot be resampled as an image can.
         if header.text("Modality") == "SEG" and not stack.regular:
             return ""
-        return geometry_text(geometry_of(stack))
+        return geometry_text(volume_geometry(stack))
     except NotAStackError:
         return ""
 
@@ -149,7 +149,7 @@ def _has_places(header: Header) -> bool:
 
 
 def _own_spacings(header: Header) -> bool:
-    """Whether each frame has its own pixel measures: a macro is shared, or in every frame."""
+    """Return whether each frame has pixel measures of its own."""
     try:
         first = header.value("PerFrameFunctionalGroupsSequence")[0]
     except (TypeError, IndexError, KeyError):
@@ -158,7 +158,7 @@ def _own_spacings(header: Header) -> bool:
 
 
 def private_b_value(header: Header) -> str:
-    """The diffusion b-value of Siemens, GE and Philips images in s/mm², or ""."""
+    """Return the diffusion b-value of Siemens, GE and Philips images in s/mm², or ""."""
     if header.text("Modality") != "MR":
         return ""
     groups = {int(tag) >> 16 for tag in header.dataset.keys()}  # noqa: SIM118 - not parsed
@@ -184,7 +184,7 @@ def private_b_value(header: Header) -> str:
 
 
 def _number(value: Any) -> float | None:
-    """The first number of a private value, which may be raw text where its VR is unknown."""
+    """Return the first number of a private value, which may be raw text of unknown VR, or None."""
     if isinstance(value, bytes):
         value = value.decode("ascii", "replace").strip("\0 ").split("\\")
     found = numbers(value)[:1]

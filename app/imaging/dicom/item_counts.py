@@ -1,9 +1,9 @@
-"""Headers that hold nothing, a million times: refused while they are read, before they fill memory.
+"""Limits on items and values of a header, checked before the parser turns them into objects.
 
-The parser makes an object of every item and element, of some hundred bytes and ten microseconds, so
-that a file of a few megabytes of empty items costs gigabytes and minutes. What real objects hold in
-great number (contours, frames' functional groups, content items) has content, and there is an end
-to it: items are counted as they stand in the file, ahead of the parser.
+pydicom needs some hundred bytes and ten microseconds for each item and element, so a few megabytes
+of empty items would cost gigabytes and minutes. Real objects have many items only with content in
+them (contours, functional groups, content items). So the items in the file's bytes are counted
+first.
 """
 
 from __future__ import annotations
@@ -21,19 +21,18 @@ from app.imaging import guards
 
 MAX_EMPTY_ITEMS = 20_000
 MAX_ITEMS = 60_000
-"""Of any kind, with content: 10,000 contours have 20,000, one for the image that each was drawn on.
-"""
+"""Limit of items of any kind: 10,000 contours have 20,000, one for the image of each contour."""
 MAX_ITEMS_OF_FRAMES = 150_000
-"""Of the functional groups of frames: some ten for each of 10,000 frames."""
+"""Limit in functional groups: about ten items for each of 10,000 frames."""
 MAX_ITEMS_OF_FEW = 10_000
-"""Of what there are hundreds of at most, and six items or so for each: channels of waveforms,
-graphics of presentation states, groups of annotations, regions of structure sets."""
+"""Limit for sequences of at most hundreds of entries with six items each: waveform channels,
+graphics of presentation states, annotation groups, regions of structure sets."""
 MAX_ELEMENTS_AN_ITEM = 15_000
 MAX_READS = 4_000_000
 _FIRST_LOOK = 10_000
 _AHEAD = 2**20
 _SMALLEST_ITEM = 12
-"""Bytes that items with content take on average, at the very least: eight are their headers."""
+"""Minimum average bytes of items with content; eight of them are the item's head."""
 
 _LITTLE = (b"\xfe\xff\x00\xe0", b"\xfe\xff\x0d\xe0")
 _BIG = (b"\xff\xfe\xe0\x00", b"\xff\xfe\xe0\x0d")
@@ -49,25 +48,25 @@ _SIGNS = {
     struct.pack("<HH", tag >> 16, tag & 0xFFFF) + b"SQ": _MOST[tag]
     for tag in (0x52009230, 0x54000100, 0x00700001, 0x006A0002)
 }
-"""The same where the file was not taken apart yet; the general bound holds where it names no VR."""
+"""`_MOST` by the first bytes of an explicit VR sequence, for files that are not parsed yet."""
 
 _LOOKED_AT = 2**26
 _FROM_BYTES = 2**18
 
 
 class CountedFile:
-    """A file that raises once far more is read from it than any object needs.
+    """A file that raises once far more is read from it than any real object needs.
 
-    Reads are counted, since the parser reads each element by itself; and none is longer than the
-    file, whatever length an element declares.
+    The parser reads each element separately, so reads are counted. No read is longer than the file,
+    whatever length an element declares.
 
     Args:
-        path: For the error.
-        file: What is read, from its beginning.
-        size: Its bytes.
+        path: The file, for the error.
+        file: The open file, at its beginning.
+        size: Size of the file in bytes.
 
     Attributes:
-        refusal: What was raised; the parser makes an error of its own of it, here and there.
+        refusal: The error that was raised, since the parser sometimes replaces it by its own.
 
     Raises:
         FileProblem: By `read`.
@@ -87,7 +86,7 @@ class CountedFile:
         self.refusal: FileProblem | None = None
 
     def read(self, size: int = -1, /) -> bytes:
-        """As a file's; see the class."""
+        """Read as a file does, within the limits of the class."""
         self._reads += 1
         if self._reads >= self._next:
             try:
@@ -118,12 +117,12 @@ class CountedFile:
 
 
 def check_items(path: Path, data: bytes, tag: int | None = None) -> None:
-    """Refuse a sequence of very many items, or of many without content, still unparsed.
+    """Refuse an unparsed sequence of very many items, or of many without content.
 
     Args:
-        path: For the error.
-        data: As it stands in the file.
-        tag: Of the sequence; None for a part of a file with any sequences.
+        path: The file, for the error.
+        data: Bytes of the sequence as in the file.
+        tag: Tag of the sequence; None for a part of a file with any sequences.
 
     Raises:
         FileProblem: It holds too many.
@@ -147,12 +146,12 @@ def _most_items(data: bytes, tag: int | None) -> int:
 
 
 def check_unparsed(path: Path, dataset: Any, read: int) -> None:
-    """Refuse a data set whose sequences or values, which are parsed on access, are absurd.
+    """Refuse a data set with absurdly long sequences or values that are not converted yet.
 
     Args:
-        path: For the error.
-        dataset: What was parsed.
-        read: Bytes of the file that were read for it: small ones cannot hold so many.
+        path: The file, for the error.
+        dataset: The parsed data set.
+        read: Bytes of the file that were read; a small file cannot exceed the limits.
 
     Raises:
         FileProblem: See `check_items`; or an element has very many values.
@@ -173,7 +172,7 @@ def _items(data: bytes) -> int:
 
 
 def _empty_items(data: bytes) -> int:
-    """Items of no length, and those of undefined length that end at once."""
+    """Return the number of items of zero length, and of undefined length that end at once."""
     return max(
         data.count(item + bytes(4)) + data.count(item + b"\xff\xff\xff\xff" + end)
         for item, end in (_LITTLE, _BIG)
@@ -185,25 +184,25 @@ def _absurd(path: Path, what: str) -> Exception:
 
 
 MAX_TEXTS = 2**16
-"""Values divided by backslashes; an element of an explicit VR has room for half as many."""
+"""Limit of values separated by backslashes; an explicit VR has room for half as many."""
 MAX_NUMBERS = 2**18
-"""Binary values; the largest tables have 65,536."""
+"""Limit of binary values; the largest LUTs have 65,536."""
 
 _TEXTS = frozenset(("AE", "AS", "CS", "DA", "DS", "DT", "IS", "LO", "PN", "SH", "TM", "UC", "UI"))
 _MOST_BYTES = dict.fromkeys(_TEXTS, 2**18) | {
     "DS": 2**20, "IS": 2**20, "LT": 2**18, "ST": 2**18, "UC": 2**22, "UR": 2**22, "UT": 2**22,
 }  # fmt: skip
-"""Of a text: an explicit VR has room for 64 kB in all but the last three. To decode the escapes of
-many character sets takes a second for each megabyte."""
+"""Limit of a text's bytes. An explicit VR has room for 64 kB in all but the last three; decoding
+escape sequences takes a second per megabyte."""
 _BYTES_EACH = {
     "US": 2, "SS": 2, "UL": 4, "SL": 4, "FL": 4, "AT": 4, "FD": 8, "SV": 8, "UV": 8,
 }  # fmt: skip
 
 
 def count_values() -> None:
-    """Have pydicom refuse elements of absurdly many values when they are converted.
+    """Make pydicom refuse elements of absurdly many values when it converts them.
 
-    That of the character set is converted while a data set is parsed, past its hooks.
+    The character set is converted during parsing, without pydicom's hooks, so that is patched too.
     """
     hooks.register_callback("raw_element_value", _converted)
     pydicom.values.convert_string = _converted_string
@@ -219,10 +218,10 @@ def _converted_string(value: bytes, *options: Any) -> Any:
 
 
 def _converted(raw: Any, data: dict[str, Any], **options: Any) -> None:
-    """As pydicom converts a value.
+    """Convert a value as pydicom does.
 
     Raises:
-        ValueError: It is one of too many.
+        ValueError: There are too many values.
     """
     if holds_too_many(data["VR"], raw.value):
         raise ValueError("too many values")
@@ -230,12 +229,12 @@ def _converted(raw: Any, data: dict[str, Any], **options: Any) -> None:
 
 
 def holds_too_many(vr: str | None, value: Any, tag: int = 0) -> bool:
-    """Whether a value, as it stands in the file, is one of too many.
+    """Return whether an unconverted value exceeds the limits.
 
     Args:
-        vr: Its VR; None for that of the dictionary.
-        value: Its bytes.
-        tag: For the dictionary.
+        vr: VR of the element; None for the one in the dictionary.
+        value: Unconverted bytes of the element.
+        tag: Tag of the element, for the dictionary.
     """
     if not isinstance(value, bytes) or len(value) <= MAX_TEXTS:
         return False

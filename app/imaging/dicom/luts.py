@@ -1,7 +1,7 @@
 """Items of Modality, VOI and Presentation LUT Sequences (PS3.3 C.11.1.1, C.11.2.1.1, C.11.4).
 
-Descriptors and data are written in many ways that the standard does not allow, or no longer; what
-can only be meant one way is taken so.
+Many files write descriptors and data in ways that the standard does not allow; they are accepted
+where only one meaning is possible.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from app.imaging.types import Lut
 
 
 def lut_of_item(item: Dataset, inputs: Range = ANY, *, little: bool = True) -> Lut | None:
-    """An item's table; None when it cannot be used.
+    """Return an item's table, or None when it cannot be used.
 
     Args:
-        item: With LUT Descriptor and LUT Data.
-        inputs: The lowest and highest value that the table can be asked for; tells whether its
-            first value is meant as a signed number.
+        item: Sequence item with LUT Descriptor and LUT Data.
+        inputs: Lowest and highest possible input; tells whether the table's first value is
+            signed.
         little: Byte order of the file.
     """
     descriptor = _descriptor(item)
@@ -50,12 +50,12 @@ def _descriptor(item: Dataset) -> tuple[int, int, int] | None:
 def lut_data(
     value: Any, entries: int, bits: int, *, little: bool = True
 ) -> NDArray[np.uint16] | None:
-    """LUT data as 16-bit numbers, at most `entries`; None when most of them are missing.
+    """Return LUT data as at most `entries` 16-bit numbers; None when most of them are missing.
 
     Args:
         value: Bytes (OW, OB), or numbers (US, SS). 8-bit entries may be packed two to a word.
-        entries: As the descriptor says.
-        bits: Of an entry, as the descriptor says.
+        entries: Number of entries by the descriptor.
+        bits: Bits of an entry by the descriptor.
         little: Byte order of the file.
     """
     if value is None:

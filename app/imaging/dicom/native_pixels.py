@@ -1,8 +1,8 @@
-"""Uncompressed pixels: from bytes to the words they were written as, and from words to values.
+"""Uncompressed pixels: bytes to words, and words to stored values.
 
-Frames of a file are mapped, not read: their only copy is the one into shared memory. So this runs
-in a worker process: a file that is cut short, or a medium that is pulled out, while it is mapped
-ends the process that looks at it (SIGBUS).
+Large frames are memory-mapped, so that the only copy is the one into shared memory. This must run
+in a worker process: a file that is truncated while it is mapped, or a medium that is removed, ends
+the process that reads it (SIGBUS).
 
 PS3.5 8.1 and annex D (bit order), PS3.3 C.7.6.3.1.2 (4:2:2).
 """
@@ -21,13 +21,13 @@ from app.imaging.dicom.pixel_layout import Layout
 Array = NDArray[Any]
 
 _MAPPED_FROM = 64 * 1024
-"""Bytes from which mapping costs less than reading."""
+"""Frame size in bytes from which mapping is cheaper than reading."""
 
 
 def read_words(
     source: BinaryIO, layout: Layout, index: int, *, little: bool, words_of_16: bool
 ) -> Array:
-    """Frame `index` of the pixels that begin where `source` stands.
+    """Return frame `index` of the pixels that begin at the current position of `source`.
 
     Args:
         source: Positioned at the pixel data element's value.
@@ -64,7 +64,7 @@ def read_words(
 
 
 def _mapped(source: BinaryIO, place: int, size: int) -> memoryview | None:
-    """A file's bytes without reading them; None where that is no gain or cannot be done."""
+    """Map a file's bytes; None where mapping gains nothing or fails."""
     raw = getattr(source, "raw", None)
     if size < _MAPPED_FROM or not isinstance(raw, io.FileIO):
         return None
@@ -79,10 +79,10 @@ def _mapped(source: BinaryIO, place: int, size: int) -> memoryview | None:
 
 
 def _in_likelier_order(words: Array, layout: Layout, *, little: bool, words_of_16: bool) -> Array:
-    """Big-endian samples of 32 bits, whichever way their 16-bit words lie; others as they are.
+    """Return big-endian 32-bit samples in the more plausible order of their 16-bit words.
 
-    In OW the bytes of each word are exchanged, the low word comes first (so writes dcmtk); others
-    exchange all four bytes (pydicom). Neighbours differ less the way that was meant.
+    dcmtk swaps the bytes of each 16-bit word and writes the low word first; pydicom swaps all four
+    bytes. Neighbouring samples differ less in the right order.
     """
     if little or not words_of_16 or layout.allocated != 32 or layout.floating:
         return words
@@ -92,7 +92,7 @@ def _in_likelier_order(words: Array, layout: Layout, *, little: bool, words_of_1
 
 
 def words_of(data: bytes | memoryview, layout: Layout, *, little: bool = True) -> Array:
-    """One frame's bytes as samples.
+    """Return one frame's bytes as an array of samples.
 
     Returns:
         [rows, columns] or [rows, columns, samples]: unsigned words with all their bits, or floats.
@@ -117,7 +117,7 @@ def words_of(data: bytes | memoryview, layout: Layout, *, little: bool = True) -
 
 
 def shaped(flat: Array, layout: Layout) -> Array:
-    """A flat row of samples as an image, colour by pixel."""
+    """Return a flat array of samples as an image with colour by pixel."""
     rows, columns, samples = layout.rows, layout.columns, layout.samples
     if flat.size != rows * columns * samples:
         raise ValueError(f"{flat.size} samples for {columns} x {rows} x {samples}")
@@ -129,7 +129,7 @@ def shaped(flat: Array, layout: Layout) -> Array:
 
 
 def full_chroma(flat: Array, layout: Layout) -> Array:
-    """4:2:2 (two luminances, then the Cb and Cr that they share) as three samples a pixel."""
+    """Expand 4:2:2 samples (two luminances sharing Cb and Cr) to three samples a pixel."""
     if layout.columns % 2:
         raise ValueError("4:2:2 with an odd number of columns")
     pairs = flat.reshape(-1, 4)
@@ -140,7 +140,7 @@ def full_chroma(flat: Array, layout: Layout) -> Array:
 
 
 def _unpack_12(data: bytes, count: int) -> Array:
-    """12-bit samples, two in three bytes, the first in the lower bits (retired, PS3.5 D)."""
+    """Unpack 12-bit samples, two in three bytes, the first in the lower bits (retired, PS3.5 D)."""
     packed = np.frombuffer(data + b"\0" * (-len(data) % 3), np.uint8).reshape(-1, 3)
     low, middle, high = (packed[:, part].astype(np.uint16) for part in range(3))
     pairs = np.stack((low | (middle & 0xF) << 8, middle >> 4 | high << 4), axis=1)
@@ -155,11 +155,11 @@ def _unpack_24(data: bytes, count: int, *, little: bool) -> Array:
 
 
 def values_of(words: Array, layout: Layout) -> Array:
-    """Words without the bits that are not the value's, signed where the file says so.
+    """Keep only the value's bits of words, sign-extended where the pixels are signed.
 
     Args:
-        words: As `words_of` gives them.
-        layout: Its bits.
+        words: Result of `words_of`.
+        layout: The checked figures of the pixels.
     """
     if layout.floating or layout.allocated == 1:
         return words

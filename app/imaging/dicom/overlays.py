@@ -1,7 +1,7 @@
 """Overlay planes of an image, groups 6000 to 601E (PS3.3 C.9.2). Runs in a worker process.
 
-A plane comes as bits of its own (Overlay Data), or, in older files, in bits of the pixel data that
-the value does not use (retired; PS3.5 8.1.2).
+A plane is stored as Overlay Data or, in older files, in unused bits of the pixel data (retired;
+PS3.5 8.1.2).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Array = NDArray[Any]
 GROUPS = tuple(range(0x6000, 0x6020, 2))
 _MAX_SIDE = 32_767
 _MAX_PIXELS = 2**27
-"""Of all planes of an image together: each is a byte."""
+"""Limit of all planes of an image together; each pixel takes a byte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class _Group:
 
 
 def overlays_of(header: Header, index: int, words: Array) -> tuple[OverlayPlane, ...]:
-    """The planes that lie on one frame.
+    """Return the overlay planes of one frame.
 
     Args:
         header: The image.
@@ -55,7 +55,7 @@ def overlays_of(header: Header, index: int, words: Array) -> tuple[OverlayPlane,
         words: The frame's words with all their bits, [rows, columns].
 
     Returns:
-        In order of their groups; damaged ones are left out.
+        The planes in order of their groups, without damaged ones.
     """
     planes: list[OverlayPlane] = []
     for number in GROUPS:
@@ -113,10 +113,10 @@ def _is_ow(group: _Group) -> bool:
 
 
 def _frame_of(group: _Group, index: int) -> int | None:
-    """Which frame of the overlay lies on frame `index` of the image; None when none does.
+    """Return the overlay frame for image frame `index`, or None.
 
-    An overlay of several frames begins at Image Frame Origin, counted from 1; one without
-    frames lies on all of the image's.
+    A multi-frame overlay begins at Image Frame Origin, counted from 1; an overlay without frames
+    lies on all frames of the image.
     """
     frames = group.whole(0x0015, 0)
     origin = group.whole(0x0051, 1)
@@ -144,7 +144,7 @@ def _embedded_bits(group: _Group, words: Array) -> NDArray[np.bool_] | None:
 
 
 def visible_overlays(header: Header, planes: tuple[OverlayPlane, ...]) -> tuple[OverlayPlane, ...]:
-    """The planes that are to be drawn: not the one that is the bitmap of a shutter."""
+    """Return the planes to be drawn: all but the bitmap of a shutter."""
     if "BITMAP" not in header.text("ShutterShape").upper().split("\\"):
         return planes
     group = numbers(header.value("ShutterOverlayGroup"))[:1]

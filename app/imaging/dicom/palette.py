@@ -1,4 +1,4 @@
-"""Palette colour lookup tables (PS3.3 C.7.6.3.1.5, C.7.6.3.1.6, C.7.6.19, C.7.9.2), in a worker."""
+"""Palette colour LUTs (PS3.3 C.7.6.3.1.5, C.7.6.3.1.6, C.7.6.19, C.7.9.2)."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _FRAME_TYPES = ("CTImageFrameTypeSequence", "MRImageFrameTypeSequence", "PETFram
 
 
 def has_palette(header: Header) -> bool:
-    """Whether the file brings a palette at all."""
+    """Return whether the file has a palette."""
     return header.value("RedPaletteColorLookupTableDescriptor") is not None
 
 
 def is_supplemented(attributes: FrameAttributes) -> bool:
-    """Whether a grey frame's palette colours some of its values (C.7.6.19).
+    """Return whether a palette colours some values of a grey frame (C.7.6.19).
 
     The frame's own Pixel Presentation counts where frames differ (C.8.13.3.1, C.8.15.3.2).
     """
@@ -43,7 +43,7 @@ def is_supplemented(attributes: FrameAttributes) -> bool:
 
 
 def palette_of(header: Header) -> tuple[NDArray[np.uint8], int] | None:
-    """The palette as [entries, 3] 8-bit RGB and the stored value of its first entry.
+    """Return the palette as [entries, 3] 8-bit RGB, and the stored value of its first entry.
 
     None when it is missing or damaged.
     """
@@ -72,7 +72,7 @@ def palette_of(header: Header) -> tuple[NDArray[np.uint8], int] | None:
 
 
 def _channel(header: Header, colour: str, entries: int, bits: int) -> NDArray[np.uint16] | None:
-    """One channel, as it is written."""
+    """Return one colour channel as it is written in the file."""
     little = header.little_endian
     plain: Any = header.value(f"{colour}PaletteColorLookupTableData")
     if plain is not None:
@@ -89,14 +89,14 @@ def _channel(header: Header, colour: str, entries: int, bits: int) -> NDArray[np
 
 
 def expand_segments(words: list[int], entries: int, *, small: bool = False) -> list[int]:
-    """A segmented table as plain values, at most `entries` of them (PS3.3 C.7.9.2).
+    """Expand a segmented table to at most `entries` plain values (PS3.3 C.7.9.2).
 
-    Malformed segments end the table; the caller sees that it is too short.
+    Malformed segments end the table, so it comes out too short.
 
     Args:
-        words: Its numbers: 16-bit words, or bytes.
-        entries: How many values the table has.
-        small: Whether they are bytes: an indirect segment's offset then takes four of them.
+        words: Segmented data: 16-bit words, or bytes.
+        entries: Number of values of the table.
+        small: Whether `words` are bytes; an indirect segment's offset then takes four of them.
     """
     values: list[int] = []
     begins: set[int] = set()
@@ -127,7 +127,7 @@ def expand_segments(words: list[int], entries: int, *, small: bool = False) -> l
 
 
 def _segment(words: list[int], position: int, last: int | None) -> tuple[list[int], int] | None:
-    """The values of a discrete or linear segment and where the next begins, or None."""
+    """Return the values of a discrete or linear segment and the position of the next, or None."""
     kind, count = words[position], words[position + 1]
     if kind == _DISCRETE:
         return words[position + 2 : position + 2 + count], position + 2 + count
@@ -143,7 +143,7 @@ def _ramp(start: int, end: int, count: int) -> list[int]:
 def _repeat(
     words: list[int], start: int, segments: int, last: int | None, entries: int
 ) -> list[int]:
-    """The values of `segments` earlier discrete or linear segments from `start` on."""
+    """Return the values of `segments` earlier discrete or linear segments from `start` on."""
     values: list[int] = []
     position = start
     for _ in range(segments):

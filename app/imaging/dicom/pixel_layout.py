@@ -1,4 +1,4 @@
-"""The Image Pixel module's figures (PS3.3 C.7.6.3), checked before anything rests on them."""
+"""The Image Pixel module (PS3.3 C.7.6.3), checked before any pixel is decoded."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COLOUR = ("RGB", "YBR_FULL", "YBR_RCT", "YBR_ICT", "YBR_PARTIAL_420", *_SUBSAMP
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How the pixels of one file are laid out.
+    """The checked figures of the pixel data of one file.
 
     Attributes:
         rows: Rows.
@@ -51,23 +51,23 @@ class Layout:
 
     @property
     def pixels(self) -> int:
-        """Pixels of one frame."""
+        """Number of pixels of one frame."""
         return self.rows * self.columns
 
     @property
     def frame_bits(self) -> int:
-        """Bits of one uncompressed frame."""
+        """Number of bits of one uncompressed frame."""
         bits = self.pixels * self.samples * self.allocated
         return bits * 2 // 3 if self.subsampled else bits
 
     @property
     def word_bytes(self) -> int:
-        """Bytes of a sample once it is unpacked."""
+        """Number of bytes of an unpacked sample."""
         return {1: 1, 8: 1, 12: 2, 16: 2, 24: 4, 32: 4}.get(self.allocated, 8)
 
 
 def layout_of(header: Header) -> Layout:
-    """Read and check the figures that decoding rests on.
+    """Read and check the figures that decoding depends on.
 
     Raises:
         FileProblem: There are no pixels, or figures are missing, damaged or impossible.
@@ -113,7 +113,7 @@ def layout_of(header: Header) -> Layout:
 
 
 def _frames(header: Header, frame_bits: int) -> int:
-    """NumberOfFrames; where it is missing or no number, what the length of the pixels says."""
+    """Return NumberOfFrames, else the number of frames that the pixel data holds."""
     text = header.text("NumberOfFrames")
     if text.lstrip("-").isdecimal():
         return int(text) or 1
@@ -128,14 +128,14 @@ def _frames(header: Header, frame_bits: int) -> int:
 
 
 def may_have_frames(header: Header) -> bool:
-    """Whether its class is one of several frames, so that their number is required."""
+    """Return whether the SOP Class is multi-frame, so that NumberOfFrames is required."""
     uid = header.value("SOPClassUID")
     name = str(getattr(uid, "name", ""))
     return any(word in name for word in _MULTI_FRAME)
 
 
 def _encapsulated_frames(header: Header, span: PixelSpan) -> int:
-    """The number of frames by the offset table, else by the code streams that begin."""
+    """Return the number of frames by the offset table, else by the code streams found."""
     try:
         with sources.open_file(header.path) as file:
             fragments = find_fragments(file, span.offset, span.length)
@@ -147,9 +147,9 @@ def _encapsulated_frames(header: Header, span: PixelSpan) -> int:
 
 
 def _is_subsampled(header: Header, photometric: str, plane_bits: int) -> bool:
-    """Whether uncompressed pixels really are 4:2:2.
+    """Return whether uncompressed pixels really are 4:2:2.
 
-    A file that was decompressed often keeps the name, though all its samples are there.
+    A decompressed file often keeps the name although all its samples are there.
     """
     if header.encapsulated or photometric not in _SUBSAMPLED or header.pixels is None:
         return False
@@ -157,7 +157,7 @@ def _is_subsampled(header: Header, photometric: str, plane_bits: int) -> bool:
 
 
 def complete_frames(header: Header, layout: Layout) -> int:
-    """How many frames the file really holds; the declared number for compressed pixels."""
+    """Return how many frames the file really holds; the declared number for compressed pixels."""
     span = header.pixels
     if span is None or span.length == 0:
         return 0
@@ -167,7 +167,7 @@ def complete_frames(header: Header, layout: Layout) -> int:
 
 
 def cut_short(header: Header, layout: Layout) -> FileProblem:
-    """The words for uncompressed pixels of which some are missing."""
+    """Return the error for uncompressed pixels of which some are missing."""
     length = header.pixels.length if header.pixels else 0
     expected = math.ceil(layout.frame_bits * layout.frames / 8)
     return guards.problem(

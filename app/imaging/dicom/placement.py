@@ -1,7 +1,7 @@
-"""From a DICOM header to scale and place of one frame. Runs in a worker process.
+"""Scale and position of one frame: spacing, orientation and ultrasound regions.
 
-Enhanced objects keep them in functional groups; a dose grid, a reconstructed NM volume and an
-ultrasound image have ways of their own (PS3.3 C.8.8.3.2, C.8.4.15, C.8.5.5).
+Dose grids, reconstructed NM volumes and ultrasound images place their frames in ways of their own
+(PS3.3 C.8.8.3.2, C.8.4.15, C.8.5.5). Runs in a worker process.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from app.imaging.dicom.dicom_file import Header, value_of
 from app.imaging.dicom.frame_attributes import FrameAttributes, numbers
 from app.imaging.space.geometry import UNLABELLED, direction_letters
 from app.imaging.space.planes import is_position, is_rotation
-from app.imaging.space.regions import UltrasoundRegion, regions_of
-from app.imaging.space.spacing import SpacingAttributes, spacing_of
+from app.imaging.space.regions import UltrasoundRegion, image_regions
+from app.imaging.space.spacing import SpacingAttributes, image_spacing
 from app.imaging.types import Orientation, Region, Spacing
 
 _BIPED = (frozenset("LR"), frozenset("AP"), frozenset("HF"))
@@ -57,8 +57,8 @@ _TRUNK = frozenset(
         "KIDNEY",
     ]
 )
-"""Where a quadruped's y axis is dorsal and its z axis cranial; in the head that is rostral, in the
-limbs they are others (PS3.3 C.7.6.2.1.1)."""
+"""Body parts of a quadruped whose y axis is dorsal and z axis cranial; in the head the z axis is
+rostral, and the limbs differ (PS3.3 C.7.6.2.1.1)."""
 
 _PLANAR_CLASSES = frozenset(
     f"1.2.840.10008.5.1.4.1.1.{tail}"
@@ -67,19 +67,19 @@ _PLANAR_CLASSES = frozenset(
         *("6.2", "13.1.1", "13.1.2", "13.1.3", "14.1", "14.2", "77.1.5.4"),
     )
 )
-"""CT, MR, PET and their enhanced forms, RT dose (C.7.6.2), enhanced ultrasound volumes, X-ray 3D
-and tomosynthesis, optical coherence tomography: PixelSpacing is in the patient."""
+"""SOP Classes whose Pixel Spacing is a distance in the patient: CT, MR, PET and their enhanced
+forms, RT dose (C.7.6.2), enhanced ultrasound volumes, X-ray 3D, tomosynthesis, OCT."""
 
 _PROJECTION_CLASSES = frozenset(
     f"1.2.840.10008.5.1.4.1.1.{tail}"
     for tail in ("1", "1.1", "1.1.1", "1.2", "1.2.1", "1.3", "1.3.1", "481.1")
 )
-"""CR, DX, MG, intra-oral and RT images: shadows on a detector, even where a file adds a direction
-in the patient (PS3.3 10.7.1.3)."""
+"""SOP Classes of projections (CR, DX, MG, intra-oral, RT images): scale is that of the detector,
+even where a file adds a direction in the patient (PS3.3 10.7.1.3)."""
 
 
 def orientation_of(attributes: FrameAttributes) -> Orientation:
-    """How the frame lies in the patient (PS3.3 C.7.6.2.1.1, C.7.6.1.1.1)."""
+    """Return how the frame lies in the patient (PS3.3 C.7.6.2.1.1, C.7.6.1.1.1)."""
     cosines = attributes.numbers("ImageOrientationPatient")
     position = attributes.numbers("ImagePositionPatient")
     detector = _nm_detector(attributes)
@@ -104,7 +104,7 @@ def orientation_of(attributes: FrameAttributes) -> Orientation:
 
 
 def _letters(text: str, quadruped: bool) -> tuple[str, str]:
-    """Directions of PatientOrientation in our letters; empty where it is none."""
+    """Return the directions of PatientOrientation in our letters; empty where it is invalid."""
     parts = [part.strip() for part in text.upper().split("\\")]
     if len(parts) != 2:
         return "", ""
@@ -137,9 +137,9 @@ def _quadruped(text: str) -> str:
 def _frame_position(
     attributes: FrameAttributes, first: tuple[float, float, float], cosines: Sequence[float]
 ) -> tuple[float, float, float] | None:
-    """Where this frame of a dose grid or reconstructed NM volume lies; else where the file says.
+    """Return the position of a frame in mm, computed for dose grids and reconstructed NM volumes.
 
-    None where the file contradicts itself, or does not say.
+    None where the position is missing or contradictory.
     """
     a, b, c, d, e, f = cosines
     normal = (b * f - c * e, c * d - a * f, a * e - b * d)
@@ -156,10 +156,10 @@ def _frame_position(
 
 
 def _dose_offset(attributes: FrameAttributes, z: float) -> float | None:
-    """Distance of a dose frame from the first along the normal, mm (PS3.3 C.8.8.3.2).
+    """Return the distance of a dose frame from the first along the normal, mm (PS3.3 C.8.8.3.2).
 
-    The offsets are relative when the first is 0; else they are z coordinates of axial frames, and
-    the first is that of the position.
+    Offsets are relative when the first is 0; otherwise they are z coordinates of axial frames, the
+    first of which equals the position.
     """
     offsets = attributes.numbers("GridFrameOffsetVector")
     if attributes.index >= len(offsets):
@@ -170,7 +170,7 @@ def _dose_offset(attributes: FrameAttributes, z: float) -> float | None:
 
 
 def _nm_detector(attributes: FrameAttributes) -> Any:
-    """The item that places a reconstructed NM volume; None for any other image."""
+    """Return the item that places a reconstructed NM volume; None for any other image."""
     if attributes.text("Modality") not in ("NM", "PT"):
         return None
     if not any("RECON" in part for part in attributes.text("ImageType").upper().split("\\")):
@@ -182,7 +182,7 @@ def _nm_detector(attributes: FrameAttributes) -> Any:
 
 
 def _nm_offset(attributes: FrameAttributes) -> float | None:
-    """Distance of a reconstructed NM slice from the first along the normal, mm.
+    """Return the distance of a reconstructed NM slice from the first along the normal, mm.
 
     SpacingBetweenSlices may be negative there and nowhere else (PS3.3 C.8.4.15).
     """
@@ -195,7 +195,7 @@ def _nm_offset(attributes: FrameAttributes) -> float | None:
 
 
 def spacing_and_calibration(attributes: FrameAttributes) -> tuple[Spacing, str]:
-    """The frame's spacing and the text on how it was calibrated."""
+    """Return the frame's pixel spacing and a text on how it was calibrated."""
     kind = attributes.text("PixelSpacingCalibrationType").upper()
     header = attributes.header
     sop_class = attributes.text("SOPClassUID")
@@ -210,7 +210,7 @@ def spacing_and_calibration(attributes: FrameAttributes) -> tuple[Spacing, str]:
     items, problem = _ultrasound(attributes), ""
     if items:
         _, problem = _placed(header, items)
-    spacing = spacing_of(
+    spacing = image_spacing(
         SpacingAttributes(
             pixel=attributes.numbers("PixelSpacing"),
             imager=attributes.numbers("ImagerPixelSpacing"),
@@ -231,7 +231,7 @@ def spacing_and_calibration(attributes: FrameAttributes) -> tuple[Spacing, str]:
 
 
 def frame_regions(attributes: FrameAttributes) -> tuple[Region, ...]:
-    """Ultrasound regions of the image, most specific first (`Frame.regions`)."""
+    """Return the ultrasound regions of the image, most specific first (`Frame.regions`)."""
     items = _ultrasound(attributes)
     return _placed(attributes.header, items)[0] if items else ()
 
@@ -240,7 +240,7 @@ def _placed(header: Header, items: Sequence[UltrasoundRegion]) -> tuple[tuple[Re
     size = [numbers(header.value(keyword))[:1] for keyword in ("Rows", "Columns")]
     if not all(value and math.isfinite(value[0]) for value in size):
         return (), ""
-    return regions_of(items, int(size[0][0]), int(size[1][0]))
+    return image_regions(items, int(size[0][0]), int(size[1][0]))
 
 
 def _ultrasound(attributes: FrameAttributes) -> tuple[UltrasoundRegion, ...]:

@@ -1,4 +1,4 @@
-"""Display shutters of images and of states (PS3.3 C.7.6.11, C.7.6.15). In a worker process."""
+"""Display shutters of images and presentation states (PS3.3 C.7.6.11, C.7.6.15)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from app.imaging.types import OverlayPlane, Shutter
 
 
 def frame_shutter(attributes: FrameAttributes, planes: tuple[OverlayPlane, ...]) -> Shutter | None:
-    """What of a frame is to be seen; None for all.
+    """Return the shutter of a frame, or None when all of it is shown.
 
     Args:
         attributes: The frame; an enhanced one has its own shutter (C.7.6.16.2.5).
@@ -35,7 +35,7 @@ def frame_shutter(attributes: FrameAttributes, planes: tuple[OverlayPlane, ...])
 
 
 def shutter_of(dataset: Dataset, planes: dict[int, OverlayPlane]) -> Shutter | None:
-    """The display shutter, its bitmap taken from the overlay group that it names.
+    """Return a display shutter, its bitmap taken from the overlay group that it names, or None.
 
     DICOM counts rows and columns from 1 here, and gives (row, column).
     """
@@ -59,7 +59,7 @@ def shutter_of(dataset: Dataset, planes: dict[int, OverlayPlane]) -> Shutter | N
 
 
 def has_shutter(dataset: Dataset) -> bool:
-    """Whether an image or a state names a shutter's shape at all."""
+    """Return whether an image or presentation state declares a shutter shape."""
     return bool(text_of(dataset, "ShutterShape"))
 
 
@@ -93,7 +93,7 @@ def _polygon(dataset: Dataset) -> tuple[tuple[float, float], ...]:
 
 
 def _placed(plane: OverlayPlane) -> NDArray[np.bool_]:
-    """The overlay from the image's first row and column on."""
+    """Return an overlay's bitmap shifted to the image's origin."""
     pixels = plane.pixels[max(-plane.row, 0) :, max(-plane.column, 0) :]
     above, left = max(plane.row, 0), max(plane.column, 0)
     return np.pad(pixels, ((above, 0), (left, 0)))

@@ -1,8 +1,8 @@
 """Whole-slide images: the tiles of one level as one image (PS3.3 C.8.12.4, C.7.6.17.3).
 
-A tiled object's frames are tiles of its Total Pixel Matrix. They are stitched to one frame for each
-optical path and focal plane, where that is of a size that can be opened; else the tiles remain
-frames, and each says where it lies.
+A tiled object's frames are tiles of its Total Pixel Matrix. They are stitched to one frame per
+optical path and focal plane if the result is small enough to be opened; otherwise each tile stays a
+frame with a note on its position.
 
 Coordinates: pixel (x, y) = (0, 0) of the stitched frame is column 1, row 1 of the Total Pixel
 Matrix, so a tile at (ColumnPosition, RowPosition) begins at (ColumnPosition - 1, RowPosition - 1).
@@ -30,12 +30,12 @@ Array = NDArray[Any]
 
 _SEGMENTATIONS = ("1.2.840.10008.5.1.4.1.1.66.4", "1.2.840.10008.5.1.4.1.1.66.7")
 _SLIDES_Z = 1e-6
-"""Focal planes closer than this, in mm, are one."""
+"""Focal planes closer than this, in mm, count as one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """Where a frame of the file lies.
+    """The position of one frame of the file.
 
     Attributes:
         index: The frame, from 0.
@@ -50,11 +50,11 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One optical path at one focal plane: one stitched frame.
+    """One optical path at one focal plane, shown as one stitched frame.
 
     Attributes:
-        tiles: Its tiles; where they overlap the later one is seen.
-        name: What tells it from the others, or "".
+        tiles: Its tiles; where they overlap the later one is shown.
+        name: Name that distinguishes it from other sections, or "".
     """
 
     tiles: tuple[Tile, ...]
@@ -66,8 +66,8 @@ class Slide:
     """A tiled image as it is shown.
 
     Attributes:
-        rows: Of the Total Pixel Matrix.
-        columns: Of the Total Pixel Matrix.
+        rows: Rows of the Total Pixel Matrix.
+        columns: Columns of the Total Pixel Matrix.
         sections: Its frames.
         stitched: False where the matrix is too large: frames are then the file's own tiles.
     """
@@ -79,7 +79,7 @@ class Slide:
 
 
 def slide_of(header: Header, layout: Layout) -> Slide | None:
-    """How a tiled image's frames lie; None for all other images, and where nothing tells it."""
+    """Return how a tiled image's frames lie; None for other images or unknown positions."""
     size = [finite(header.dataset, f"TotalPixelMatrix{axis}", 1) for axis in ("Rows", "Columns")]
     if header.text("SOPClassUID") in _SEGMENTATIONS or not all(size):
         return None
@@ -102,7 +102,7 @@ def _sections(header: Header, layout: Layout, rows: int, columns: int) -> tuple[
 
 
 def _full(header: Header, layout: Layout, rows: int, columns: int) -> tuple[Section, ...]:
-    """Along a row of tiles, row by row, then by focal plane, then by optical path."""
+    """Return tile positions of TILED_FULL: by row, column, focal plane, then optical path."""
     along, down = math.ceil(columns / layout.columns), math.ceil(rows / layout.rows)
     count = along * down
     # A part of a concatenation holds some of the tiles, and need not begin with a whole section.
@@ -134,7 +134,7 @@ _Placed = tuple[Tile, str, float]
 
 
 def _placed(group: Dataset, index: int) -> _Placed | None:
-    """A frame's tile, optical path and depth by its functional groups."""
+    """Return a frame's tile, optical path and depth from its functional groups."""
     place = first_item(group, "PlanePositionSlideSequence")
     x = finite(place, "ColumnPositionInTotalImagePixelMatrix", 1)
     y = finite(place, "RowPositionInTotalImagePixelMatrix", 1)
@@ -147,7 +147,7 @@ def _placed(group: Dataset, index: int) -> _Placed | None:
 
 
 def _sparse(placed: list[_Placed]) -> tuple[Section, ...]:
-    """One section for each optical path and depth, paths in the file's order."""
+    """Return one section per optical path and depth, with paths in the file's order."""
     paths = list(dict.fromkeys(path for _, path, _ in placed))
     depths = sorted({z for _, _, z in placed})
     found: dict[tuple[int, float], list[Tile]] = {}
@@ -166,16 +166,16 @@ def _sparse(placed: list[_Placed]) -> tuple[Section, ...]:
 def stitch(
     slide: Slide, section: Section, header: Header, tile_of: Callable[[int], Array | None]
 ) -> Array | None:
-    """The tiles of a section as one image.
+    """Stitch the tiles of a section to one image.
 
     Args:
-        slide: Its size.
+        slide: The slide, for its size.
         section: Its tiles; parts beyond the matrix are cut off.
-        header: Says what pixels without a tile look like.
-        tile_of: Gives the stored values of a frame of the file; None for a damaged one.
+        header: The file, for the value of pixels without a tile.
+        tile_of: Returns the stored values of a frame of the file; None for a damaged one.
 
     Returns:
-        [rows, columns] or [rows, columns, 3]; None when no tile could be had.
+        [rows, columns] or [rows, columns, 3]; None when all tiles are damaged.
     """
     image: Array | None = None
     for tile in section.tiles:
@@ -193,14 +193,14 @@ def stitch(
 
 
 def covered(slide: Slide, section: Section, layout: Layout) -> bool:
-    """Whether tiles lie on the whole matrix, as far as their number tells."""
+    """Return whether there are enough tiles to cover the whole matrix."""
     along = math.ceil(slide.columns / layout.columns)
     down = math.ceil(slide.rows / layout.rows)
     return len({(tile.x, tile.y) for tile in section.tiles}) >= along * down
 
 
 def _ground(header: Header, like: Array) -> Array:
-    """What a pixel without a tile is: the file's recommendation, else glass for colour, else 0.
+    """Return the value of pixels without a tile: the recommended one, else white or 0.
 
     PS3.3 C.8.12.4, Recommended Absent Pixel CIELab Value.
     """
@@ -214,7 +214,7 @@ def _ground(header: Header, like: Array) -> Array:
 
 
 def tile_note(slide: Slide, header: Header, index: int) -> str:
-    """Where a tile lies that is shown by itself."""
+    """Return a note on the position of a tile that is shown by itself."""
     groups = items_of(header.dataset, "PerFrameFunctionalGroupsSequence")
     placed = _placed(groups[index], index) if index < len(groups) else None
     size = f"a slide of {slide.columns:,} x {slide.rows:,} pixels, too large to be shown at once"

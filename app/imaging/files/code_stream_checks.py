@@ -34,14 +34,14 @@ class CodeStreamFigures:
         columns: Columns.
         components: Samples per pixel; 0 if it does not say.
         precision: Bits per sample; 0 if it does not say.
-        turned: Whether rows and columns may be exchanged (JPEG XL orientation).
+        may_transpose: Whether rows and columns may be exchanged (JPEG XL orientation).
     """
 
     rows: int
     columns: int
     components: int = 0
     precision: int = 0
-    turned: bool = False
+    may_transpose: bool = False
 
 
 def declared_figures(data: bytes) -> CodeStreamFigures | None:
@@ -100,7 +100,7 @@ def _jpeg_xl(data: bytes) -> CodeStreamFigures:
         columns = rows * over // under
     else:
         columns = (bits.take(5) + 1) * 8 if small else bits.take(_XL_BITS[bits.take(2)]) + 1
-    return CodeStreamFigures(rows, columns, turned=True)
+    return CodeStreamFigures(rows, columns, may_transpose=True)
 
 
 def _box(data: bytes, kinds: tuple[bytes, ...]) -> int:

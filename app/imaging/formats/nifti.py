@@ -121,13 +121,13 @@ def _fields(path: Path, start: bytes) -> dict[str, Any]:
     for order in "<>":
         for size, (form, names) in ((348, _FIELDS_1), (540, _FIELDS_2)):
             if len(start) >= size and struct.unpack(f"{order}i", start[:4])[0] == size:
-                return _named_fields(struct.unpack(f"{order}{form}", start[:size]), names) | {
+                return _fields_by_name(struct.unpack(f"{order}{form}", start[:size]), names) | {
                     "order": order
                 }
     raise damaged_header(path, "it is cut short, or no NIfTI header")
 
 
-def _named_fields(values: tuple[Any, ...], names: str) -> dict[str, Any]:
+def _fields_by_name(values: tuple[Any, ...], names: str) -> dict[str, Any]:
     """Return unpacked struct values by field name; "dim*8" takes the next eight as one tuple."""
     fields: dict[str, Any] = {}
     position = 0

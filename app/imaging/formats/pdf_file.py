@@ -192,9 +192,9 @@ def _document(path: Path, data: bytes) -> Generator[Any]:
         if getattr(error, "err_code", None) == raw.FPDF_ERR_PASSWORD:
             reason = "the PDF document is locked with a password"
             raise guards.problem(path, reason, "Ask for a copy without one") from None
-        raise _damaged(path, error) from None
+        raise _damaged_document(path, error) from None
     except Exception as error:
-        raise _damaged(path, error) from None
+        raise _damaged_document(path, error) from None
     finally:
         if document is not None:
             document.close()
@@ -239,6 +239,6 @@ def _inflated_size(source: memoryview) -> int:
     return size
 
 
-def _damaged(path: Path, error: Exception) -> FileProblem:
+def _damaged_document(path: Path, error: Exception) -> FileProblem:
     reason = "the PDF document is damaged and cannot be shown"
     return guards.problem(path, reason, guards.COPY_AGAIN, type(error).__name__)

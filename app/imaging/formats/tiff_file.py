@@ -123,7 +123,7 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
     turn = stack.meta.turn
     stored = np.ascontiguousarray(apply_orientation(pixels.stored, turn))
     notes = (stack.name(index), stack.note, pixels.note)
-    window = stack.meta.window_of(stack.channel(index)) if stored.ndim == 2 else None
+    window = stack.meta.channel_window(stack.channel(index)) if stored.ndim == 2 else None
     window = valid_window(window) if window is not None else None
     return Frame(
         stored=stored,
@@ -150,7 +150,7 @@ class _PlaneStack:
 
     Attributes:
         series: The level of the series that is shown.
-        counted: (axis letter, length) of the axes that frames count, in the file's order.
+        frame_axes: (axis letter, length) of the axes that frames count, in the file's order.
         meta: Metadata of the series.
         spacing: Spacing of the level shown.
         rows: Rows as shown.
@@ -159,7 +159,7 @@ class _PlaneStack:
     """
 
     series: Any
-    counted: tuple[tuple[str, int], ...]
+    frame_axes: tuple[tuple[str, int], ...]
     meta: Metadata
     spacing: Spacing
     rows: int
@@ -169,12 +169,12 @@ class _PlaneStack:
     @property
     def frames(self) -> int:
         """Number of frames."""
-        return int(np.prod([length for _, length in self.counted], dtype=np.int64))
+        return int(np.prod([length for _, length in self.frame_axes], dtype=np.int64))
 
     def positions(self, index: int) -> dict[str, int]:
-        """Return the position of a frame along every counted axis; channels vary fastest."""
+        """Return the position of a frame along every frame_axes axis; channels vary fastest."""
         places: dict[str, int] = {}
-        slowest_last = reversed(self.counted)
+        slowest_last = reversed(self.frame_axes)
         for axis, length in sorted(slowest_last, key=lambda one: "SCZ".find(one[0]) % 4):
             index, places[axis] = divmod(index, length)
         return places
@@ -183,7 +183,7 @@ class _PlaneStack:
         """Return the plane in the series' own order, and which sample is shown (None: all)."""
         places = self.positions(index)
         plane = 0
-        for axis, length in self.counted:
+        for axis, length in self.frame_axes:
             if axis != "S":
                 plane = plane * length + places[axis]
         return plane, places.get("S")
@@ -196,7 +196,7 @@ class _PlaneStack:
         """Return e.g. "channel 2 of 3 (DAPI), depth 4 of 10"; "" for the only frame of a series."""
         places = self.positions(index)
         texts: list[str] = []
-        for axis, length in sorted(self.counted, key=lambda one: "CSZT".find(one[0]) % 5):
+        for axis, length in sorted(self.frame_axes, key=lambda one: "CSZT".find(one[0]) % 5):
             if length > 1:
                 text = f"{_NAMES.get(axis, 'plane')} {places[axis] + 1} of {length}"
                 label = self.meta.channel_name(places[axis]) if axis == "C" else ""
@@ -219,7 +219,7 @@ def _plane_stack(path: Path, tif: tifffile.TiffFile, part: int) -> _PlaneStack:
         raise guards.problem(path, reason, "Export a smaller part or a lower resolution")
     axes = plane_axes(path, level)
     guards.check_matrix(path, rows, columns, 1, max(1, _frame_count(axes)))
-    meta = metadata_of(tif, part)
+    meta = series_metadata(tif, part)
     note = _incompleteness_note(tif, part, _frame_count(axes))
     spacing = meta.spacing
     if number:
@@ -467,7 +467,7 @@ class Metadata:
         """Return a channel's name, or ""."""
         return self.channels[channel] if channel < len(self.channels) else ""
 
-    def window_of(self, channel: int) -> Window | None:
+    def channel_window(self, channel: int) -> Window | None:
         """Return the window in which the file asks a channel to be shown, or None."""
         if channel >= len(self.ranges):
             return None
@@ -505,7 +505,7 @@ def check_ome(path: Path, text: str) -> None:
                 raise guards.problem(path, reason, guards.COPY_AGAIN)
 
 
-def metadata_of(tif: tifffile.TiffFile, number: int) -> Metadata:
+def series_metadata(tif: tifffile.TiffFile, number: int) -> Metadata:
     """Return the metadata of series `number`; damaged metadata is left out."""
     series: Any = tif.series[number]
     page = series.keyframe
@@ -636,7 +636,7 @@ def tag_rows(tif: tifffile.TiffFile) -> list[AttributeRow]:
     for key, value in (tif.imagej_metadata or {}).items():
         rows.append(AttributeRow("", f"ImageJ {key}", "", _text(value)))
     if tif.is_ome:
-        meta = metadata_of(tif, 0)
+        meta = series_metadata(tif, 0)
         rows += [AttributeRow("", key, "", value) for key, value in meta.attributes.items()]
     return rows[:_MAX_ROWS]
 

@@ -278,7 +278,7 @@ def check_segments(path: Path, page: Any) -> None:
         if coded is None:
             continue
         # Codecs pad tiles to their block size, hence the tolerance.
-        turned = coded.turned and coded.columns <= rows + _PADDING
+        turned = coded.may_transpose and coded.columns <= rows + _PADDING
         if not turned and (coded.rows > rows + _PADDING or coded.columns > columns + _PADDING):
             raise guards.problem(
                 path,

@@ -49,14 +49,14 @@ from app.imaging.formats.volume_header import (
 )
 from app.imaging.pixels.windows import valid_window
 from app.imaging.space.geometry import direction_letters
-from app.imaging.space.planes import plane_of
+from app.imaging.space.planes import image_plane
 from app.imaging.space.spacing import stated_spacing
 from app.imaging.space.stacks import (
     STACK_KEYWORD,
     NotAStackError,
-    geometry_of,
     geometry_text,
-    stack_of,
+    sort_stack,
+    volume_geometry,
 )
 from app.imaging.types import (
     Frame,
@@ -158,12 +158,12 @@ def _stack_attributes(header: VolumeHeader, axes: SliceAxes) -> dict[str, str]:
         return {}
     count, rows, columns = (header.shape[axis] for axis in (axes.slices, axes.rows, axes.columns))
     spacing = _spacing(header, axes)
-    planes = [plane_of(_orientation(header, axes, index), spacing) for index in range(count)]
+    planes = [image_plane(_orientation(header, axes, index), spacing) for index in range(count)]
     known = [plane for plane in planes if plane is not None]
     if len(known) < len(planes):
         return {}
     try:
-        return {STACK_KEYWORD: geometry_text(geometry_of(stack_of(known, rows, columns)))}
+        return {STACK_KEYWORD: geometry_text(volume_geometry(sort_stack(known, rows, columns)))}
     except NotAStackError:
         return {}
 

@@ -216,7 +216,7 @@ def volume_format(start: bytes) -> str:
         start: The first 1 KiB, or the whole file if it is shorter.
     """
     if start.startswith(b"\x1f\x8b"):
-        start = _inflated(start)
+        start = _inflate_start(start)
         return NIFTI if _is_nifti(start) else ""
     if _is_nifti(start):
         return NIFTI
@@ -234,7 +234,7 @@ def _is_nifti(start: bytes) -> bool:
     return start[4:8] in (b"n+2\0", b"ni2\0") and start[:4] in (b"\x1c\x02\0\0", b"\0\0\x02\x1c")
 
 
-def _inflated(start: bytes) -> bytes:
+def _inflate_start(start: bytes) -> bytes:
     """Return the first bytes inside a gzip file, as far as `start` allows."""
     try:
         return zlib.decompressobj(wbits=31).decompress(start, 1024)

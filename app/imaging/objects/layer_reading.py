@@ -8,7 +8,7 @@ from app.imaging.dicom.instance_attributes import cached_header
 from app.imaging.files import sources
 from app.imaging.layers import Layer, LayerFrame
 from app.imaging.objects.bulk_annotations import read_annotations, read_annotations_frame
-from app.imaging.objects.layer_targets import target_of
+from app.imaging.objects.layer_targets import frame_target
 from app.imaging.objects.segmentation import read_segmentation, read_segmentation_frame
 from app.imaging.objects.structures import read_structures, read_structures_frame
 from app.imaging.types import Content, Instance
@@ -39,7 +39,7 @@ def read_layer_frame(instance: Instance, target: Instance, index: int) -> LayerF
     """
     if target.kind == _MADE_HERE:
         return LayerFrame((), ("not drawn on sections through a volume, only on acquired images",))
-    frame = target_of(target, index)
+    frame = frame_target(target, index)
     if instance.content is Content.SEGMENTATION:
         return read_segmentation_frame(instance, frame)
     header = _header_of_structures(instance)

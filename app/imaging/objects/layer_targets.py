@@ -67,7 +67,7 @@ class PixelGrid:
         xy = away @ np.linalg.pinv(steps).T
         return xy, away @ self.normal
 
-    def shifted(self, x: float, y: float) -> PixelGrid:
+    def shift(self, x: float, y: float) -> PixelGrid:
         """Return the grid whose pixel (0, 0) is pixel (x, y) of this one."""
         origin = self.origin + x * self.right + y * self.down
         return PixelGrid(origin, self.right, self.down, self.thickness)
@@ -138,7 +138,7 @@ class Target:
         return np.array([[0, 0], [x, 0], [0, y], [x, y]], np.float64)
 
 
-def target_of(instance: Instance, index: int) -> Target:
+def frame_target(instance: Instance, index: int) -> Target:
     """Return a frame of an image with its position.
 
     Raises:
@@ -163,7 +163,7 @@ def target_of(instance: Instance, index: int) -> Target:
         if x < 0 or y < 0:
             return Target(instance, index, None)
     whole = matrix_grid(header)
-    grid = whole.shifted(x, y) if whole is not None else None
+    grid = whole.shift(x, y) if whole is not None else None
     return Target(instance, index, grid, Matrix(total.rows, total.columns, x, y))
 
 

@@ -80,7 +80,7 @@ class _StateReader:
         self._active = active_layers(self._dataset)
         for name in self._active.values():
             self._layers.number(name)
-        listed = listed_images(self._dataset)
+        listed = state_images(self._dataset)
         if not listed:
             self._warn("it names no image, so it is applied to none")
         self._vois = self._referenced_items("SoftcopyVOILUTSequence", len(listed))
@@ -156,7 +156,7 @@ class _StateReader:
             voi=self._voi(single[1]),
             displayed_area=area.box,
             pixel_spacing=area.spacing,
-            shapes=self._shapes_of(
+            shapes=self._graphic_shapes(
                 graphics, Placement(area.box, common.flip_h, common.quarter_turns)
             ),
             aspect=area.aspect,
@@ -244,7 +244,9 @@ class _StateReader:
             magnification[0] if magnification and 0 < magnification[0] < 1e4 else None,
         )
 
-    def _shapes_of(self, graphics: Sequence[Dataset], placement: Placement) -> tuple[Shape, ...]:
+    def _graphic_shapes(
+        self, graphics: Sequence[Dataset], placement: Placement
+    ) -> tuple[Shape, ...]:
         shapes: list[Shape] = []
         for item in graphics if self._shapes < _MAX_SHAPES else ():
             number = self._layers.number(text_of(item, "GraphicLayer"))
@@ -384,7 +386,7 @@ def image_references(references: Sequence[Dataset]) -> Iterator[tuple[str, tuple
             yield uid, frames_of(reference)
 
 
-def listed_images(dataset: Dataset) -> dict[str, set[int]]:
+def state_images(dataset: Dataset) -> dict[str, set[int]]:
     """Return the images that the state is for: UID -> frames, one of which may be `ALL_FRAMES`."""
     found: dict[str, set[int]] = {}
     sources = [dataset]

@@ -101,7 +101,7 @@ def read_section_frame(
         FileProblem: The object or an image cannot be read.
     """
     if cut.across == 2:
-        parts, warnings = _draw_slice(instance, slices[cut.at], shape)
+        parts, warnings = _draw_slice(instance, slices[cut.position], shape)
         drawn = _Drawing((tuple(parts),), tuple(warnings), 0)
     else:
         drawn = _draw_all_slices(instance, slices, shape)
@@ -120,7 +120,7 @@ def read_section_frame(
     shapes: list[Shape] = []
     for item, plane in sorted(planes.items()):
         if plane.any():
-            pixels = cut.oriented(plane)
+            pixels = cut.orient(plane)
             geometry = Mask(pixels) if pixels.dtype == np.bool_ else Heatmap(pixels)
             shapes.append(Shape(item, geometry, True, named[item]))
     return LayerFrame(tuple(shapes), drawn.warnings)
@@ -133,7 +133,7 @@ def _add_pixels(plane: Array, part: _ItemPixels, cut: SectionCut, k: int) -> Non
         target = plane[part.top : part.top + len(pixels), part.left : part.left + part.columns]
         np.maximum(target, pixels, out=target)
         return
-    found = part.line(cut.across, cut.at)
+    found = part.line(cut.across, cut.position)
     if found is not None:
         start, line = found
         target = plane[k, start : start + len(line)]

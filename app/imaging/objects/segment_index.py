@@ -49,7 +49,7 @@ class SegmentIndex:
         kind: BINARY, FRACTIONAL or LABELMAP.
         segments: [frames] segment number of each frame; 0 in a label map; -1 if unknown.
         sources: For each frame, the image frames that it names.
-        named: Frame of an image -> frames of the segmentation that name it.
+        frames_by_source: Frame of an image -> frames of the segmentation that name it.
         images: Every SOP Instance UID that the file names as a source.
         grids: For each frame its position, or None.
         origins: [frames, 3] mm; NaN without a position.
@@ -65,7 +65,7 @@ class SegmentIndex:
     kind: str
     segments: NDArray[np.int64]
     sources: tuple[tuple[FrameName, ...], ...]
-    named: dict[FrameName, list[int]]
+    frames_by_source: dict[FrameName, list[int]]
     images: frozenset[str]
     grids: tuple[PixelGrid | None, ...]
     origins: NDArray[np.float64]
@@ -94,7 +94,7 @@ def segment_index(path: Path) -> SegmentIndex:
 def _build_index(path: Path, status: sources.FileStatus) -> SegmentIndex:
     header = cached_header(path, status)
     layout = layout_of(header)
-    kind = kind_of(header)
+    kind = segmentation_kind(header)
     groups = items_of(header.dataset, "PerFrameFunctionalGroupsSequence")[: layout.frames]
     shared = first_item(header.dataset, "SharedFunctionalGroupsSequence")
     matrix = total_matrix(header)
@@ -103,10 +103,10 @@ def _build_index(path: Path, status: sources.FileStatus) -> SegmentIndex:
         tuple(_source_frames(groups[index] if index < len(groups) else None, shared))
         for index in range(layout.frames)
     )
-    named: dict[FrameName, list[int]] = {}
+    frames_by_source: dict[FrameName, list[int]] = {}
     for index, names in enumerate(named_sources):
         for name in dict.fromkeys(names):
-            named.setdefault(name, []).append(index)
+            frames_by_source.setdefault(name, []).append(index)
     grids = _pixel_grids(header, layout, groups, shared)
     origins = np.full((layout.frames, 3), np.nan)
     for index, grid in enumerate(grids):
@@ -121,8 +121,8 @@ def _build_index(path: Path, status: sources.FileStatus) -> SegmentIndex:
         kind=kind,
         segments=segments,
         sources=named_sources,
-        named=named,
-        images=_images(header, named),
+        frames_by_source=frames_by_source,
+        images=_images(header, frames_by_source),
         grids=grids,
         origins=origins,
         matrix=matrix,
@@ -136,7 +136,7 @@ def _build_index(path: Path, status: sources.FileStatus) -> SegmentIndex:
     )
 
 
-def kind_of(header: Header) -> str:
+def segmentation_kind(header: Header) -> str:
     """Return the Segmentation Type; by SOP Class and pixels if it is missing."""
     kind = header.text("SegmentationType").upper()
     if header.text("SOPClassUID") == _LABEL_MAP_CLASS or kind == LABEL_MAP:

@@ -90,8 +90,8 @@ def _frames_by_reference(
 
 def _referring_frames(index: SegmentIndex, target: Target) -> list[int]:
     """Return frames that name the target, by their own references or else the file's."""
-    frames = list(index.named.get((target.uid, target.index), ()))
-    frames += index.named.get((target.uid, ALL_FRAMES), ())
+    frames = list(index.frames_by_source.get((target.uid, target.index), ()))
+    frames += index.frames_by_source.get((target.uid, ALL_FRAMES), ())
     if not frames and index.images == frozenset({target.uid}) and target.instance.frames == 1:
         frames = [
             frame

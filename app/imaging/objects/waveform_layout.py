@@ -93,7 +93,7 @@ class Layout:
     footer: int = 0
 
 
-def layout_of(group: Group, values: Floats | None, footer_px: int) -> Layout:
+def trace_layout(group: Group, values: Floats | None, footer_px: int) -> Layout:
     """Return the layout of a group.
 
     Args:

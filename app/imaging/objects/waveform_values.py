@@ -80,7 +80,7 @@ class Group:
         return self.samples / self.rate
 
 
-def groups_of(header: Header) -> list[Dataset]:
+def waveform_groups(header: Header) -> list[Dataset]:
     """Return the items of the Waveform Sequence; raise FileProblem if there are none."""
     found = items_of(header.dataset, "WaveformSequence")
     if not found:
@@ -88,13 +88,13 @@ def groups_of(header: Header) -> list[Dataset]:
     return found
 
 
-def group_of(header: Header, index: int) -> Group:
+def waveform_group(header: Header, index: int) -> Group:
     """Return a multiplex group.
 
     Raises:
         FileProblem: There is no such group, or its header is damaged.
     """
-    items = groups_of(header)
+    items = waveform_groups(header)
     if not 0 <= index < len(items):
         raise guards.problem(header.path, f"it holds {len(items)} waveforms, not {index + 1}")
     item = items[index]
@@ -177,7 +177,7 @@ def short_name(name: str) -> str:
     return " ".join(name.split())[:40]
 
 
-def values_of(header: Header, group: Group) -> Floats:
+def physical_values(header: Header, group: Group) -> Floats:
     """Return the physical values of a group.
 
     Returns:

@@ -29,9 +29,14 @@ from app.imaging.objects.waveform_layout import (
     Cell,
     Layout,
     is_ecg,
-    layout_of,
+    trace_layout,
 )
-from app.imaging.objects.waveform_values import Group, group_of, groups_of, values_of
+from app.imaging.objects.waveform_values import (
+    Group,
+    physical_values,
+    waveform_group,
+    waveform_groups,
+)
 from app.imaging.types import Frame, ImageRef, Region, Spacing
 from app.paths import resources_dir
 
@@ -66,9 +71,9 @@ def extent(header: Header) -> tuple[int, int, int]:
     Raises:
         FileProblem: The object is damaged, or holds no waveform.
     """
-    group = group_of(header, 0)
+    group = waveform_group(header, 0)
     layout, _ = _group_layout(header, group, 0)
-    return len(groups_of(header)), layout.rows, layout.columns
+    return len(waveform_groups(header)), layout.rows, layout.columns
 
 
 def read_frame(header: Header, index: int) -> Frame:
@@ -77,10 +82,10 @@ def read_frame(header: Header, index: int) -> Frame:
     Raises:
         FileProblem: There is no such group, or it is damaged or of an unknown form.
     """
-    group = group_of(header, index)
-    values = values_of(header, group)
-    notes = annotations_of(header, index)
-    layout = layout_of(group, values, _footer_height(notes))
+    group = waveform_group(header, index)
+    values = physical_values(header, group)
+    notes = group_annotations(header, index)
+    layout = trace_layout(group, values, _footer_height(notes))
     stored = draw(group, values, layout, notes)
     path = str(header.path).encode("utf-8", "replace")
     uid = header.text("SOPInstanceUID") or content_uid(path)
@@ -96,10 +101,10 @@ def read_frame(header: Header, index: int) -> Frame:
 
 def _group_layout(header: Header, group: Group, index: int) -> tuple[Layout, tuple[str, ...]]:
     """Return a group's layout; its samples are read only if the layout depends on them."""
-    notes = annotations_of(header, index)
+    notes = group_annotations(header, index)
     short = is_ecg(group) and group.duration_s <= _ECG_SECONDS
-    values = values_of(header, group) if short else None
-    return layout_of(group, values, _footer_height(notes)), notes
+    values = physical_values(header, group) if short else None
+    return trace_layout(group, values, _footer_height(notes)), notes
 
 
 def _footer_height(notes: tuple[str, ...]) -> int:
@@ -107,7 +112,7 @@ def _footer_height(notes: tuple[str, ...]) -> int:
     return lines * FOOTER_LINE + (FOOTER_LINE if lines else 0)
 
 
-def annotations_of(header: Header, index: int) -> tuple[str, ...]:
+def group_annotations(header: Header, index: int) -> tuple[str, ...]:
     """Return text and numeric annotations of a group; those of single samples are left out."""
     found: dict[str, None] = {}
     for item in items_of(header.dataset, "WaveformAnnotationSequence")[:2000]:

@@ -78,7 +78,7 @@ def _outputs(data: NDArray[np.uint16], lut: Lut) -> Floats:
     return np.clip(data / (2.0**lut.bits - 1.0), 0.0, 1.0)
 
 
-def levels_of(frame: Frame, stored: Floats, window: Window | None) -> Floats:
+def grey_levels(frame: Frame, stored: Floats, window: Window | None) -> Floats:
     """Return stored values as levels 0..1, 1 being white, after all stages that the file asks for.
 
     NaN, which float maps have outside the body, stays NaN.

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.imaging.pixels.greys import (
+    grey_levels,
     is_coloured,
-    levels_of,
     look_up_table,
     modality_values,
     palette_colours,
@@ -85,7 +85,7 @@ def _grey(frame: Frame, window: Window | None, invert: bool) -> Bytes:
     for row in range(0, frame.rows, _STRIP):
         # In strips: float64 takes eight times the memory of the result.
         strip = stored[row : row + _STRIP].astype(np.float64)
-        pixels[row : row + _STRIP] = to_bytes(levels_of(frame, strip, window), invert)
+        pixels[row : row + _STRIP] = to_bytes(grey_levels(frame, strip, window), invert)
     return pixels
 
 

@@ -77,10 +77,10 @@ class StoredLevels:
         self.scale = 1 << ((room // spread).bit_length() - 1)
         self.levels: list[Array] = [stored]
         while has_smaller_level(self.levels[-1].shape):
-            self.levels.append(self._halved(self.levels[-1], first=len(self.levels) == 1))
+            self.levels.append(self._halve(self.levels[-1], first=len(self.levels) == 1))
         self._masks: list[NDArray[np.bool_]] = []
 
-    def windowed(self, level: int, rows: slice, columns: slice, table: Screen) -> Screen:
+    def render_part(self, level: int, rows: slice, columns: slice, table: Screen) -> Screen:
         """Return a part of a level as screen words, in a new contiguous array.
 
         Args:
@@ -108,7 +108,7 @@ class StoredLevels:
             greys = stored_table(self.frame, window, invert, (self._low, self._high))
         return screen_words(greys)
 
-    def _halved(self, values: Array, *, first: bool) -> Array:
+    def _halve(self, values: Array, *, first: bool) -> Array:
         rows, columns = values.shape[0] // 2, values.shape[1] // 2
         result = np.empty((rows, columns), np.uint16)
         height = max(_STRIP // max(columns, 1), 1)

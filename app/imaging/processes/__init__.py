@@ -1,1 +1,1 @@
-"""Worker processes, the messages between them and the app, and futures of their answers."""
+"""Worker processes, their messages, and futures of their answers."""

@@ -1,4 +1,4 @@
-"""Futures of worker replies: shared by several callers, converted, with errors naming the file."""
+"""Futures of worker replies: shared between callers, converted, with errors that name the file."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _DAMAGED = "The file may be damaged; ask for a new export"
 
 
 _OVER: Reply = Future()
-"""Stands for every reply that was handed on."""
+"""Takes the place of replies that were handed on."""
 _OVER.cancel()
 
 
 class Pending(Generic[T]):
-    """One request and all who wait for it.
+    """One request that several callers wait for.
 
-    It lets go of the reply once that is handed on: a future keeps its callbacks, so the two would
-    hold each other, and pixels stay in memory until a full garbage collection finds them.
+    It drops its reference to the reply once that is handed on. A future keeps its callbacks, so the
+    two would form a cycle and pixels would stay in memory until a full garbage collection.
     """
 
     def __init__(self, reply: Reply, abandon: Callable[[], object]) -> None:
@@ -37,7 +37,7 @@ class Pending(Generic[T]):
         self._waiting: list[Future[T]] = []
 
     def join(self) -> Future[T]:
-        """A future of one's own: cancelling it leaves the others theirs."""
+        """Return a future for one more caller; cancelling it does not affect the others."""
         future: Future[T] = Future()
         with self._lock:
             self._waiting.append(future)
@@ -45,7 +45,7 @@ class Pending(Generic[T]):
         return future
 
     def finish(self, outcome: T | BaseException) -> None:
-        """Hand the result or error to all who wait."""
+        """Hand the result or error to all callers."""
         with self._lock:
             waiting, self._waiting = self._waiting, []
         self.reply, self._abandon = _OVER, _OVER.cancel
@@ -54,7 +54,7 @@ class Pending(Generic[T]):
 
     @property
     def wanted(self) -> bool:
-        """Whether anyone still waits."""
+        """Whether any caller still waits."""
         with self._lock:
             return not all(future.cancelled() for future in self._waiting)
 
@@ -64,7 +64,7 @@ class Pending(Generic[T]):
 
 
 def done(value: T) -> Future[T]:
-    """A future that has its result."""
+    """Return a completed future."""
     future: Future[T] = Future()
     future.set_result(value)
     return future
@@ -83,7 +83,7 @@ def settle(future: Future[T], outcome: T | BaseException) -> None:
 
 
 def then(reply: Reply, path: Path, convert: Callable[[dict[str, Any]], T]) -> Future[T]:
-    """The future of a converted reply; cancelling it cancels the request."""
+    """Return the future of a converted reply; cancelling it cancels the request."""
     pending = Pending[T](reply, reply.cancel)
     mine = pending.join()
     reply.add_done_callback(lambda reply: pending.finish(outcome_of(reply, path, convert)))
@@ -93,7 +93,7 @@ def then(reply: Reply, path: Path, convert: Callable[[dict[str, Any]], T]) -> Fu
 def outcome_of(
     reply: Reply, path: Path, convert: Callable[[dict[str, Any]], T]
 ) -> T | BaseException:
-    """The converted reply, or its error as one that names the file."""
+    """Return the converted reply, or its error as one that names the file."""
     if reply.cancelled():
         return CancelledError()
     error = reply.exception()
@@ -106,7 +106,7 @@ def outcome_of(
 
 
 def as_file_problem(error: BaseException, path: Path) -> BaseException:
-    """An error of a worker as one that names the file; a cancel stays one."""
+    """Convert a worker's error to one that names the file; a cancel stays a cancel."""
     if isinstance(error, FileProblem | Cancelled):
         return error
     if isinstance(error, WorkerDied):
@@ -119,7 +119,7 @@ def as_file_problem(error: BaseException, path: Path) -> BaseException:
 
 
 def _code_lines(detail: str) -> str:
-    """A traceback without its messages: they quote the file, and details are logged."""
+    """Return a traceback without its messages, which quote the file and would be logged."""
     lines = detail.splitlines()
     if len(lines) < 2:
         return detail
@@ -128,7 +128,7 @@ def _code_lines(detail: str) -> str:
 
 
 def mapped(given: Future[S], convert: Callable[[S], T]) -> Future[T]:
-    """The future of something made from another's result; cancelling it cancels that."""
+    """Return the future of a converted result; cancelling it cancels the given future."""
     mine: Future[T] = Future()
     running = [given]  # let go when it is done: see `Pending`
 

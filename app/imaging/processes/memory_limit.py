@@ -1,4 +1,4 @@
-"""Limits on the address space of a worker process, for good or for a while. POSIX only."""
+"""Limits on the address space of a worker process, permanent or for one call. POSIX only."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _TOTAL = 960 * 2**20
-"""What a process may hold in all while `at_most` limits it."""
+"""Limit of all memory of the process while `at_most` is active."""
 _LEAST = 256 * 2**20
-"""What it gets all the same: enough for any honest page of a document."""
+"""Memory that a call gets in any case; enough for any honest page of a document."""
 
 
 def limit_memory(extra: int) -> None:
-    """Limit the address space to what is in use now and `extra` bytes.
+    """Limit the address space to what is in use now plus `extra` bytes.
 
-    macOS accepts the limit without enforcing it; a lower one that holds already stays.
+    macOS accepts the limit without enforcing it. A lower existing limit is kept.
     """
     if sys.platform == "win32":
         return
@@ -31,10 +31,10 @@ def limit_memory(extra: int) -> None:
 
 @contextmanager
 def at_most(extra: int) -> Generator[None]:
-    """Limit it for a call, within the limit that holds; for a library that has no bounds itself.
+    """Limit the memory of a call to a library that has no limits of its own.
 
-    A library that cannot go on without memory ends the process, which is replaced. A process that
-    holds much already, from earlier calls, gets less than `extra`, so that it stays below 1 GB.
+    A library may end the process when memory runs out; the process is then replaced. A process that
+    already holds much memory gets less than `extra`, so that it stays below 1 GB.
     """
     if sys.platform != "linux":
         yield
@@ -55,12 +55,12 @@ def at_most(extra: int) -> Generator[None]:
 
 
 def resident() -> int:
-    """Bytes that it holds in memory now (Linux), else an estimate of a bare interpreter."""
+    """Return the resident memory in bytes (Linux), else an estimate for a bare interpreter."""
     return _statm(1, 128 * 1024**2)
 
 
 def address_space() -> int:
-    """Bytes of address space in use now (Linux), else an estimate of a bare interpreter."""
+    """Return the address space in use in bytes (Linux), else an estimate."""
     return _statm(0, 512 * 1024**2)
 
 

@@ -1,4 +1,4 @@
-"""Our frozen dataclasses as messages for `wire`, and back: `pack` and `unpack`."""
+"""Conversion of our frozen dataclasses to messages for `wire` and back."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ T = TypeVar("T")
 _CLASS = "$class"
 _POINTS = tuple[tuple[float, float], ...]
 _IN_UNIONS = frozenset({"Point", "Polyline", "Polygon", "Box", "Mask", "Heatmap", "Label"})
-"""Classes that are fields as one of several (`Geometry | Label`): the message names them."""
+"""Classes that occur in unions (`Geometry | Label`); their messages carry the class name."""
 
 
 def pack(value: Any) -> Any:
-    """A dataclass (nested, with tuples, enums, paths and arrays) as JSON values and arrays."""
+    """Convert a dataclass with nested tuples, enums, paths and arrays to JSON values and arrays."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         message = {name: pack(getattr(value, name)) for name in _names(type(value))}
         if type(value).__name__ in _IN_UNIONS:
@@ -42,7 +42,7 @@ def pack(value: Any) -> Any:
 
 
 def _is_point(item: Any) -> bool:
-    """Whether it is a tuple of numbers: outlines have a great many."""
+    """Return whether a value is a tuple of floats; outlines hold a great many."""
     if type(item) is not tuple:
         return False
     parts = typing.cast("tuple[Any, ...]", item)
@@ -50,7 +50,7 @@ def _is_point(item: Any) -> bool:
 
 
 def unpack(kind: type[T], message: Any) -> T:
-    """The inverse of `pack` for an object of type `kind`."""
+    """Rebuild an object of type `kind` from the result of `pack`."""
     return _build(kind, message)
 
 

@@ -1,10 +1,10 @@
 """Messages between the app and its worker processes: JSON and raw arrays, never pickle.
 
 A message is a mapping of JSON values and numpy arrays, nested freely. On the pipe it is one JSON
-frame, then the bytes of each small array; a large array travels through shared memory (`segments`),
-which the receiver maps: it is not copied, and freed with the last array that looks at it. What a
-worker sends may come from a process that a hostile file has taken over, so nothing in it is
-executed or trusted: dtypes are plain numbers, and sizes must agree.
+frame, then the bytes of each small array. A large array travels through shared memory (`segments`),
+which the receiver maps without a copy and which is freed with the last array on it. A hostile file
+may have taken the sending worker over, so nothing in a message is executed or trusted: dtypes are
+plain numbers, and sizes must agree.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ Array = NDArray[Any]
 Message = dict[str, Any]
 
 INLINE_LIMIT = 128 * 1024
-"""Bytes from which an array goes through shared memory: below, the pipe is as fast."""
+"""Array size in bytes from which shared memory is faster than the pipe."""
 
 HEADER_LIMIT = 64 * 1024 * 1024
 MAX_VALUES = 4_000_000
-"""Lists and mappings in one message; each takes a hundred bytes and more here."""
+"""Limit of lists and mappings in one message; each takes over a hundred bytes here."""
 
 ARRAY_LIMIT = 16 * 1024**3
 _MARK = "__ndarray__"
@@ -37,7 +37,7 @@ _PLAIN_KINDS = "biufc"
 
 
 class WireError(Exception):
-    """A message breaks the protocol; the process that sent it is not to be used again."""
+    """A message breaks the protocol; its sender must not be used again."""
 
 
 def send(connection: Connection, message: Mapping[str, Any], prefix: str) -> list[SharedMemory]:
@@ -46,12 +46,11 @@ def send(connection: Connection, message: Mapping[str, Any], prefix: str) -> lis
     Args:
         connection: The pipe.
         message: JSON values and arrays (bool, integer, float or complex; any shape).
-        prefix: Where segments have names, prefix + "0", prefix + "1", ... so that the other side
-            can remove what a dead sender left (`segments.discard`).
+        prefix: Beginning of segments' names, so that the other side can remove those that a dead
+            sender left (`segments.discard`).
 
     Returns:
-        The segments to close (`segments.release`) when the other side has the message; none where
-        they are anonymous.
+        The named segments to close (`segments.release`) when the other side has the message.
 
     Raises:
         TypeError: The message holds something else.
@@ -108,7 +107,7 @@ def receive(connection: Connection) -> Message:
 
 
 class _Parcel:
-    """The arrays of a message on their way: in segments, or in the pipe."""
+    """The arrays of an outgoing message, in segments or in the pipe."""
 
     def __init__(self, prefix: str) -> None:
         self.handles: list[int] = []
@@ -117,14 +116,14 @@ class _Parcel:
         self._prefix = prefix
 
     def add(self, array: Array) -> dict[str, Any]:
-        """What the receiver must know of an array."""
+        """Add an array and return its description for the receiver."""
         described = {"dtype": array.dtype.str, "shape": list(array.shape), "shm": self._put(array)}
         if described["shm"] is None:
             self.inline.append(segments.bytes_of(array))
         return described
 
     def _put(self, array: Array) -> str | bool | None:
-        """Its segment's name, or True for an anonymous one; None when it goes through the pipe."""
+        """Return the name of the array's segment, True for an anonymous one, None for the pipe."""
         if array.nbytes < INLINE_LIMIT:
             return None
         if segments.ANONYMOUS:
@@ -144,7 +143,7 @@ class _Item:
     """An array as a message's header describes it.
 
     Raises:
-        WireError: It is none that is sent.
+        WireError: The description is invalid.
     """
 
     def __init__(self, described: dict[str, Any]) -> None:
@@ -161,11 +160,11 @@ class _Item:
 
     @property
     def anonymous(self) -> bool:
-        """Whether it comes as a descriptor."""
+        """Whether the array comes as a descriptor."""
         return self._place is True
 
     def take(self, connection: Connection, handles: Iterator[int]) -> Array:
-        """The array, from the pipe or from its segment."""
+        """Return the array, from the pipe or from its segment."""
         if self._place is None:
             data = connection.recv_bytes(max(self._size, 1))
             if len(data) != self._size:
@@ -177,7 +176,7 @@ class _Item:
 
 
 def _strip(value: Any, arrays: list[Array]) -> Any:
-    """The value with arrays replaced by their index in `arrays`."""
+    """Replace arrays in a value by their index in `arrays`."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, np.ndarray):
@@ -199,7 +198,7 @@ def _strip(value: Any, arrays: list[Array]) -> Any:
 
 
 def _fill(value: Any, arrays: list[Array]) -> Any:
-    """The inverse of `_strip`."""
+    """Put arrays back into a value; the inverse of `_strip`."""
     if isinstance(value, dict):
         mapping: dict[str, Any] = value
         if _MARK in mapping:

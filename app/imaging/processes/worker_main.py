@@ -1,7 +1,7 @@
-"""What runs inside a worker process. Only the standard library is imported before it is set up.
+"""The main program of a worker process; imports only the standard library until it is set up.
 
-One thread reads the pipe, so that the end of the app or a cancel is noticed while a function runs;
-functions run on the main thread, one at a time.
+One thread reads the pipe, so that the app's end or a cancel is noticed while a function runs.
+Functions run on the main thread, one at a time.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from app.errors import Cancelled, SightlineError
 from app.imaging.processes.memory_limit import limit_memory
 
 _CPU_MARGIN_S = 2.0
-"""The app's own time-out is to come first: it says more."""
+"""Added to the limit so that the app's own time-out, which has a better message, comes first."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerConfig:
-    """How a worker process is set up.
+    """The settings of a worker process.
 
     Attributes:
-        prefix: Names the shared memory of this process, unique among processes.
+        prefix: Beginning of the names of its shared memory, unique among processes.
         allowed: Module prefixes whose functions may be called.
         env: Environment variables, set before anything heavy is imported.
         preload: Modules imported at the start, so that the first call is quick.
-        memory_limit_bytes: Address space beyond what a bare interpreter takes, or None.
-        nice: How much less urgent than the app's own process it is (0 to 19).
-        quiet: Drop what libraries print, instead of passing it on to standard error.
+        memory_limit_bytes: Address space beyond that of a bare interpreter, or None.
+        nice: Unix niceness above that of the app's own process (0 to 19).
+        quiet: Drop output of libraries instead of passing it on to standard error.
     """
 
     prefix: str
@@ -53,7 +53,7 @@ class WorkerConfig:
 
 
 def is_allowed(entry: str, allowed: tuple[str, ...]) -> bool:
-    """Whether `entry` is "module:function" below one of the allowed prefixes."""
+    """Return whether `entry` is "module:function" below one of the allowed prefixes."""
     module, separator, function = entry.partition(":")
     return bool(separator) and function.isidentifier() and module.startswith(allowed)
 
@@ -65,7 +65,7 @@ def run(connection: Connection, config: WorkerConfig) -> None:
 
 
 def _set_up(config: WorkerConfig) -> None:
-    """Environment, signals, priority and limits."""
+    """Set environment, signal handlers, priority and limits."""
     os.environ.update(config.env)
     # Ctrl+C in a terminal reaches the whole process group; the app decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -82,7 +82,7 @@ def _set_up(config: WorkerConfig) -> None:
 
 
 def lower_priority(amount: int) -> None:
-    """Give way to others by `amount` (of Unix niceness; on Windows: below normal)."""
+    """Lower the priority by `amount` of Unix niceness; on Windows to below normal."""
     if amount <= 0:
         return
     if sys.platform == "win32":
@@ -96,10 +96,9 @@ def lower_priority(amount: int) -> None:
 
 
 def _limit_cpu(timeout_s: float) -> None:
-    """Let the system end a call that computes for longer than it may take.
+    """Make the system end a call that computes for longer than it may.
 
-    The app kills a late worker itself; this holds when the app is stopped or has died meanwhile,
-    and where a function computes in a place that no signal of ours reaches.
+    The app kills a late worker itself. This limit also works when the app is stopped or has died.
     """
     if sys.platform == "win32":
         return
@@ -114,7 +113,7 @@ def _limit_cpu(timeout_s: float) -> None:
 
 
 class _Server:
-    """The pipe, the call that runs and what it has said so far."""
+    """The pipe, the running call and its progress reports."""
 
     def __init__(self, connection: Connection, config: WorkerConfig) -> None:
         # Imported here: numpy reads its thread limits from the environment when it is imported.
@@ -195,14 +194,14 @@ class _Server:
 
 @cache
 def _function(entry: str) -> tuple[Callable[..., Any], bool]:
-    """The function of that name, and whether it tells its progress."""
+    """Import a function by its entry name, and tell whether it reports progress."""
     module, _, name = entry.partition(":")
     function: Callable[..., Any] = getattr(importlib.import_module(module), name)
     return function, len(inspect.signature(function).parameters) > 1
 
 
 def _describe(error: BaseException) -> dict[str, Any]:
-    """An exception as a message."""
+    """Describe an exception as a message."""
     if isinstance(error, SightlineError):
         return {
             "type": type(error).__name__,

@@ -1,4 +1,4 @@
-"""Several worker processes behind one queue, most urgent first."""
+"""A pool of worker processes behind one queue of requests, most urgent first."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from app.errors import Cancelled
 from app.imaging.processes.workers import CancelLike, Worker
 
 TURN = 4
-"""Of so many requests beside what is looked at, one is the longest waiting of those that the user
-asked for, however many neighbours are more urgent."""
+"""Every `TURN`th request that is not visible goes to the one that has waited longest among volumes,
+thumbnails and scans, however many neighbours are more urgent."""
 
 PATIENCE_S = 0.5
-"""How long those wait before they have such a turn."""
+"""Time that a volume, thumbnail or scan waits before it gets such a turn."""
 
 UNWANTED_S = 1.0
-"""How long a call may go on that nobody waits for: ending its process costs 0.4 s of a core."""
+"""Time that an unwanted call may go on; ending its process costs 0.4 s of a core."""
 
 
 class Priority(IntEnum):
-    """What the user waits for goes first."""
+    """Urgency of a request; lower values go first."""
 
     VISIBLE = 0
     NEIGHBOUR = 1
@@ -45,8 +45,8 @@ _ASKED_FOR = (Priority.VOLUME, Priority.THUMBNAIL)
 class Answer(Future[dict[str, Any]]):
     """The future of a request.
 
-    Cancelling it drops a request that waits. One that runs already goes on, since its answer is
-    usually close and then worth keeping; but not for long.
+    Cancelling drops a queued request. A running one goes on for a short time (`UNWANTED_S`), since
+    its answer is usually near and worth keeping.
     """
 
     def __init__(self, number: int, dropped: Callable[[int], object]) -> None:
@@ -57,7 +57,7 @@ class Answer(Future[dict[str, Any]]):
         self._unwanted = self._given_up = False
 
     def cancel(self) -> bool:
-        """Drop it; False when it runs or is done."""
+        """Drop a queued request; return False when it runs or is done."""
         if not super().cancel():
             with self._lock:
                 self._unwanted = True
@@ -66,13 +66,13 @@ class Answer(Future[dict[str, Any]]):
         return True
 
     def want_again(self) -> bool:
-        """Let one that runs although it was cancelled go on; False when it is being stopped."""
+        """Keep a cancelled request that still runs; return False when it is being stopped."""
         with self._lock:
             self._unwanted = False
             return not self._given_up
 
     def give_up(self) -> bool:
-        """Whether it is not wanted, so that it is to be stopped; it cannot be had again then."""
+        """Return whether the request is unwanted; it is then stopped and cannot be kept."""
         with self._lock:
             self._given_up |= self._unwanted
             return self._given_up
@@ -80,7 +80,7 @@ class Answer(Future[dict[str, Any]]):
 
 @dataclass(slots=True, eq=False)
 class Request:
-    """A call that waits, or runs; while it runs it is also the call's cancel token."""
+    """A queued or running call; while it runs it is also the call's cancel token."""
 
     entry: str
     payload: Mapping[str, Any]
@@ -91,23 +91,23 @@ class Request:
     since: float = field(default_factory=time.monotonic)
 
     def begin(self) -> bool:
-        """Whether anybody wants it still; it can then no longer be dropped."""
+        """Mark the request as running; return False if it was cancelled before."""
         self.since = time.monotonic()
         return self.answer.set_running_or_notify_cancel()
 
     @property
     def cancelled(self) -> bool:
-        """Whether it is to be stopped although it runs."""
+        """Whether the running call must be stopped."""
         if self.cancel is not None and self.cancel.cancelled:
             return True
         return time.monotonic() - self.since > UNWANTED_S and self.answer.give_up()
 
     def on_cancel(self, callback: Callable[[], None]) -> None:
-        """Part of `CancelLike`; a worker asks `cancelled` instead."""
+        """Do nothing; part of `CancelLike`, but a worker polls `cancelled` instead."""
 
 
 class RequestQueue:
-    """Requests in line, by priority and then by age; not thread-safe by itself."""
+    """Requests by priority, then age; not thread-safe by itself."""
 
     def __init__(self) -> None:
         self._lines: dict[int, OrderedDict[int, Request]] = {
@@ -120,20 +120,20 @@ class RequestQueue:
         return len(self._places)
 
     def put(self, request: Request, priority: int) -> None:
-        """Add a request at the end of its line."""
+        """Add a request at the end of its priority's line."""
         number = request.answer.number
         request.priority = int(priority)
         self._lines[request.priority][number] = request
         self._places[number] = request.priority
 
     def drop(self, number: int) -> None:
-        """Remove a request if it still waits."""
+        """Remove a request if it is still queued."""
         place = self._places.pop(number, None)
         if place is not None:
             del self._lines[place][number]
 
     def raise_priority(self, number: int, priority: int) -> bool:
-        """Move a request to a more urgent line; False when it is in one, or does not wait."""
+        """Move a queued request to a more urgent line; return whether it moved."""
         place = self._places.get(number)
         if place is None or place <= priority:
             return False
@@ -141,7 +141,7 @@ class RequestQueue:
         return True
 
     def take(self, *, urgent_only: bool = False) -> Request | None:
-        """The request whose turn it is, or None; with `urgent_only` none but what is looked at."""
+        """Remove and return the next request, or None; with `urgent_only` only a visible one."""
         line = self._lines[Priority.VISIBLE]
         if not line and not urgent_only:
             line = self._line_on_turn()
@@ -166,7 +166,7 @@ class RequestQueue:
         return first
 
     def clear(self) -> list[Request]:
-        """Remove all; gives what waited."""
+        """Remove and return all requests."""
         requests = [request for line in self._lines.values() for request in line.values()]
         for line in self._lines.values():
             line.clear()
@@ -182,11 +182,11 @@ __all__ = ["Priority", "WorkerPool"]
 
 _RESTART_PAUSE_S = 5.0
 _AFTER_THE_OTHERS_S = 1.0
-"""How much later the reserve starts: it takes 0.4 s of a core, which the others want first."""
+"""Delay of the reserve's start, which takes 0.4 s of a core that the other workers need first."""
 
 
 def _drop(reference: weakref.ref[Answer]) -> None:
-    """Cancel a request if it does not run yet."""
+    """Cancel a request that does not run yet."""
     answer = reference()
     if answer is not None:
         answer.cancel()
@@ -195,17 +195,16 @@ def _drop(reference: weakref.ref[Answer]) -> None:
 class WorkerPool:
     """Several workers behind one queue; requests with the lowest `Priority` value go first.
 
-    One worker more stands by for `Priority.VISIBLE` alone, once there has been such a request or
-    all were started ahead: whatever else runs, however long, and if every other process hangs, what
-    the user looks at next finds a process that is ready.
+    One more worker is reserved for `Priority.VISIBLE`, started with the first such request or by
+    `warm`. So the next visible image finds a ready process even if all others are busy or hang.
 
-    Its threads are daemons and its processes end with the app's, so that neither holds up exit.
+    Threads are daemons and processes end with the app, so neither delays exit.
 
     Args:
-        count: How many processes.
-        name: For messages.
-        stand_by: Modules that the worker in reserve imports when it starts; None for no reserve.
-        options: What `Worker` takes by keyword.
+        count: Number of processes.
+        name: Name for messages.
+        stand_by: Modules that the reserved worker imports when it starts; None for no reserve.
+        options: Keyword arguments of `Worker`.
     """
 
     def __init__(
@@ -251,8 +250,9 @@ class WorkerPool:
         """Queue a call (see `Worker.call`).
 
         Returns:
-            Its future: fails as `Worker.call` does; `cancel()` drops it while it is queued, and
-            ends one that runs if it still does a second later; the `cancel` token ends it at once.
+            The future of its reply, which fails as `Worker.call` does. `future.cancel()` drops a
+            queued request, and ends a running one a second later; the `cancel` token ends it at
+            once.
         """
         answer = Answer(next(self._numbers), self._forget)
         request = Request(entry, payload, timeout_s, cancel, answer)
@@ -268,7 +268,7 @@ class WorkerPool:
         return answer
 
     def raise_priority(self, future: Future[dict[str, Any]], priority: int) -> None:
-        """Move a queued request forward; nothing happens if it runs or is done."""
+        """Move a queued request forward; does nothing if it runs or is done."""
         if not isinstance(future, Answer):
             return
         with self._lock:
@@ -276,7 +276,7 @@ class WorkerPool:
                 self._wake(priority)
 
     def want_again(self, future: Future[dict[str, Any]]) -> bool:
-        """Whether a request that was cancelled while it ran goes on for a new caller."""
+        """Return whether a request that was cancelled while it ran goes on for a new caller."""
         return isinstance(future, Answer) and future.want_again()
 
     def warm(self) -> None:
@@ -287,7 +287,7 @@ class WorkerPool:
         self._reserve_wanted.set()
 
     def close(self) -> None:
-        """Drop what is queued, end the processes. Idempotent."""
+        """Drop queued requests and end the processes. Idempotent."""
         with self._lock:
             self._closed.set()
             dropped = self._queue.clear()
@@ -309,7 +309,7 @@ class WorkerPool:
             self._queue.drop(number)
 
     def _take(self, changed: threading.Condition) -> Request | None:
-        """The request whose turn it is, or None when the pool is closed."""
+        """Wait for the next request and return it, or None when the pool is closed."""
         with self._lock:
             while not self._closed.is_set():
                 request = self._queue.take(urgent_only=changed is self._visible)
@@ -319,7 +319,7 @@ class WorkerPool:
             return None
 
     def _some_wait(self) -> bool:
-        """Wait until there is a request; False when the pool is closed."""
+        """Wait until there is a request; return False when the pool is closed."""
         with self._lock:
             while not self._closed.is_set() and not len(self._queue):
                 self._any.wait()
@@ -340,7 +340,7 @@ class WorkerPool:
             del request  # its answer may be large, and nobody asks for the next in a long time
 
     def _stand_by(self, worker: Worker) -> None:
-        """Serve what is looked at, always from a process that has started already."""
+        """Serve visible requests, always from a process that has already started."""
         self._reserve_wanted.wait()
         self._closed.wait(_AFTER_THE_OTHERS_S)
         while not self._closed.is_set():
@@ -358,7 +358,7 @@ class WorkerPool:
 
 
 def _answer(worker: Worker, request: Request) -> None:
-    """Have a request answered, and tell who waits for it."""
+    """Run a request on a worker and complete its future."""
     if not request.begin():
         return
     try:

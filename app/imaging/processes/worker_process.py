@@ -1,4 +1,4 @@
-"""One spawned process at the other end of a pipe: starting it, following a call, ending it."""
+"""One spawned process behind a pipe: starting it, following a call, ending it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Progress = Callable[[float, str], None]
 
 START_TIMEOUT_S = 60.0
 STALL_S = 10.0
-"""How long a process may stop in the middle of a message."""
+"""Time that a process may stop in the middle of a message."""
 
 POLL_S = 0.02
 _CRASHES = {
@@ -41,7 +41,7 @@ _CRASHES = {
 
 
 class CancelLike(Protocol):
-    """What a cancel token must offer; `app.tools.api.CancelToken` does."""
+    """The protocol of a cancel token; `app.tools.api.CancelToken` implements it."""
 
     @property
     def cancelled(self) -> bool:
@@ -49,13 +49,13 @@ class CancelLike(Protocol):
         ...
 
     def on_cancel(self, callback: Callable[[], None]) -> None:
-        """Call back on cancel, from any thread; at once when already cancelled."""
+        """Call back on cancel from any thread, at once when already cancelled."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call's number, limits and listeners."""
+    """The number, limits and listeners of one call."""
 
     number: int
     timeout_s: float
@@ -65,16 +65,16 @@ class Call:
 
     @property
     def cancelled(self) -> bool:
-        """Whether it is to end."""
+        """Whether the call must end."""
         return self.cancel is not None and self.cancel.cancelled
 
 
 class Lost(Exception):
-    """The process is gone; says how in words that follow its name.
+    """The process is gone; the message continues a sentence that begins with its name.
 
     Attributes:
-        cancelled: Whether it was to be stopped.
-        by_itself: Whether it went without our doing.
+        cancelled: Whether it was being stopped.
+        by_itself: Whether it ended without being killed by us.
     """
 
     def __init__(self, how: str, *, cancelled: bool = False, by_itself: bool = False) -> None:
@@ -110,16 +110,16 @@ class Process:
 
     @property
     def pid(self) -> int | None:
-        """Its id."""
+        """Process id."""
         return self._process.pid
 
     @property
     def alive(self) -> bool:
-        """Whether it runs, and we have not killed it."""
+        """Whether the process runs and was not killed by us."""
         return not self._killed and self._process.is_alive()
 
     def ready(self, call: Call | None) -> None:
-        """Wait until it serves calls; a cancel ends the wait and lets it go on starting."""
+        """Wait until it serves calls; a cancel ends the wait but not the start."""
         deadline = time.monotonic() + START_TIMEOUT_S
         while not self._ready:
             if call is not None and call.cancelled:
@@ -175,7 +175,7 @@ class Process:
         raise error
 
     def _next(self, deadline: float, call: Call) -> dict[str, Any]:
-        """The call's next message; gives up on time-out and cancel."""
+        """Return the call's next message, within its time limit."""
         asked_to_stop = False
         while True:
             if call.cancelled and not asked_to_stop:
@@ -192,7 +192,7 @@ class Process:
                 return self._checked(message)
 
     def _checked(self, message: dict[str, Any]) -> dict[str, Any]:
-        """A message as `worker_main` makes them: a file may have taken the process over."""
+        """Check that a message is one of `worker_main`; a hostile file may have taken over."""
         kind, fraction = message.get("kind"), message.get("fraction")
         if (
             kind == "error"
@@ -204,7 +204,7 @@ class Process:
         raise Lost("sent a broken answer (it is of no kind that there is)")
 
     def _receive(self, timeout_s: float, *, cancelled: bool = False) -> dict[str, Any] | None:
-        """A message, or None when none comes in time."""
+        """Return a message, or None when none comes in time."""
         try:
             if not self._readable(timeout_s):
                 return None
@@ -219,12 +219,12 @@ class Process:
             self.reading_since = None
 
     def cut_off(self) -> None:
-        """End it, and the pipe for whatever else holds it; safe from any thread."""
+        """End the process, and the pipe for any other holder; safe from any thread."""
         self.kill()
         segments.cut(self._pipe)
 
     def _readable(self, timeout_s: float) -> bool:
-        """Whether something comes in time; `Connection.poll` makes a selector each time."""
+        """Return whether data comes in time; `Connection.poll` would make a selector each time."""
         if self._poller is None:
             return self._pipe.poll(timeout_s)
         return bool(self._poller.poll(timeout_s * 1000))
@@ -237,13 +237,13 @@ class Process:
         return Lost(death(code), cancelled=cancelled, by_itself=by_itself)
 
     def kill(self) -> None:
-        """End it at once; safe from any thread."""
+        """End the process at once; safe from any thread."""
         self._killed = True
         with suppress(OSError, ValueError):
             self._process.kill()
 
     def dispose(self) -> None:
-        """End it and remove all it held. Not while a call runs."""
+        """End the process and free all it held. Not while a call runs."""
         self.kill()
         self._process.join(timeout=0.5)
         self._pipe.close()
@@ -256,7 +256,7 @@ class Process:
 
 
 def death(code: int | None) -> str:
-    """How a process ended, in plain words after its name."""
+    """Return how a process ended, in words that follow its name."""
     if code is None:
         return "stopped answering"
     if code < 0:
@@ -271,7 +271,7 @@ def death(code: int | None) -> str:
 
 
 def _rebuild(message: Mapping[str, Any]) -> Exception:
-    """The exception that an error message describes: only our own types come back as such."""
+    """Rebuild the exception of an error message; only our own types are rebuilt."""
     name = str(message.get("type", ""))
     if name == Cancelled.__name__:
         return Cancelled()
@@ -287,20 +287,20 @@ def _own_errors(base: type[SightlineError]) -> list[type[SightlineError]]:
 
 
 MESSAGE_S = 30.0
-"""How long a whole message may take from its first byte on."""
+"""Time that a whole message may take from its first byte on."""
 
 _LOOK_S = 1.0
 _NAME = "sightline-messages"
 
 
 class Reading(Protocol):
-    """Who reads a message."""
+    """The protocol of a reader of messages."""
 
     reading_since: float | None
-    """Monotonic time at which the message began; None between messages."""
+    """Monotonic time at which the current message began; None between messages."""
 
     def cut_off(self) -> None:
-        """End the other side, and the pipe for whoever holds it."""
+        """End the other side, and the pipe for any other holder."""
 
 
 _readers: weakref.WeakSet[Reading] = weakref.WeakSet()
@@ -308,7 +308,7 @@ _lock = threading.Lock()
 
 
 def watch(reader: Reading) -> None:
-    """Look after a reader for as long as it lives; one thread does for all."""
+    """Cut a reader off when a message stalls; one thread watches all readers."""
     with _lock:
         _readers.add(reader)
         if not any(thread.name == _NAME for thread in threading.enumerate()):

@@ -1,4 +1,4 @@
-"""Worker processes: where anything runs that may crash, hang, leak or block.
+"""Worker processes, which run all code that may crash, hang, leak or block.
 
 Codecs written in C abort and hang on broken files, and models take seconds and gigabytes, so
 neither runs in the app's process. A `Worker` is one spawned process that calls functions by name;
@@ -30,17 +30,17 @@ _SINGLE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_
 
 
 class Worker:
-    """One worker process, started when it is first needed.
+    """One worker process, started on first use.
 
     Args:
-        name: For messages to the user and the process list: "decoding", "model".
+        name: Name in messages and the process list: "decoding", "model".
         memory_limit_bytes: Address space the process may use beyond a bare interpreter. Leave it
             None for anything that uses a GPU, whose driver reserves far more than it uses.
         env: Environment variables of the process; by default numerical libraries use one thread.
         allowed: Prefixes of the modules whose functions may be called.
         preload: Modules to import when the process starts.
-        nice: How much less urgent than the app it is, 0 to 19.
-        quiet: Drop what libraries print; for codecs, which complain about files they then decode.
+        nice: Unix niceness above that of the app, 0 to 19.
+        quiet: Drop output of libraries; codecs complain about files that they decode all the same.
 
     Example:
         >>> worker = Worker("decoding")
@@ -76,7 +76,7 @@ class Worker:
 
     @property
     def pid(self) -> int | None:
-        """Process id while one runs."""
+        """Process id while one runs, else None."""
         process = self._process
         return process.pid if process is not None and process.alive else None
 
@@ -111,20 +111,20 @@ class Worker:
         grace_s: float = 0.3,
         retry: bool = False,
     ) -> dict[str, Any]:
-        """Call a function there and wait; calls from several threads take turns.
+        """Call a function in the process and wait; calls from several threads take turns.
 
         Args:
             entry: "module:function", below an allowed prefix. It is called as `function(payload)`,
                 or `function(payload, progress)` if it takes two parameters.
             payload: JSON values and arrays.
-            timeout_s: Limit from the moment it is this call's turn, the process's start excluded.
+            timeout_s: Time limit from the call's turn on, without the start of the process.
             cancel: Ends the call early.
             progress: Called on the calling thread with a fraction 0..1 and a text.
-            grace_s: How long a cancelled function may take to stop by itself (it stops at its next
-                `progress`) and so save what the process has loaded, before the process is killed.
-            retry: Whether a call in which the process ends by itself is made once more in a fresh
-                one, unless it was started for this very call: it may have been ended from outside
-                before it was of use, or be the victim of what an earlier call did to its memory.
+            grace_s: Time for a cancelled function to stop by itself at its next `progress`, which
+                keeps the process and its loaded models, before the process is killed.
+            retry: Whether the call is repeated once in a new process if the process ends by itself,
+                unless it was started for this call: it may have been killed from outside, or an
+                earlier call may have damaged its memory.
 
         Returns:
             The function's result, a mapping of JSON values and arrays.
@@ -133,8 +133,8 @@ class Worker:
             Cancelled: `cancel` was set, or the worker was closed.
             WorkerDied: It crashed, took too long or ran out of memory. The next call finds a new
                 process.
-            SightlineError: What the function raised: our own errors by their type, with subject,
-                reason and remedy; of any other the traceback is in `detail`.
+            SightlineError: The function raised an error. Our own types keep subject, reason and
+                remedy; other errors have their traceback in `detail`.
             ValueError: `entry` is not allowed.
         """
         if not is_allowed(entry, self._allowed):
@@ -167,7 +167,7 @@ class Worker:
         return WorkerDied(f"the {self.name} process {lost}", detail=entry)
 
     def end(self) -> None:
-        """End the process once no call runs, to give its memory back; the next call starts one.
+        """End the process once no call runs, to free its memory; the next call starts one.
 
         Raises:
             Cancelled: The worker was closed.
@@ -179,7 +179,7 @@ class Worker:
             self._turn.release()
 
     def close(self) -> None:
-        """End the process, and with it a call that runs. Idempotent."""
+        """End the process, and with it a running call. Idempotent."""
         self._closed = True
         process = self._process
         if process is not None:

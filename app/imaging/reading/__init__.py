@@ -1,1 +1,1 @@
-"""What a file holds, whatever its format: the worker processes' entry points."""
+"""Reading of files of any format: entry points of the worker processes."""

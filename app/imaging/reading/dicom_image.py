@@ -1,4 +1,4 @@
-"""DICOM images: what the catalogue knows of one, and its frames. Runs in a worker process."""
+"""DICOM images: their catalogue entries and their frames. Runs in a worker process."""
 
 from __future__ import annotations
 
@@ -37,20 +37,19 @@ from app.imaging.dicom.shutters import frame_shutter
 from app.imaging.dicom.whole_slide import Slide, covered, slide_of, stitch, tile_note
 from app.imaging.files import sources
 from app.imaging.files.identity import content_uid, pixel_sha256
-from app.imaging.reading.dicom_objects import content_of, object_instance, references_of
+from app.imaging.reading.dicom_objects import (
+    FRAME_READERS,
+    content_of,
+    object_instance,
+    references_of,
+)
 from app.imaging.types import Content, Frame, ImageRef, Instance
 
 Array = NDArray[Any]
 
-_FRAMES_BY_CONTENT = {
-    Content.DOCUMENT: "app.imaging.objects.documents",
-    Content.WAVEFORM: "app.imaging.objects.waveforms",
-}
-"""Objects whose frames are made here: modules with `read_frame(header, index)`."""
-
 
 def read_instances(path: Path) -> tuple[Instance, ...]:
-    """What the catalogue knows of a DICOM file; pixels are not decoded.
+    """Return the catalogue entries of a DICOM file; pixels are not decoded.
 
     Raises:
         FileProblem: It is unreadable, damaged, no image, or of a kind that is not displayable.
@@ -99,7 +98,7 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
         FileProblem: It cannot be decoded.
     """
     header = cached_header(path, sources.status(path))
-    reader = _FRAMES_BY_CONTENT.get(content_of(header))
+    reader = FRAME_READERS.get(content_of(header))
     if reader is not None:
         return importlib.import_module(reader).read_frame(header, index)
     layout = layout_of(header)
@@ -117,14 +116,14 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
 
 @dataclass(frozen=True, slots=True)
 class _Pixels:
-    """What was decoded.
+    """The decoded pixels of a frame.
 
     Attributes:
         index: Frame of the instance.
-        source: Frame of the file whose attributes hold for it.
+        source: Frame of the file whose attributes apply.
         stored: As in `Frame`.
         photometric: Of `stored`, before colour became RGB.
-        words: With all their bits, for overlays that lie in them; None where there are none.
+        words: Words with all their bits, for overlays in unused bits; None without them.
     """
 
     index: int
@@ -135,7 +134,7 @@ class _Pixels:
 
 
 def _slide_frame(header: Header, layout: Layout, slide: Slide, index: int) -> Frame:
-    """One optical path and focal plane of a slide, all its tiles stitched."""
+    """Stitch all tiles of one optical path and focal plane of a slide."""
     section = slide.sections[index]
     models: list[str] = []
     lost: list[FileProblem] = []
@@ -167,7 +166,7 @@ def _noted(frame: Frame, note: str) -> Frame:
 
 
 def uid_of(header: Header) -> str:
-    """SOP Instance UID, or one made of its place where the file has none."""
+    """Return the SOP Instance UID, or one derived from the path where the file has none."""
     own = header.text("SOPInstanceUID")
     return own or content_uid(str(header.path).encode("utf-8", "replace"))
 
@@ -190,7 +189,7 @@ def _frame(header: Header, layout: Layout, pixels: _Pixels) -> Frame:
 def frame_without_pixels(
     header: Header, layout: Layout, index: int, photometric: str, dtype: np.dtype[Any]
 ) -> Frame:
-    """What a volume needs of a frame: not its pixels, their digest, overlays, shutter and time.
+    """Describe a frame for a volume: without pixels, digest, overlays, shutter and time.
 
     Args:
         header: The file; no stitched slide.
@@ -206,7 +205,7 @@ def frame_without_pixels(
 def _without_pixels(
     attributes: FrameAttributes, layout: Layout, photometric: str, dtype: np.dtype[Any]
 ) -> Frame:
-    """What holds for all pixels of a frame of the file."""
+    """Describe what holds for all pixels of a frame of the file."""
     header, colour = attributes.header, layout.samples > 1
     spacing, calibration = spacing_and_calibration(attributes)
     notes = (vector_note(header, attributes.index), icc_note(header) if colour else "")
@@ -226,7 +225,7 @@ def _without_pixels(
 
 
 def decode_stored(header: Header, layout: Layout, index: int) -> tuple[Array, str]:
-    """Stored values of a frame of the file, and their photometric interpretation.
+    """Return the stored values of a frame of the file, and their photometric interpretation.
 
     Raises:
         FileProblem: It cannot be decoded.
@@ -243,7 +242,7 @@ def _stored(header: Header, layout: Layout, words: Array, photometric: str) -> A
 
 
 def _with_greys(frame: Frame, attributes: FrameAttributes) -> Frame:
-    """The frame with what its greys, or its palette, rest on."""
+    """Add the rescale, LUTs, windows and palette to a grey or palette frame."""
     header = attributes.header
     if frame.photometric == "PALETTE COLOR":
         found = palette_of(header)
@@ -284,13 +283,13 @@ _VECTORS = {
 
 
 def first_number(header: Header, keyword: str) -> float | None:
-    """The first value of a top-level attribute, when it is a finite number."""
+    """Return the first value of a top-level attribute if it is a finite number, else None."""
     values = numbers(header.value(keyword))
     return values[0] if values and math.isfinite(values[0]) else None
 
 
 def frame_time(header: Header) -> float | None:
-    """Milliseconds between frames, PS3.3 C.7.6.5."""
+    """Return the milliseconds between frames (PS3.3 C.7.6.5), or None."""
     time = first_number(header, "FrameTime")
     if time is None:
         times = [t for t in numbers(header.value("FrameTimeVector"))[1:] if math.isfinite(t)]
@@ -303,7 +302,7 @@ def frame_time(header: Header) -> float | None:
 
 
 def frame_times(header: Header, frames: int) -> tuple[float, ...]:
-    """Time of every frame from the first by FrameTimeVector, ms; () where it gives none.
+    """Return the time of every frame from the first by FrameTimeVector, ms; () without one.
 
     The vector holds the increments, the first of them 0 (PS3.3 C.7.6.5.1.2).
     """
@@ -314,7 +313,7 @@ def frame_times(header: Header, frames: int) -> tuple[float, ...]:
 
 
 def time_of(attributes: FrameAttributes, frames: int) -> float | None:
-    """Time of a frame from the start of its cine, ms; None when unknown."""
+    """Return the time of a frame from the start of its cine, ms, or None."""
     if frames < 2:
         return None
     header, index = attributes.header, attributes.index
@@ -336,7 +335,7 @@ def time_of(attributes: FrameAttributes, frames: int) -> float | None:
 
 
 def _moment(text: str) -> datetime | None:
-    """A DICOM date and time, without its offset from UTC: only differences are asked for."""
+    """Parse a DICOM date and time; the offset from UTC is dropped, as only differences matter."""
     digits = text.split("+")[0].split("-")[0].strip()
     whole, _, fraction = digits.partition(".")
     try:
@@ -347,7 +346,7 @@ def _moment(text: str) -> datetime | None:
 
 
 def vector_note(header: Header, index: int) -> str:
-    """Which detector, energy window, phase... a frame of nuclear medicine is of, or ""."""
+    """Return a note on the detector, energy window, phase etc. of an NM frame, or ""."""
     pointer = header.value("FrameIncrementPointer")
     tags: list[Any] = [pointer] if isinstance(pointer, int) else list(pointer or ())
     parts: list[str] = []

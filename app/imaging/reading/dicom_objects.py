@@ -1,7 +1,8 @@
-"""What a DICOM object holds, and the instances of those that are no images. In a worker process."""
+"""Content of DICOM objects by SOP Class, and catalogue entries of objects that are no images."""
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -36,7 +37,7 @@ _FAMILIES = {
 _IMAGES_BY_ANOTHER_NAME = frozenset(
     f"{_S}{end}" for end in ("6.2", "30", "81.1", "82.1", "77.1.5.8", "501.4", "501.5")
 )
-"""SOP Classes of images that are not called "... Image Storage"."""
+"""SOP Classes of images whose name does not end in "Image Storage"."""
 
 _PLAIN_WORDS = {
     f"{_S}4.2": "MR spectroscopy (spectra, no image)",
@@ -79,17 +80,17 @@ _PLAIN_WORDS = {
     "1.3.46.670589.2.4.1.1": "Philips private CX data",
     "1.2.392.200036.9116.7.8.1.1.1": "Canon (Toshiba) private data",
 }
-"""What objects that are no images are, where their own names say too little."""
+"""Plain words for objects whose SOP Class name tells a user too little."""
 
 _NEW_NAMES = {
     f"{_S}66.7": "Label Map Segmentation Storage",
     f"{_S}66.8": "Height Map Segmentation Storage",
 }
-"""SOP Classes that pydicom does not know yet."""
+"""Names of SOP Classes that pydicom does not know yet."""
 
 
 def standard_name(uid: str) -> str:
-    """The SOP Class's name without "Storage", e.g. "RT Plan"; "" when it is not known."""
+    """Return the SOP Class's name without "Storage", e.g. "RT Plan"; "" when unknown."""
     name = _NEW_NAMES.get(uid) or UID(uid, IGNORE).name
     if not name or name == uid:
         return ""
@@ -97,7 +98,7 @@ def standard_name(uid: str) -> str:
 
 
 def content_of_class(uid: str, *, has_pixels: bool, has_rows: bool) -> Content:
-    """What an object of this SOP Class holds.
+    """Return the content of an object of this SOP Class.
 
     Args:
         uid: SOP Class UID, "" when the file does not say.
@@ -121,12 +122,12 @@ def content_of_class(uid: str, *, has_pixels: bool, has_rows: bool) -> Content:
 
 
 def is_image_class(uid: str) -> bool:
-    """Whether objects of this SOP Class always have pixels."""
+    """Return whether objects of this SOP Class always have pixels."""
     return uid in _IMAGES_BY_ANOTHER_NAME or "Image Storage" in UID(uid, IGNORE).name
 
 
 def not_displayable(uid: str) -> str:
-    """What an object is that is only listed, in words for a radiologist."""
+    """Describe an object that is only listed, in words for a radiologist."""
     words = _PLAIN_WORDS.get(uid) or standard_name(uid)
     if words:
         return f"{words}: not displayable"
@@ -147,41 +148,29 @@ _NO_IMAGES = frozenset(
         0x30060012,  # RT Referenced Study Sequence: its items' own UID is a study's
     }
 )
-"""Sequences whose items themselves name things that are no images."""
+"""Sequences whose referenced UIDs are not those of images."""
 
 _REFERENCED = (b"\x08\0\x55\x11", b"\0\x08\x11\x55")
-"""Referenced SOP Instance UID as it stands in a file, in either byte order."""
+"""Head of a Referenced SOP Instance UID element, in either byte order."""
 _PER_FRAME = 0x52009230
 _ROI_CONTOURS = 0x30060039
 _SUMMARIES = {
     _PER_FRAME: ("ReferencedSeriesSequence", "SourceImageSequence"),
     _ROI_CONTOURS: ("ReferencedFrameOfReferenceSequence",),
 }
-"""Sequences with thousands of items, and those that sum up which images they name (PS3.3 C.12.2,
-C.8.8.5). They are walked only where the summary names none."""
+"""Sequences with thousands of items -> the sequences that list the same images in short (PS3.3
+C.12.2, C.8.8.5). The long ones are walked only where the short ones are empty."""
 
 
-def _document_extent(header: Header) -> tuple[int, int, int]:
-    from app.imaging.objects import documents
-
-    return documents.extent(header)
-
-
-def _waveform_extent(header: Header) -> tuple[int, int, int]:
-    from app.imaging.objects import waveforms
-
-    return waveforms.extent(header)
-
-
-_FRAMES_BY_CONTENT = {
-    Content.DOCUMENT: _document_extent,
-    Content.WAVEFORM: _waveform_extent,
+FRAME_READERS = {
+    Content.DOCUMENT: "app.imaging.objects.documents",
+    Content.WAVEFORM: "app.imaging.objects.waveforms",
 }
-"""Objects whose frames are drawn here -> (frames, rows, columns); imported when one comes."""
+"""Modules that draw an object's frames, with `extent(header)` and `read_frame(header, index)`."""
 
 
 def content_of(header: Header) -> Content:
-    """What the object holds, by its SOP Class and whether it has pixels."""
+    """Return the content of an object by its SOP Class and its pixels."""
     has_rows = "Rows" in header.dataset
     content = content_of_class(
         header.sop_class, has_pixels=header.pixels is not None, has_rows=has_rows
@@ -192,7 +181,7 @@ def content_of(header: Header) -> Content:
 
 
 def object_instance(header: Header, status: FileStatus, content: Content) -> Instance:
-    """The instance of an object that is no image."""
+    """Return the catalogue entry of an object that is no image."""
     sop_class = header.sop_class
     attributes = attribute_texts(header)
     title = header.text("DocumentTitle")[:200]
@@ -203,9 +192,9 @@ def object_instance(header: Header, status: FileStatus, content: Content) -> Ins
     if frame_of_reference:
         attributes.setdefault("FrameOfReferenceUID", frame_of_reference)
     frames, rows, columns, note = 1, 0, 0, ""
-    if content in _FRAMES_BY_CONTENT:
+    if content in FRAME_READERS:
         try:
-            frames, rows, columns = _FRAMES_BY_CONTENT[content](header)
+            frames, rows, columns = importlib.import_module(FRAME_READERS[content]).extent(header)
         except FileProblem as error:
             content, note = Content.OTHER, f"{error.reason}: not displayable"
     elif content is Content.KEY_OBJECTS:
@@ -237,7 +226,7 @@ def object_instance(header: Header, status: FileStatus, content: Content) -> Ins
 
 
 def references_of(header: Header) -> tuple[str, ...]:
-    """SOP Instance UIDs that the object names anywhere, each once, in the file's order."""
+    """Return all SOP Instance UIDs that the object refers to, each once, in file order."""
     found: dict[str, None] = {}
     for uid in _referenced(header.dataset, 0):
         found[uid] = None
@@ -268,12 +257,12 @@ def _referenced(dataset: Dataset, depth: int, own: bool = True) -> Iterator[str]
 
 
 def _names_nothing(value: Any) -> bool:
-    """Whether a sequence that is not parsed yet can be left so: it may have 100,000 items."""
+    """Return whether an unparsed sequence, perhaps of 100,000 items, refers to nothing."""
     return isinstance(value, bytes) and not any(tag in value for tag in _REFERENCED)
 
 
 def _is_summed_up(dataset: Dataset, tag: int) -> bool:
-    """Whether what a long sequence names stands elsewhere too."""
+    """Return whether the references of a long sequence also stand in a shorter one."""
     for keyword in _SUMMARIES.get(int(tag), ()):
         for item in items_of(dataset, keyword):
             if next(_referenced(item, 1), None) is not None:
@@ -282,7 +271,7 @@ def _is_summed_up(dataset: Dataset, tag: int) -> bool:
 
 
 def _frame_of_reference(header: Header) -> str:
-    """That of an RT structure set, which has none at the top level, if it has but one."""
+    """Return the only frame of reference of an RT structure set, else ""."""
     uids = {
         value_text(value_of(item, "FrameOfReferenceUID"))
         for item in items_of(header.dataset, "ReferencedFrameOfReferenceSequence")

@@ -1,6 +1,6 @@
-"""Reading image files of every format: the worker processes' entry points.
+"""Worker entry points for images of every format: frames, thumbnails and attributes.
 
-`formats` tells which reader a file needs.
+`sniffing` chooses the reader of a file.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Message = dict[str, Any]
 
 
 def read_instances(path: Path) -> tuple[Instance, ...]:
-    """What the catalogue knows of a file; pixels are not decoded.
+    """Return the catalogue entries of a file; pixels are not decoded.
 
     Raises:
         FileProblem: It is unreadable, damaged, or of a kind that is not read.
@@ -36,7 +36,7 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
 
 
 def read_instance(path: Path) -> Instance:
-    """The first instance of a file; raises as `read_instances` does."""
+    """Return the first instance of a file; raises as `read_instances` does."""
     return read_instances(path)[0]
 
 
@@ -50,13 +50,13 @@ def read_frame(path: Path, index: int, part: int = 0) -> Frame:
 
 
 def frame_entry(payload: Message) -> Message:
-    """Frame `payload["index"]` of the file that `decode` describes, unless it has changed."""
+    """Decode frame `payload["index"]` of a file, unless the file has changed."""
     be_quiet()
     return {"frame": pack(_frame_of(payload))}
 
 
 def attributes_entry(payload: Message) -> Message:
-    """All attributes of the file that `decode` describes, unless it has changed."""
+    """Return all attributes of a file as "rows", unless the file has changed."""
     be_quiet()
     path = _unchanged(payload)
     rows = read_attributes(path)
@@ -67,7 +67,7 @@ def attributes_entry(payload: Message) -> Message:
 
 
 def thumbnail_entry(payload: Message) -> Message:
-    """A small picture of the frame that `frame_entry` gives, its longer side `size` pixels."""
+    """Return a small picture of a frame as "pixels", its longer side `payload["size"]` pixels."""
     be_quiet()
     frame = _frame_of(payload)
     return {"pixels": shrink(render(frame), payload["size"], frame.spacing.aspect)}
@@ -102,7 +102,7 @@ def _check_unchanged(path: Path, size_bytes: int, mtime_ns: int) -> None:
 
 
 def check_uid(path: Path, known: str, found: str) -> None:
-    """Refuse another image in a file's place: copying may leave it the size and time of the first.
+    """Refuse another image in a file's place; a copy may have the size and time of the first.
 
     Args:
         path: The file.
@@ -117,7 +117,7 @@ def check_uid(path: Path, known: str, found: str) -> None:
 
 
 MAX_ROWS = 10_000
-"""Read in half a second; they are there to be looked through."""
+"""Rows of the attributes' panel; reading so many takes half a second."""
 
 _MORE = f"(the first {MAX_ROWS:,} attributes: there are more, which are not listed)"
 MAX_TEXT = 512
@@ -126,7 +126,7 @@ _BINARY = frozenset({"OB", "OD", "OF", "OL", "OV", "OW", "UN"})
 
 
 def read_attributes(path: Path) -> list[AttributeRow]:
-    """The file's attributes; pixels are not read.
+    """Return all attributes of a file; pixels are not read.
 
     Raises:
         FileProblem: It cannot be read.
@@ -136,7 +136,7 @@ def read_attributes(path: Path) -> list[AttributeRow]:
 
 
 def read_rows(path: Path) -> list[AttributeRow]:
-    """A DICOM file's attributes, file meta information first.
+    """Return the attributes of a DICOM file, file meta information first.
 
     Raises:
         FileProblem: It cannot be read.

@@ -1,6 +1,6 @@
-"""Entry points of the worker processes for objects that are no images: layers, reports, states.
+"""Worker entry points for layers, reports and presentation states.
 
-Each function takes and gives a message for `wire`; what reads an object is imported on demand.
+Each function takes and returns a message for `wire`. Readers of objects are imported on demand.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ Message = dict[str, Any]
 
 
 def layer_entry(payload: Message) -> Message:
-    """The layer of `payload["instance"]`."""
+    """Return the layer of `payload["instance"]`."""
     from app.imaging.objects.layer_reading import read_layer
 
     return {"layer": pack(read_layer(_opened(payload, "instance")))}
 
 
 def layer_frame_entry(payload: Message) -> Message:
-    """What `payload["instance"]` draws on frame `payload["index"]` of `payload["target"]`."""
+    """Return the drawing of `payload["instance"]` on frame `payload["index"]` of an image."""
     from app.imaging.objects.layer_reading import read_layer_frame
 
     target = _opened(payload, "target")
@@ -38,7 +38,7 @@ def layer_frame_entry(payload: Message) -> Message:
 
 
 def section_layer_entry(payload: Message) -> Message:
-    """What `payload["instance"]` draws on the section `payload["cut"]` through `slices`."""
+    """Return the drawing of `payload["instance"]` on a section through slices."""
     from app.imaging.objects.section_layers import read_section_frame
 
     slices = [(unpack(Instance, one["image"]), one["index"]) for one in payload["slices"]]
@@ -53,14 +53,14 @@ def section_layer_entry(payload: Message) -> Message:
 
 
 def report_entry(payload: Message) -> Message:
-    """The report of `payload["instance"]`."""
+    """Return the report of `payload["instance"]`."""
     from app.imaging.objects.report_reading import read_report
 
     return {"report": pack(read_report(_opened(payload, "instance")))}
 
 
 def presentation_entry(payload: Message) -> Message:
-    """The presentation state of `payload["instance"]`."""
+    """Return the presentation state of `payload["instance"]`."""
     from app.imaging.objects.presentation_states import read_presentation
 
     return {"state": presentation_message(read_presentation(_opened(payload, "instance")))}

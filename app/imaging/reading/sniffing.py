@@ -1,7 +1,7 @@
-"""Which reader a file needs, told from its content. Runs in a worker process.
+"""Choice of the reader of a file by its content. Runs in a worker process.
 
 A reader is a module with `read_instances(path)`, `read_frame(path, part, index)` and
-`read_rows(path)` (for the attributes' panel); `READERS` names it by the kind of file.
+`read_rows(path)` (for the attributes' panel). `READERS` names the reader of each kind of file.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ READERS = {
     "volume": "app.imaging.formats.volume_file",
     "pdf": "app.imaging.formats.pdf_file",
 }
-"""Kind of a file -> its reader, imported when the first such file comes."""
+"""Kind of file -> module that reads it, imported on demand."""
 
 _START = 2048
 _TIFF = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 _HEADERS_OF = {".img": (".hdr",), ".raw": (".mhd", ".nhdr"), ".zraw": (".mhd",)}
-"""Files that hold only pixels -> the headers that may describe them."""
+"""Suffix of files that hold only pixels -> suffixes of the headers that may describe them."""
 
 
 def reader_of(path: Path) -> ModuleType:
-    """The module that reads a file; raises as `sniff` does."""
+    """Return the module that reads a file; raises as `sniff` does."""
     return importlib.import_module(READERS[sniff(path)])
 
 
 def sniff(path: Path) -> str:
-    """Which reader a file needs, by its content.
+    """Return the kind of a file (a key of `READERS`) by its content.
 
     Raises:
         FileProblem: None can read it; says what it is, as far as that can be told.
@@ -71,7 +71,7 @@ def sniff(path: Path) -> str:
 
 
 def rests_on_another(path: Path, found: Sequence[Instance]) -> bool:
-    """Whether the answer about a file may change though the file does not.
+    """Return whether a file's instances also depend on a second file.
 
     Args:
         path: The file: of a pair, one holds the header and the other the voxels.
@@ -92,7 +92,7 @@ def _base(path: Path) -> Path:
 
 
 def _header_of(path: Path) -> Path | None:
-    """The file beside it that describes the pixels which `path` holds, if there is one."""
+    """Return the header file beside a file that holds only pixels, or None."""
     base = _base(path)
     for suffix in _HEADERS_OF.get(base.suffix.lower(), ()):
         for candidate in (base.with_suffix(suffix), base.with_suffix(f"{suffix}.gz")):

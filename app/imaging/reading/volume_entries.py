@@ -41,7 +41,7 @@ class _Slice:
 
 
 def plain_entry(payload: Message) -> Message:
-    """Say where the uncompressed pixels of slices lie in their files, without reading them.
+    """Locate the uncompressed pixels of slices in their files, without reading them.
 
     Args:
         payload: "slices": [path, size, time (ns), part, frame, kind] of each; all DICOM files.

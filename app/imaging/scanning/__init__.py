@@ -1,1 +1,1 @@
-"""What lies behind what is opened: folders, archives, DICOMDIRs; the scan and its index."""
+"""Scanning of opened folders, archives and DICOMDIRs, and the index of results."""

@@ -1,7 +1,7 @@
-"""Copies of one file: many media hold an image twice, under two names.
+"""Detection of files that are copies of each other; many media hold an image under two names.
 
-Only files with equal content are copies. Two files that share a SOP Instance UID and differ are two
-images of which one has a wrong UID, and both are kept.
+Only files with equal content are copies. Two files that share a SOP Instance UID but differ are two
+images, one of which has a wrong UID; both are kept.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _FILES_AT_ONCE = 256
 _TIMEOUT_S = 600.0
 
 CONTENT = "ContentDigest"
-"""The attribute of instances that share UID and size with another: a digest of the whole file."""
+"""Attribute with the file's digest, given to instances that share UID and size but differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """A file to be compared: its size, and the SOP Instance UIDs that another file has too."""
+    """A file to be compared, with its size and the SOP Instance UIDs it shares with another."""
 
     size: int
     uids: set[str]
@@ -36,14 +36,14 @@ class _File:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Instances after their files were compared.
+    """The instances that remain after their files were compared.
 
     Attributes:
-        kept: Without copies. Those that are *not* copies, though UID and size agree, have their
-            content's digest among their attributes, so that nobody takes them for one.
-        problems: What was left out: a line a folder.
-        final: Whether another scan will find the same: all files could be read, and nothing that
-            was open before counted.
+        kept: Instances without copies. Different files that share UID and size have their digest as
+            an attribute, so that they are never taken for copies later.
+        problems: Messages about copies that were left out, one a folder.
+        final: Whether the next scan gives the same result: all files could be read, and no file
+            that was open before was involved.
     """
 
     kept: list[Instance]
@@ -52,11 +52,11 @@ class Compared:
 
 
 class Copies:
-    """Finds copies by reading the whole of files that share UID and size, in the workers.
+    """Finds copies by comparing digests of files that share UID and size, in the workers.
 
     Args:
-        pool: Where they are read.
-        cancel: Ends it.
+        pool: Workers that read the files.
+        cancel: Token that ends the comparison.
     """
 
     def __init__(self, pool: WorkerPool, cancel: CancelLike | None) -> None:
@@ -66,11 +66,11 @@ class Copies:
     def compare(
         self, instances: Sequence[Instance], opened: Sequence[Instance] = ()
     ) -> Compared | None:
-        """Leave out copies; of each content an open file is kept, else that with the lowest path.
+        """Remove copies; an open file is kept first, otherwise the one with the lowest path.
 
         Args:
-            instances: What the scan found.
-            opened: What is open already, compared with the former but not among what is kept.
+            instances: Instances that the scan found.
+            opened: Instances that are open already; they are compared but not returned.
 
         Returns:
             None when there is nothing to compare.
@@ -130,7 +130,7 @@ class Copies:
 
 
 def _candidates(instances: Sequence[Instance], opened: Sequence[Instance]) -> dict[Path, _File]:
-    """Files that share a SOP Instance UID and a size with another; one of them at least is new."""
+    """Return files that share UID and size with another, at least one of them new."""
     near = with_uids_of(opened, instances) if opened else []
     uids = [one.sop_instance_uid for one in instances]
     twice = {uid for uid, count in Counter(uids).items() if count > 1}

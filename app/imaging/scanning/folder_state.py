@@ -1,4 +1,4 @@
-"""Tells whether the files behind opened paths are as they were when they were read."""
+"""Detection of changes in the files behind opened paths since they were read."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from app.imaging.scanning import opened_paths
 
 _TIMEOUT_S = 60.0
 _SETTLED_NS = 3 * 10**9
-"""A file that was written so shortly ago may be written again without a new time: FAT counts in
-steps of 2 s."""
+"""Age from which a file's time is trusted. FAT counts in steps of 2 s, so a younger file may be
+written again without a new time."""
 
 
 class FolderState:
-    """Compares the files behind paths with those that a scan has read, or read once.
+    """Compares the files behind paths with those that a scan has read, or had read earlier.
 
     Args:
-        pool: Where the files are asked for size and times.
-        paths: What was opened.
-        cancel: Ends it.
+        pool: Workers that read sizes and times.
+        paths: Opened paths.
+        cancel: Token that ends the check.
     """
 
     def __init__(self, pool: WorkerPool, paths: Sequence[Path], cancel: CancelLike | None) -> None:
@@ -44,7 +44,7 @@ class FolderState:
         self._archives: set[tuple[int, int, int]] = set()
 
     def add_read(self, result: Mapping[str, Any]) -> None:
-        """Take in an answer of `headers_entry`."""
+        """Add the files of an answer of `headers_entry`."""
         mark, newest_ns = int(result["mark"] or "0", 16), int(result["newest_ns"])
         self._archives_read |= _archives(result["archives"])
         self._read = (self._read + mark) % MODULUS
@@ -52,16 +52,16 @@ class FolderState:
             self._sure = False
 
     def add_listed(self, result: Mapping[str, Any]) -> None:
-        """Take in an answer of `list_entry`."""
+        """Add the archives and links of an answer of `list_entry`."""
         self._others_listed = (self._others_listed + int(result["others"], 16)) % MODULUS
         self._sure = self._sure and not result["unsure"]
 
     def add_unknown(self) -> None:
-        """Note a file whose state is not known."""
+        """Record that the state of some file is unknown."""
         self._sure = False
 
     def as_read(self) -> bool:
-        """Return whether the files are now exactly those that were read, and unchanged.
+        """Return whether the files are now exactly those that were read, unchanged.
 
         Raises:
             Cancelled: It was cancelled.
@@ -75,7 +75,7 @@ class FolderState:
         )
 
     def mark(self) -> str:
-        """Return a text for all files as they are now; "" where it cannot be told in a short time.
+        """Return a text that changes with any file; "" if it takes too long to compute.
 
         Raises:
             Cancelled: It was cancelled.
@@ -85,7 +85,7 @@ class FolderState:
         return f"{self._files:x}/{self._others:x}"
 
     def _walk(self) -> bool:
-        """Ask all files for size and times; False where that takes long or fails."""
+        """Ask all files for size and times."""
         self._files = self._others = count = 0
         self._archives = set()
         self._walked = False

@@ -54,7 +54,7 @@ CREATE TABLE snapshots (
 
 
 class Index:
-    """The database; to be used by one thread. Never raises for what is wrong with it.
+    """The database of snapshots. Use it on one thread; it never raises for a broken database.
 
     Args:
         file: The database; made if need be.

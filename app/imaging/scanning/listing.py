@@ -1,11 +1,11 @@
-"""The files behind what is opened: folders, zip archives, DICOMDIRs. Runs in a worker process.
+"""Listing of the files behind opened folders, zip archives and DICOMDIRs. Runs in a worker process.
 
-What is not listed becomes a `Problem` with its reason; only what an operating system puts beside
-files (`.DS_Store`, `Thumbs.db`, `__MACOSX`, hidden files), and a DICOMDIR inside a folder whose
-images are listed anyway, are passed over.
+A file that is not listed becomes a `Problem` with its reason. Only files of operating systems
+(`.DS_Store`, `Thumbs.db`, `__MACOSX`, hidden files) are skipped silently, and a DICOMDIR inside a
+folder, whose images are listed anyway.
 
-A folder may hold 100,000 files on a slow network drive, so it is listed in steps: each gives what
-it found in a short time and what is left to do, and headers are read meanwhile.
+A folder may hold 100,000 files on a slow network drive, so it is listed in short steps, and headers
+are read meanwhile.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ Sequence."""
 
 @dataclass(slots=True)
 class Listing:
-    """What a step found.
+    """The result of one step.
 
     Attributes:
         files: (root, folder or archive, names below it) in order.
         problems: (root, problem).
-        todo: What is left to do.
+        todo: Remaining tasks.
         archives: Archive -> its status before it was opened.
-        links: Links that are not followed.
+        links: Links that were not followed.
         unsure: Whether the next listing may differ though no file has changed.
     """
 
@@ -76,11 +76,11 @@ def list_entry(payload: dict[str, Any]) -> dict[str, Any]:
     """List files for about `STEP_S`, in a worker, since a network drive may block for long.
 
     Args:
-        payload: "todo": what is to be listed.
+        payload: "todo": tasks of `opened_paths.start`.
 
     Returns:
         "files": [root, folder, names] in order. "problems": [root, path, reason, remedy]. "todo":
-        what is left. "others": see `state_entry`. "unsure": as in `Listing`.
+        remaining tasks. "others": see `state_entry`. "unsure": as in `Listing`.
     """
     found = step(payload["todo"])
     return {
@@ -98,8 +98,8 @@ def state_entry(payload: dict[str, Any]) -> dict[str, Any]:
     Returns:
         "files": sum of the `file_mark` of files outside of archives, hexadecimal. "others": of
         archives and of links that are not followed. "count": of files. "archives": [time, size,
-        time of change] of each. "unsure": whether something could not be told in a short time.
-        "todo": what is left.
+        time of change] of each. "unsure": whether something failed or took too
+        long. "todo": remaining tasks.
     """
     found = step(payload["todo"], STATE_STEP_S)
     total = count = 0
@@ -142,7 +142,7 @@ def _others_mark(found: Listing) -> str:
 
 
 def step(todo: Todo, seconds: float = STEP_S) -> Listing:
-    """Go on listing for about so long; at least one thing is done."""
+    """Continue listing for about `seconds`, at least one folder, archive or path."""
     found = Listing(todo=list(todo))
     deadline = time.monotonic() + seconds
     while found.todo:
@@ -154,10 +154,10 @@ def step(todo: Todo, seconds: float = STEP_S) -> Listing:
 
 
 def list_files(paths: Sequence[Path]) -> tuple[list[Path], list[Problem]]:
-    """All files behind paths, each once; folders walked to their depths in natural order.
+    """Return all files behind paths, each once, folders in natural order.
 
     Links to folders are not followed: they may lead out of the folder or back into it. A DICOMDIR
-    named by itself stands for the files that it names.
+    that is opened itself stands for the files that it names.
     """
     todo = start(paths)
     files: dict[Path, None] = {}
@@ -173,7 +173,7 @@ def list_files(paths: Sequence[Path]) -> tuple[list[Path], list[Problem]]:
 
 
 def _path(path: Path, root: int, depth: int, found: Listing) -> None:
-    """What the user named: by its content, not its name."""
+    """List a path that the user opened; its content decides, not its name."""
     if path.is_dir():
         found.todo.append(["folder", str(path), root, depth])
         return
@@ -190,7 +190,7 @@ def _path(path: Path, root: int, depth: int, found: Listing) -> None:
 
 
 def is_directory_file(begin: bytes) -> bool:
-    """Whether a file that begins so is a DICOMDIR: by its class, or by what only those hold."""
+    """Return whether a file that begins so is a DICOMDIR, by its class or its elements."""
     return begin[128:132] == b"DICM" and any(sign in begin for sign in _DIRECTORY)
 
 
@@ -255,7 +255,7 @@ def _zip(path: Path, root: int, depth: int, found: Listing) -> None:
 
 
 def _refusals(archive: Path, refused: Sequence[tuple[str, str]]) -> list[Problem]:
-    """Members that are not read: each with its name, or together when there are many."""
+    """Return the problems of refused members, one for all where they are many."""
     counts = Counter(reason for _, reason in refused)
     problems = {
         reason: Problem(archive, f"{count} of its files are not read: {reason}", _remedy(reason))
@@ -273,7 +273,7 @@ def _refusals(archive: Path, refused: Sequence[tuple[str, str]]) -> list[Problem
 
 
 def _remedy(reason: str) -> str:
-    """An archive with such names is damaged, or an attack: the last thing is to unpack it."""
+    """Return a remedy; an archive with names outside of it must not be unpacked."""
     return guards.COPY_AGAIN if reason == OUTSIDE else UNPACK
 
 
@@ -296,7 +296,7 @@ _KINDS = {"path": _path, "folder": _folder, "zip": _zip}
 
 
 def leads_out(link: Path, depth: int) -> bool:
-    """Whether a link, `depth` folders below the one that was opened, names a file outside of it."""
+    """Return whether a link `depth` folders below the opened one points outside of it."""
     opened = link.parents[depth] if depth < len(link.parents) else link.parent
     try:
         return not link.resolve().is_relative_to(opened.resolve())
@@ -305,7 +305,7 @@ def leads_out(link: Path, depth: int) -> bool:
 
 
 def is_junk(name: str) -> bool:
-    """Whether it is what an operating system puts beside files, or hidden."""
+    """Return whether a file is hidden or one that an operating system puts beside others."""
     return name.startswith(".") or name.lower() in _JUNK
 
 

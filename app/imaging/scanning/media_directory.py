@@ -1,8 +1,8 @@
 """The files that a DICOMDIR names (PS3.3 F, PS3.10 8). Runs in a worker process.
 
-A DICOMDIR lies in the root folder of its medium and names files by components below it. All its
-records stand in one flat sequence and are linked by byte offsets; the links are needed only to
-leave out what hangs below an inactive record, so that damaged links hide nothing.
+A DICOMDIR lies in the root folder of its medium and names files by components below it. Its records
+form one flat sequence, linked by byte offsets. The links are used only to leave out the records
+below an inactive one, so damaged links hide nothing.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from app.imaging.files import sources
 from app.imaging.types import Problem
 
 MAX_RECORDS = 50_000
-"""A full disc has some ten thousand. They are counted before they are parsed."""
+"""Limit of records, counted before they are parsed; a full disc has some ten thousand."""
 MAX_BYTES = 2**27
 MAX_COMPONENTS = 32
-"""PS3.10 8.2 allows eight; more are read, absurdly many are not."""
+"""Limit of a file's path components; PS3.10 8.2 allows eight."""
 
 _ITEM_SIGN = b"\xfe\xff\0\xe0"
 _MOST_PROBLEMS = 100
@@ -35,12 +35,12 @@ _INCOMPLETE = "Copy the whole medium, not only its DICOMDIR"
 
 
 class _TooManyError(Exception):
-    """It holds more records than `MAX_RECORDS`."""
+    """The DICOMDIR holds more records than `MAX_RECORDS`."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Record:
-    """A directory record, as far as finding files goes.
+    """The fields of a directory record that lead to files.
 
     Attributes:
         place: Offset of its item in the file, where that is known.
@@ -59,12 +59,12 @@ class _Record:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """What a DICOMDIR names.
+    """The files that a DICOMDIR names.
 
     Attributes:
         files: Existing files below its folder, in the order of the records, each once.
-        problems: What is missing or must not be read.
-        too_many: It names so many files that none is looked for.
+        problems: Named files that are missing or must not be read.
+        too_many: Whether it has so many records that none was read.
     """
 
     files: tuple[Path, ...]
@@ -73,9 +73,9 @@ class Listed:
 
 
 def files_named_by(path: Path) -> Listed:
-    """The files that a DICOMDIR names.
+    """Return the files that a DICOMDIR names.
 
-    Never fails: what is wrong with it is a problem, and a DICOMDIR that names nothing has no files.
+    Never raises: errors become problems of the result.
     """
     be_quiet()
     try:
@@ -99,7 +99,7 @@ def files_named_by(path: Path) -> Listed:
 
 
 def _few(path: Path, problems: list[Problem]) -> list[Problem]:
-    """Not thousands of lines for a DICOMDIR that was copied without its files."""
+    """Limit the problems of a DICOMDIR that was copied without its files."""
     more = len(problems) - _MOST_PROBLEMS
     if more <= 0:
         return problems
@@ -167,7 +167,7 @@ class _Folder:
         self._inside: dict[Path, bool] = {}
 
     def find(self, components: tuple[str, ...]) -> Path | Problem:
-        """The file, or why it is not listed."""
+        """Return the file, or the reason why it is not listed."""
         if len(components) > MAX_COMPONENTS or not all(map(_is_plain, components)):
             reason = "it names a file outside of its folder, which is not opened"
             return Problem(self._directory, reason, "Open the images by themselves")
@@ -189,7 +189,7 @@ class _Folder:
         return path
 
     def _is_inside(self, folder: Path) -> bool:
-        """Whether a folder, its links followed, is the DICOMDIR's or below it."""
+        """Return whether a folder, its links followed, is inside the DICOMDIR's folder."""
         known = self._inside.get(folder)
         if known is None:
             try:
@@ -200,7 +200,7 @@ class _Folder:
         return known
 
     def _actual(self, folder: Path, component: str) -> str:
-        """The name as it is on this disk: media are copied to lower case, with ";1" or "."."""
+        """Return the name on this disk; copies may be in lower case or end in ";1" or "."."""
         names = self._names.get(folder)
         if names is None:
             names, self._plain[folder] = _names_in(folder)
@@ -209,7 +209,7 @@ class _Folder:
 
 
 def _names_in(folder: Path) -> tuple[dict[str, str], frozenset[str]]:
-    """What is in a folder: exact names, and their loose forms where those are not names too.
+    """Return the names in a folder by their exact and loose forms, and the set of plain files.
 
     Also those of them that are files, and no links.
     """
@@ -227,13 +227,13 @@ def _loose(name: str) -> str:
 
 
 def _is_plain(component: str) -> bool:
-    """Whether it is the name of something in a folder, and nothing else."""
+    """Return whether a component is a plain name without separators."""
     if component in ("", ".", ".."):
         return False
     return not any(sign in component for sign in ("/", "\\", ":", "\0"))
 
 
 def without_files(path: Path) -> Problem:
-    """The words for a DICOMDIR that names nothing that is there."""
+    """Return the problem of a DICOMDIR that names no existing file."""
     reason = "the DICOMDIR names no file that is there, so its whole folder was searched"
     return Problem(path, reason, guards.COPY_AGAIN)

@@ -1,6 +1,6 @@
-"""What the user opened: as work to be listed, and the words for paths that gave nothing.
+"""Opened paths as tasks for the listing, and the problems of paths without images.
 
-The window's own process imports this; what `listing` needs to do the work stays in the workers.
+The window's process imports this module, but not `listing` with its readers.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ MAX_FILES = 200_000
 
 PATIENCE_S = 1.0
 FILES_PER_S = 20_000
-"""Where asking for files' times goes slower than this, the drive is slow: a scan that tells its
-first study early is better than a walk through all of them."""
+"""Rate below which a drive counts as slow. A scan that shows its first study early is then better
+than a check of all files."""
 
 Todo = list[list[Any]]
-"""What is left to do, the next last: [kind, path, root, depth]; kind is "path", "folder" or "zip";
-root is the index of the opened path that it belongs to."""
+"""Remaining tasks, the next one last: [kind, path, root, depth]. Kind is "path", "folder" or "zip";
+root is the index of the opened path."""
 
 
 def start(paths: Sequence[Path]) -> Todo:
-    """What is to be done to list the files behind paths."""
+    """Return the tasks that list the files behind paths."""
     return [["path", str(path), root, 0] for root, path in enumerate(paths)][::-1]
 
 
 def barren(paths: Sequence[Path], fruitful: set[int]) -> list[Problem]:
-    """The problems of opened paths behind which there was nothing at all."""
+    """Return the problems of opened paths that gave neither files nor problems."""
     return [without_images(path) for root, path in enumerate(paths) if root not in fruitful]
 
 
 def is_slow(files: int, seconds: float) -> bool:
-    """Whether a walk that has come to so many files in this time had better be given up."""
+    """Return whether reading the times of so many files has taken too long."""
     return seconds > PATIENCE_S and files < seconds * FILES_PER_S
 
 
 def too_many(folder: Path) -> Problem:
-    """The words for a folder that is not walked to its end."""
+    """Return the problem of a folder with too many files."""
     return Problem(folder, "it holds too many files", "Open a part of it")

@@ -1,7 +1,7 @@
-"""Scanning files and folders in the worker processes: list, read headers in batches, group.
+"""Scans of files and folders: list, read headers in batches, group into studies.
 
-Listing and reading overlap, and studies are told as they grow, so that the first can be shown long
-before a large folder is through. A file that kills its worker is found by trying the files of its
+Listing and reading overlap, and growing studies are reported, so the first one can be shown long
+before a large folder is done. A file that kills its worker is found by reading the files of its
 batch one by one.
 """
 
@@ -40,13 +40,13 @@ ScanFound = Callable[[ScanResult], None]
 Opened = Callable[[], Sequence[Instance]]
 
 UNFINISHED = "not all files are read: there may be more images"
-"""The warning of every series that is told before the scan is through, or was stopped."""
+"""Warning of every series that is reported before the scan is done, or after it was stopped."""
 
 SCAN_TIMEOUT_S = 60.0
 LIST_TIMEOUT_S = 600.0
 FOUND_EVERY_S = 0.5
 _GROUPING_SHARE = 10
-"""Of the time that telling about growing studies costs, so many times as much goes by between."""
+"""Minimum pause between reports, in multiples of the time that the last report took."""
 _IN_FLIGHT = 6
 _FIRST_BATCH = 8
 _LARGEST_BATCH = 256
@@ -55,7 +55,7 @@ _BATCH_S = 0.1
 
 @dataclass(slots=True)
 class _Batch:
-    """Files whose headers are read in one call: their places in the listing, and paths."""
+    """Files whose headers are read in one call, with their positions in the listing."""
 
     places: list[int]
     paths: list[Path]
@@ -66,17 +66,17 @@ class _Batch:
 
 
 class Scan:
-    """One scan.
+    """One scan of opened paths, on a thread of its own.
 
     Args:
-        pool: Where files are listed and read.
+        pool: Workers that list and read files.
         paths: Absolute paths of files and folders.
-        cancel: Ends it.
+        cancel: Token that ends the scan.
         progress: Called with files done and files found so far.
-        found: Called with the studies that have grown, each as far as it is known.
-        index: Where to find and keep the index of opened files, or None.
-        opened: Gives what is open already when all is read, on the scan's thread: copies of it
-            are left out, and other images with its UIDs are marked as such.
+        found: Called with the studies that have grown, each as far as it is read.
+        index: File of the index, or None for no index.
+        opened: Returns the instances that are open already, once all files are read; called on the
+            scan's thread. Copies of them are left out, other images with their UIDs are marked.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class Scan:
         self._next_telling = 0.0
 
     def start(self) -> Future[ScanResult]:
-        """Begin, on a thread of its own."""
+        """Start the scan and return the future of its result."""
         threading.Thread(target=self._run, name="sightline-scan", daemon=True).start()
         return self.future
 
@@ -134,7 +134,7 @@ class Scan:
             settle(self.future, error)
 
     def _restored(self) -> ScanResult | None:
-        """What the paths gave before, when nothing behind them has changed since."""
+        """Return the remembered result, if nothing behind the paths has changed since."""
         snapshot = self._index.snapshot(self._paths) if self._index is not None else None
         if snapshot is None or self._state.mark() != snapshot.mark:
             return None
@@ -180,7 +180,7 @@ class Scan:
         return result
 
     def _keep(self, result: ScanResult | None) -> None:
-        """Remember the whole result, if it will be the same as long as nothing changes."""
+        """Remember the result, if it holds until a file changes."""
         if self._index is None or not self._index.usable:
             return
         snapshot = None
@@ -223,7 +223,7 @@ class Scan:
         self._listed += len(found)
 
     def _read_on(self) -> None:
-        """Keep the workers busy, with not so much in line that a cancel or a scroll waits."""
+        """Keep the workers busy with a short queue, so that cancelling and scrolling stay quick."""
         while self._running < _IN_FLIGHT and (self._suspects or self._waiting):
             if self._suspects:
                 self._read(self._suspects.popleft())
@@ -324,7 +324,7 @@ class Scan:
 
 
 def _unfinished(study: Study) -> Study:
-    """A study of which there may be more: what its stacks lack now is no gap of theirs."""
+    """Mark a growing study; gaps in its stacks mean nothing yet."""
     series = (replace(one, warnings=(UNFINISHED,)) for one in study.series)
     return replace(study, series=tuple(series))
 

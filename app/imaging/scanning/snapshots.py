@@ -1,4 +1,4 @@
-"""The result of a scan as bytes for the index, and back without making all its instances."""
+"""Results of scans as bytes for the index, restored without making all instances."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from app.imaging.types import Problem, ScanResult, Series, Study
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What a scan of some paths found, when nothing had been opened before.
+    """The stored result of a scan that began with nothing open.
 
     Attributes:
-        mark: Stands for all files behind the paths, as they were.
-        files: How many files there were.
+        mark: `FolderState.mark` of the files behind the paths when they were read.
+        files: Number of files.
         pages: Compressed: a line of JSON for the problems and one for each study.
         blocks: `instance_lists.pack_block` of instances: of each study the first of each series,
             then of each series the others.
@@ -55,9 +55,9 @@ def pack_result(result: ScanResult, mark: str, files: int) -> Snapshot:
     """Return the result of a scan as a snapshot.
 
     Args:
-        result: Of a scan.
-        mark: Stands for all files behind what was scanned.
-        files: How many there were.
+        result: Result of the scan.
+        mark: `FolderState.mark` of the scanned files.
+        files: Number of scanned files.
     """
     lines: list[Any] = [pack(result.problems)]
     blocks: list[bytes] = []

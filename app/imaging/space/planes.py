@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from app.imaging.space.spacing import SpacingAttributes, spacing_of
+from app.imaging.space.spacing import SpacingAttributes, image_spacing
 from app.imaging.types import Frame, Instance, Orientation, Spacing, SpacingSource
 
 XYZ = tuple[float, float, float]
@@ -90,7 +90,7 @@ def _dot(a: tuple[float, ...], b: tuple[float, ...]) -> float:
     return sum(p * q for p, q in zip(a, b, strict=True))
 
 
-def plane_of(
+def image_plane(
     orientation: Orientation, spacing: Spacing, frame_of_reference: str = ""
 ) -> FramePlane | None:
     """Return the plane of an image, or None if position, direction or spacing is unknown.
@@ -132,7 +132,7 @@ def is_position(position: tuple[float, ...]) -> bool:
 
 def frame_plane(frame: Frame, frame_of_reference: str = "") -> FramePlane | None:
     """Return the plane of a frame, or None if the file does not give its position."""
-    return plane_of(frame.orientation, frame.spacing, frame_of_reference)
+    return image_plane(frame.orientation, frame.spacing, frame_of_reference)
 
 
 def patient_point(frame: Frame, x: float, y: float) -> XYZ | None:
@@ -180,7 +180,7 @@ def _directions(text: str) -> tuple[XYZ, XYZ] | None:
 
 @lru_cache(maxsize=256)
 def _pixel_spacing(text: str) -> tuple[float, float]:
-    spacing = spacing_of(SpacingAttributes(pixel=parse_numbers(text), cross_sectional=True))
+    spacing = image_spacing(SpacingAttributes(pixel=parse_numbers(text), cross_sectional=True))
     if spacing.row_mm is None or spacing.column_mm is None:
         return math.nan, math.nan
     return spacing.row_mm, spacing.column_mm

@@ -78,21 +78,21 @@ class SectionCut:
 
     Attributes:
         across: Voxel axis (0 = i, 1 = j, 2 = k) perpendicular to the section.
-        at: Voxel index along that axis.
-        turned: Whether rows and columns are exchanged.
+        position: Voxel index along that axis.
+        transposed: Whether rows and columns are exchanged.
         down: 1, or -1 if rows run against the voxel index.
         right: 1, or -1 if columns run against the voxel index.
     """
 
     across: int
-    at: int
-    turned: bool
+    position: int
+    transposed: bool
     down: int
     right: int
 
-    def oriented(self, plane: NDArray[Any]) -> NDArray[Any]:
+    def orient(self, plane: NDArray[Any]) -> NDArray[Any]:
         """Return a plane of voxels, [slower axis, faster axis], as it is displayed."""
-        seen = plane.T if self.turned else plane
+        seen = plane.T if self.transposed else plane
         return np.ascontiguousarray(seen[:: self.down, :: self.right])
 
 
@@ -102,7 +102,7 @@ def section_cut(cut: SectionAxes, counts: tuple[int, ...], index: int) -> Sectio
     return SectionCut(cut.across, at, cut.right > cut.down, cut.signs[2], cut.signs[1])
 
 
-def planes_of(source: Series | Instance) -> tuple[Plane, ...]:
+def available_planes(source: Series | Instance) -> tuple[Plane, ...]:
     """Return the planes that can be shown of a series: as acquired, and sections if it is a volume.
 
     Only header attributes are read; assembling the volume may still be refused by its frames.
@@ -196,9 +196,9 @@ def _section_pixels(
     for axis, sign in zip(axes, cut.signs, strict=True):
         corner[axis] = 0 if sign > 0 else counts[axis] - 1
     seen = section_cut(cut, counts, index)
-    corner[cut.across] = seen.at
+    corner[cut.across] = seen.position
     # Voxels are indexed [k, j, i]; numpy's axis of voxel axis n is 2 - n.
-    pixels = seen.oriented(np.take(volume.voxels, seen.at, axis=2 - cut.across))
+    pixels = seen.orient(np.take(volume.voxels, seen.position, axis=2 - cut.across))
     pixels.flags.writeable = False
     return pixels, corner
 

@@ -61,7 +61,7 @@ class UltrasoundRegion:
     low_priority: bool = False
 
 
-def regions_of(
+def image_regions(
     items: Sequence[UltrasoundRegion], rows: int, columns: int
 ) -> tuple[tuple[Region, ...], str]:
     """Return the regions of an image, the most specific first, and why they cannot be used.

@@ -51,7 +51,7 @@ class SpacingAttributes:
     problem: str = ""
 
 
-def spacing_of(attributes: SpacingAttributes) -> Spacing:
+def image_spacing(attributes: SpacingAttributes) -> Spacing:
     """Choose the spacing of an image and its source (PS3.3 10.7.1.3).
 
     A zero, negative or absurd value counts as unknown; there is no default.

@@ -124,7 +124,7 @@ class StackGeometry:
     regular: bool
 
 
-def stack_of(planes: Sequence[FramePlane], rows: int, columns: int) -> Stack:
+def sort_stack(planes: Sequence[FramePlane], rows: int, columns: int) -> Stack:
     """Sort images of one size into a stack.
 
     Raises:
@@ -222,7 +222,7 @@ def voxel_grid(stack: Stack) -> VoxelGrid:
     return VoxelGrid((slices, rows, columns), affine, along, (int(low[0]), int(low[1])))
 
 
-def geometry_of(stack: Stack) -> StackGeometry:
+def volume_geometry(stack: Stack) -> StackGeometry:
     """Return the grid of a stack's volume in SimpleITK's terms; raise as `voxel_grid` does."""
     grid = voxel_grid(stack)
     slices, rows, columns = grid.shape
@@ -251,7 +251,7 @@ def series_stack(instances: Sequence[Instance]) -> Stack:
     # Localisers may be parallel by chance, but show no volume.
     if any("LOCALIZER" in one.get("ImageType").upper() for one in instances):
         raise NotAStackError("it is a localiser")
-    return stack_of(known, instances[0].rows, instances[0].columns)
+    return sort_stack(known, instances[0].rows, instances[0].columns)
 
 
 def stack_geometry(series: Series | Instance) -> StackGeometry | None:
@@ -262,7 +262,7 @@ def stack_geometry(series: Series | Instance) -> StackGeometry | None:
     if len(instances) == 1:
         return _parse_geometry(instances[0].get(STACK_KEYWORD))
     try:
-        return geometry_of(series_stack(instances))
+        return volume_geometry(series_stack(instances))
     except NotAStackError:
         return None
 
@@ -296,7 +296,7 @@ def _parse_geometry(text: str) -> StackGeometry | None:
     return StackGeometry((columns, rows, slices), (x, y, z), lines, (p, q, r), bool(numbers[18]))
 
 
-def warnings_of(
+def stack_warnings(
     stack: Stack, *, descending: bool = False, tilt: str = "", thickness: float | None = None
 ) -> tuple[str, ...]:
     """Return warnings about a stack's geometry.

@@ -451,7 +451,9 @@ class VolumeStore:
 
         return mapped(self.volume(source), cut)
 
-    def slices_of(self, instance: Instance, index: int) -> tuple[list[Message], SectionCut] | None:
+    def section_slices(
+        self, instance: Instance, index: int
+    ) -> tuple[list[Message], SectionCut] | None:
         """Return the slices and the position of a section, or None if its volume was resampled.
 
         Returns:
@@ -511,7 +513,7 @@ class VolumeStore:
         instances = _instances(source)
         path = instances[0].path if instances else None
         try:
-            outcome: Volume | BaseException = self._made(source, job, progress)
+            outcome: Volume | BaseException = self._make(source, job, progress)
         except BaseException as error:
             if path is None or isinstance(error, CancelledError):
                 outcome = error
@@ -525,7 +527,7 @@ class VolumeStore:
                 self._keep(key, outcome)
         pending.finish(outcome)
 
-    def _made(self, source: Source, job: _Job, progress: Progress | None) -> Volume:
+    def _make(self, source: Source, job: _Job, progress: Progress | None) -> Volume:
         instances = _instances(source)
         slices = _slices(source)
         references = {one.get("FrameOfReferenceUID") for one in instances}

@@ -28,7 +28,7 @@ from app.imaging.space.stacks import (
     Stack,
     VoxelGrid,
     first_at_each_position,
-    stack_of,
+    sort_stack,
     voxel_grid,
 )
 from app.imaging.types import Frame, RealWorldMap, Rescale
@@ -105,13 +105,13 @@ class Assembly:
                 would be too large.
         """
         if len(shape) != 2 or (frame.palette is not None and not frame.supplemental):
-            raise self._refused("its images are in colour")
+            raise self._refusal("its images are in colour")
         count = len(self._frames)
         if self._pixels is None:
             self._check_memory(count, shape, dtype.itemsize)
             self._pixels = np.empty((count, *shape), dtype)
         if self._pixels.shape[1:] != shape:
-            raise self._refused("its images have different sizes")
+            raise self._refusal("its images have different sizes")
         # Slices may differ in type, e.g. where only some have negative values.
         common = np.result_type(self._pixels.dtype, dtype)
         if common != self._pixels.dtype:
@@ -133,17 +133,17 @@ class Assembly:
         """
         frames = [frame for frame in self._frames if frame is not None]
         if self._pixels is None or len(frames) < len(self._frames):
-            raise self._refused("some of its images are missing")
+            raise self._refusal("some of its images are missing")
         planes = [frame_plane(frame, self._reference) for frame in frames]
         known = [plane for plane in planes if plane is not None]
         if len(known) < len(planes):
-            raise self._refused("its images do not say where they lie in the patient")
+            raise self._refusal("its images do not say where they lie in the patient")
         try:
-            return self._assembled(frames, known, self._pixels, check)
+            return self._assemble(frames, known, self._pixels, check)
         except NotAStackError as error:
-            raise self._refused(str(error)) from None
+            raise self._refusal(str(error)) from None
 
-    def _assembled(
+    def _assemble(
         self,
         frames: list[Frame],
         planes: list[FramePlane],
@@ -157,7 +157,7 @@ class Assembly:
         if repeats > 1:
             warnings.append(f"the first of {repeats} images at each position")
         keep = [keep[i] for i in chosen]
-        stack = stack_of([planes[i] for i in keep], *pixels.shape[1:])
+        stack = sort_stack([planes[i] for i in keep], *pixels.shape[1:])
         order = [keep[i] for i in stack.order]
         # A mean of two labels would be a third one.
         if self._labels and not stack.regular:
@@ -210,7 +210,7 @@ class Assembly:
                 _REMEDY,
             )
 
-    def _refused(self, reason: str) -> FileProblem:
+    def _refusal(self, reason: str) -> FileProblem:
         return guards.problem(self._path, f"this series is no volume: {reason}", _REMEDY)
 
 

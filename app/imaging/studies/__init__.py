@@ -1,1 +1,1 @@
-"""From instances to patients, studies and series in display order."""
+"""Grouping of instances into patients, studies and series."""

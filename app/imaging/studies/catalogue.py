@@ -1,4 +1,4 @@
-"""From instances to studies and series in display order. Nothing is dropped silently.
+"""Grouping of instances into studies and series in display order; nothing is dropped silently.
 
 The result does not depend on the order in which files were found. Grouping is linear in the
 number of instances but for sorting; `Catalogue` groups again only the studies that have grown.
@@ -15,7 +15,7 @@ from pathlib import Path
 from app.imaging.files.natural_order import natural_key
 from app.imaging.openable import without_images
 from app.imaging.space.planes import parse_numbers
-from app.imaging.space.stacks import NotAStackError, series_stack, warnings_of
+from app.imaging.space.stacks import NotAStackError, series_stack, stack_warnings
 from app.imaging.studies.ordering import POSITION, ordered
 from app.imaging.studies.patients import by_patient, conflict, identity_of, identity_of_study
 from app.imaging.studies.splitting import SHARED_UID, Part, all_in_place, split
@@ -34,13 +34,13 @@ _SHARED_ID = (
 def group(
     instances: Iterable[Instance], problems: Iterable[Problem], paths: Sequence[Path] = ()
 ) -> ScanResult:
-    """Instances as studies and series in display order.
+    """Group instances into studies and series in display order.
 
     Args:
-        instances: In any order.
-        problems: Of the scan so far; this adds images that are there twice, and folders in which
-            no image was found.
-        paths: What was opened; studies are listed in its order, then by their files' names.
+        instances: Instances in any order.
+        problems: Problems of the scan so far; duplicate images and folders without images are
+            added.
+        paths: Opened paths; studies are listed in their order, then by file name.
     """
     catalogue = Catalogue()
     catalogue.add(instances)
@@ -49,7 +49,7 @@ def group(
 
 @dataclass(frozen=True, slots=True)
 class StudyGroup:
-    """What one Study Instance UID gives.
+    """The studies of one Study Instance UID.
 
     Attributes:
         studies: One, or one for each patient.
@@ -63,7 +63,7 @@ class StudyGroup:
 
 
 class Catalogue:
-    """Studies of a growing set of instances; not thread-safe.
+    """Groups a growing set of instances into studies; not thread-safe.
 
     Example:
         >>> catalogue = Catalogue()
@@ -78,7 +78,7 @@ class Catalogue:
         self._unseen: dict[str, None] = {}
 
     def add(self, instances: Iterable[Instance]) -> None:
-        """Take in more instances."""
+        """Add instances."""
         for instance in instances:
             uid = study_uid(instance)
             self._instances[uid].append(instance)
@@ -86,12 +86,12 @@ class Catalogue:
             self._unseen[uid] = None
 
     def changed(self, paths: Sequence[Path] = ()) -> tuple[Study, ...]:
-        """The studies that have grown since this was last called, with all that is in them."""
+        """Return the studies that have grown since the last call, complete with all instances."""
         uids, self._unseen = set(self._unseen), {}
         return tuple(study for study in self._studies(paths) if study.uid in uids)
 
     def result(self, problems: Iterable[Problem] = (), paths: Sequence[Path] = ()) -> ScanResult:
-        """All studies, and all problems."""
+        """Return all studies and all problems."""
         collected = list(problems)
         studies = self._studies(paths)
         for uid in sorted(self._built):
@@ -117,7 +117,7 @@ def _place(path: Path, ranks: dict[Path, int]) -> tuple[int, list[tuple[int, int
 
 
 def study_uid(instance: Instance) -> str:
-    """Study Instance UID; pictures and damaged headers belong together by folder and patient."""
+    """Return the Study Instance UID, else one made of folder, patient and date."""
     uid = instance.get("StudyInstanceUID")
     if uid:
         return uid
@@ -139,7 +139,7 @@ def _made_uid(key: str) -> str:
 
 
 def build_study(uid: str, instances: Sequence[Instance]) -> StudyGroup:
-    """The studies of one Study Instance UID: one for each patient whom its files name."""
+    """Return the studies of one Study Instance UID, one for each patient that its files name."""
     problems: list[Problem] = []
     unique = _unique(sorted(instances, key=_path_key), problems)
     patients = by_patient(unique)
@@ -161,10 +161,9 @@ def _path_key(instance: Instance) -> tuple[str, int]:
 
 
 def _unique(instances: Iterable[Instance], problems: list[Problem]) -> list[Instance]:
-    """Each image once; a copy is reported, and other content under the same UID kept and noted.
+    """Return each image once; report copies, and keep and note different images with one UID.
 
-    Copies have the same size and the same attributes: pixels are not compared, since headers alone
-    have been read.
+    Copies have the same size and attributes; pixels are not compared, since only headers are read.
     """
     shared: list[Problem] = []
     seen: dict[tuple[str, int], list[Instance]] = {}
@@ -194,7 +193,7 @@ def _unique(instances: Iterable[Instance], problems: list[Problem]) -> list[Inst
 
 
 def _by_folder(shared: Sequence[Problem]) -> list[Problem]:
-    """Not hundreds of lines for two exports of one study; each image has its own note."""
+    """Replace many problems of one folder by a single one; each image keeps its own note."""
     counts = Counter(problem.path.parent for problem in shared)
     crowded = [folder for folder, count in counts.items() if count > _MOST_TWINS]
     # No count: it would be another problem each time that a scan tells of a few more.
@@ -204,7 +203,7 @@ def _by_folder(shared: Sequence[Problem]) -> list[Problem]:
 
 
 def is_copy(first: Instance, second: Instance) -> bool:
-    """Whether two images with one SOP Instance UID are one, as far as their headers tell."""
+    """Return whether two images with one SOP Instance UID are the same as far as headers tell."""
     return (
         first.size_bytes == second.size_bytes
         and (first.rows, first.columns, first.frames)
@@ -214,10 +213,10 @@ def is_copy(first: Instance, second: Instance) -> bool:
 
 
 def with_shared_ids(studies: Sequence[Study]) -> list[Study]:
-    """Studies with a warning where another patient has the same Patient ID.
+    """Add a warning to studies whose Patient ID belongs to another patient too.
 
-    Patients of one study are warned of by `build_study`, since their IDs may differ too. A warning
-    that another call gave is given anew, or taken back.
+    `build_study` warns of several patients in one study, since their IDs may differ too. Warnings
+    of earlier calls are renewed or removed.
     """
     studies = [_without_shared_id(study) for study in studies if study.series]
     sharing: dict[str, list[int]] = defaultdict(list)
@@ -277,20 +276,20 @@ def _title(first: Instance, series: list[Series]) -> str:
 
 
 def _text_of(series: Sequence[Series], keyword: str) -> str:
-    """An attribute of the study, which not all of its series may tell."""
+    """Return an attribute of the study from the first series that has it."""
     texts = (own.instances[0].get(keyword) for own in series)
     return next((text for text in texts if text), "")
 
 
 def _series_key(one: Series) -> tuple[bool, bool, int, list[tuple[int, int, str]], str, int]:
-    """Images first, as their scanner counted them; what has no number comes after."""
+    """Sort images first, by series number; series without a number come last."""
     described = natural_key(one.description)
     other = one.content is not Content.IMAGE
     return other, not one.number, one.number, described, one.uid, one.part
 
 
 def series_of(uid: str, instances: Sequence[Instance]) -> list[Series]:
-    """One Series Instance UID as its parts, each in display order."""
+    """Split one Series Instance UID into its parts, each in display order."""
     return [_series(uid, part, number) for number, part in enumerate(split(instances))]
 
 
@@ -315,7 +314,7 @@ def _series(uid: str, part: Part, position: int) -> Series:
 
 
 def _warnings(members: Sequence[Instance], order: str) -> tuple[str, ...]:
-    """What a reader must know of a series as a stack, and of images with one UID."""
+    """Return the warnings of a series as a stack, and of images that share a UID."""
     found: list[str] = []
     twins = sum(SHARED_UID in one.note for one in members)
     if twins:
@@ -332,7 +331,7 @@ def _warnings(members: Sequence[Instance], order: str) -> tuple[str, ...]:
     descending = order == POSITION and stack.order[0] != 0
     widths = {parse_numbers(one.get("SliceThickness"))[:1] for one in members}
     thickness = next(iter(widths)) if len(widths) == 1 else ()
-    found += warnings_of(
+    found += stack_warnings(
         stack,
         descending=descending,
         tilt=members[0].get("GantryDetectorTilt"),
@@ -342,5 +341,5 @@ def _warnings(members: Sequence[Instance], order: str) -> tuple[str, ...]:
 
 
 def in_order(instances: Sequence[Instance]) -> list[Instance]:
-    """Instances in display order, see `ordering.ordered`."""
+    """Return instances in display order, see `ordering.ordered`."""
     return ordered(instances)[0]

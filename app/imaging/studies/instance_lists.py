@@ -1,4 +1,4 @@
-"""Sequences of instances: those of a remembered series, made on access, and several joined.
+"""Sequences of instances: a series that is loaded on access, and several series joined.
 
 A folder that has not changed since it was opened is restored at once: its studies and series, and
 the first instance of each series. The other instances stay compressed until one is asked for.
@@ -23,7 +23,7 @@ from app.imaging.studies.instance_table import TableError, TableReader, instance
 from app.imaging.types import Instance
 
 PER_BLOCK = 128
-"""Instances that are made together: in about a millisecond."""
+"""Instances per block; making them takes about a millisecond."""
 
 Marks = NDArray[np.uint64]
 
@@ -50,7 +50,7 @@ def unpack_block(data: bytes | memoryview, reader: TableReader) -> tuple[Instanc
 
 
 class StoredInstances(Sequence[Instance]):
-    """The instances of a series, made in blocks on first access; thread-safe.
+    """The instances of a remembered series, made in blocks on first access; thread-safe.
 
     Each is made once: the same position always gives the same object.
 

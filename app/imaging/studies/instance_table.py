@@ -1,8 +1,8 @@
-"""Many instances as JSON values, for answers of the workers and the index.
+"""Tables of instances as JSON values, for answers of the workers and for the index.
 
-The headers of a series differ in a few attributes, so a table holds each text that occurs more than
-once a single time, and so does the memory of the process that reads it. What is read is checked: it
-comes from a process that a hostile file may have taken over, or from a database on disk.
+The headers of a series differ in few attributes, so a table holds each repeated text once, and so
+does the process that reads it. Tables are checked on reading: they come from a process that a
+hostile file may have taken over, or from a database on disk.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ it cannot be shown."""
 
 
 class TableError(ValueError):
-    """The data is damaged: it is not a table of instances."""
+    """The data is damaged and not a table of instances."""
 
 
 class SharedTexts(Mapping[str, str]):
-    """A read-only mapping that shares its keys with those of other instances.
+    """A read-only mapping whose keys are shared with other instances.
 
     Args:
         places: Key -> position of its text; shared, not to be changed.
@@ -82,7 +82,7 @@ def instance_table(instances: Sequence[Instance]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON has it; numpy's numbers become Python's."""
+    """Return a value as JSON has it; numpy numbers become Python numbers."""
     if isinstance(value, Content):
         return value.value
     if isinstance(value, tuple):
@@ -92,7 +92,7 @@ def _plain(value: Any) -> Any:
 
 
 class TableReader:
-    """Makes instances of tables; equal keys and shared texts of all its tables are held once."""
+    """Makes instances from tables; equal keys and repeated texts are shared between tables."""
 
     def __init__(self) -> None:
         self._places: dict[tuple[str, ...], dict[str, int]] = {}
@@ -102,11 +102,11 @@ class TableReader:
         """Return the instances of a table.
 
         Args:
-            table: What `instance_table` gave.
-            paths: The file of each.
+            table: Result of `instance_table`.
+            paths: File of each instance.
 
         Raises:
-            TableError: It is none, or not of so many instances.
+            TableError: It is invalid, or has another number of instances.
         """
         try:
             shared = [self._texts.setdefault(text, text) for text in _all_of(str, table["texts"])]
@@ -170,4 +170,4 @@ _FIELDS: dict[str, tuple[type, ...]] = {
     "frame_times_ms": (list,),
     "changed_ns": (int,),
 }
-"""Fields of an `Instance`, but for path and attributes, and the types of their JSON values."""
+"""Fields of an `Instance` except path and attributes -> types of their JSON values."""

@@ -1,4 +1,4 @@
-"""The order of a series' instances, and what it rests on; never the order of the files."""
+"""Display order of a series' instances, and the reason for it; never the order of the files."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _KEYS = (
 
 
 def ordered(instances: Sequence[Instance]) -> tuple[list[Instance], str]:
-    """Instances in display order, and what they are sorted by.
+    """Return instances in display order, and what they are sorted by.
 
-    Images that all have a position of their own go along the normal of their plane (PS3.3
-    C.7.6.2.1.1), from its start or its end as their instance numbers count; others by the first
-    of instance number, time and file name that tells them apart.
+    Images that all have different positions are sorted along the normal of their plane (PS3.3
+    C.7.6.2.1.1), in the direction in which instance numbers increase. Other images are sorted by
+    the first of instance number, time and file name that differs.
     """
     start = by_tie_break(instances)
     if len(start) < 2:
@@ -46,12 +46,12 @@ def ordered(instances: Sequence[Instance]) -> tuple[list[Instance], str]:
 
 
 def tie_break(instance: Instance) -> tuple[int, list[tuple[int, int, str]], str, int]:
-    """A key that puts any instances in one order: number, name, then path."""
+    """Return a sort key that is unique for any instances: number, name, then path."""
     return instance.number, file_key(instance.path), str(instance.path), instance.part
 
 
 def by_tie_break(instances: Sequence[Instance]) -> list[Instance]:
-    """Instances by `tie_break`, of which the number mostly is enough."""
+    """Sort instances by `tie_break`, computing names only where numbers are equal."""
     numbers = {one.number for one in instances}
     if len(numbers) == len(instances):
         return sorted(instances, key=_number)
@@ -63,7 +63,7 @@ def _number(instance: Instance) -> int:
 
 
 def file_key(path: Path) -> list[tuple[int, int, str]]:
-    """Names as people count them."""
+    """Return a sort key that orders names by the numbers in them."""
     return natural_key(path.name)
 
 
@@ -75,7 +75,7 @@ def _value(instance: Instance, keyword: str) -> float | None:
 
 
 def _by_position(instances: list[Instance]) -> list[Instance] | None:
-    """Along the normal; None when not all are parallel images with a position of their own."""
+    """Sort along the normal; None unless all are parallel images at different positions."""
     planes = [instance_place(one) for one in instances]
     known = [plane for plane in planes if plane is not None]
     if len(known) < len(planes):
@@ -94,5 +94,5 @@ def _by_position(instances: list[Instance]) -> list[Instance] | None:
 
 
 SAME_DIRECTION = 0.01
-"""Difference of a direction cosine (0.6 degrees) up to which images go into one stack: scanners
-round, and a patient's tilt is no localiser. A volume asks for more, see `stacks.PARALLEL`."""
+"""Difference of a direction cosine (0.6 degrees) up to which images form one stack; scanners round,
+and a patient's tilt is no localiser. A volume needs `stacks.PARALLEL`."""

@@ -1,4 +1,4 @@
-"""Whose images these are: telling two patients apart whatever the formatting of their names."""
+"""Patient identities: telling two patients apart despite differences in formatting."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _UMLAUT = re.compile("([aou])e|(?<=a)a")
 
 @dataclass(frozen=True, slots=True, order=True)
 class Identity:
-    """What a file says of its patient, without its formatting; "" and () where it is silent.
+    """The normalised identity of a patient as one file gives it; "" and () where it is missing.
 
     Attributes:
         patient_id: PatientID, without case and spaces.
@@ -36,17 +36,17 @@ class Identity:
 
     @property
     def filled(self) -> int:
-        """How much it says."""
+        """Number of fields that are known."""
         return sum(bool(part) for part in (self.patient_id, self.issuer, self.birth, self.names))
 
     @property
     def digest(self) -> str:
-        """Tells it from others, and says nothing of the patient to who reads it."""
+        """A hash that distinguishes identities without revealing them."""
         return hashlib.sha256(repr(self).encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 def identity_of(instance: Instance) -> Identity:
-    """The patient that a file names."""
+    """Return the patient identity in a file."""
     return _identity(*_said_of_the_patient(instance))
 
 
@@ -68,7 +68,7 @@ def _identity(patient_id: str, issuer: str, birth: str, name: str) -> Identity:
 
 
 def identity_of_study(study: Study) -> Identity:
-    """The patient that a study names: by the first file of that series which says the most."""
+    """Return the patient identity of a study, from the series that says most about it."""
     said = {_said_of_the_patient(one.instances[0]) for one in study.series}
     identities = [_identity(*one) for one in said]
     return min(identities, key=lambda one: (-one.filled, one))
@@ -87,7 +87,7 @@ def _words(group: str) -> tuple[str, ...]:
 
 
 def conflict(first: Identity, second: Identity) -> bool:
-    """Whether two identities cannot be one patient: both say something, and not the same."""
+    """Return whether two identities contradict each other in some field."""
     pairs = (
         (first.patient_id, second.patient_id),
         (first.issuer, second.issuer),
@@ -99,19 +99,18 @@ def conflict(first: Identity, second: Identity) -> bool:
 
 
 def _same_name(first: tuple[tuple[str, ...], ...], second: tuple[tuple[str, ...], ...]) -> bool:
-    """Whether a component group of one is that of the other, or lacks some of its words."""
+    """Return whether two name components are equal, or one only lacks words of the other."""
     if not first or not second:
         return True
     return any(set(a) <= set(b) or set(b) <= set(a) for a in first for b in second)
 
 
 def by_patient(instances: Iterable[Instance]) -> list[list[Instance]]:
-    """Instances of one study by patient, in an order that does not depend on theirs.
+    """Group the instances of one study by patient, independent of their order.
 
-    The first of each patient's is of those that say the most.
-
-    Files that name no patient, or only a part of what others say, belong to the one patient that
-    they fit; where they fit several, they stay by themselves.
+    Files without a patient, or with only a part of an identity, join the one patient that they
+    match; where they match several, they form a group of their own. The first instance of each
+    group is one with the fullest identity.
     """
     known: dict[Hashable, Identity] = {}
     members: dict[Identity, list[Instance]] = {}

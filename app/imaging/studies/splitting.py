@@ -1,8 +1,8 @@
-"""Splitting one Series Instance UID into the stacks that it holds, and naming each part.
+"""Splitting of one Series Instance UID into its stacks, and names for the parts.
 
-Only images that lie in a patient (CT, MR, PET, ...) are split by geometry and acquisition; the
-views of a radiograph, the clips of an ultrasound and localisers stay together. A series in which
-every slice has a place of its own is one stack, whatever else differs between its slices.
+Only images with a position in the patient (CT, MR, PET, ...) are split by geometry and acquisition.
+Radiographic views, ultrasound clips and localisers stay together. A series in which every slice has
+its own position is one stack, whatever else differs between the slices.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from app.imaging.types import Content, Instance
 
 _STACKED = frozenset({"CT", "MR", "PT"})
 _SPACING = 1e-2
-"""Relative difference of pixel spacing up to which images go into one stack."""
+"""Relative difference of pixel spacing up to which images form one stack."""
 _MAX_CLUSTERS = 64
 SHARED_UID = "same SOP Instance UID"
-"""What the note of an image says that is not the first with its UID."""
+"""Part of the note on an image that shares its SOP Instance UID with an earlier one."""
 _ASIDE_MM = 1.0
 
 
@@ -33,7 +33,7 @@ _PLACE, _TIME, _SETTING = "place", "time", "setting"
 
 @dataclass(frozen=True, slots=True)
 class _Separator:
-    """What may tell images at one place apart: how a part is called, the value, what it is."""
+    """An attribute that may distinguish images at one position: label, value, description."""
 
     label: Callable[[Hashable], str]
     value_of: Callable[[Instance], Hashable]
@@ -45,8 +45,8 @@ class Part:
     """A part of a series.
 
     Attributes:
-        instances: Not yet in order.
-        names: Why it is one, from the coarsest reason to the finest; () when not split.
+        instances: Instances, not sorted yet.
+        names: Reasons of the split, coarsest first; () when not split.
     """
 
     instances: tuple[Instance, ...]
@@ -54,12 +54,12 @@ class Part:
 
     @property
     def split(self) -> str:
-        """The reasons as text."""
+        """The reasons of the split as text."""
         return ", ".join(name for name in self.names if name)
 
 
 def split(instances: Sequence[Instance]) -> list[Part]:
-    """The parts of a series, in an order that does not depend on the instances'."""
+    """Split a series into parts, in an order independent of the instances' order."""
     if len(instances) == 1:
         return [Part(tuple(instances))]
     start = by_tie_break(instances)
@@ -73,7 +73,7 @@ def split(instances: Sequence[Instance]) -> list[Part]:
 
 
 def _divide(part: Part, name_of: Callable[[Instance], str]) -> list[Part]:
-    """By a name; a part that is not divided keeps its names as they are."""
+    """Divide parts by a name; a part that is not divided keeps its names."""
     groups: dict[str, list[Instance]] = defaultdict(list)
     for instance in part.instances:
         groups[name_of(instance)].append(instance)
@@ -91,7 +91,7 @@ def _kind(instance: Instance) -> str:
 
 
 def _images(part: Part) -> list[Part]:
-    """Single-frame images by size, place and acquisition."""
+    """Divide single-frame images by size, position and acquisition."""
     if "LOCALIZER" in part.instances[0].get("ImageType").upper().split("\\"):
         return [part]
     planes = [instance_place(one) for one in part.instances]
@@ -116,7 +116,7 @@ def _is_placed(instance: Instance) -> str:
 
 
 def _stacks(part: Part) -> list[Part]:
-    """Images of one size by frame of reference, direction and spacing, then by acquisition."""
+    """Divide images of one size by frame of reference, direction and spacing, then acquisition."""
     planes = [instance_place(one) for one in part.instances]
     known = [plane for plane in planes if plane is not None]
     if len(known) < len(planes):
@@ -130,7 +130,7 @@ def _stacks(part: Part) -> list[Part]:
 
 
 def _by_frame_of_reference(part: Part) -> list[Part]:
-    """Images that do not name theirs go with the others when those have only one."""
+    """Divide by frame of reference; images without one join the others if there is only one."""
     uids = sorted({one.get("FrameOfReferenceUID") for one in part.instances} - {""})
     if len(uids) < 2:
         return [part]
@@ -139,7 +139,7 @@ def _by_frame_of_reference(part: Part) -> list[Part]:
 
 
 def _by_direction(part: Part) -> list[Part]:
-    """Parallel images of one pixel spacing; none where the images form no stacks at all."""
+    """Divide parallel images of one pixel spacing; nothing where images form no stacks."""
     planes = _planes(part.instances)
     directions = np.array([(*plane.row, *plane.column) for plane in planes])
     spacings = np.array([plane.spacing for plane in planes])
@@ -162,9 +162,9 @@ def _by_direction(part: Part) -> list[Part]:
 
 
 def clusters(features: NDArray[np.float64]) -> list[int]:
-    """A label per row: rows whose parts all differ by less than 1 from the label's first.
+    """Label rows so that all values differ by less than 1 from the first row of the label.
 
-    The first is the lowest of those left, so that the labels do not depend on the order of rows.
+    The lowest remaining row begins each label, so that labels do not depend on the order of rows.
     Gives up after `_MAX_CLUSTERS` + 1 labels.
     """
     labels = np.full(len(features), -1)
@@ -181,7 +181,7 @@ def clusters(features: NDArray[np.float64]) -> list[int]:
 
 
 def _direction_names(groups: Sequence[list[Instance]]) -> list[str]:
-    """Each group by its nearest plane, or its spacing where the directions agree."""
+    """Name each group by its nearest anatomical plane, or by its spacing."""
     planes = [_planes(group)[:1][0] for group in groups]
     names = [f"orientation {plane_name(plane)}" for plane in planes]
     if len(set(names)) < len(names) and len({plane.spacing for plane in planes}) > 1:
@@ -193,13 +193,13 @@ def _direction_names(groups: Sequence[list[Instance]]) -> list[str]:
 
 
 def plane_name(plane: FramePlane) -> str:
-    """The anatomical plane nearest to that of an image."""
+    """Return the anatomical plane nearest to an image's plane."""
     sizes = [abs(part) for part in plane.normal]
     return ("sagittal", "coronal", "axial")[sizes.index(max(sizes))]
 
 
 def _numbered(names: list[str]) -> list[str]:
-    """Equal names get a count."""
+    """Number equal names."""
     total, seen = Counter(names), Counter[str]()
     numbered: list[str] = []
     for name in names:
@@ -214,10 +214,10 @@ def _planes(instances: Iterable[Instance]) -> list[FramePlane]:
 
 
 def _by_acquisition(part: Part) -> list[Part]:
-    """Images that lie at the same positions, by what tells them apart.
+    """Divide images at the same positions by the attribute that distinguishes them.
 
-    Images that all lie at one place are no stack that time could cut up: a beating heart's slice or
-    the tracking of a bolus is one series. Only groups of several images are taken out of it.
+    Images at a single position stay together over time, e.g. one slice of a beating heart or of a
+    passing bolus. Only groups of several images are taken out.
     """
     levels = _levels(part.instances)
     repeats = max(Counter(levels).values())
@@ -241,7 +241,7 @@ def _by_acquisition(part: Part) -> list[Part]:
 
 
 def all_in_place(instances: Sequence[Instance]) -> bool:
-    """Whether images all lie at one place, each at a time or with a setting of its own."""
+    """Return whether all images lie at one position and differ in time or a setting."""
     planes = [instance_place(one) for one in instances]
     if None in planes or max(_levels(instances)) > 0:
         return False
@@ -250,14 +250,14 @@ def all_in_place(instances: Sequence[Instance]) -> bool:
 
 
 def _takes_stacks_out(separator: _Separator, values: Sequence[Hashable]) -> bool:
-    """Whether images at one place are divided by a value, and not merely strewn about."""
+    """Return whether a value divides images at one position into whole stacks."""
     if separator.kind == _PLACE:
         return True
     return separator.kind != _TIME and min(Counter(values).values()) > 1
 
 
 def _levels(instances: Sequence[Instance]) -> list[int]:
-    """Which of the places along the normal each image has."""
+    """Return the index of each image's position along the normal."""
     planes = _planes(instances)
     along = np.array([plane.origin for plane in planes]) @ np.array(planes[0].normal)
     order = np.argsort(along, kind="stable")
@@ -268,9 +268,9 @@ def _levels(instances: Sequence[Instance]) -> list[int]:
 
 
 def _separates(levels: list[int], values: Sequence[Hashable], repeats: int) -> bool:
-    """Whether a value tells apart images at one place, and does not cut up the stack.
+    """Return whether a value distinguishes images at one position without cutting the stack.
 
-    A value that differs from slice to slice has more values than images lie at one place.
+    A value that differs from slice to slice has more values than there are images per position.
     """
     if not 2 <= len(set(values)) <= repeats:
         return False
@@ -278,9 +278,9 @@ def _separates(levels: list[int], values: Sequence[Hashable], repeats: int) -> b
 
 
 def _by_rank(part: Part, levels: list[int], repeats: int) -> list[Part]:
-    """The first, second, ... image at each place, by time or number: phases of a 4-D series.
+    """Divide into the first, second, ... image at each position: phases of a 4-D series.
 
-    Only where most places are taken equally often; a slice that is there twice is no phase.
+    Only where most positions have equally many images; a single repeated slice is no phase.
     """
     counts = Counter(levels)
     full = sum(count == repeats for count in counts.values())
@@ -305,7 +305,7 @@ def _by_rank(part: Part, levels: list[int], repeats: int) -> list[Part]:
 
 
 def _aside(instance: Instance) -> Hashable:
-    """Place within the plane, for stacks that lie beside each other."""
+    """Return the position within the plane, for stacks that lie side by side."""
     plane = instance_place(instance)
     if plane is None:
         return ()
@@ -370,8 +370,8 @@ _SEPARATORS = (
     _Separator(_label("series time"), _text("SeriesTime"), _TIME),
     _Separator(lambda twin: "with UIDs of other images" if twin else "", _is_twin),
 )
-"""What tells images at one place apart; the first that does is used, then the next within each
-part."""
+"""Attributes that may distinguish images at one position; the first that does is used, then the
+next within each part."""
 
 _RANKS: tuple[tuple[str, Callable[[Instance], float | None]], ...] = (
     ("trigger time", _number("TriggerTime")),

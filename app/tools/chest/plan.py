@@ -52,7 +52,7 @@ from app.tools.chest.plan_words import (
     WIDE_MEDIASTINUM,
 )
 from app.tools.chest.telling import WORDINGS, unanswered
-from app.tools.planning import Accepts, AnyOf, PackPlan, QuestionKind, TextWords, ToolRule
+from app.tools.pack_plan import Accepts, AnyOf, PackPlan, QuestionKind, TextWords, ToolRule
 
 _CLASSIFIER = "chest_xray_classifier"
 _SEGMENTATION = "chest_xray_segmentation"

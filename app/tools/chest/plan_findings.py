@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.tools.planning import ValueWords
+from app.tools.pack_plan import ValueWords
 
 LABELS = tuple(
     ValueWords("labels", label, words)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.tools.planning import any_of
+from app.tools.pack_plan import any_of
 
 _DEVICE = any_of(
     "tube", "tubes", "ett", "endotracheal", "tracheal", "tracheostomy", "nasogastric", "ng", "ngt",

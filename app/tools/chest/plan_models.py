@@ -1,13 +1,13 @@
 """The words that the large models' tools are asked for by, in English and German.
 
-How they are written: `app.tools.planning`. Nothing here is asked for by what a radiologist says
+How they are written: `app.tools.pack_plan`. Nothing here is asked for by what a radiologist says
 anyway ("effusion", "heart"): these tools run where they or their work are meant.
 """
 
 from __future__ import annotations
 
 from app.tools.chest.plan_findings import FINDINGS
-from app.tools.planning import TextWords, any_of
+from app.tools.pack_plan import TextWords, any_of
 
 _MODEL = any_of("model", "network", "net", "ai", "algorithm", "classifier",
                 "cnn", "modell", "netz", "netzwerk", "ki", "algorithmus", "klassifikator",

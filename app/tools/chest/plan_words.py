@@ -1,12 +1,12 @@
 """The words that chest questions are recognised by, in English and German.
 
-How they are written: `app.tools.planning`. German nouns are begun on both sides where they stand in
-compounds ("*erguss", "lungen*").
+`app.tools.pack_plan` says how they are written. German nouns have a `*` on the side where they
+form compounds ("*erguss", "lungen*").
 """
 
 from __future__ import annotations
 
-from app.tools.planning import ValueWords
+from app.tools.pack_plan import ValueWords
 
 _PICTURES = (
     *("image", "picture", "film", "x-ray", "xray", "radiograph", "scan", "study", "cxr"),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from app.tools.api import Registrar
 from app.tools.general.dicom_processor import DicomProcessor
+from app.tools.general.general_plan import PLAN
 from app.tools.general.image_visualizer import ImageVisualizer
-from app.tools.general.plan import PLAN
 
 
 def register(registry: Registrar) -> None:

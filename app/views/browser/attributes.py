@@ -1,4 +1,4 @@
-"""All attributes of the shown file in a searchable table, as plain text."""
+"""The attributes of the shown file in a searchable table, as plain text."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Index = QModelIndex | QPersistentModelIndex
 
 
 class AttributeModel(QAbstractTableModel):
-    """Rows that match a search; Qt asks only for those on screen."""
+    """The attributes that match a search."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -63,7 +63,7 @@ class AttributeModel(QAbstractTableModel):
         self.search(self._search)
 
     def search(self, text: str) -> None:
-        """Keep the rows that hold every word of `text` in tag, keyword or value."""
+        """Keep the rows that contain every word of `text` in tag, keyword or value."""
         self._search = text
         words = text.casefold().split()
         self.beginResetModel()
@@ -75,7 +75,7 @@ class AttributeModel(QAbstractTableModel):
         self.endResetModel()
 
     def row(self, number: int) -> AttributeRow:
-        """The attribute in a row of the table."""
+        """Return the attribute in a row of the table."""
         return self._rows[self._matches[number]]
 
     def rowCount(self, parent: Index | None = None) -> int:
@@ -107,7 +107,7 @@ class AttributeModel(QAbstractTableModel):
 
 
 class AttributesPanel(QWidget):
-    """The panel. It reads the file only while it is visible."""
+    """The attribute panel; it reads the file only while it is visible."""
 
     def __init__(self, workspace: Workspace, loader: Loader) -> None:
         super().__init__()
@@ -152,14 +152,14 @@ class AttributesPanel(QWidget):
         return table
 
     def close_models(self) -> None:
-        """Stop listening to the workspace."""
+        """Stop the search timer."""
         self._timer.stop()
 
     def showEvent(self, event: object) -> None:
         self.refresh()
 
     def refresh(self) -> None:
-        """Read the attributes of the shown image, unless hidden or done already."""
+        """Read the attributes of the shown image, unless hidden or already done."""
         instance = self._workspace.acquired
         if not self.isVisible() or (instance is self._shown and instance is not None):
             return

@@ -1,4 +1,4 @@
-"""The findings list: what tools found, with what it means, who made it, and undo for deletions."""
+"""The findings list: findings with value, meaning and maker."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ def button_rects(row: QRect) -> tuple[QRect, QRect]:
 
 
 def place_value(row: FindingRow, width: int, font: QFont) -> tuple[str, str]:
-    """Where a finding's value goes in a row of `width` px: (beside its name, on the second line).
+    """Return the places of a finding's value in a row: (beside the name, on the second line).
 
-    A value whose name cannot be read belongs to nothing, so the name keeps its room; and half a
-    number reads as another number, so a value is written whole or moves to the second line.
+    The name always keeps its room, since a value without a readable name is worthless. A value is
+    never cut, since half a number reads as another number; it moves to the second line instead.
     """
     if not row.value:
         return "", row.detail
@@ -80,7 +80,7 @@ def place_value(row: FindingRow, width: int, font: QFont) -> tuple[str, str]:
 
 
 class FindingsDelegate(QStyledItemDelegate):
-    """Paints the rows and takes clicks on their buttons."""
+    """Paints the rows and handles clicks on their buttons."""
 
     toggled = Signal(list)  # finding ids
     deleted = Signal(list)
@@ -181,7 +181,7 @@ class FindingsDelegate(QStyledItemDelegate):
 
 
 class FindingsList(QWidget):
-    """The panel. Choosing a finding selects it and brings it into view on the canvas."""
+    """The findings panel; choosing a finding selects it and shows it on the canvas."""
 
     count_changed = Signal(int)
     removed = Signal(int)  # how many; the window offers to undo it
@@ -189,7 +189,7 @@ class FindingsList(QWidget):
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__()
-        icons.warm("eye", "trash-2")
+        icons.preload("eye", "trash-2")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("surface", "panel")
         self._workspace = workspace
@@ -236,25 +236,25 @@ class FindingsList(QWidget):
         self._reset()
 
     def close_models(self) -> None:
-        """Stop listening to the workspace."""
+        """Stop the timers."""
         self._soon.stop()
         self.model.close()
 
     def toggle(self, finding_ids: list[str]) -> None:
-        """Show these findings if all of them are hidden, else hide them."""
+        """Show findings if all of them are hidden, else hide them."""
         annotations = self._workspace.annotations
         found = [annotations.get(finding_id) for finding_id in finding_ids]
         visible = any(item.visible for item in found if item is not None)
         annotations.set_visible(finding_ids, not visible)
 
     def remove(self, finding_ids: list[str]) -> None:
-        """Delete these findings, as one step that can be undone."""
+        """Delete findings as one undoable step."""
         if finding_ids:
             self._workspace.annotations.remove(finding_ids)
             self.removed.emit(len(finding_ids))
 
     def row_center(self, finding_id: str) -> QPoint:
-        """The middle of a finding's row in the view's viewport."""
+        """Return the centre of a finding's row in the view's viewport."""
         return self.view.visualRect(self.model.index_of(finding_id)).center()
 
     def _selected(self) -> list[str]:
@@ -300,7 +300,7 @@ class FindingsList(QWidget):
         self.count_changed.emit(count)
 
     def _bring_new(self) -> None:
-        """What was just found is seen, its first line above all; else the list stays put."""
+        """Scroll to new findings; without any, keep the scroll position."""
         if not self._new:
             self.view.verticalScrollBar().setValue(self._scrolled)
         for number in self._new:
@@ -314,7 +314,7 @@ ROW = Qt.ItemDataRole.UserRole
 
 @dataclass(frozen=True, slots=True)
 class MakerRow:
-    """Who made the findings below it."""
+    """A heading: the tool and model that made the findings below it."""
 
     maker: str
     ids: tuple[str, ...]
@@ -324,7 +324,7 @@ class MakerRow:
 
 @dataclass(frozen=True, slots=True)
 class FindingRow:
-    """One finding."""
+    """A row with one finding."""
 
     annotation: Annotation
     here: bool  # it belongs to the image that is shown
@@ -332,17 +332,17 @@ class FindingRow:
 
     @property
     def finding(self) -> Finding:
-        """The finding."""
+        """The annotation's finding."""
         return self.annotation.finding
 
     @property
     def title(self) -> str:
-        """Its label."""
+        """The finding's label."""
         return wording.one_line(self.finding.label)
 
     @property
     def value(self) -> str:
-        """Its measurement, else its score."""
+        """The finding's measurement, else its score."""
         measured = wording.value_text(self.finding)
         if measured:
             return measured
@@ -351,7 +351,7 @@ class FindingRow:
 
     @property
     def detail(self) -> str:
-        """What value and score mean."""
+        """The finding's description, score, and where it is if not on the shown image."""
         finding = self.finding
         # "Left Lung: 31%" below "Left Lung" would say it twice.
         parts = [wording.one_line(finding.description).removeprefix(f"{self.title}:").strip()]
@@ -383,11 +383,11 @@ class FindingsModel(QAbstractListModel):
         self.refresh()
 
     def close(self) -> None:
-        """Stop listening to the workspace."""
+        """Stop the timer."""
         self._soon.stop()
 
     def refresh(self) -> None:
-        """Take the rows from the workspace."""
+        """Take the findings from the workspace."""
         rows = self._made_rows()
         if rows != self._rows:
             self.beginResetModel()
@@ -416,12 +416,12 @@ class FindingsModel(QAbstractListModel):
 
     @property
     def count(self) -> int:
-        """How many findings are listed."""
+        """Number of listed findings."""
         return sum(isinstance(row, FindingRow) for row in self._rows)
 
     @property
     def finding_ids(self) -> dict[int, str]:
-        """Row number to finding id, of the rows that are findings."""
+        """Ids of findings by row number."""
         return {
             number: row.finding.id
             for number, row in enumerate(self._rows)
@@ -432,11 +432,11 @@ class FindingsModel(QAbstractListModel):
         return 0 if parent is not None and parent.isValid() else len(self._rows)
 
     def row(self, index: Index) -> Row:
-        """The row at an index."""
+        """Return the row at an index."""
         return self._rows[index.row()]
 
     def index_of(self, finding_id: str) -> QModelIndex:
-        """The row of a finding."""
+        """Return the index of a finding's row; invalid where it is not listed."""
         for number, row in enumerate(self._rows):
             if isinstance(row, FindingRow) and row.finding.id == finding_id:
                 return self.index(number)

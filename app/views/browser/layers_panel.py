@@ -1,4 +1,4 @@
-"""The layers of the shown image: segments, contours, overlays, and how it is presented."""
+"""The panel of layers: segments, contours, overlays and presentation states of the shown image."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _ICONS = {
 
 
 class LayersPanel(QWidget):
-    """The panel: a tree of layers and their parts with check boxes, and the opacity of fills."""
+    """A tree of layers and their items with check boxes, and the opacity of fills."""
 
     needed_changed = Signal(bool)  # whether there is anything to show
 
@@ -89,7 +89,7 @@ class LayersPanel(QWidget):
 
     @property
     def needed(self) -> bool:
-        """Whether there is anything to show."""
+        """Whether the shown image has layers or presentation states."""
         return bool(self._workspace.layers.entries) or bool(self._loading.states)
 
     def _make_tree(self) -> QTreeWidget:
@@ -120,7 +120,7 @@ class LayersPanel(QWidget):
         return holder
 
     def refresh(self) -> None:
-        """Show what the workspace holds."""
+        """Show the workspace's layers."""
         entries = self._workspace.layers.entries
         self._show_states()
         self._fill(entries)
@@ -152,7 +152,7 @@ class LayersPanel(QWidget):
         self._loading.apply(states[index - 1] if 0 < index <= len(states) else None)
 
     def _show_notes(self, entries: tuple[LayerEntry, ...]) -> None:
-        """What the reader of the image must know of the layers that are shown."""
+        """Show the warnings of the visible layers."""
         notes = [
             f"{wording.one_line(entry.title or 'Layer')}: {note}"
             for entry in entries
@@ -167,7 +167,7 @@ class LayersPanel(QWidget):
         self.notes.setVisible(bool(notes))
 
     def _fill(self, entries: tuple[LayerEntry, ...]) -> None:
-        """Rebuild only when the parts have changed: an open tree must stay open."""
+        """Update the tree; it is rebuilt only where items have changed, so that it stays open."""
         wanted = tuple((entry.key, entry.items) for entry in entries)
         with QSignalBlocker(self.tree):
             if wanted != self._listed:
@@ -189,7 +189,7 @@ class LayersPanel(QWidget):
         return (item.data(0, _KEY), item.data(0, _NUMBER)) if item is not None else None
 
     def _choose(self, place: tuple[str, int | None] | None) -> None:
-        """Make the same row the current one in a tree that was filled anew."""
+        """Make the row of a place current in a rebuilt tree."""
         if place is None:
             return
         for top in filter(None, map(self.tree.topLevelItem, range(self.tree.topLevelItemCount()))):
@@ -202,7 +202,7 @@ class LayersPanel(QWidget):
         self._folded[item.data(0, _KEY)] = not item.isExpanded()
 
     def _menu(self, position: QPoint) -> None:
-        """What can be done with a row; also by the keyboard's menu key."""
+        """Open the context menu of a row, by mouse or keyboard."""
         item = self.tree.itemAt(position) or self.tree.currentItem()
         if item is None:
             return
@@ -211,7 +211,7 @@ class LayersPanel(QWidget):
         menu.popup(self.tree.viewport().mapToGlobal(position))
 
     def menu_of(self, item: QTreeWidgetItem) -> QMenu:
-        """The menu of a row."""
+        """Return the context menu of a row."""
         layers = self._workspace.layers
         key, number = item.data(0, _KEY), item.data(0, _NUMBER)
         menu = QMenu(self)
@@ -268,7 +268,7 @@ def _state_name(state: Instance) -> str:
 
 
 def _notes(entry: LayerEntry) -> list[str]:
-    """What must be known of a layer: why it cannot be read, or what of it is not drawn."""
+    """Return why a layer cannot be read, and what of it is not drawn."""
     notes = [entry.error] if entry.error else []
     notes += entry.layer.warnings if entry.layer else ()
     notes += entry.frame.warnings if entry.frame else ()

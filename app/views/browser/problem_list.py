@@ -1,4 +1,4 @@
-"""What could not be opened, by reason: thousands of files with one reason are one entry."""
+"""Files that could not be opened, grouped by reason."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ ELLIPSIS = "…"
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why some files were not opened.
+    """Files that were not opened for the same reason.
 
     Attributes:
-        text: The reason; what differs from file to file in it is left out.
+        text: The reason, without what differs between the files.
         remedy: What can be done.
         problems: The files.
     """
@@ -41,14 +41,14 @@ class Reason:
 
     @property
     def heading(self) -> str:
-        """Which files: a name, or a number."""
+        """The file's name, or the number of files."""
         if len(self.problems) == 1:
             return name_of(self.problems[0])
         return counted(len(self.problems), "file")
 
     @property
     def names(self) -> str:
-        """Some of them by name; "" where the heading names it."""
+        """Names of some of the files; "" for a single file."""
         if len(self.problems) == 1:
             return ""
         shown = ", ".join(name_of(problem) for problem in self.problems[:NAMED])
@@ -57,7 +57,7 @@ class Reason:
 
 
 def by_reason(problems: Iterable[Problem]) -> list[Reason]:
-    """Problems of one kind together, the most frequent kind first."""
+    """Group problems by reason, the most frequent reason first."""
     groups: dict[tuple[str, str], list[Problem]] = {}
     for problem in problems:
         kind = (_VARYING.sub(ELLIPSIS, problem.reason), problem.remedy)
@@ -73,7 +73,7 @@ def _reason(remedy: str, problems: list[Problem]) -> Reason:
 
 
 def problems_text(problems: Sequence[Problem]) -> str:
-    """How many files could not be opened, and how many are only to be remarked upon."""
+    """Return how many files could not be opened and how many remarks there are."""
     lost = sum(not problem.remark for problem in problems)
     remarks = len(problems) - lost
     parts = [f"{counted(lost, 'file')} could not be opened"] if lost else []
@@ -83,15 +83,15 @@ def problems_text(problems: Sequence[Problem]) -> str:
 
 
 def name_of(problem: Problem) -> str:
-    """The file's name without its folders."""
+    """Return the file's name without its folder."""
     return wording.one_line(problem.path.name or str(problem.path))
 
 
 class ProblemList(QFrame):
-    """Files that could not be opened or are remarkable, with reason and remedy; else hidden.
+    """The list of problems with reasons and remedies; hidden while it is empty.
 
     Attributes:
-        problems: What is listed.
+        problems: The listed problems.
     """
 
     def __init__(self, clear: Callable[[], object]) -> None:
@@ -119,12 +119,12 @@ class ProblemList(QFrame):
         self.hide()
 
     def copy(self) -> None:
-        """Put every file with its reason on the clipboard, a line each."""
+        """Copy every file with its reason and remedy, one per line."""
         lines = (f"{p.path}\t{p.reason}\t{p.remedy}" for p in self.problems)
         QGuiApplication.clipboard().setText("\n".join(lines))
 
     def show_problems(self, problems: Sequence[Problem]) -> None:
-        """List these."""
+        """List problems."""
         if tuple(problems) == self.problems:
             return
         self.problems = tuple(problems)

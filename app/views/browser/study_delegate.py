@@ -1,4 +1,4 @@
-"""Paints the rows of the study list: headings, warnings, cards of series."""
+"""Paints the rows of the study list: headings, warnings and series."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from app.views.style import color, ui_font
 from app.views.theme import SPACE, THEME, TYPE
 
 ROW_HEIGHT = 72
-"""One height for every row: Qt then lays out thousands of them without asking for each."""
+"""Height of every row in px; equal heights let Qt lay out thousands of rows at once."""
 PICTURE = 56
 MARK = 14
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
 
 def draw_line(painter: QPainter, rect: QRect, font: QFont, ink: str, text: str) -> None:
-    """One elided line of plain text."""
+    """Draw one line of plain text, elided at its end."""
     painter.setFont(font)
     painter.setPen(QColor(ink))
     elided = QFontMetrics(font).elidedText(text, Qt.TextElideMode.ElideRight, rect.width())
@@ -125,13 +125,13 @@ class StudyDelegate(QStyledItemDelegate):
         painter.setClipPath(path)
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
         painter.drawPixmap(place, picture)
-        if synthetic_band.maker(row.middle):
+        if synthetic_band.model_title(row.middle):
             synthetic_band.draw_small(painter, QRectF(box))
         painter.setClipping(False)
 
 
 def _fitting(text: str, font: QFont, room: QRect) -> str:
-    """As many words of `text` as `room` holds, then an ellipsis; the tooltip has all."""
+    """Return as many words as fit into `room`, with an ellipsis; the tooltip has all."""
     metrics, flags = QFontMetrics(font), int(Qt.TextFlag.TextWordWrap)
 
     def fits(wanted: str) -> bool:

@@ -1,4 +1,4 @@
-"""The study list: studies, series with thumbnails, and what could not be opened."""
+"""The study list: studies, series with thumbnails, and files that could not be opened."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _OVER_IMAGES = (Content.SEGMENTATION, Content.STRUCTURES, Content.PRESENTATION)
 
 
 class StudyList(QWidget):
-    """The panel. Click or Enter shows a series; Delete or the menu closes its study."""
+    """The study panel; click or Enter shows a series, Delete or the menu closes its study."""
 
     over_images = Signal(object)  # an Instance that is shown on the images it is about
 
@@ -94,17 +94,17 @@ class StudyList(QWidget):
         return view
 
     def close_models(self) -> None:
-        """Stop listening to the workspace."""
+        """Stop fetching thumbnails."""
         self.model.close()
 
     def refresh(self) -> None:
-        """Follow the workspace."""
+        """Show problems and selection as the workspace has them."""
         self._stack.setCurrentIndex(1 if self._workspace.studies.all else 0)
         self.problems.show_problems(self._workspace.studies.problems)
         self._mark_shown(scroll=False)
 
     def _mark_shown(self, *, scroll: bool = True) -> None:
-        """Select the series of the shown image, and bring it into view unless told not to."""
+        """Select the series of the shown image; scroll to it if `scroll` is set."""
         index = self.model.index_of(self._workspace.acquired)
         if index == self.view.currentIndex():
             return
@@ -117,7 +117,7 @@ class StudyList(QWidget):
             self.view.scrollTo(index)
 
     def _keep_place(self) -> None:
-        """Remember which row stands where, before others are put in above it."""
+        """Remember the scroll position before rows change."""
         top = self.view.indexAt(QPoint(4, 0))
         if top.isValid():
             self._anchor = self.model.row(top).key, self.view.visualRect(top).top()
@@ -149,9 +149,9 @@ class StudyList(QWidget):
             viewport.show(wanted)
 
     def step(self, steps: int) -> None:
-        """Show the series `steps` places on in the list; stays at the ends.
+        """Show the series `steps` places on in the list; stops at the ends.
 
-        What is drawn over the images of another series is passed over: the layers list has it.
+        Series that are drawn over the images of others are skipped: the layers panel has them.
         """
         model = self.model
         places = [
@@ -169,7 +169,7 @@ class StudyList(QWidget):
             self._show(model.index(places[target]))
 
     def _stands_alone(self, row: Row) -> bool:
-        """Whether a row is a series that is shown by itself."""
+        """Return whether a row is a series that is shown by itself."""
         if not isinstance(row, SeriesRow) or row.first is None:
             return False
         if row.series.content not in _OVER_IMAGES:
@@ -187,7 +187,7 @@ class StudyList(QWidget):
             menu.deleteLater()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """What was not opened never crowds out what was."""
+        """Limit the height of the problem list to a share of the panel."""
         share = round(event.size().height() * PROBLEMS_SHARE)
         self.problems.setMaximumHeight(max(LOWEST_PROBLEMS, share))
         super().resizeEvent(event)
@@ -198,7 +198,7 @@ class StudyList(QWidget):
         return False
 
     def _keep_in_sight(self, before: int, after: int) -> None:
-        """What opens below, another panel or the problems, must not hide the shown series."""
+        """Keep the shown series visible when the list gets lower."""
         index = self.view.currentIndex()
         place = self.view.visualRect(index)
         seen = index.isValid() and 0 <= place.top() < before
@@ -241,14 +241,14 @@ class StudyModel(QAbstractListModel):
         self.refresh()
 
     def close(self) -> None:
-        """Stop listening to the workspace."""
+        """Stop fetching thumbnails."""
         for future in self._awaited.values():
             future.cancel()
 
     # Rows
 
     def refresh(self) -> None:
-        """Follow the workspace."""
+        """Take the rows from the workspace."""
         blocks: dict[str, list[Row]] = {}
         for study in self._workspace.studies.all:
             known = self._blocks.get(key_of(study))
@@ -280,16 +280,16 @@ class StudyModel(QAbstractListModel):
             self.dataChanged.emit(self.index(differing[0]), self.index(differing[-1]))
 
     def row(self, index: Index) -> Row:
-        """The row at an index."""
+        """Return the row at an index."""
         return self._rows[index.row()]
 
     def place_of(self, key: str) -> QModelIndex:
-        """The index of a row by its key; invalid when it is gone."""
+        """Return the index of a row by its key; invalid when it is gone."""
         number = self._places.get(key)
         return QModelIndex() if number is None else self.index(number)
 
     def index_of(self, instance: Instance | None) -> QModelIndex:
-        """The row of the series that holds an instance."""
+        """Return the index of the series that holds an instance; invalid for none."""
         studies = self._workspace.studies
         series = studies.series_of(instance) if instance else None
         study = studies.study_of(instance) if instance and series else None
@@ -328,7 +328,7 @@ class StudyModel(QAbstractListModel):
     # Thumbnails
 
     def thumbnail(self, row: SeriesRow) -> QPixmap | None:
-        """The series' picture; asked for on the first call, None until it is there."""
+        """Return a series' thumbnail; None until it is fetched, which the first call starts."""
         key, source = row.key, row.middle
         if key in self._thumbnails:
             self._thumbnails.move_to_end(key)
@@ -342,7 +342,7 @@ class StudyModel(QAbstractListModel):
         return self._thumbnails.get(key)
 
     def _is_wanted(self, key: str, source: Instance | None) -> bool:
-        """Whether there is no picture yet, or one from when less of the series was known."""
+        """Return whether a thumbnail is missing or of another image than now."""
         if key in self._awaited or source is None:
             return False
         known = self._pictured.get(key)
@@ -355,7 +355,7 @@ class StudyModel(QAbstractListModel):
         self.dataChanged.emit(index, index)
 
     def _forget_pictures(self, listed: set[str]) -> None:
-        """Studies were closed: drop the pictures of their rows, and stop waiting for any."""
+        """Drop thumbnails of rows that are no longer listed."""
         for key in self._awaited.keys() - listed:
             self._awaited.pop(key).cancel()
         for known in (self._thumbnails, self._pictured):

@@ -1,4 +1,4 @@
-"""Rows of the study list: a study's heading, what to be warned of in it, its series."""
+"""The rows of the study list: a study's heading, its warnings, its series."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ class StudyRow:
 
     @cached_property
     def patient(self) -> str:
-        """Who; the name of a file of a format that knows no patient."""
+        """The patient's name; the title for files without patient data."""
         named = wording.person_name(self.study.patient)
         return named or (self._title if self.is_plain else "Unknown patient")
 
     @cached_property
     def is_plain(self) -> bool:
-        """Whether it is of files that say nothing of a patient: pictures, bare volumes."""
+        """Whether the study is of files without patient data: pictures, bare volumes."""
         first = next((item for one in self.study.series for item in one.instances), None)
         known = self.study.patient or self.study.patient_id
         return first is not None and first.kind != "dicom" and not known
 
     @cached_property
     def detail(self) -> str:
-        """Id and date."""
+        """Patient id and study date."""
         if self.is_plain:
             return "No patient data in the file"
         ident = wording.one_line(self.study.patient_id)
@@ -53,7 +53,7 @@ class StudyRow:
 
     @cached_property
     def title(self) -> str:
-        """Which examination."""
+        """The study's title."""
         return "" if self.is_plain else self._title
 
     @property
@@ -62,14 +62,14 @@ class StudyRow:
 
     @property
     def tip(self) -> str:
-        """All of it."""
+        """The tooltip."""
         lines = (self.patient, self.title, self.detail, *_marked(self.study.warnings))
         return "\n".join(line for line in lines if line)
 
 
 @dataclass(frozen=True)
 class WarningRow:
-    """What a reader of the study must know, below its heading."""
+    """The warnings of a study, below its heading."""
 
     study: Study
 
@@ -80,13 +80,13 @@ class WarningRow:
 
     @cached_property
     def text(self) -> str:
-        """As a sentence or several."""
+        """The warnings as sentences."""
         texts = (wording.one_line(text) for text in self.study.warnings)
         return " ".join(f"{text[:1].upper()}{text[1:].rstrip('.')}." for text in texts if text)
 
     @property
     def tip(self) -> str:
-        """All of it, a line each."""
+        """The tooltip, with one warning per line."""
         return "\n".join(wording.one_line(text) for text in self.study.warnings)
 
 
@@ -104,7 +104,7 @@ class SeriesRow:
 
     @cached_property
     def title(self) -> str:
-        """Its description, else what is known; and which part of the series it is."""
+        """The description, or body part and view, with the part of a split series."""
         part = wording.one_line(self.series.split)
         return f"{self._name}, {part}" if part else self._name
 
@@ -120,35 +120,35 @@ class SeriesRow:
 
     @cached_property
     def detail(self) -> str:
-        """Modality and how much there is."""
+        """Modality and number of images."""
         modality = wording.one_line(self.series.modality)
-        made = "SYNTHETIC, no patient" if synthetic_band.maker(self.first) else ""
+        made = "SYNTHETIC, no patient" if synthetic_band.model_title(self.first) else ""
         return "  ·  ".join(part for part in (made, modality, amount(self.series)) if part)
 
     @property
     def look(self) -> Look:
-        """What stands for it."""
+        """Icon and names of the series' content."""
         return LOOKS[self.series.content]
 
     @property
     def displayable(self) -> bool:
-        """Whether anything of it can be shown."""
+        """Whether the series can be shown."""
         return self.series.content is not Content.OTHER
 
     @property
     def first(self) -> Instance | None:
-        """What it opens with."""
+        """The first instance, or None."""
         return self.series.instances[0] if self.series.instances else None
 
     @property
     def middle(self) -> Instance | None:
-        """What its thumbnail shows: a stack's ends are mostly empty."""
+        """The instance of the thumbnail: the ends of a stack are mostly empty."""
         instances = self.series.instances
         return instances[len(instances) // 2] if instances else None
 
     @property
     def tip(self) -> str:
-        """What a line each says: name, amount, order, what to know."""
+        """The tooltip: name, amount, order, warnings."""
         series, first = self.series, self.first
         number = f"Series {series.number}" if series.number else ""
         order = f"Sorted by {wording.one_line(series.order)}" if series.order else ""
@@ -161,7 +161,7 @@ Row = StudyRow | WarningRow | SeriesRow
 
 
 def rows_of(study: Study) -> list[Row]:
-    """The rows of a study."""
+    """Return the rows of a study."""
     head: list[Row] = [StudyRow(study)]
     if study.warnings:
         head.append(WarningRow(study))

@@ -1,6 +1,7 @@
-"""The canvas as a picture, for `render --annotated`: at the image's own matrix size.
+"""The image with findings and texts as a picture, for `render --annotated`.
 
-Where pixels are not square the picture is larger, so that it has the true shape as on the canvas.
+The picture has the size of the image's matrix; where pixels are not square it is larger, so that
+shapes are true.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from app.workspace.layers import LayerLook
 from app.workspace.viewport import Display
 
 REFERENCE_PX = 900.0
-"""Shorter side for which text has the size it has on screen; larger matrices get larger text."""
+"""Shorter side at which text has its size on screen; larger pictures get larger text."""
 
 SMALLEST_SIZE = 0.75  # smaller text could not be read
 NO_TEXT_PX = 160  # a shorter side below this has no room for corner text
@@ -63,19 +64,19 @@ def render_annotated(
     layers: Sequence[tuple[Layer, LayerFrame]] = (),
     state: PresentationState | None = None,
 ) -> NDArray[np.uint8]:
-    """Image, findings, corner text and side letters as the canvas shows them.
+    """Draw an image with findings, corner text and side letters as on the canvas.
 
     Args:
         frame: The image.
-        instance: Its file, for the corner text.
+        instance: The image's file, for the corner text.
         window: VOI window, or None for the image's own.
-        invert: Exchange black and white.
-        findings: Those that carry another `ImageRef` are left out.
+        invert: Whether to exchange black and white.
+        findings: Findings; those with another `ImageRef` are left out.
         frame_index: Number of the frame from 0, for the corner text.
-        turn: How it is flipped and turned; nothing else of it counts.
-        series: What the image was taken from, for its warnings.
-        layers: What segmentations, contours and presentation states draw on this very frame.
-        state: The presentation state that `frame` is shown in.
+        turn: Flips and rotation; its other fields are ignored.
+        series: The image's series, for its warnings.
+        layers: Layers with their shapes on this frame.
+        state: The presentation state that is applied to `frame`.
 
     Returns:
         uint8 [rows, columns, 3] RGB, after a quarter turn [columns, rows, 3]; larger where pixels
@@ -86,13 +87,13 @@ def render_annotated(
     pixels = pipeline.render(frame, window, invert)
     if frame.overlays:
         pixels = pipeline.draw_overlays(pixels, frame)
-    pixels = orientation.turned(pixels, turn)
+    pixels = orientation.orient_pixels(pixels, turn)
     canvas = _in_true_shape(to_qimage(pixels), frame.spacing.aspect, turn)
     shorter = min(canvas.width(), canvas.height())
     size = max(shorter / REFERENCE_PX, SMALLEST_SIZE)
     whole = QRectF(0, 0, canvas.width(), canvas.height())
-    model = synthetic_band.maker(instance)
-    area = synthetic_band.below(model, whole, size)
+    model = synthetic_band.model_title(instance)
+    area = synthetic_band.area_below(model, whole, size)
     to_picture = _to_picture(frame, turn, canvas)
     painter = QPainter(canvas)
     try:
@@ -127,7 +128,7 @@ def render_annotated(
 
 
 def _ensure_application() -> None:
-    """Make a Qt application that draws into memory, where there is none yet."""
+    """Make a Qt application that draws into memory, unless there is one."""
     if QGuiApplication.instance() is not None:
         return
     before = os.environ.get("QT_QPA_PLATFORM")
@@ -141,12 +142,12 @@ def _ensure_application() -> None:
 
 
 def _in_true_shape(picture: QImage, aspect: float, turn: Display) -> QImage:
-    """The picture to be drawn on; where pixels are not square, enlarged to its true shape.
+    """Return the picture to draw on, enlarged to its true shape where pixels are not square.
 
     Args:
-        picture: As it is turned.
-        aspect: Height of a pixel of the image, before it is turned, divided by its width.
-        turn: How it is turned.
+        picture: The picture after flips and rotation.
+        aspect: Height of an image pixel divided by its width, before the rotation.
+        turn: Flips and rotation.
     """
     tall = 1 / aspect if turn.quarter_turns % 2 else aspect
     plain = picture.convertToFormat(QImage.Format.Format_RGB32)
@@ -166,7 +167,7 @@ def _in_true_shape(picture: QImage, aspect: float, turn: Display) -> QImage:
 
 
 def _to_picture(frame: Frame, turn: Display, canvas: QImage) -> QTransform:
-    """Image (x, y), pixel centres at integers, -> the picture's, which counts from corners."""
+    """Return the transform from image (x, y), pixel centres at integers, to picture pixels."""
     columns, rows = orientation.shown_size((frame.columns, frame.rows), turn)
     result = orientation.transform((frame.columns, frame.rows), turn)
     result *= QTransform.fromTranslate(0.5, 0.5)
@@ -174,7 +175,7 @@ def _to_picture(frame: Frame, turn: Display, canvas: QImage) -> QTransform:
 
 
 def _shown_window(frame: Frame, window: Window | None) -> Window | None:
-    """The window or VOI LUT that `pipeline.render` applies; None for colour."""
+    """Return the window or VOI LUT that `pipeline.render` applies; None for colour."""
     chosen = window if window is not None else windows.default_window(frame)
     by_lut = chosen is None and not frame.is_color and frame.voi.luts
     return lut_window(frame.voi.luts[0], 0) if by_lut else chosen
@@ -200,10 +201,10 @@ def _draw_layers(
 def _draw_findings(
     painter: QPainter, findings: Sequence[Finding], size: float, to_picture: QTransform
 ) -> list[Chip]:
-    """Draw the shapes; returns their chips, lines first as on the canvas."""
+    """Draw the findings; return their label chips, those of lines first."""
     colors = LabelColors()
     drawn: list[tuple[float, Chip]] = []
-    seen = heatmap_legend.drawn_of(findings)
+    seen = heatmap_legend.visible_heatmap(findings)
     painter.save()
     painter.setTransform(to_picture, True)
     for finding in sorted(findings, key=lambda item: ITEMS[type(item.geometry)].z):

@@ -1,4 +1,4 @@
-"""Keeps the items on the image in step with the workspace's annotations."""
+"""Keeps the graphics items on the canvas in step with the workspace's annotations."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ PAUSE_MS = 20
 
 
 class AnnotationLayer(QObject):
-    """The findings of the shown image as items.
+    """The findings of the shown image as graphics items.
 
     Args:
-        view: Where they are drawn.
-        annotations: The workspace's.
+        view: The view to draw on.
+        annotations: The workspace's annotations.
         background: Builds the shapes of masks and heatmaps.
 
     Attributes:
-        heat_strength: How strongly heatmaps are laid over the image; 0 for hidden.
+        heat_strength: How strongly heatmaps are drawn over the image; 0 for hidden.
     """
 
     changed = Signal()
@@ -61,12 +61,12 @@ class AnnotationLayer(QObject):
         annotations.selection_changed.connect(lambda _id: self._restyle())
 
     def close(self) -> None:
-        """Stop listening to the workspace."""
+        """Stop building shapes."""
         self._pause.stop()
 
     @property
     def items(self) -> tuple[AnnotationItem, ...]:
-        """Live items in order of arrival."""
+        """The items in order of arrival."""
         return tuple(self._items.values())
 
     @property
@@ -80,30 +80,30 @@ class AnnotationLayer(QObject):
         return all(item.ready for item in self._items.values())
 
     def set_heat_strength(self, strength: float) -> None:
-        """Lay heatmaps more or less strongly over the image, 0..1; a matter of display."""
+        """Set how strongly heatmaps are drawn over the image, 0 to 1."""
         self._seen = strength or self._seen
         self.heat_strength = strength
         self._restyle()
 
     def toggle_heat(self) -> None:
-        """Hide heatmaps, or show them as they were."""
+        """Hide heatmaps, or show them with their last strength."""
         self.set_heat_strength(0.0 if self.heat_strength else self._seen)
 
     @property
     def legend(self) -> heatmap_legend.Legend | None:
-        """The legend of the heatmap that is seen, or None."""
+        """The legend of the visible heatmap, or None."""
         if not self.heat_strength:
             return None
         return heatmap_legend.legend_of(self.findings, self._annotations.selected)
 
     def set_draft(self, finding: Finding | None) -> None:
-        """Draw what is not finished, instead of the finding that has its id; None for nothing."""
+        """Draw an unfinished finding, in place of the one with its id; None for no draft."""
         if finding is not self._draft:
             self._draft = finding
             self.sync()
 
     def set_image(self, ref: ImageRef | None) -> None:
-        """Draw the findings of exactly these pixels."""
+        """Show the findings of exactly these pixels."""
         if ref != self._ref:
             self._ref = ref
             self._hovered = ""
@@ -178,7 +178,7 @@ class AnnotationLayer(QObject):
     # Selection and hover
 
     def hit(self, at: QPointF) -> str:
-        """Id of the finding at an image point, "" for none; lines win over the masks they cross."""
+        """Return the id of the finding at an image point, or ""; lines win over masks."""
         best, best_key = "", (math.inf, math.inf)
         scale = self._view.pixel_scale
         for finding_id, item in self._items.items():
@@ -211,14 +211,14 @@ class AnnotationLayer(QObject):
         return Look(tint, strong, handles=handles, strength=strength)
 
     def _strength_of(self, finding: Finding) -> float:
-        """0 for a heatmap that is not seen: one at a time is."""
+        """Return how strongly a finding is drawn; 0 for all heatmaps but one."""
         if not isinstance(finding.geometry, Heatmap):
             return 1.0
-        seen = heatmap_legend.drawn_of(self.findings, self._annotations.selected)
+        seen = heatmap_legend.visible_heatmap(self.findings, self._annotations.selected)
         return self.heat_strength if seen is not None and seen.id == finding.id else 0.0
 
     def chips(self) -> list[Chip]:
-        """The labels of what is drawn, lines first: they carry measurements."""
+        """Return the labels of the visible findings, those of lines first."""
         result: list[Chip] = []
         for item in sorted(self._items.values(), key=lambda item: (-item.look.strong, -item.z)):
             shape = item.outline

@@ -1,7 +1,11 @@
-"""What the canvas shows: the viewport's picture with its text, findings and layers.
+"""The canvas: the viewport's picture with its texts, findings, layers, mouse and keys.
 
-Pictures come from the renderer's thread; here they are only put on the screen, each together with
-the text that belongs to it.
+Pictures are rendered on a thread; each is put on the screen together with the text that belongs to
+it.
+
+Mouse: left drag = window, or the drawing tool; middle or Space + left = pan, right = zoom, right
+click = menu, double click = fit; the wheel scrolls where there is something to scroll, else it
+zooms; Ctrl + wheel always zooms. Keys: see `key_actions`.
 """
 
 from __future__ import annotations
@@ -28,7 +32,7 @@ from app.views.background import Background
 from app.views.canvas import corner_text, synthetic_band
 from app.views.canvas.annotation_layer import AnnotationLayer
 from app.views.canvas.corner_text import Corners, Place, Shown, Sides
-from app.views.canvas.drawing_tool import Measuring
+from app.views.canvas.drawing_tool import DrawingTool
 from app.views.canvas.finding_items import AnnotationItem
 from app.views.canvas.image_view import DRAG_ZOOM, WHEEL_STEP, ImageView
 from app.views.canvas.layer_graphics import LayerDrawing
@@ -48,7 +52,7 @@ from app.workspace.workspace import REFORMAT, Workspace
 
 
 class Canvas(ImageView):
-    """Shows what the workspace's viewport holds, with its text, findings and layers.
+    """The view of the workspace's viewport.
 
     Args:
         workspace: The models.
@@ -56,8 +60,8 @@ class Canvas(ImageView):
         parent: Qt parent.
 
     Attributes:
-        error: Why there is no image, or "".
-        picture: What is on the screen, or None.
+        error: Why no image is shown, or "".
+        picture: The picture on the screen, or None.
     """
 
     picture_changed = Signal()  # another image, or one shown by other means, is on the screen
@@ -81,7 +85,7 @@ class Canvas(ImageView):
         self.overlay = Overlay(self)
         self.layer_drawing = LayerDrawing(self, workspace.layers, background)
         self.findings_layer = AnnotationLayer(self, workspace.annotations, background)
-        self.measuring = Measuring(
+        self.drawing_tool = DrawingTool(
             self, self.findings_layer, workspace.annotations, lambda: self.frame
         )
         model = self._viewport_model
@@ -103,13 +107,13 @@ class Canvas(ImageView):
         self._moved = False
         self._wheel = FrameScroll()
         self._keys = key_actions(self, workspace.annotations)
-        self.measuring.tool_changed.connect(lambda _tool: self._show_cursor(None))
+        self.drawing_tool.tool_changed.connect(lambda _tool: self._show_cursor(None))
         self.setAccessibleName("Image canvas")
         if model.frame is not None:
             self._frame_changed()
 
     def close_models(self) -> None:
-        """Stop listening to the workspace; call before the canvas goes away."""
+        """Stop rendering; call before the canvas is deleted."""
         self._renderer.drop()
         self._rendering.close()
         self.findings_layer.close()
@@ -119,12 +123,12 @@ class Canvas(ImageView):
 
     @property
     def frame(self) -> Frame | None:
-        """The frame on the screen. The viewport may be a step ahead while one is rendered."""
+        """The frame on the screen; the viewport may already have the next one."""
         return self.picture.job.frame if self.picture else None
 
     @property
     def shown_window(self) -> Window | None:
-        """The window that is wanted now: a drag runs ahead of the pixels. None for colour."""
+        """The wanted window, which in a drag is ahead of the pixels; None for colour."""
         if self.picture is None or self.picture.window is None:
             return None
         wanted = self._viewport_model.display.window or self.picture.window
@@ -134,12 +138,12 @@ class Canvas(ImageView):
 
     @property
     def busy(self) -> bool:
-        """Whether a frame, its rendering, a layer's or a finding's shape is still to come."""
+        """Whether a frame, its picture, a layer or the shape of a finding is still to come."""
         drawn = self.layer_drawing.ready and self.findings_layer.ready
         return self.scroller.waiting or self._renderer.busy or not drawn
 
     def annotation_items(self) -> list[AnnotationItem]:
-        """The live items of the findings that are drawn."""
+        """Return the graphics items of the findings."""
         return list(self.findings_layer.items)
 
     def _image_changed(self) -> None:
@@ -157,7 +161,7 @@ class Canvas(ImageView):
         self.status_changed.emit()
 
     def _same_series(self, shown: Instance | None, following: Instance | None) -> bool:
-        """Whether two images, acquired or reformatted, are of one series."""
+        """Return whether two images, acquired or reformatted, are of one series."""
         # What sections were made from is no longer known to the workspace when these are left.
         before = self._source if _kind(shown) == REFORMAT else shown
         after = self._workspace.acquired if _kind(following) == REFORMAT else following
@@ -167,7 +171,7 @@ class Canvas(ImageView):
     def _clear(self) -> None:
         self.picture = self._source = None
         self._place = None
-        self.measuring.cancel()
+        self.drawing_tool.cancel()
         self.show_levels((), 1.0, refit=False)
         self.findings_layer.set_image(None)
         self.overlay.set_synthetic("")
@@ -209,13 +213,13 @@ class Canvas(ImageView):
             self._update_overlay(soon=True)
 
     def _render(self, job: Job) -> None:
-        """Ask for what of an image is in view; where that is not known yet, for its overview."""
+        """Request the visible part of an image, or all of it where that part is unknown."""
         same_place = not self._refit and self.image_size == (job.frame.columns, job.frame.rows)
         view = self.view_of() if same_place else None
         self._renderer.request(replace(job, view=view, rest=False))
 
     def _render_view(self) -> None:
-        """The view moved: ask for what of it is not there."""
+        """Request what is missing of the visible part after a pan or zoom."""
         shown, view = self.picture, self.view_of()
         if shown is None or view is None or shown.job.frame is not self._viewport_model.frame:
             return
@@ -224,7 +228,7 @@ class Canvas(ImageView):
             self._render(replace(shown.job, display=display, before=shown))
 
     def _lay_out(self, frame: Frame) -> None:
-        """Flip and turn image and letters together, so that neither is ever seen without."""
+        """Flip and rotate image and side letters together."""
         display = self._viewport_model.display
         self.set_turn(display)
         self.overlay.set_sides(corner_text.side_letters(frame, display))
@@ -249,9 +253,9 @@ class Canvas(ImageView):
         size, aspect = (job.frame.columns, job.frame.rows), job.frame.spacing.aspect
         self.show_patches(picture.patches, size, aspect, refit=other and self._refit)
         if other:
-            self.overlay.set_synthetic(synthetic_band.maker(self._source))
+            self.overlay.set_synthetic(synthetic_band.model_title(self._source))
             self._refit = False
-            self.measuring.cancel()
+            self.drawing_tool.cancel()
             self.findings_layer.set_image(job.frame.ref)
             self.status_changed.emit()
         if job.frame is model.frame and job.display != model.display:
@@ -265,9 +269,9 @@ class Canvas(ImageView):
             self.overlay.catch_up()
 
     def _is_on_the_way(self, job: Job) -> bool:
-        """Whether a late picture is one that the user is scrolling past.
+        """Return whether a late picture is of a frame that the user is scrolling past.
 
-        The next frame is asked for before this one is drawn. Were it dropped, a wheel that turns
+        The next frame is requested before this one is drawn. If it were dropped, a wheel turning
         faster than frames are decoded would show nothing until it stops.
         """
         model = self._viewport_model
@@ -286,7 +290,7 @@ class Canvas(ImageView):
     # Display
 
     def set_window(self, window: Window | None) -> None:
-        """Show with another window; None for the image's own."""
+        """Set the window; None for the image's own."""
         self._set_display(window=window)
 
     def toggle_invert(self) -> None:
@@ -294,15 +298,15 @@ class Canvas(ImageView):
         self._set_display(invert=not self._viewport_model.display.invert)
 
     def flip(self, *, across: bool) -> None:
-        """Mirror what is seen: left and right (`across`), or top and bottom."""
+        """Mirror the view: left and right (`across`), or top and bottom."""
         self._viewport_model.set_display(self._viewport_model.display.flipped(across=across))
 
     def rotate(self, quarters: int) -> None:
-        """Turn what is seen by quarter turns, clockwise."""
+        """Rotate the view by quarter turns, clockwise."""
         self._viewport_model.set_display(self._viewport_model.display.turned(quarters))
 
     def reset(self) -> None:
-        """The image's own window, not inverted, as it lies in the file, all of it in view.
+        """Restore window, polarity and orientation of the file or presentation state, and fit.
 
         With a presentation state: as that shows it.
         """
@@ -345,7 +349,7 @@ class Canvas(ImageView):
         )
 
     def _presentation_text(self, job: Job) -> str:
-        """Which presentation state the picture is shown in, and whether that was changed."""
+        """Return the name of the applied presentation state and whether it was changed."""
         model = self._viewport_model
         own = model.own_display(model.frame_index)
         return corner_text.presentation_text(
@@ -374,7 +378,7 @@ class Canvas(ImageView):
     # Mouse and keys
 
     def _hover(self, position: QPointF | None) -> str:
-        """Update the value under the cursor; returns the finding there."""
+        """Update the value under the cursor; return the id of the finding there, or ""."""
         hit = ""
         if position is None:
             self._place = None
@@ -389,7 +393,7 @@ class Canvas(ImageView):
     def mousePressEvent(self, ev: QMouseEvent) -> None:
         kind = drag_of(ev.button(), space=self._space)
         free = kind is Drag.WINDOW and self._press is None
-        if free and self.measuring.press(ev.position()):
+        if free and self.drawing_tool.press(ev.position()):
             kind = None
         if kind is not None and self._press is None and self.picture is not None:
             self._press = (ev.position(), kind, self.shown_window)
@@ -402,7 +406,7 @@ class Canvas(ImageView):
     def mouseMoveEvent(self, ev: QMouseEvent) -> None:
         ev.accept()
         if self._press is None or self._drag_from is None:
-            drawing = self.measuring.move(ev.position())
+            drawing = self.drawing_tool.move(ev.position())
             hit = self._hover(ev.position())
             self._show_cursor(self._cursor_over(ev.position(), hit) if not drawing else None)
             return
@@ -424,8 +428,8 @@ class Canvas(ImageView):
     def mouseReleaseEvent(self, ev: QMouseEvent) -> None:
         ev.accept()
         if self._press is None:
-            left = ev.button() == Qt.MouseButton.LeftButton and self.measuring.active
-            if left and not self.measuring.release(ev.position()):
+            left = ev.button() == Qt.MouseButton.LeftButton and self.drawing_tool.active
+            if left and not self.drawing_tool.release(ev.position()):
                 self._workspace.annotations.select(self._hover(ev.position()))
             return
         zooming = self._press[1] is Drag.ZOOM
@@ -445,7 +449,7 @@ class Canvas(ImageView):
         event.accept()
 
     def mouseDoubleClickEvent(self, ev: QMouseEvent) -> None:
-        if self.measuring.tool:
+        if self.drawing_tool.tool:
             self.mousePressEvent(ev)  # two quick clicks: the second sets a point too
         else:
             super().mouseDoubleClickEvent(ev)
@@ -485,12 +489,12 @@ class Canvas(ImageView):
         super().focusOutEvent(event)
 
     def _cursor_over(self, position: QPointF, hit: str) -> Qt.CursorShape | None:
-        if self.measuring.over_point(position):
+        if self.drawing_tool.over_point(position):
             return Qt.CursorShape.SizeAllCursor
         return Qt.CursorShape.PointingHandCursor if hit else None
 
     def _show_cursor(self, shape: Qt.CursorShape | None) -> None:
-        if shape is None and self.measuring.tool:
+        if shape is None and self.drawing_tool.tool:
             self.setCursor(Qt.CursorShape.CrossCursor)
         elif shape is None:
             self.unsetCursor()
@@ -499,8 +503,14 @@ class Canvas(ImageView):
 
 
 def key_actions(canvas: Canvas, annotations: Annotations) -> dict[Qt.Key, Callable[[], object]]:
-    """Key -> what it does."""
-    key, scroll, measuring = Qt.Key, canvas.scroller, canvas.measuring
+    """Return what each key does on the canvas.
+
+    Arrows, Page Up and Down, Home, End scroll; I inverts, R resets, F fits, 1 shows 1:1, + and -
+    zoom; H and V flip, [ and ] rotate; L measures a length; B marks a box, M a point; Escape drops
+    an unfinished drawing, switches the drawing tool off, then deselects; Delete removes the
+    selected finding.
+    """
+    key, scroll, measuring = Qt.Key, canvas.scroller, canvas.drawing_tool
 
     def escape() -> None:
         if measuring.cancel():

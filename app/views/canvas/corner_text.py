@@ -1,4 +1,4 @@
-"""What stands in the corners of an image: plain text, made from the frame that is shown."""
+"""The texts in the corners of an image, as plain text."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ALIGNED = 0.9999  # cosine from which on a normal counts as an axis of the pati
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The pixel under the cursor: x (column), y (row), its value in words, its place."""
+    """The pixel under the cursor: column x, row y, its value in words, its place in the patient."""
 
     x: int
     y: int
@@ -54,7 +54,7 @@ class Corners:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """Patient direction letters at the edges; "" where the file does not tell."""
+    """Patient direction letters at the edges; "" where the file does not say."""
 
     left: str = ""
     right: str = ""
@@ -64,23 +64,23 @@ class Sides:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What the corner text is about.
+    """What the corner text describes.
 
     Attributes:
-        instance: The image file.
-        frame: Its frame.
-        frame_index: Which, from 0.
-        position: (place from 0, number) of the instance in its series.
-        series: That series, or None.
-        window: The window or VOI LUT it is shown with, or None for colour.
+        instance: The image's file.
+        frame: The shown frame.
+        frame_index: Number of the frame from 0.
+        position: (place from 0, count) of the instance in its series.
+        series: The series, or None.
+        window: The window or VOI LUT that is applied; None for colour.
         inverted: Whether the user exchanged black and white.
-        turn: How it is flipped and turned.
-        findings: What is drawn on it.
-        zoom: Screen pixels of one image pixel, or None to leave it out.
+        turn: Flips and rotation.
+        findings: The visible findings.
+        zoom: Screen pixels per image pixel, or None to leave it out.
         place: The pixel under the cursor.
         rejection: Why the image was withdrawn, or "".
-        presentation: Which presentation state it is shown in, see `presentation_text`.
-        rate: Frames a second of the cine that runs, or 0.
+        presentation: The applied presentation state; see `presentation_text`.
+        rate: Frames per second of a running cine, or 0.
     """
 
     instance: Instance
@@ -100,7 +100,7 @@ class Shown:
 
 
 def corners_of(shown: Shown) -> Corners:
-    """The text of all corners."""
+    """Return the text of all corners."""
     instance, frame = shown.instance, shown.frame
     return Corners(
         patient_lines(instance),
@@ -115,7 +115,7 @@ def corners_of(shown: Shown) -> Corners:
 
 
 def patient_lines(instance: Instance) -> Lines:
-    """Top left: who and which examination."""
+    """Return the lines at the top left: patient and study."""
     get = instance.get
     born = wording.date(get("PatientBirthDate"))
     person = [f"born {born}" if born else "", wording.one_line(get("PatientSex"))]
@@ -130,11 +130,11 @@ def patient_lines(instance: Instance) -> Lines:
 
 
 _PARTS = {Content.DOCUMENT: "Page", Content.WAVEFORM: "Plot"}
-"""What the frames of a content that is no image of a body are called."""
+"""Name of a frame for contents that are no images of a body."""
 
 
 def series_lines(shown: Shown) -> Lines:
-    """Top right: which image."""
+    """Return the lines at the top right: which image."""
     instance, frame, frame_index = shown.instance, shown.frame, shown.frame_index
     get = instance.get
     series = [wording.one_line(get("Modality")), wording.one_line(get("SeriesDescription"))]
@@ -158,7 +158,7 @@ def series_lines(shown: Shown) -> Lines:
 
 
 def _time_of(instance: Instance, frame_index: int, frame: Frame) -> float | None:
-    """Milliseconds from the start of the cine to a frame, or None."""
+    """Return the time of a frame from the start of its cine in ms, or None."""
     if frame.time_ms is not None:
         return frame.time_ms
     times = instance.frame_times_ms
@@ -166,7 +166,7 @@ def _time_of(instance: Instance, frame_index: int, frame: Frame) -> float | None
 
 
 def slice_text(orientation: Orientation, thickness: str) -> str:
-    """Where the slice lies along its normal and how thick it is; "" where it is not told."""
+    """Return the slice's position along its normal and its thickness; "" where unknown."""
     parts: list[str] = []
     if orientation.cosines is not None and orientation.position is not None:
         normal = np.cross(orientation.cosines[:3], orientation.cosines[3:])
@@ -186,18 +186,18 @@ def slice_text(orientation: Orientation, thickness: str) -> str:
 
 
 def point_text(frame: Frame, x: float, y: float) -> str:
-    """Where a pixel lies in the patient; "" where the file does not tell."""
+    """Return the place of a pixel in the patient; "" where unknown."""
     point = planes.patient_point(frame, x, y)
     return wording.patient_text(point, _is_quadruped(frame.orientation)) if point else ""
 
 
 def _is_quadruped(orientation: Orientation) -> bool:
-    """Whether the letters are an animal's; see `geometry.direction_letters`."""
+    """Return whether directions have an animal's letters; see `geometry.direction_letters`."""
     return bool(set(orientation.row + orientation.column) - set("LRAPHF"))
 
 
 def series_warnings(series: Series | None, instance: Instance) -> Lines:
-    """Below them, briefly, what the reader of the series and of this file must know.
+    """Return short warnings of the series and the file; the study list has them in full.
 
     The study list has the whole of it.
     """
@@ -210,12 +210,12 @@ def series_warnings(series: Series | None, instance: Instance) -> Lines:
 
 
 def _brief(text: str) -> str:
-    """A long warning without what explains it after its first colon."""
+    """Return a warning; a long one without the explanation after its first colon."""
     return text if len(text) <= BRIEF else text.split(": ")[0]
 
 
 def mark_lines(display: Display) -> Lines:
-    """Below the bottom left: that the image does not lie as its file says."""
+    """Return the line below the bottom left: flips and rotation."""
     return _kept(display.turn_text)
 
 
@@ -226,11 +226,11 @@ def _withdrawn(rejection: str) -> str:
 def presentation_text(
     state: PresentationState | None, *, applies: bool, changed: bool = False
 ) -> str:
-    """That the image is not seen as its file says, but as a presentation state does.
+    """Return a line that names the applied presentation state, or "".
 
     Args:
-        state: The chosen one, or None.
-        applies: Whether it says anything of this very frame.
+        state: The chosen state, or None.
+        applies: Whether it says something about this frame.
         changed: Whether window, inversion, flip or turn were changed by hand since.
     """
     if state is None:
@@ -245,7 +245,7 @@ def presentation_text(
 
 
 def display_lines(shown: Shown) -> Lines:
-    """Bottom left: how it is shown, and the value under the cursor."""
+    """Return the lines at the bottom left: display and the value under the cursor."""
     place, zoom = shown.place, shown.zoom
     grey = [wording.window_text(shown.window), "INVERTED" if shown.inverted else ""]
     return _kept(
@@ -258,7 +258,7 @@ def display_lines(shown: Shown) -> Lines:
 
 
 def frame_lines(frame: Frame, instance: Instance) -> Lines:
-    """Bottom right: what to be careful about; not what `series_warnings` says already."""
+    """Return the lines at the bottom right: notes about the frame, e.g. its spacing."""
     spacing = frame.spacing
     return _kept(
         wording.one_line(frame.lossy),
@@ -271,7 +271,7 @@ def frame_lines(frame: Frame, instance: Instance) -> Lines:
 
 
 def _scale_text(frame: Frame) -> str:
-    """What lengths rest on; with regions of several scales, that each has its own."""
+    """Return the scale that lengths are measured with."""
     scaled = any(region.x_units or region.y_units for region in frame.regions)
     if scaled and not frame.spacing.known:
         return wording.REGION_SPACING
@@ -279,7 +279,7 @@ def _scale_text(frame: Frame) -> str:
 
 
 def warning_lines(findings: Sequence[Finding]) -> Lines:
-    """The mark of AI results with the tools and models that made them; empty without any."""
+    """Return the AI warning with the tools and models that made the findings; () without any."""
     made = [finding for finding in findings if not drawing.by_hand(finding)]
     if not made:
         return ()
@@ -288,7 +288,7 @@ def warning_lines(findings: Sequence[Finding]) -> Lines:
 
 
 def brief_warning(findings: Sequence[Finding]) -> Lines:
-    """`warning_lines` where these would cover the image: a line a model; the rest in the list."""
+    """Return a shorter `warning_lines`, one line per model, for a small view."""
     made = [finding for finding in findings if not drawing.by_hand(finding)]
     names = dict.fromkeys(
         wording.one_line(finding.provenance.model or finding.provenance.tool) for finding in made
@@ -299,7 +299,7 @@ def brief_warning(findings: Sequence[Finding]) -> Lines:
 
 
 def side_letters(frame: Frame, display: Display) -> Sides:
-    """The letters of the four edges as the image lies on the screen."""
+    """Return the letters of the four edges as the image lies on the screen."""
     return Sides(
         *geometry.edge_letters(
             frame.orientation, display.flip_h, display.flip_v, display.quarter_turns

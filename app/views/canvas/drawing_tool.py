@@ -1,4 +1,4 @@
-"""Drawing and mending of lengths, angles and marks with the mouse."""
+"""Drawing and moving lengths, angles and marks with the mouse."""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ from app.workspace.annotations import Annotations
 GRAB = 9.0  # px on screen within which a point can be taken hold of
 
 
-class Measuring(QObject):
-    """What the left button does while a drawing tool is on, or over the point of what was drawn.
+class DrawingTool(QObject):
+    """The drawing tool of the canvas.
 
     A length or a box is one drag, a point one click. An angle is three clicks, or a drag and a
-    click; its second point is the vertex. Each becomes a finding that can be undone.
+    click; its second point is the vertex. Each becomes a finding that can be undone. Without a
+    tool, points of drawn findings can be moved.
 
     Args:
-        view: Where the mouse is; its coordinates are turned into the image's.
-        layer: Draws what is not finished.
-        annotations: Where finished ones go.
-        frame: The frame on the screen, or None.
+        view: The view under the mouse.
+        layer: Draws what is unfinished.
+        annotations: Takes finished findings.
+        frame: Returns the frame on the screen, or None.
 
     Attributes:
-        tool: One of `drawing.POINTS` while one is on, else "".
+        tool: The active tool of `drawing.POINTS`, or "".
     """
 
     tool_changed = Signal(str)
@@ -55,7 +56,7 @@ class Measuring(QObject):
         self._moved = False
 
     def set_tool(self, tool: str) -> None:
-        """Switch a tool on, or off with ""."""
+        """Switch a tool on; "" switches it off."""
         self.cancel()
         if tool != self.tool:
             self.tool = tool
@@ -71,7 +72,7 @@ class Measuring(QObject):
         return bool(self._points) or self._held is not None
 
     def cancel(self) -> bool:
-        """Drop what is not finished; returns whether there was anything."""
+        """Drop an unfinished drawing; return whether there was one."""
         was = self.active
         self._points.clear()
         self._held = None
@@ -79,11 +80,11 @@ class Measuring(QObject):
         return was
 
     def over_point(self, position: QPointF) -> bool:
-        """Whether a point of something drawn by hand can be taken hold of there."""
+        """Return whether a point that can be moved is at a position."""
         return self._point_at(position) is not None
 
     def press(self, position: QPointF) -> bool:
-        """The left button went down; returns whether it is meant for drawing."""
+        """Handle a press of the left button; return whether it draws or moves a point."""
         frame = self._frame()
         if frame is None:
             return False
@@ -99,7 +100,7 @@ class Measuring(QObject):
         return True
 
     def move(self, position: QPointF) -> bool:
-        """The mouse moved; returns whether something is being drawn or moved."""
+        """Handle a mouse move; return whether something is being drawn or moved."""
         frame = self._frame()
         if frame is None or not self.active:
             return False
@@ -108,7 +109,7 @@ class Measuring(QObject):
             finding, place = self._held
             if self._moved:
                 at = self._image_point(position)
-                self._layer.set_draft(drawing.moved(finding, frame, place, at))
+                self._layer.set_draft(drawing.move_point(finding, frame, place, at))
         else:
             at = self._image_point(position)
             points = [at] if self._single else [*self._points, at]
@@ -116,7 +117,7 @@ class Measuring(QObject):
         return True
 
     def release(self, position: QPointF) -> bool:
-        """The left button went up; False where it was a mere click, which selects."""
+        """Handle a release of the left button; return False for a click, which selects."""
         frame = self._frame()
         if frame is None or not self.active:
             return False
@@ -146,7 +147,7 @@ class Measuring(QObject):
             self.cancel()
             return False
         at = self._image_point(position)
-        self._finish(drawing.moved(finding, frame, place, at), "Change")
+        self._finish(drawing.move_point(finding, frame, place, at), "Change")
         return True
 
     def _finish(self, finding: Finding, verb: str) -> None:
@@ -163,7 +164,7 @@ class Measuring(QObject):
         return at.x(), at.y()
 
     def _point_at(self, position: QPointF) -> tuple[Finding, int] | None:
-        """The drawn point nearest to a position within reach; those of the selected come first."""
+        """Return the nearest movable point in reach; points of the selected finding come first."""
         best: tuple[Finding, int] | None = None
         best_key = (True, math.inf)
         for finding in self._layer.findings:

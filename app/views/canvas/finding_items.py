@@ -1,4 +1,4 @@
-"""Findings as graphics items. The table `ITEMS` at the end says which item draws which geometry.
+"""Findings as graphics items; `ITEMS` at the end maps each geometry to its item.
 
 Items live in image coordinates (pixel centres at integers); pens keep their width on the screen.
 """
@@ -39,14 +39,14 @@ CROSS = 7.0  # half size of a point's cross, px on screen
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a finding is drawn now.
+    """How a finding is drawn.
 
     Attributes:
         color: #RRGGBB.
-        strong: Selected or under the mouse.
-        size: Factor on widths and ticks: 1 on screen, more in an export of a large matrix.
-        handles: Whether its points are marked as such that can be moved.
-        strength: Of a heatmap, how strongly it is laid over the image: 0 not at all, to 1.
+        strong: Whether it is selected or under the mouse.
+        size: Factor on widths: 1 on screen, more in an export of a large matrix.
+        handles: Whether to draw handles at points that can be moved.
+        strength: Opacity of a heatmap, 0 to 1.
     """
 
     color: str
@@ -60,12 +60,12 @@ class AnnotationItem(QGraphicsItem):
     """A finding on the image; subclasses draw their geometry.
 
     Args:
-        finding: What it shows.
+        finding: The finding to show.
         look: How, to begin with.
 
     Attributes:
         look: How it is drawn.
-        outline: What it draws.
+        outline: The shape to draw; None until it is built.
     """
 
     z = 10.0
@@ -79,29 +79,29 @@ class AnnotationItem(QGraphicsItem):
 
     @property
     def ready(self) -> bool:
-        """Whether its shape was built; until then it draws nothing."""
+        """Whether the shape is built; until then nothing is drawn."""
         return self.outline is not None
 
     def set_shape(self, shape: Shape) -> None:
-        """Take the shape that `shapes.build` made."""
+        """Set the shape that `finding_shapes.build` returned."""
         self.prepareGeometryChange()
         self.outline = shape
         self.update()
 
     def take(self, finding: Finding, shape: Shape) -> None:
-        """Show the finding as it is after a change."""
+        """Show a changed finding."""
         self.finding = finding
         self.set_shape(shape)
 
     def set_look(self, look: Look) -> None:
-        """Change how it is drawn."""
+        """Change how the finding is drawn."""
         if look != self.look:
             self.look = look
             self.setZValue(self.z + (0.5 if look.strong else 0.0))
             self.update()
 
     def distance(self, at: QPointF, scale: tuple[float, float]) -> float:
-        """Screen distance in px from image point `at`, 0 inside; infinite when far away."""
+        """Return the distance in screen px from an image point; 0 inside, inf when far away."""
         shape = self.outline
         if shape is None:
             return math.inf
@@ -129,7 +129,7 @@ class AnnotationItem(QGraphicsItem):
 
     @staticmethod
     def pen(look: Look) -> QPen:
-        """A pen for `on_screen`."""
+        """Return a pen to use inside `on_screen`."""
         pen = QPen(QColor(look.color))
         pen.setWidthF((LINE_STRONG if look.strong else LINE) * look.size)
         # Round joins of an outline with a thousand corners cost twice the time.
@@ -139,7 +139,7 @@ class AnnotationItem(QGraphicsItem):
 
     @classmethod
     def draw(cls, painter: QPainter, shape: Shape, look: Look) -> None:
-        """Draw a shape; the painter is in image coordinates."""
+        """Draw a shape with a painter in image coordinates."""
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(cls.pen(look))
         painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -172,13 +172,13 @@ class PolygonItem(MaskItem):
 
 
 class BoxItem(AnnotationItem):
-    """A box without fill: what is inside is what matters."""
+    """A box without fill, so that its content stays visible."""
 
     z = 16.0
 
 
 class PolylineItem(AnnotationItem):
-    """A measured line with ticks across its ends; lines of more points have corners."""
+    """A line with ticks across its ends, or with several segments."""
 
     z = 18.0
 
@@ -237,7 +237,7 @@ class PointItem(AnnotationItem):
 
 
 class HeatmapItem(AnnotationItem):
-    """A colour map laid over the image, see-through where it is low."""
+    """A colour map over the image, transparent where values are low."""
 
     z = 5.0
 
@@ -256,10 +256,10 @@ class HeatmapItem(AnnotationItem):
 
 @contextmanager
 def on_screen(painter: QPainter) -> Generator[QTransform]:
-    """Draw in logical screen px; gives the transform that brings image coordinates there.
+    """Draw in logical screen px; yield the transform from image coordinates to there.
 
-    A cosmetic pen would keep its width too, but counts physical pixels: half as wide as meant on a
-    dense screen, and Qt does not tell the density of what a redirected painter paints on.
+    A cosmetic pen would keep its width too, but in physical pixels: half as wide on a dense screen,
+    and Qt does not tell the density of what a redirected painter paints on.
     """
     transform = painter.worldTransform()
     painter.save()
@@ -274,7 +274,7 @@ def _tinted(image: QImage, fill: QColor) -> QImage:
 
 
 def _ticks(transform: QTransform, ends: tuple[QPointF, ...], size: float) -> list[QLineF]:
-    """End ticks in screen px, across the line as it lies there; none without ends."""
+    """Return the end ticks of a line in screen px; none without ends."""
     if not ends:
         return []
     first, last = transform.map(ends[0]), transform.map(ends[-1])
@@ -304,5 +304,5 @@ ITEMS: dict[type[Geometry], type[AnnotationItem]] = {
 
 
 def make_item(finding: Finding, look: Look) -> AnnotationItem:
-    """The item that draws the finding's geometry."""
+    """Return the item that draws a finding's geometry."""
     return ITEMS[type(finding.geometry)](finding, look)

@@ -1,4 +1,4 @@
-"""Geometry -> what is drawn. Runs on any thread; items and the export draw the same shapes."""
+"""Shapes of geometries, for graphics items and exports. Can be built on any thread."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from app.views.canvas import heatmap_legend
 from app.views.canvas.colormaps import table
 
 MAX_BORDER = 60_000
-"""Pixel edges from which a mask is drawn as a picture: a longer outline would paint slowly."""
+"""Number of pixel edges from which a mask is drawn as a bitmap: a longer outline paints slowly."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A finding ready to be drawn, in image coordinates.
+    """A geometry ready to be drawn, in image coordinates.
 
     Attributes:
-        path: Its outline (for a mask: through the middles of its border pixels' outer edges).
-        anchor: Where its label belongs.
+        path: The outline; of a mask, through the middles of its outer pixel edges.
+        anchor: Where the label belongs.
         ends: End points of a measured line, for the ticks.
-        image: A translucent picture laid over the image, or None.
-        image_rect: Where the picture lies.
+        image: A translucent picture over the image, or None.
+        image_rect: Place of the picture.
     """
 
     path: QPainterPath
@@ -39,7 +39,7 @@ class Shape:
 
 
 NOTHING = Shape(QPainterPath(), QPointF())
-"""For an empty mask."""
+"""Shape of an empty mask."""
 
 
 def _point(geometry: Point) -> Shape:
@@ -104,7 +104,7 @@ def indexed_image(levels: NDArray[np.uint8]) -> QImage:
 
 
 def _inside(part: NDArray[np.bool_]) -> QPointF:
-    """A point well inside a mask: the middle of the longest run in its middle row."""
+    """Return a point inside a mask: the middle of the longest run in its middle row."""
     rows = np.flatnonzero(part.any(axis=1))
     row = int(rows[rows.size // 2])
     columns = np.flatnonzero(part[row])
@@ -143,17 +143,17 @@ _BUILDERS: dict[type[Geometry], Callable[..., Shape]] = {
 
 
 def is_light(finding: Finding) -> bool:
-    """Whether its shape is made in no time, so that it may be made on the GUI thread."""
+    """Return whether a finding's shape can be built on the GUI thread."""
     return not isinstance(finding.geometry, Mask | Heatmap)
 
 
 def build(finding: Finding) -> Shape:
-    """The finding's shape; heavy for masks and heatmaps (tens of ms), so not on the GUI thread."""
+    """Return a finding's shape; takes tens of ms for masks and heatmaps."""
     return of_geometry(finding.geometry)
 
 
 def of_geometry(geometry: Geometry) -> Shape:
-    """The shape of a bare geometry; as heavy as `build`."""
+    """Return the shape of a geometry."""
     return _BUILDERS[type(geometry)](geometry)
 
 
@@ -164,7 +164,7 @@ _STEPS = ((1, 0), (0, 1), (-1, 0), (0, -1))
 
 
 def contours(pixels: NDArray[np.bool_]) -> list[Contour]:
-    """Closed outlines of a mask, the level 0.5 of marching squares.
+    """Return the closed outlines of a mask, the level 0.5 of marching squares.
 
     Walks the edges between inside and outside pixels with the inside on the right hand, and joins
     the middles of these edges. Diagonal neighbours are kept apart.
@@ -173,8 +173,8 @@ def contours(pixels: NDArray[np.bool_]) -> list[Contour]:
         pixels: [rows, columns] bool.
 
     Returns:
-        One [points, 2] array of (x, y) an outline, holes included (walked the other way round),
-        not closed (the last point is not the first). Straight runs keep only their ends.
+        One [points, 2] array of (x, y) per outline, holes included (in the opposite direction),
+        without a repeated last point. Straight runs keep only their ends.
     """
     edges = _edges(pixels)
     result: list[Contour] = []
@@ -185,13 +185,13 @@ def contours(pixels: NDArray[np.bool_]) -> list[Contour]:
 
 
 def border_length(pixels: NDArray[np.bool_]) -> int:
-    """Number of pixel edges between inside and outside, the image's own border left out."""
+    """Return the number of pixel edges between inside and outside, without the image's border."""
     across = int(np.count_nonzero(pixels[:, 1:] != pixels[:, :-1]))
     return across + int(np.count_nonzero(pixels[1:] != pixels[:-1]))
 
 
 def _edges(pixels: NDArray[np.bool_]) -> dict[tuple[int, int], list[int]]:
-    """Corner (x, y) -> directions of the border edges that leave it.
+    """Return the directions of the border edges that leave each pixel corner (x, y).
 
     Corner (x, y) is the upper left corner of pixel (x, y), at (x - 0.5, y - 0.5).
     """

@@ -1,4 +1,4 @@
-"""The legend of a heatmap: what it is of, and which colour is high."""
+"""The legend of a heatmap: its title and colour bar."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from app.views.style import ui_font
 from app.views.theme import THEME, TYPE
 
 MAP = "inferno"
-"""Colour map of all heatmaps: dark to bright, also for those who see no colours."""
+"""Colour map of all heatmaps; its lightness rises, so it can be read without colour vision."""
 
 ALPHA = 0.65
-"""Opacity of the highest value at full strength; what is low is see-through."""
+"""Opacity of the highest value at full strength; low values are transparent."""
 
 STRENGTHS = {"Hidden": 0.0, "Faint": 0.4, "Medium": 0.7, "Strong": 1.0}
-"""How strongly heatmaps are laid over the image, by name."""
+"""Opacity factors of heatmaps by name."""
 
 USUAL = STRENGTHS["Medium"]
 
@@ -33,22 +33,22 @@ _ABOVE = 34.0  # px above the bottom, clear of the side letter
 
 @dataclass(frozen=True, slots=True)
 class Legend:
-    """What a legend says.
+    """The texts of a legend.
 
     Attributes:
-        title: What the map is of.
-        note: What else is to be known; "" for nothing.
+        title: The heatmap's label and score.
+        note: A second line, or "".
     """
 
     title: str
     note: str = ""
 
 
-def drawn_of(findings: Sequence[Finding], selected: str = "") -> Finding | None:
-    """The heatmap that is drawn: the selected one, else the last; two at once could not be told.
+def visible_heatmap(findings: Sequence[Finding], selected: str = "") -> Finding | None:
+    """Return the heatmap to draw: the selected one, else the last; only one at a time can be read.
 
     Args:
-        findings: Those that are visible.
+        findings: The visible findings.
         selected: Id of the selected finding.
     """
     maps = [finding for finding in findings if isinstance(finding.geometry, Heatmap)]
@@ -57,8 +57,8 @@ def drawn_of(findings: Sequence[Finding], selected: str = "") -> Finding | None:
 
 
 def legend_of(findings: Sequence[Finding], selected: str = "") -> Legend | None:
-    """The legend of the heatmap that is drawn; None where there is none."""
-    shown = drawn_of(findings, selected)
+    """Return the legend of the drawn heatmap; None where there is none."""
+    shown = visible_heatmap(findings, selected)
     if shown is None:
         return None
     count = sum(isinstance(finding.geometry, Heatmap) for finding in findings)
@@ -70,13 +70,13 @@ def legend_of(findings: Sequence[Finding], selected: str = "") -> Legend | None:
 def rect_of(
     legend: Legend | None, area: QRectF, size: float = 1.0, taken: Sequence[QRectF] = ()
 ) -> QRectF:
-    """Where it stands in `area` (px): at the bottom, in the middle, above other text.
+    """Return the legend's rectangle in `area` (px): bottom centre, clear of other text.
 
     Args:
-        legend: What it says; an empty place for None.
+        legend: Its texts; an empty rectangle for None.
         area: The view.
         size: Factor on all sizes.
-        taken: Where corner text stands.
+        taken: Rectangles of corner text.
     """
     if legend is None:
         return QRectF()
@@ -99,7 +99,7 @@ def rect_of(
 
 
 def _aside(rect: QRectF, area: QRectF, taken: Sequence[QRectF], gap: float) -> QRectF:
-    """The same at the left, above the text of the left corner."""
+    """Return the rectangle moved to the left, above the text of the left corner."""
     place = QRectF(area.left() + gap, rect.y(), rect.width(), rect.height())
     tops = [
         other.top() - gap
@@ -117,7 +117,7 @@ def _free(rect: QRectF, taken: Sequence[QRectF], gap: float) -> bool:
 
 
 def draw(painter: QPainter, legend: Legend | None, rect: QRectF, size: float = 1.0) -> None:
-    """Draw it into `rect_of`; the painter is in px of the view."""
+    """Draw the legend into its rectangle; the painter is in px of the view."""
     if legend is None:
         return
     painter.save()
@@ -148,7 +148,7 @@ def draw(painter: QPainter, legend: Legend | None, rect: QRectF, size: float = 1
 
 
 def _bar() -> QImage:
-    """The map from low to high as it looks on mid grey: what is low lets the image through."""
+    """Return the colour bar as it looks over mid grey."""
     colors = table(MAP).astype(np.float64)
     alpha = np.linspace(0.0, ALPHA, 256)[:, None]
     over = np.round(colors * alpha + 90.0 * (1 - alpha)).astype(np.uint8)

@@ -1,9 +1,9 @@
-"""The picture itself, drawn from 8-bit buffers with area-averaged smaller copies.
+"""The graphics item of the image, drawn from 8-bit buffers with averaged smaller copies.
 
 pyqtgraph's ImageItem samples the full matrix at every paint. A radiograph shown at a third of its
 size would alias (fine lines shimmer or vanish), so smaller copies are averaged off the GUI thread,
-and the nearest larger one is drawn. Of a copy there may be a part only, a `Patch`: what is in view.
-Buffers are finished when they come here and nobody writes to them again.
+and the nearest larger one is drawn. A `Patch` is the visible part of a copy. Buffers are never
+written to once they are here.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 from app.imaging.pixels.stored_levels import has_smaller_level, level_shapes
 
 PIXEL_ZOOM = 6.0
-"""From this zoom on pixels are drawn as they are: interpolation would suggest detail."""
+"""Zoom from which pixels are drawn without interpolation, which would suggest detail."""
 
 _STRIP = 2**17  # pixels of a copy that are averaged at a time
 
 _ROUNDING = 1e-6
-"""Of a zoom: computed along two ways it is the same."""
+"""Tolerance of a zoom that is computed in two ways."""
 
 Buffer = NDArray[np.uint8] | NDArray[np.uint32]
 
 Area = tuple[int, int, int, int]
-"""(left, top, right, bottom) edges of pixels; right and bottom are the first that are outside."""
+"""(left, top, right, bottom) in pixels; right and bottom are the first pixels outside."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Patch:
-    """A part of the picture, or all of it, at the full size or smaller.
+    """A part of the image at full size or smaller.
 
     Attributes:
-        level: A pixel covers 2^level x 2^level of the image's.
-        left: First column, counted in the level's own pixels.
-        top: First row.
+        level: One pixel covers 2^level x 2^level pixels of the image.
+        left: First column, in pixels of the level.
+        top: First row, in pixels of the level.
         pixels: uint32 [rows, columns] 0xFFRRGGBB, or uint8 [rows, columns] or [rows, columns, 3];
             contiguous.
     """
@@ -53,25 +53,25 @@ class Patch:
 
     @property
     def area(self) -> Area:
-        """What it covers, in the level's own pixels."""
+        """The covered area in pixels of the level."""
         rows, columns = self.pixels.shape[:2]
         return self.left, self.top, self.left + columns, self.top + rows
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What of an image is in view: `area` in pixels of the image, and the level that is drawn."""
+    """The visible part of an image: `area` in image pixels, and the level that is drawn."""
 
     level: int
     area: Area
 
 
 def level_of(zoom: float, levels: int) -> int:
-    """The level to draw of an image: the smallest that has a pixel for every one of the screen.
+    """Return the smallest level that has a pixel for every pixel of the screen.
 
     Args:
-        zoom: Physical screen pixels of one image pixel, along its larger side.
-        levels: How many there are.
+        zoom: Physical screen pixels per image pixel, along the larger side.
+        levels: Number of levels.
     """
     level = 0
     while level + 1 < levels and zoom * 2 ** (level + 1) <= 1.0 + _ROUNDING:
@@ -80,7 +80,7 @@ def level_of(zoom: float, levels: int) -> int:
 
 
 def on_level(area: Area, level: int, shape: tuple[int, int]) -> Area:
-    """An area of the image in pixels of a level of `shape` (rows, columns), cut to that."""
+    """Return an area of the image in pixels of a level, clipped to its shape (rows, columns)."""
     size = 2**level
     left, top, right, bottom = area
     left, top = max(left // size, 0), max(top // size, 0)
@@ -89,7 +89,7 @@ def on_level(area: Area, level: int, shape: tuple[int, int]) -> Area:
 
 
 def contains(outer: Area, inner: Area) -> bool:
-    """Whether an area holds another; every area holds one that is empty."""
+    """Return whether an area contains another; an empty one is contained in any."""
     empty = inner[0] >= inner[2] or inner[1] >= inner[3]
     return empty or (
         outer[0] <= inner[0]
@@ -100,12 +100,12 @@ def contains(outer: Area, inner: Area) -> bool:
 
 
 def whole_patches(levels: Sequence[NDArray[np.uint8]]) -> tuple[Patch, ...]:
-    """What `pyramid` made as patches."""
+    """Return the levels of `pyramid` as patches."""
     return tuple(Patch(number, 0, 0, pixels) for number, pixels in enumerate(levels))
 
 
 def pyramid(pixels: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], ...]:
-    """The image and copies of half the size each, by averaging 2 x 2 pixels.
+    """Return the image and copies of half the size each, by averaging 2 x 2 pixels.
 
     Args:
         pixels: [rows, columns] or [rows, columns, 3].
@@ -115,11 +115,11 @@ def pyramid(pixels: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], ...]:
     """
     levels = [np.ascontiguousarray(pixels)]
     while has_smaller_level(levels[-1].shape):
-        levels.append(_halved(levels[-1]))
+        levels.append(_halve(levels[-1]))
     return tuple(levels)
 
 
-def _halved(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def _halve(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
     rows, columns = pixels.shape[0] // 2, pixels.shape[1] // 2
     result = np.empty((rows, columns, *pixels.shape[2:]), np.uint8)
     # In strips: to give back hundreds of megabytes at once holds Python's lock, and so the window.
@@ -136,10 +136,10 @@ def _halved(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def to_qimage(pixels: Buffer) -> QImage:
-    """A QImage on the array's own memory; keep the array alive as long as the image.
+    """Return a QImage on the array's own memory; keep the array alive as long as the image.
 
     Args:
-        pixels: As those of a `Patch`.
+        pixels: As in a `Patch`.
     """
     rows, columns = pixels.shape[:2]
     layout = QImage.Format.Format_Grayscale8
@@ -158,10 +158,10 @@ def to_array(image: QImage) -> NDArray[np.uint8]:
 
 
 class ImageLayer(QGraphicsItem):
-    """One image in pixel coordinates: pixel (x, y) covers [x - 0.5, x + 0.5] in both directions.
+    """An image in pixel coordinates: pixel (x, y) covers [x - 0.5, x + 0.5] in both directions.
 
     Attributes:
-        patches: What is shown.
+        patches: The shown patches, the coarsest first.
     """
 
     def __init__(self) -> None:
@@ -175,23 +175,24 @@ class ImageLayer(QGraphicsItem):
 
     @property
     def size(self) -> tuple[int, int]:
-        """(columns, rows) of the image, (0, 0) without one."""
+        """(columns, rows) of the image; (0, 0) without one."""
         return (self._shapes[0][1], self._shapes[0][0]) if self._shapes else (0, 0)
 
     @property
     def pixels(self) -> NDArray[np.uint8] | None:
-        """uint8 [rows, columns] or [rows, columns, 3]; None where all of it is not there."""
+        """uint8 [rows, columns] or [rows, columns, 3]; None where some are missing."""
         for patch in self.patches:
             if patch.level == 0 and patch.pixels.shape[:2] == self._shapes[0]:
                 return patch.pixels.astype(np.uint8)  # of a word its last byte
         return None
 
     def set_patches(self, patches: Sequence[Patch], size: tuple[int, int]) -> None:
-        """Show an image of `size` (columns, rows) that these are parts of; no parts show nothing.
+        """Show patches of an image of `size` (columns, rows); none show nothing.
 
         Args:
-            patches: At most one a level, the coarsest whole: it is seen where others have nothing.
-            size: Of the full image.
+            patches: At most one per level, the coarsest one whole: it is seen where others are
+                missing.
+            size: Size of the full image.
         """
         columns, rows = size
         rect = QRectF(-0.5, -0.5, columns, rows) if patches else QRectF()
@@ -231,10 +232,10 @@ class ImageLayer(QGraphicsItem):
             painter.drawImage(place, self._images[patch])
 
     def _drawn(self, level: int, area: Area) -> list[Patch]:
-        """What to draw, from the bottom up: the level alone where it is there, else coarser below.
+        """Return the patches to draw, the lowest first.
 
-        A level that lacks a part gets it from coarser ones for the moment: nothing is ever seen
-        of an older window, and no hole.
+        Where a level lacks a part, coarser levels below it fill it for the moment, so that no hole
+        and no outdated window is ever seen.
         """
         below: list[Patch] = []
         for patch in self.patches:  # the coarsest first
@@ -247,7 +248,7 @@ class ImageLayer(QGraphicsItem):
 
 
 def area_of(rect: QRectF, margin: int = 0) -> Area:
-    """The pixels that a rectangle in image coordinates touches, and so many more on each side."""
+    """Return the pixels that a rectangle in image coordinates touches, plus a margin."""
     return (
         math.floor(rect.left() + 0.5) - margin,
         math.floor(rect.top() + 0.5) - margin,

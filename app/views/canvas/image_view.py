@@ -1,8 +1,8 @@
 """A zoomable view of one image in its own pixel coordinates.
 
-Everything that lies on the image is a child of one item whose coordinates are the image's: x =
-column, y = row, pixel centres at integers (the image layer starts at -0.5), y downwards. So a
-finding's coordinates need no conversion. That item's transform flips and turns them all at once.
+All items on the image are children of one item whose coordinates are the image's: x = column, y =
+row, pixel centres at integers, y downwards. Findings need no conversion, and the transform of that
+item flips and rotates everything at once.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ DRAG_ZOOM = 0.006  # natural log of the zoom factor for one px of a zoom drag
 Area = tuple[float, float, float, float]
 
 _MARGIN = 2
-"""Pixels of a level beyond the view: smooth drawing mixes in those beside it."""
+"""Pixels of a level around the view, which smooth drawing mixes in."""
 
 
 class ImageView(pg.GraphicsView):
-    """Shows an image; wheel zooms at the cursor, a drag with any button pans, double click fits.
+    """A view of an image; the wheel zooms, a drag pans, a double click fits.
 
     Attributes:
-        turn: How the image on the screen lies: only flips and turns of it count.
+        turn: Flips and rotation on the screen; its other fields are ignored.
     """
 
     view_changed = Signal()
@@ -83,12 +83,12 @@ class ImageView(pg.GraphicsView):
 
     @property
     def image_size(self) -> tuple[int, int]:
-        """(columns, rows) of the image, (0, 0) without one."""
+        """(columns, rows) of the image; (0, 0) without one."""
         return self.layer.size
 
     def set_turn(self, display: Display) -> None:
-        """Flip and turn the image and all that lies on it; the middle of the view stays there."""
-        if orientation.same_turn(display, self.turn):
+        """Flip and rotate the image and its items about the middle of the view."""
+        if orientation.same_orientation(display, self.turn):
             return
         middle = self.to_image(QPointF(self.viewport().rect().center()))
         self.turn = display
@@ -111,7 +111,7 @@ class ImageView(pg.GraphicsView):
         Args:
             levels: The image and its smaller copies; empty for none.
             aspect: Height of a pixel divided by its width.
-            refit: Fit it to the view even if the user had zoomed.
+            refit: Whether to fit it to the view even if the user has zoomed.
         """
         rows, columns = levels[0].shape[:2] if levels else (0, 0)
         self.show_patches(whole_patches(levels), (columns, rows), aspect, refit=refit)
@@ -119,13 +119,13 @@ class ImageView(pg.GraphicsView):
     def show_patches(
         self, patches: Sequence[Patch], size: tuple[int, int], aspect: float, *, refit: bool
     ) -> None:
-        """Show an image of `size` (columns, rows) of which these parts are there.
+        """Show the patches of an image of `size` (columns, rows).
 
         Args:
             patches: See `ImageLayer.set_patches`; empty for no image.
-            size: Of the image in full.
+            size: Size of the full image.
             aspect: Height of a pixel divided by its width.
-            refit: Fit it to the view even if the user had zoomed.
+            refit: Whether to fit it to the view even if the user has zoomed.
         """
         before = self.layer.size
         self.layer.set_patches(patches, size)
@@ -147,46 +147,46 @@ class ImageView(pg.GraphicsView):
         self.box.setAspectLocked(True, ratio=ratio)
 
     def add_item(self, item: QGraphicsItem) -> None:
-        """Put an item over the image, in pixel coordinates."""
+        """Add an item over the image, in pixel coordinates."""
         item.setParentItem(self._content)
 
     def remove_item(self, item: QGraphicsItem) -> None:
-        """Take an item away."""
+        """Remove an item."""
         self.scene().removeItem(item)
 
     # Where things are
 
     def to_image(self, position: QPointF) -> QPointF:
-        """Position in the widget (px) -> image (x, y), pixel centres at integers."""
+        """Return image (x, y), pixel centres at integers, of a position in the widget (px)."""
         inverse, _ = self.viewportTransform().inverted()
         return self._content.mapFromParent(self.box.mapSceneToView(inverse.map(position)))
 
     def to_widget(self, x: float, y: float) -> QPointF:
-        """Image (x, y) -> position in the widget, in logical px."""
+        """Return the position in the widget (logical px) of image (x, y)."""
         scene = self.box.mapViewToScene(self._content.mapToParent(QPointF(x, y)))
         return QPointF(self.viewportTransform().map(scene))
 
     @property
     def pixel_scale(self) -> tuple[float, float]:
-        """Logical px on screen of one image pixel, (along its rows, along its columns)."""
+        """Logical screen px per image pixel, (along rows, along columns)."""
         across, down = self._screen_scale()
         return (down, across) if self.turn.quarter_turns % 2 else (across, down)
 
     def _screen_scale(self) -> tuple[float, float]:
-        """Logical px on screen of one image pixel, (horizontal, vertical) as it lies there."""
+        """Return logical screen px per image pixel, (horizontal, vertical) on the screen."""
         width, height = self.box.viewPixelSize()
         return (1.0 / width if width else 0.0, 1.0 / height if height else 0.0)
 
     @property
     def zoom(self) -> float:
-        """Physical screen pixels of one image pixel (its narrower side); 1.0 is 1:1."""
+        """Physical screen pixels per image pixel, along its narrower side; 1.0 is 1:1."""
         return min(self.pixel_scale) * self.devicePixelRatioF()
 
     def set_density(self, density: float | None) -> None:
-        """Have what is in view ready for pictures of the window that are finer than the screen.
+        """Render for pictures of the window that are finer than the screen.
 
         Args:
-            density: Physical pixels of such a picture per logical one; None for the screen's own.
+            density: Physical pixels per logical pixel; None for the screen's own.
         """
         self._density = density
         self.view_changed.emit()
@@ -196,7 +196,7 @@ class ImageView(pg.GraphicsView):
         return self._density or self.devicePixelRatioF()
 
     def view_of(self) -> View | None:
-        """What of the image is in view, and at which of its sizes; None without an image."""
+        """Return the visible part of the image and its level; None without an image."""
         columns, rows = self.image_size
         if not columns or not rows:
             return None
@@ -211,7 +211,7 @@ class ImageView(pg.GraphicsView):
     # Zoom and pan
 
     def fit(self) -> None:
-        """Show the whole image or its area, and keep doing so when the view is resized."""
+        """Show the whole image or its displayed area, also after the view is resized."""
         columns, rows = self.image_size
         self._fitted = True
         if columns and rows:
@@ -228,28 +228,28 @@ class ImageView(pg.GraphicsView):
             self.box.setRange(turned.mapRect(part), padding=0)
 
     def set_area(self, area: Area | None) -> bool:
-        """Which part of the image `fit` brings into view; None for all of it.
+        """Set the displayed area that `fit` shows; None for the whole image.
 
         Args:
-            area: (x0, y0, x1, y1) edges of pixels.
+            area: (x0, y0, x1, y1) in pixel edges.
 
         Returns:
-            Whether it is another one than before.
+            Whether it has changed.
         """
         other, self._area = area != self._area, area
         return other
 
     def one_to_one(self) -> None:
-        """One image pixel on one physical screen pixel, about the centre of the view."""
+        """Show one image pixel on one physical screen pixel, about the centre of the view."""
         self.set_zoom(1.0)
 
     def set_zoom(self, zoom: float, at: QPointF | None = None) -> None:
-        """Zoom to `zoom` (see the property), keeping the image point `at` in place."""
+        """Set the zoom, keeping image point `at` in place."""
         if self.zoom > 0:
             self.zoom_by(zoom / self.zoom, at)
 
     def zoom_by(self, factor: float, at: QPointF | None = None) -> None:
-        """Zoom in (above 1) or out, keeping the image point `at` (default: centre) in place."""
+        """Zoom in (factor above 1) or out, keeping image point `at` (default: centre) in place."""
         columns, rows = orientation.shown_size(self.image_size, self.turn)
         if not columns or factor <= 0:
             return
@@ -269,7 +269,7 @@ class ImageView(pg.GraphicsView):
             self.box.translateBy((-dx / across, -dy / down))
 
     def center_on(self, x: float, y: float) -> None:
-        """Bring an image point into the middle, unless all of the image is in view already."""
+        """Bring an image point into the middle, unless the whole image is visible."""
         if not self._fitted:
             self._center(QPointF(x, y))
 
@@ -278,7 +278,7 @@ class ImageView(pg.GraphicsView):
         self.box.translateBy((offset.x(), offset.y()))
 
     def close(self) -> bool:
-        """Hide like any widget; pyqtgraph's own `close` takes the viewport apart and crashes."""
+        """Hide the view; pyqtgraph's own `close` takes the viewport apart and crashes."""
         return QWidget.close(self)
 
     # Qt events. pyqtgraph's own mouse handling is bypassed: it knows nothing of our tools.

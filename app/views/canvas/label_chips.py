@@ -1,4 +1,4 @@
-"""Label chips: text beside findings, of constant size on the screen, that do not overlap."""
+"""Label chips: texts beside findings, of constant size on the screen, that do not overlap."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ MAX_WIDTH = 260.0
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """A label that wants a place.
+    """A label to be placed.
 
     Attributes:
-        id: Finding id.
+        id: Id of the finding.
         text: Plain text.
-        anchor: Where it belongs, in px of the view.
-        color: #RRGGBB of its finding.
-        strong: Selected or under the mouse.
+        anchor: The labelled point, in px of the view.
+        color: #RRGGBB of the finding.
+        strong: Whether the finding is selected or under the mouse.
     """
 
     id: str
@@ -45,7 +45,7 @@ class PlacedChip:
 
 
 def chip_font(size: float = 1.0) -> QFont:
-    """The font of chips; `size` above 1 for exports of large matrices."""
+    """Return the font of chips; `size` is above 1 for exports of large matrices."""
     return ui_font(round(TYPE.caption * size), QFont.Weight.Medium)
 
 
@@ -55,12 +55,12 @@ def place(
     taken: Sequence[QRectF] = (),
     size: float = 1.0,
 ) -> list[PlacedChip]:
-    """Give every chip that lies in `area` a place, no two overlapping where room allows.
+    """Place every chip whose anchor is in `area`, without overlaps where room allows.
 
     Args:
         chips: In order of importance.
         area: The view, px.
-        taken: Places that are in use (corner text).
+        taken: Rectangles of other text.
         size: Factor on all sizes.
     """
     metrics = QFontMetricsF(chip_font(size))

@@ -1,7 +1,9 @@
 """Draws the workspace's layers between the image and the findings.
 
-What an item of a layer draws is built once, off the GUI thread, and painted by the canvas and by
-the export alike.
+The shapes of a layer's item are built once, off the GUI thread, and painted on the canvas and in
+exports. Stroking one path takes time with the square of its corners (20,000 cells of a slide as one
+path: minutes), so each outline is stroked by itself and invisible ones are left out. Many outlines
+are thin lines, which Qt does not stroke (40,000 edges as one path: 5 ms); still more are dots.
 """
 
 from __future__ import annotations
@@ -47,15 +49,15 @@ _LEVELS = 256  # of a heat map; the picture of a mask has two
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """What one item of a layer draws on one frame, in image coordinates.
+    """The shapes of one item of a layer on one frame, in image coordinates.
 
     Attributes:
-        filled: What is filled: masks, filled polygons.
-        lines: All outlines, those of the fills too.
-        images: Heat maps, and masks too ragged for an outline, with their places: indexed, from 0
-            for nothing to the highest index for all of the item's colour.
+        filled: Masks and filled polygons.
+        lines: All outlines, also those of the filled shapes.
+        images: Heatmaps, and masks too ragged for an outline, with their places: indexed images,
+            from 0 for transparent to the highest index for the item's full colour.
         points: Single locations.
-        texts: Plain text and its anchor.
+        texts: Texts and their anchors.
     """
 
     filled: QPainterPath
@@ -65,7 +67,7 @@ class Drawing:
     texts: tuple[tuple[str, QPointF], ...] = ()
 
     def bounds(self) -> QRectF:
-        """All of it but the size of texts."""
+        """Return the bounding rectangle, without the extent of texts."""
         rect = self.filled.boundingRect().united(self.lines.bounds)
         for _, place in self.images:
             rect = rect.united(place)
@@ -75,7 +77,7 @@ class Drawing:
 
 
 def build(parts: Sequence[Shape]) -> Drawing:
-    """Put an item's shapes together; heavy for masks, so not on the GUI thread."""
+    """Combine an item's shapes; slow for masks, so not for the GUI thread."""
     filled, lines = QPainterPath(), QPainterPath()
     filled.setFillRule(Qt.FillRule.OddEvenFill)
     images: list[tuple[QImage, QRectF]] = []
@@ -99,7 +101,7 @@ def build(parts: Sequence[Shape]) -> Drawing:
 
 
 def _heat(geometry: Heatmap) -> tuple[QImage, QRectF]:
-    """The part of a heat map that is not nothing."""
+    """Return the part of a heatmap that is above 0."""
     values = np.clip(np.nan_to_num(geometry.values), 0.0, 1.0)
     levels = np.rint(values * 255).astype(np.uint8)
     down, across = np.flatnonzero(levels.any(axis=1)), np.flatnonzero(levels.any(axis=0))
@@ -112,10 +114,10 @@ def _heat(geometry: Heatmap) -> tuple[QImage, QRectF]:
 
 
 def _tints(color: QColor, opacity: float, levels: int) -> list[int]:
-    """The colour table of an image of `levels` values: from nothing to the item's own colour.
+    """Return the colour table of an indexed image, from transparent to the item's colour.
 
-    In the item's colour, so that two heat maps that meet can be told apart; what stands for a
-    probability of 1 is twice as dense as a mask's fill, since no outline goes with it.
+    The item's colour tells apart heatmaps that meet. A probability of 1 is twice as dense as a
+    mask's fill, since a heatmap has no outline.
     """
     most = min(1.0, opacity * 2) if levels > 2 else opacity
     rgb = color.rgb() & 0xFFFFFF
@@ -130,15 +132,15 @@ def draw(
     size: float = 1.0,
     exposed: QRectF | None = None,
 ) -> None:
-    """Paint it; the painter is in image coordinates.
+    """Paint a drawing; the painter is in image coordinates.
 
     Args:
-        painter: On a canvas or a picture.
-        drawing: What.
+        painter: A painter on a canvas or a picture.
+        drawing: The drawing.
         rgb: Colour of the item.
-        opacity: Of fills.
+        opacity: Opacity of fills.
         size: Factor on widths and text: 1 on screen, more in an export of a large matrix.
-        exposed: What of the image is to be seen; None for all of it.
+        exposed: The visible part of the image; None for all of it.
     """
     color = QColor(*rgb)
     fill = with_alpha(color.name(), opacity)
@@ -177,7 +179,7 @@ def _draw_points(painter: QPainter, points: Sequence[QPointF], color: QColor, si
 
 
 def _draw_text(painter: QPainter, text: str, at: QPointF, color: QColor, size: float) -> None:
-    """Upright text with a shade behind it, its top left corner at the anchor."""
+    """Draw upright text on a dark background, its top left corner at the anchor."""
     font = ui_font(TYPE.caption, QFont.Weight.Medium)
     font.setPixelSize(max(6, round(font.pixelSize() * size)))
     metrics = QFontMetricsF(font)
@@ -224,18 +226,18 @@ class LayerGraphic(QGraphicsItem):
         draw(painter, self._drawing, rgb, opacity, exposed=option.exposedRect)  # pyright: ignore[reportAttributeAccessIssue]
 
     def set_opacity_of_fill(self, opacity: float) -> None:
-        """Paint it anew with another opacity."""
+        """Change the opacity of fills."""
         if opacity != self.opacity_of_fill:
             self.opacity_of_fill = opacity
             self.update()
 
 
 class LayerDrawing(QObject):
-    """Keeps the canvas in step with `Layers`.
+    """Keeps the graphics on the canvas in step with `Layers`.
 
     Args:
-        view: Where they are drawn.
-        layers: The workspace's.
+        view: The view to draw on.
+        layers: The workspace's layers.
         background: Builds the drawings.
     """
 
@@ -260,11 +262,11 @@ class LayerDrawing(QObject):
 
     @property
     def count(self) -> int:
-        """Items drawn now."""
+        """Number of items drawn now."""
         return len(self._graphics)
 
     def sync(self) -> None:
-        """Draw what the workspace holds."""
+        """Draw the workspace's layers as they are now."""
         if self._layers.place != self._place:
             # At once: what belongs to another frame must not stay while new shapes are built.
             self._place = self._layers.place
@@ -317,7 +319,7 @@ class LayerDrawing(QObject):
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One item of one layer as it is to be drawn; `mark` tells its shapes apart from others."""
+    """One item of one layer to be drawn; `mark` identifies its shapes."""
 
     key: str
     number: int
@@ -328,7 +330,7 @@ class _Part:
 
     @property
     def drawn(self) -> tuple[object, ...]:
-        """What makes it another graphic; its opacity does not."""
+        """Everything that decides about a graphic but its opacity."""
         return self.key, self.number, self.mark, self.color
 
 
@@ -351,16 +353,17 @@ def _parts(entries: Sequence[LayerEntry]) -> list[_Part]:
 def _build_all(
     missing: Mapping[tuple[int, ...], tuple[Shape, ...]],
 ) -> dict[tuple[int, ...], tuple[tuple[Shape, ...], Drawing]]:
-    """The drawings by mark, with their shapes, whose ids are only unique while they live."""
+    """Return drawings by mark, with their shapes to keep the ids in the marks unique."""
     return {mark: (parts, build(parts)) for mark, parts in missing.items()}
 
 
 SMOOTH_EDGES = 4_000
-"""So many in view are stroked, in about 4 ms; more are thin lines. Each group of a file counts by
-itself, and several are on the screen at once."""
+"""Number of visible edges up to which outlines are stroked, in about 4 ms; more are thin lines. It
+holds for each group of a file, and several are on the screen at once.
+"""
 
 THIN_EDGES = 40_000
-"""More than these, and small on the screen, are dots."""
+"""Number of visible edges above which small outlines are dots."""
 
 DOT_PX = 24.0  # size on the screen below which an outline may be a dot
 _DOT = 3.0
@@ -368,13 +371,13 @@ _DOT = 3.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outlines:
-    """Outlines and where they are, in image coordinates.
+    """Outlines with their places, in image coordinates.
 
     Attributes:
-        polygons: Each with all its corners; a closed one ends with its first.
-        boxes: [n, 4] left, top, right, bottom of each.
-        edges: [n] how many corners each has.
-        middles: The middle of each one's box.
+        polygons: Polygons with all corners; a closed one ends with its first corner.
+        boxes: [n, 4] left, top, right, bottom of each polygon.
+        edges: [n] number of corners of each polygon.
+        middles: Centre of each polygon's box.
     """
 
     polygons: tuple[QPolygonF, ...]
@@ -384,7 +387,7 @@ class Outlines:
 
     @property
     def bounds(self) -> QRectF:
-        """What all of them cover."""
+        """The bounding rectangle of all outlines."""
         if not self.polygons:
             return QRectF()
         left, top = self.boxes[:, :2].min(axis=0)
@@ -393,7 +396,7 @@ class Outlines:
 
 
 def outlines_of(*paths: QPainterPath) -> Outlines:
-    """The single outlines of paths."""
+    """Split paths into single outlines."""
     polygons = [polygon for path in paths for polygon in path.toSubpathPolygons(QTransform())]
     rects = [polygon.boundingRect() for polygon in polygons]
     boxes = [(rect.left(), rect.top(), rect.right(), rect.bottom()) for rect in rects]
@@ -414,15 +417,15 @@ def draw_outlines(
     width: float,
     exposed: QRectF | None,
 ) -> None:
-    """Paint them; the painter is in screen coordinates.
+    """Paint outlines; the painter is in screen coordinates.
 
     Args:
-        painter: On a canvas or a picture.
-        outlines: In image coordinates.
-        transform: Image to screen.
-        color: Of the lines.
-        width: Of the lines, px.
-        exposed: What of the image is to be seen; None for all of it.
+        painter: A painter on a canvas or a picture.
+        outlines: Outlines in image coordinates.
+        transform: Transform from image to screen.
+        color: Colour of the lines.
+        width: Width of the lines in px.
+        exposed: The visible part of the image; None for all of it.
     """
     seen = _in_view(outlines, exposed)
     if seen.size == 0:

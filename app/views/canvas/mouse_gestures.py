@@ -1,8 +1,8 @@
-"""What the mouse means on the canvas.
+"""Mouse gestures on the canvas.
 
 Window drag, as in OHIF and Cornerstone (WindowLevelTool: width += dx, centre += dy): to the right
-the window gets wider (less contrast), downwards the centre rises (a MONOCHROME2 image gets
-darker), both by the image's own value range per 1024 px.
+the window gets wider (less contrast), downwards the centre rises (a MONOCHROME2 image gets darker),
+both by the image's own value range per 1024 px.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from PySide6.QtCore import Qt
 from app.imaging.types import VoiFunction, Window
 
 DRAG_THRESHOLD = 4.0
-"""px a press may wander and still be a click."""
+"""Distance in px from which a press is a drag and no click."""
 
 RANGE_PX = 1024.0
-"""px of drag that change the window by the image's whole value range."""
+"""Length in px of a drag that changes the window by the image's whole value range."""
 
 
 class Drag(Enum):
-    """What a drag does."""
+    """The effect of a drag."""
 
     WINDOW = auto()
     PAN = auto()
@@ -30,7 +30,7 @@ class Drag(Enum):
 
 
 def drag_of(button: Qt.MouseButton, *, space: bool) -> Drag | None:
-    """The drag that a button starts; space makes the left button pan."""
+    """Return the drag that a button starts; with Space held the left button pans."""
     if button == Qt.MouseButton.MiddleButton:
         return Drag.PAN
     if button == Qt.MouseButton.RightButton:
@@ -41,10 +41,10 @@ def drag_of(button: Qt.MouseButton, *, space: bool) -> Drag | None:
 
 
 def dragged_window(start: Window, dx: float, dy: float, span: float) -> Window:
-    """The window after a drag.
+    """Return the window after a drag.
 
     Args:
-        start: When the drag began.
+        start: The window when the drag began.
         dx: px to the right.
         dy: px downwards.
         span: Highest minus lowest value of the image.
@@ -70,13 +70,13 @@ def dragged_window(start: Window, dx: float, dy: float, span: float) -> Window:
 
 
 class FrameScroll:
-    """Counts wheel notches; a touchpad sends many small ones."""
+    """Adds up wheel angles to whole notches; a touchpad sends many small angles."""
 
     def __init__(self) -> None:
         self._rest = 0
 
     def steps(self, angle: int) -> int:
-        """Whole steps for a wheel event: positive goes on to later frames."""
+        """Return the whole steps for a wheel angle (1/8 degree); positive for later frames."""
         if self._rest * angle < 0:
             self._rest = 0
         self._rest += angle

@@ -1,4 +1,4 @@
-"""Flips and quarter turns: where an image's pixels lie in the picture that is shown of it.
+"""Flips and quarter turns between an image and its picture on the screen.
 
 Both have pixel centres at integers, x to the right and y downwards. A quarter turn exchanges
 columns and rows, so the picture of a wide image is tall.
@@ -15,8 +15,8 @@ from app.workspace.viewport import Display
 UPRIGHT = Display()
 
 
-def same_turn(one: Display, other: Display) -> bool:
-    """Whether both show an image lying the same way."""
+def same_orientation(one: Display, other: Display) -> bool:
+    """Return whether two displays have the same flips and rotation."""
     return (one.flip_h, one.flip_v, one.quarter_turns) == (
         other.flip_h,
         other.flip_v,
@@ -25,13 +25,13 @@ def same_turn(one: Display, other: Display) -> bool:
 
 
 def shown_size(size: tuple[int, int], display: Display) -> tuple[int, int]:
-    """(columns, rows) of the picture of an image of `size`."""
+    """Return (columns, rows) of the picture of an image of `size`."""
     columns, rows = size
     return (rows, columns) if display.quarter_turns % 2 else (columns, rows)
 
 
 def transform(size: tuple[int, int], display: Display) -> QTransform:
-    """Image (x, y) -> (x, y) in the picture, for an image of `size` (columns, rows)."""
+    """Return the transform from image (x, y) to picture (x, y) for an image of `size`."""
     columns, rows = size
     # QTransform(m11, m12, m21, m22, dx, dy): x' = m11 x + m21 y + dx, y' = m12 x + m22 y + dy
     result = QTransform()
@@ -45,8 +45,8 @@ def transform(size: tuple[int, int], display: Display) -> QTransform:
     return result
 
 
-def turned(pixels: NDArray[np.uint8], display: Display) -> NDArray[np.uint8]:
-    """The picture of [rows, columns] or [rows, columns, 3] pixels."""
+def orient_pixels(pixels: NDArray[np.uint8], display: Display) -> NDArray[np.uint8]:
+    """Return the picture of [rows, columns] or [rows, columns, 3] pixels."""
     if display.flip_h:
         pixels = pixels[:, ::-1]
     if display.flip_v:

@@ -1,4 +1,4 @@
-"""Panes: pictures that a tool shows beside the main image, read-only."""
+"""Panes: read-only pictures that a tool shows beside the main image."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ MAX_SIDE = 20_000  # px; a picture beyond this is not one that our tools made
 
 
 def read_picture(path: Path, cmap: str) -> Levels:
-    """Read a picture that a run made, coloured by `cmap` when it is grey.
+    """Read a picture that a run made; a grey one is coloured by `cmap`.
 
-    By Pillow: QImageReader holds Python's lock, and so the window, while it decodes.
+    Pillow decodes it: QImageReader would hold Python's lock, and so the window.
 
     Raises:
-        FileProblem: It is gone, too large or not a picture.
+        FileProblem: The file is gone, too large or not a picture.
     """
     try:
         with Image.open(path, formats=_FORMATS) as image:
@@ -52,7 +52,7 @@ def read_picture(path: Path, cmap: str) -> Levels:
 
 
 def _read(path: Path, cmap: str) -> tuple[Levels, str]:
-    """The picture, and which model made it as its file says."""
+    """Return the picture and the title of the model that made it, "" for none."""
     return read_picture(path, cmap), synthetic.file_model_title(path)
 
 
@@ -64,7 +64,7 @@ class PaneView(QWidget):
     """One picture with its title, description and maker.
 
     Args:
-        pane: What to show.
+        pane: The pane to show.
         background: Reads the file.
         close: Called by the close button.
     """
@@ -98,7 +98,7 @@ class PaneView(QWidget):
         )
         column(head, self.band, (self.view, 1), foot, spacing=0, parent=self)
         cmap = str(pane.options.get("cmap") or "")
-        self.note.setText("" if colormaps.known(cmap) else f"Colour map {cmap} is unknown: grey")
+        self.note.setText("" if colormaps.is_known(cmap) else f"Colour map {cmap} is unknown: grey")
         self.note.setVisible(bool(self.note.text()))
         background.submit(partial(_read, pane.path, cmap), self._take, self._fail)
 
@@ -115,10 +115,10 @@ class PaneView(QWidget):
 
 
 class PaneArea(QTabWidget):
-    """The open panes, one tab each; hidden while there are none.
+    """The open panes as tabs; hidden while there are none.
 
     Args:
-        panes: The model.
+        panes: The open panes of the workspace.
         background: Reads the files.
     """
 
@@ -135,7 +135,7 @@ class PaneArea(QTabWidget):
 
     @property
     def views(self) -> list[PaneView]:
-        """The panes as widgets, in order."""
+        """The pane widgets in order."""
         widgets = (self.widget(index) for index in range(self.count()))
         return [widget for widget in widgets if isinstance(widget, PaneView)]
 
@@ -145,7 +145,7 @@ class PaneArea(QTabWidget):
         return not all(view.ready for view in self.views)
 
     def refresh(self) -> None:
-        """Follow the model."""
+        """Open and close tabs to match the workspace."""
         wanted = self._panes.all
         for view in self.views:
             if view.pane not in wanted:

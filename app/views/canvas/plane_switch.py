@@ -1,4 +1,4 @@
-"""Axial, coronal and sagittal sections of the shown series, and back to the images as acquired."""
+"""Switching between axial, coronal and sagittal sections and the acquired images."""
 
 from __future__ import annotations
 
@@ -25,20 +25,19 @@ _ACQUIRED_ONLY = (Plane.ACQUIRED,)
 
 
 class PlaneSwitch(QObject):
-    """Chooses the plane in which the shown series is seen.
+    """Shows the series in another plane.
 
-    What is shown stays until the first section of another plane is there, and for good when there
-    is none.
+    The shown image stays until the first section of the plane is there, or for good if that fails.
 
     Args:
-        canvas: Where it is shown.
+        canvas: The canvas with the image.
         workspace: The models.
-        loader: Puts volumes together.
+        loader: Assembles volumes.
 
     Attributes:
+        plane: The shown plane.
+        wanted: The plane that is being prepared, else the shown one.
         possible: The planes that the shown series has.
-        wanted: The plane that is on its way, else the shown one.
-        plane: The plane that is shown.
     """
 
     changed = Signal()
@@ -63,16 +62,16 @@ class PlaneSwitch(QObject):
         self._follow()
 
     def close(self) -> None:
-        """Stop listening to the workspace, and what is under way."""
+        """Stop preparing a plane."""
         self.cancel()
 
     @property
     def busy(self) -> bool:
-        """Whether a plane is on its way."""
+        """Whether a plane is being prepared."""
         return self._cancel is not None
 
     def choose(self, plane: Plane) -> None:
-        """Show the series in a plane; returns at once."""
+        """Start to show the series in a plane; returns at once."""
         source = self._source
         if plane is self.wanted or source is None:
             return
@@ -94,7 +93,7 @@ class PlaneSwitch(QObject):
         )
 
     def cancel(self) -> None:
-        """Stay with the plane that is shown."""
+        """Keep the plane that is shown."""
         token, self._cancel = self._cancel, None
         if token is not None:
             token.cancel()
@@ -113,14 +112,14 @@ class PlaneSwitch(QObject):
         self._workspace.show_reformat(instance, None if automatic else window)
 
     def _lend(self) -> None:
-        """One window for all sections: that of the middle one, which is seen first.
+        """Use the window of the middle section, which is seen first, for all sections.
 
-        The automatic window of the acquired image is its own alone, and it may be the first of
-        the stack with nothing but noise; one for each section would change the greys on the way.
+        The automatic window of the acquired image may be that of a slice with nothing but noise,
+        and a window per section would change the greys while scrolling.
         """
         picture = self._canvas.picture
         if picture is not None and picture.job.instance.kind == REFORMAT and picture.window:
-            self._workspace.lend(picture.window)
+            self._workspace.share_window(picture.window)
 
     def _give_up(self, token: CancelToken, error: SightlineError) -> None:
         if token is self._cancel:
@@ -132,7 +131,7 @@ class PlaneSwitch(QObject):
         self.failed.emit(f"The {plane.value} plane cannot be shown", reason)
 
     def _follow(self) -> None:
-        """Another image is shown: perhaps of another series, perhaps no reformat any more."""
+        """Update plane and possible planes after the shown image has changed."""
         shown, acquired = self._workspace.viewport.instance, self._workspace.acquired
         if shown is None or shown.kind != REFORMAT:
             self.plane = Plane.ACQUIRED
@@ -148,7 +147,7 @@ class PlaneSwitch(QObject):
         self.changed.emit()
 
     def _source_of(self, acquired: Instance | None) -> Series | Instance | None:
-        """What the volume is made from: a series of single images, or one multi-frame image."""
+        """Return the series, or multi-frame image, whose volume has the sections."""
         if acquired is None or acquired.frames > 1:
             return acquired
         return self._workspace.studies.series_of(acquired)
@@ -172,11 +171,11 @@ class PlaneSwitch(QObject):
 
 
 class Banner(QFrame):
-    """Lies over the canvas while a volume is put together, with a way to stop it.
+    """A banner over the canvas while a volume is assembled, with progress and Cancel.
 
     Args:
-        canvas: What it lies over.
-        cancel: Stops it.
+        canvas: The canvas that it lies over.
+        cancel: Called by the Cancel button.
     """
 
     def __init__(self, canvas: Canvas, cancel: Callable[[], object]) -> None:
@@ -204,21 +203,21 @@ class Banner(QFrame):
         self.hide()
 
     def begin(self, plane: Plane) -> None:
-        """A volume is being put together."""
+        """Show the banner unless the volume is there soon."""
         self._plane = plane
         self.text.setText(f"Preparing {plane.value} sections…")
         self._bar.setRange(0, 0)
         self._wait.start()
 
     def show_progress(self, done: int, total: int) -> None:
-        """So many slices of so many."""
+        """Show how many slices are read."""
         self._bar.setRange(0, max(total, 1))
         self._bar.setValue(done)
         self.text.setText(f"Preparing {self._plane.value} sections: {done} of {total} images")
         self._lay()
 
     def end(self) -> None:
-        """It is there, or was given up."""
+        """Hide the banner."""
         self._wait.stop()
         self.hide()
 

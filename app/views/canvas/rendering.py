@@ -1,8 +1,8 @@
-"""Frames -> 8-bit pictures, off the GUI thread; only the newest request is rendered.
+"""Renders frames to 8-bit pictures on a thread; only the newest request is rendered.
 
-While a window is dragged only what is in view is windowed, at the size that the zoom draws, and the
-smallest copy as well, so that a pan never uncovers an older window. Once the drag rests, what is
-around it follows, as much as is worth its memory; a pan or a zoom beyond that asks again.
+During a window drag only the visible part is windowed, at the drawn size, and the smallest copy, so
+that a pan never shows an older window. Once the drag rests, the surroundings follow as far as
+memory allows; a pan or zoom beyond them makes a new request.
 """
 
 from __future__ import annotations
@@ -33,29 +33,30 @@ from app.views.canvas.image_layer import (
 from app.workspace.viewport import Display
 
 REST_MS = 100
-"""After a window change; then what is not in view is windowed too."""
+"""Time after a window change from which the invisible part is windowed too."""
 
 _SMALL = 600_000
-"""Pixels of an image and its copies that are windowed at once: 0.3 ms."""
+"""Number of pixels, with all copies, up to which an image is windowed whole: 0.3 ms."""
 
 _ENOUGH = 6_000_000
-"""Pixels kept windowed: 2048 x 2048 and all its copies, or the surroundings of the view."""
+"""Number of pixels kept windowed: 2048 x 2048 with all copies, or the view's surroundings."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What to render.
+    """A frame to render.
 
     Attributes:
-        instance: The file.
-        frame_index: From 0.
-        frame: The pixels.
+        instance: The frame's file.
+        frame_index: Number of the frame from 0.
+        frame: The frame's pixels.
         display: Window and polarity.
-        presentation: The presentation state that is on.
-        presented: What of it `frame` is shown by.
-        view: What is in view; None where that is not known before the image is there.
-        rest: Whether to window what is around the view too.
-        before: A picture of this frame; what it has is not made again if it is shown alike.
+        presentation: The chosen presentation state.
+        presented: How the state presents this frame, or None.
+        view: The visible part; None where it is not known before the image is there.
+        rest: Whether to window the surroundings of the view too.
+        before: An earlier picture of this frame, whose patches are reused if its display is the
+            same.
     """
 
     instance: Instance
@@ -71,15 +72,15 @@ class Job:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Picture:
-    """What came out.
+    """A rendered frame.
 
     Attributes:
-        job: What was asked for; without its `before`.
-        patches: The 8-bit image, as much of it as was asked for; see `ImageLayer.set_patches`.
-        window: The window or VOI LUT (`Window.lut`) it was made with; None for colour.
+        job: The request, without its `before`.
+        patches: The requested parts of the 8-bit image; see `ImageLayer.set_patches`.
+        window: The window or VOI LUT (`Window.lut`) that was applied; None for colour.
         range: Lowest and highest modality value, for the sensitivity of the window drag.
-        presets: What the window menu offers.
-        complete: Whether nothing more is made of it unless the view changes.
+        presets: Entries of the window menu.
+        complete: Whether nothing more is rendered unless the view changes.
     """
 
     job: Job
@@ -90,7 +91,7 @@ class Picture:
     complete: bool
 
     def covers(self, view: View) -> bool:
-        """Whether what is in view is there at the size that is drawn."""
+        """Return whether the visible part is rendered at the drawn size."""
         frame = self.job.frame
         shapes = level_shapes(frame.rows, frame.columns)
         wanted = on_level(view.area, view.level, shapes[view.level])
@@ -101,7 +102,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Known:
-    """What is computed once a frame, not at every step of a drag."""
+    """Values computed once per frame, not at every step of a drag."""
 
     frame: Frame
     default: Window | None
@@ -111,16 +112,15 @@ class _Known:
 
 
 class Renderer:
-    """Renders one job at a time; a newer one replaces what waits.
+    """Renders one job at a time; a newer one replaces the job that waits.
 
     Args:
-        background: The threads.
+        background: The thread pool.
         done: Called with the picture on the GUI thread.
-        failed: Called with an error text there.
+        failed: Called with the job and the error there.
 
     Attributes:
-        busy: Whether a picture is still to come that is asked for; what is out of view is
-            not.
+        busy: Whether a requested picture is still to come.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class Renderer:
         self._rest.timeout.connect(self._complete)
 
     def request(self, job: Job) -> None:
-        """Render `job`, dropping an older one that has not begun."""
+        """Render a job; a job that has not begun is dropped."""
         self._rest.stop()
         self._wanted = True
         if self.busy:
@@ -152,14 +152,14 @@ class Renderer:
         self._background.submit(partial(self._render, job), self._finish, partial(self._fail, job))
 
     def drop(self) -> None:
-        """Forget what waits; the picture that is being made is dropped by who asked for it."""
+        """Forget the job that waits and all cached values."""
         self._rest.stop()
         self._wanted = False
         self._next = self._last = None
         self._known = self._levels = None
 
     def _complete(self) -> None:
-        """The view rests: the same picture with more around it."""
+        """Render the surroundings of the last picture."""
         last = self._last
         if last is not None and not last.complete and not self.busy:
             self.request(replace(last.job, rest=True, before=last))
@@ -206,7 +206,7 @@ class Renderer:
 def _windowed(
     levels: StoredLevels, job: Job, window: Window | None
 ) -> tuple[tuple[Patch, ...], bool]:
-    """The patches that a job needs, and whether they are all that is worth having."""
+    """Return the patches that a job needs, and whether nothing more is worth rendering."""
     chosen = pipeline.chosen_window(levels.frame, window)
     assert chosen is not None  # `averages` says so
     invert = job.display.invert
@@ -222,13 +222,13 @@ def _windowed(
         if shared not in tables:
             tables[shared] = levels.table(shared, chosen, invert)
         rows, columns = slice(top, bottom), slice(left, right)
-        pixels = levels.windowed(level, rows, columns, tables[shared])
+        pixels = levels.render_part(level, rows, columns, tables[shared])
         patches[level] = Patch(level, left, top, pixels)
     return tuple(patches.values()), complete
 
 
 def _alike(job: Job) -> dict[int, Patch]:
-    """What is there already, by level."""
+    """Return the patches of the earlier picture that can be reused, by level."""
     before = job.before
     if before is None or before.job.frame is not job.frame:
         return {}
@@ -241,7 +241,7 @@ def _alike(job: Job) -> dict[int, Patch]:
 def _regions(
     shapes: list[tuple[int, int]], view: View | None, *, rest: bool
 ) -> tuple[dict[int, Area], bool]:
-    """Which part of which level to window, and whether that is all that is worth having."""
+    """Return the area to window of each level, and whether nothing more is worth rendering."""
     whole = {number: (0, 0, columns, rows) for number, (rows, columns) in enumerate(shapes)}
     if sum(rows * columns for rows, columns in shapes) <= _SMALL:
         return whole, True
@@ -265,7 +265,7 @@ def _regions(
 
 
 def _grown(area: Area, shape: tuple[int, int]) -> Area:
-    """An area with up to its own size on each side, for pans; less where that would be too much."""
+    """Return an area extended by up to its own size on each side, within memory limits."""
     left, top, right, bottom = area
     width, height = right - left, bottom - top
     scale = min((_ENOUGH / max(width * height, 1)) ** 0.5, 3.0)
@@ -290,7 +290,7 @@ def _learn(job: Job) -> _Known:
 
 
 def _value_range(frame: Frame) -> tuple[float, float]:
-    """Lowest and highest modality value; every 4th pixel of a large image will do."""
+    """Return the lowest and highest modality value; large images are sampled."""
     stored = frame.stored[::4, ::4] if frame.stored.size > 1_000_000 else frame.stored
     values = stored[np.isfinite(stored)]
     if values.size == 0:

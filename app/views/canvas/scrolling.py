@@ -1,4 +1,4 @@
-"""Scrolling through frames and through the images of a series, and playing a cine."""
+"""Scrolling through the frames and images of a series, and playing a cine."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from app.workspace.workspace import Workspace
 DEFAULT_FRAME_MS = 100.0  # where the file gives no frame time
 FASTEST_FRAME_MS = 15.0
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0)
-"""How much faster or slower than the file says a cine may run."""
+"""Factors on the frame rate of the file."""
 
 
 class Scroller(QObject):
-    """Moves the viewport through the frames and images of a series, one after another.
+    """Moves the viewport through the frames and images of a series.
 
-    The viewport drops every answer but the newest, so a wheel that turns faster than frames are
-    decoded would show none. While a frame is awaited, steps only add up; the sum is asked for when
-    the frame is there.
+    The viewport drops every answer but the newest, so a wheel turning faster than frames are
+    decoded would show none. While a frame is awaited steps only add up; their sum is requested
+    afterwards.
 
     Attributes:
-        speed: How many times as fast as the file says a cine runs.
+        speed: Factor on the frame rate of the file.
         playing: Whether a cine runs.
-        waiting: Whether a frame was asked for and has not come.
+        waiting: Whether a requested frame has not arrived.
     """
 
     playing_changed = Signal(bool)
@@ -67,18 +67,18 @@ class Scroller(QObject):
         self._ends: tuple[Series, list[int]] | None = None
 
     def stop(self) -> None:
-        """Stop playing and listening."""
+        """Stop playing; call before the canvas is deleted."""
         self.pause()
 
     @property
     def scrollable(self) -> bool:
-        """Whether there is another frame or image to go to."""
+        """Whether there is another frame or image in the series."""
         instance = self._model.instance
         return instance is not None and (instance.frames > 1 or self.position_of(instance)[1] > 1)
 
     @property
     def playable(self) -> bool:
-        """Whether the image is a cine, or one of a stack that can be run through like one."""
+        """Whether the image is a cine or one of a stack."""
         instance = self._model.instance
         pages = (Content.DOCUMENT, Content.WAVEFORM)
         pictured = instance is not None and instance.has_frames and instance.content not in pages
@@ -86,7 +86,7 @@ class Scroller(QObject):
 
     @property
     def place(self) -> tuple[int, int]:
-        """(place from 0, number) of what is asked for among all frames of the series."""
+        """(place from 0, count) of the requested frame among all frames of the series."""
         instance = self._model.instance
         if instance is None:
             return 0, 0
@@ -94,7 +94,7 @@ class Scroller(QObject):
         return (ends[place - 1] if place else 0) + self._model.frame_index, ends[-1]
 
     def _frame_ends(self, instance: Instance) -> list[int]:
-        """Where each instance of the series ends among all of its frames."""
+        """Return the cumulative number of frames after each instance of the series."""
         series = self.series_of(instance)
         if series is None:
             return [max(instance.frames, 1)]
@@ -103,7 +103,7 @@ class Scroller(QObject):
         return self._ends[1]
 
     def position_of(self, instance: Instance) -> tuple[int, int]:
-        """(place from 0, number) of an instance in its series."""
+        """Return (place from 0, count) of an instance in its series."""
         if self._place is None or self._place[0] is not instance:
             found = self._workspace.studies.place_of(instance)
             self._series = found[0] if found else None
@@ -112,7 +112,7 @@ class Scroller(QObject):
         return self._place[1]
 
     def series_of(self, instance: Instance) -> Series | None:
-        """The series that an instance is in, or None."""
+        """Return the series of an instance, or None."""
         self.position_of(instance)
         return self._series
 
@@ -120,7 +120,7 @@ class Scroller(QObject):
         self._place = None
 
     def step(self, steps: int) -> None:
-        """Go on by `steps` frames, or images of the series; stops at the ends."""
+        """Move by frames or images of the series; stops at the ends."""
         if steps == 0:
             return
         if self.waiting:
@@ -133,7 +133,7 @@ class Scroller(QObject):
         self.to(0 if direction < 0 else self.place[1] - 1)
 
     def to(self, place: int) -> None:
-        """Go to a place among all frames of the series, from 0."""
+        """Go to a place from 0 among all frames of the series."""
         self._owed = 0
         self.step(place - self.place[0])
 
@@ -180,7 +180,7 @@ class Scroller(QObject):
     # Cine
 
     def toggle(self) -> None:
-        """Play or pause."""
+        """Play or pause the cine."""
         if self.playing:
             self.pause()
         elif self.playable:
@@ -191,14 +191,14 @@ class Scroller(QObject):
             self.playing_changed.emit(True)
 
     def change_speed(self, steps: int) -> None:
-        """Run faster (1) or slower (-1)."""
+        """Play faster (1) or slower (-1)."""
         place = SPEEDS.index(self.speed) + steps
         self.speed = SPEEDS[max(0, min(place, len(SPEEDS) - 1))]
         self.speed_changed.emit()
 
     @property
     def rate(self) -> float:
-        """Frames a second at which the shown cine runs."""
+        """Frames per second of the shown cine."""
         instance = self._model.instance
         return 1000.0 / self._duration(instance) if instance is not None else 0.0
 
@@ -207,14 +207,14 @@ class Scroller(QObject):
         return max(time, FASTEST_FRAME_MS)
 
     def pause(self) -> None:
-        """Stop the cine."""
+        """Pause the cine."""
         if self.playing:
             self.playing = self._late = False
             self._timer.stop()
             self.playing_changed.emit(False)
 
     def _schedule(self) -> None:
-        """Have the next frame shown when the one that is asked for has had its time."""
+        """Show the next frame after the duration of the current one."""
         instance = self._model.instance
         if instance is None:
             return
@@ -235,7 +235,7 @@ class Scroller(QObject):
             self._schedule()
 
     def _advance(self, instance: Instance) -> None:
-        """The next frame: a cine goes round in itself, a stack of single images as a whole."""
+        """Show the next frame; multi-frame images and stacks start again at their end."""
         if instance.frames > 1:
             self._model.scroll_to((self._model.frame_index + 1) % instance.frames)
             return
@@ -244,7 +244,7 @@ class Scroller(QObject):
 
 
 def frame_duration(instance: Instance, index: int) -> float:
-    """How long a frame of a cine is shown, ms: by its own time where the file gives one."""
+    """Return the duration of a cine's frame in ms, from the file where it gives one."""
     times = instance.frame_times_ms
     time = times[index + 1] - times[index] if index + 1 < len(times) else instance.frame_time_ms
     return max(time or DEFAULT_FRAME_MS, FASTEST_FRAME_MS)

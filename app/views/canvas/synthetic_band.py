@@ -1,7 +1,7 @@
-"""The band on every image that a generative model made: nobody may take it for a patient's.
+"""The band on every image that a generative model made, so that it is not taken for a patient's.
 
-It cannot be switched off, and is painted wherever such an image is: canvas, panes, exports, small
-pictures. Dark letters on a bright ground that no greyscale image has.
+It cannot be switched off and is painted on every view of such an image: canvas, panes, exports,
+thumbnails. Dark letters on a bright colour that no greyscale image has.
 """
 
 from __future__ import annotations
@@ -29,31 +29,31 @@ _SMALL = 14.0
 _PAD = 10.0
 
 
-def maker(instance: Instance | None) -> str:
-    """Which model made an image; "" for one that was acquired."""
+def model_title(instance: Instance | None) -> str:
+    """Return the title of the model that made an image, or ""."""
     return wording.one_line(instance.get(synthetic.ATTRIBUTE)) if instance is not None else ""
 
 
 def text(model: str) -> str:
-    """What the band says."""
+    """Return the text of the band."""
     return f"SYNTHETIC, made by {wording.one_line(model) or 'a model'}: not a patient"
 
 
 def height(model: str, size: float = 1.0) -> float:
-    """Room that it takes at the top; 0 where there is none."""
+    """Return the height of the band in px; 0 without a model."""
     return HEIGHT * size if model else 0.0
 
 
-def below(model: str, area: QRectF, size: float = 1.0) -> QRectF:
-    """What of `area` is left for other text."""
+def area_below(model: str, area: QRectF, size: float = 1.0) -> QRectF:
+    """Return the part of `area` that is free for other text."""
     return area.adjusted(0, height(model, size), 0, 0)
 
 
 def draw(painter: QPainter, model: str, area: QRectF, size: float = 1.0) -> None:
-    """Draw band and edge into `area` (px); nothing without a model.
+    """Draw band and border into `area` (px); nothing without a model.
 
     Args:
-        painter: In px of the view.
+        painter: A painter in px of the view.
         model: Title of the model that made the image, or "".
         area: The view.
         size: Factor on all sizes: 1 on screen, more in an export of a large matrix.
@@ -73,7 +73,7 @@ def draw(painter: QPainter, model: str, area: QRectF, size: float = 1.0) -> None
 
 
 def draw_small(painter: QPainter, area: QRectF) -> None:
-    """Draw the band of a small picture, at its bottom."""
+    """Draw the band at the bottom of a thumbnail."""
     painter.save()
     strip = QRectF(area.x(), area.bottom() - _SMALL, area.width(), _SMALL)
     _band(painter, "", strip, TYPE.caption - 1.5)
@@ -122,7 +122,7 @@ class SyntheticBand(QLabel):
         self.hide()
 
     def set_model(self, model: str) -> None:
-        """Show the band; a picture that was once said to be synthetic stays so."""
+        """Show the band; once shown it is never hidden."""
         if model:
             self.model = model
             self.setText(text(model))

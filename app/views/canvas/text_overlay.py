@@ -1,4 +1,4 @@
-"""Painted over the image: corner text, side letters and label chips, in screen pixels."""
+"""The texts over the image: corner text, side letters and label chips, in screen pixels."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SIDE_MARGIN = 8.0
 LETTER_ROOM = 18.0
 PLATE_PAD = 5.0
 PICTURE_MS = 30
-"""As long as text waits for the picture that it belongs to, at most."""
+"""Longest time that text waits for its picture."""
 MAX_LINES = 3  # of one entry of corner text
 MOST_HEIGHT = 0.2  # of the view that what made the findings may take, before it is told briefly
 _LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight
@@ -31,7 +31,7 @@ _LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight
 
 @cache
 def corner_font(size: float = 1.0) -> QFont:
-    """The font of corner text; figures of equal width, so that live values do not jump."""
+    """Return the font of corner text; all digits have one width, so that values do not jump."""
     font = ui_font(round(TYPE.label * size))
     font.setFeature(QFont.Tag("tnum"), 1)
     return font
@@ -39,7 +39,7 @@ def corner_font(size: float = 1.0) -> QFont:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The text of one corner, ready to be drawn: lines with their place and colour."""
+    """The laid-out text of one corner: rectangle, lines with colours, alignment."""
 
     rect: QRectF
     lines: tuple[tuple[str, str], ...]  # (text, #RRGGBB)
@@ -47,7 +47,7 @@ class Block:
 
 
 Parts = tuple[tuple[tuple[str, ...], str], ...]
-"""What stands in a corner: texts and their colour."""
+"""The texts of a corner with their colours."""
 
 
 def corner_blocks(
@@ -78,7 +78,7 @@ def corner_blocks(
 
 
 def _briefer(block: Block, corners: Corners, area: QRectF, size: float) -> Block:
-    """The bottom right corner, not higher than it may be where a brief form helps."""
+    """Return the bottom right corner, in its short form if it is too high."""
     if block.rect.height() <= area.height() * MOST_HEIGHT:
         return block
     parts = ((corners.brief, THEME.warning), (corners.bottom_right, THEME.overlay_text))
@@ -124,12 +124,12 @@ def _lay_out(
 
 
 def corner_rects(corners: Corners, area: QRectF, size: float = 1.0) -> list[QRectF]:
-    """The places that corner text takes, so that chips keep clear of them."""
+    """Return the rectangles of the corner text."""
     return [block.rect for block in corner_blocks(corners, area, size)]
 
 
 def _fitted(line: str, metrics: QFontMetricsF, limit: float, most: int) -> list[str]:
-    """The line, where it is too long shortened, broken or, last of all, cut."""
+    """Return a line in its short form, broken or elided if it is too long."""
     if metrics.horizontalAdvance(line) > limit:
         line = wording.SHORT_FORMS.get(line, line)
     parts = [line]
@@ -139,7 +139,7 @@ def _fitted(line: str, metrics: QFontMetricsF, limit: float, most: int) -> list[
 
 
 def _broken(text: str, metrics: QFontMetricsF, limit: float, most: int) -> list[str]:
-    """The text on at most `most` lines, broken between words; the last is cut if it must be."""
+    """Break a text into at most `most` lines between words; the last may be elided."""
     lines: list[str] = []
     rest = text
     if any(metrics.horizontalAdvance(word) > limit for word in text.split(" ")):
@@ -158,7 +158,7 @@ def _broken(text: str, metrics: QFontMetricsF, limit: float, most: int) -> list[
 def _shadowed(
     painter: QPainter, rect: QRectF, flags: Qt.AlignmentFlag, text: str, ink: QColor
 ) -> None:
-    """Text with a thin dark edge."""
+    """Draw text with a thin dark edge."""
     painter.setPen(with_alpha(THEME.overlay_shade, 0.75))
     painter.drawText(rect.translated(1, 1), flags | Qt.TextFlag.TextSingleLine, text)
     painter.setPen(ink)
@@ -166,7 +166,7 @@ def _shadowed(
 
 
 def _plate(painter: QPainter, rect: QRectF, size: float) -> None:
-    """A dark ground, so that text reads on white bone too; on black it cannot be seen."""
+    """Draw a dark background, so that text can be read on white bone."""
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(with_alpha(THEME.overlay_shade, 0.5))
     pad = PLATE_PAD * size
@@ -179,7 +179,7 @@ def draw_corners(painter: QPainter, corners: Corners, area: QRectF, size: float 
 
 
 def draw_blocks(painter: QPainter, blocks: Sequence[Block], size: float = 1.0) -> None:
-    """Draw corners that are laid out."""
+    """Draw laid-out corners."""
     font = corner_font(size)
     spacing = QFontMetricsF(font).lineSpacing()
     painter.setFont(font)
@@ -211,7 +211,7 @@ def draw_sides(painter: QPainter, sides: Sides, area: QRectF, size: float = 1.0)
             _shadowed(painter, inner, flags, text, ink)
 
 
-def warm() -> None:
+def preload_glyphs() -> None:
     """Draw every common glyph once: shaping them in the first paint of findings takes 10 ms."""
     glyphs = "".join(map(chr, range(32, 127))) + "≈·×…"
     area = QRectF(0, 0, 1600, 200)
@@ -228,13 +228,13 @@ def warm() -> None:
 
 
 class Overlay(QWidget):
-    """A see-through widget over the canvas. It takes no mouse events.
+    """A transparent widget over the canvas with all texts; it takes no mouse events.
 
     Attributes:
-        sides: The side letters that are shown.
-        corners: The text that is shown.
-        legend: The legend that is shown.
-        synthetic: Which model made the image, as the band says; "" for an acquired one.
+        sides: The shown side letters.
+        corners: The shown corner text.
+        legend: The shown legend of a heatmap, or None.
+        synthetic: Title of the model that made the image, or "".
     """
 
     def __init__(self, parent: QWidget) -> None:
@@ -250,10 +250,10 @@ class Overlay(QWidget):
         self._placed: list[PlacedChip] = []
         self.synthetic = ""
         self.legend: heatmap_legend.Legend | None = None
-        warm()
+        preload_glyphs()
 
     def set_synthetic(self, model: str) -> None:
-        """Show the band of an image that a model made; "" for an acquired one."""
+        """Show the band of an image that a model made; "" for no band."""
         if model != self.synthetic:
             self.synthetic = model
             self.update()
@@ -265,21 +265,21 @@ class Overlay(QWidget):
             self.update()
 
     def _area(self) -> QRectF:
-        """Where text may stand."""
-        return synthetic_band.below(self.synthetic, QRectF(self.rect()))
+        """Return the area for texts."""
+        return synthetic_band.area_below(self.synthetic, QRectF(self.rect()))
 
     @property
     def chips(self) -> tuple[PlacedChip, ...]:
-        """The chips with their places."""
+        """The placed chips."""
         return tuple(self._placed)
 
     def set_corners(self, corners: Corners, *, soon: bool = False) -> None:
-        """Show other corner text; only what changed is painted again.
+        """Set the corner text and repaint what has changed.
 
         Args:
             corners: The text.
-            soon: It may wait a moment for the picture that it belongs to: the canvas then paints
-                once and not twice.
+            soon: Whether to wait a moment for the picture it belongs to, so that the canvas paints
+                once.
         """
         if corners != self.corners:
             before = self._laid_out()
@@ -295,7 +295,7 @@ class Overlay(QWidget):
             self._wait.start()
 
     def catch_up(self) -> None:
-        """The picture is there: text that waited for it is painted with it."""
+        """Repaint the text that waited for its picture."""
         self._wait.stop()
         self.update(self._stale)
         self._stale = QRegion()
@@ -305,13 +305,13 @@ class Overlay(QWidget):
         return corner_blocks(self.corners, self._area(), brief=True)
 
     def set_sides(self, sides: Sides) -> None:
-        """Show other side letters."""
+        """Set the side letters."""
         if sides != self.sides:
             self.sides = sides
             self.update()
 
     def set_chips(self, chips: Sequence[Chip]) -> None:
-        """Show other chips, placed clear of each other and of the corner text."""
+        """Set the chips; they are placed clear of each other and of other text."""
         area = self._area()
         taken = [block.rect for block in self._laid_out()]
         taken.append(heatmap_legend.rect_of(self.legend, area, taken=taken))
@@ -321,7 +321,7 @@ class Overlay(QWidget):
             self.update()
 
     def chip_at(self, position: QPointF) -> str:
-        """Id of the finding whose chip lies at a position, or ""."""
+        """Return the id of the finding whose chip is at a position, or ""."""
         for item in self._placed:
             if item.rect.contains(position):
                 return item.chip.id

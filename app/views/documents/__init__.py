@@ -1,1 +1,1 @@
-"""What is read instead of looked at: reports, key objects, and objects that cannot be shown."""
+"""Pages of reports, key objects and objects that cannot be shown."""

@@ -1,4 +1,4 @@
-"""The place of the image: the canvas, or what is read instead of looked at."""
+"""The pages in the place of the image: canvas, report, or a note."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _READ = (Content.REPORT, Content.KEY_OBJECTS)
 
 
 class DocumentStack(QStackedWidget):
-    """Shows the page that fits what the viewport holds.
+    """Shows the page for the viewport's object.
 
     Args:
-        canvas: Shown for everything with frames, and while nothing is open.
+        canvas: Page of everything with frames, and of nothing.
         workspace: The models.
         loader: Reads reports.
         show_attributes: Opens the attributes panel.
@@ -52,15 +52,15 @@ class DocumentStack(QStackedWidget):
 
     @property
     def busy(self) -> bool:
-        """Whether a report is still being written; that it is read, `Background` knows."""
+        """Whether a report is being written into its page."""
         return self.report.text.busy
 
     def close_models(self) -> None:
-        """Stop listening to the workspace."""
+        """Stop reading and writing a report."""
         self.report.forget()
 
     def refresh(self) -> None:
-        """Follow the viewport."""
+        """Show the page for the viewport's object."""
         instance = self._workspace.viewport.instance
         if instance is None or instance.has_frames:
             self.report.forget()
@@ -74,7 +74,7 @@ class DocumentStack(QStackedWidget):
             self._change_to(self.note)
 
     def _change_to(self, page: QWidget) -> None:
-        """Show a page; the keyboard goes along only if it was on the page that goes."""
+        """Show a page; it gets the focus only if the previous page had it."""
         focus = self.window().focusWidget()
         inside = focus is not None and self.isAncestorOf(focus)
         self.setCurrentWidget(page)
@@ -88,7 +88,7 @@ _NEEDS_IMAGES = (
 
 
 class NotePage(QWidget):
-    """Names an object and says why nothing of it is shown.
+    """Names an object that cannot be shown, and says why.
 
     Args:
         show_attributes: Opens the attributes panel.
@@ -107,7 +107,7 @@ class NotePage(QWidget):
         column.addWidget(button, 0, Qt.AlignmentFlag.AlignHCenter)
 
     def show_instance(self, instance: Instance) -> None:
-        """Name this object."""
+        """Describe an object."""
         look = LOOKS[instance.content]
         self._icon.set_icon(look.icon)
         named = wording.one_line(instance.get("SeriesDescription"))

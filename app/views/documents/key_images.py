@@ -1,4 +1,4 @@
-"""The key images of the shown study: which they are, and going from one to the next."""
+"""The key images of the shown study, and steps through them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from app.workspace.workspace import Workspace
 
 
 class KeyImages:
-    """Steps through the images that key object selections of the shown study name.
+    """Steps through the images named by the key object selections of the shown study.
 
     Args:
         workspace: The models.
@@ -20,13 +20,13 @@ class KeyImages:
         self._of: tuple[Study | None, tuple[ImageLink, ...]] = (None, ())
 
     def learn(self, instance: Instance, report: Report) -> None:
-        """A selection was read: it knows frames, which the catalogue does not."""
+        """Take a key object selection that was read, with frames the catalogue does not know."""
         self._learnt[instance.sop_instance_uid] = key_images(report)
         self._of = (None, ())
 
     @property
     def links(self) -> tuple[ImageLink, ...]:
-        """All of the shown study, each once, in the selections' order."""
+        """Key images of the shown study, each once, in the order of the selections."""
         shown = self._workspace.viewport.instance
         study = self._workspace.studies.study_of(shown) if shown else None
         if study is None:
@@ -47,7 +47,7 @@ class KeyImages:
         return tuple(found)
 
     def step(self, by: int) -> bool:
-        """Show the next or previous one that is open; False when there is none."""
+        """Show the next (1) or previous (-1) open key image; return False if there is none."""
         links = self.links
         place = self._place(links)
         start = place if place is not None else (-1 if by > 0 else 0)
@@ -67,7 +67,7 @@ class KeyImages:
         return None
 
     def show(self, link: ImageLink) -> bool:
-        """Show an image at the frame that is meant; False when it is not open."""
+        """Show a key image at its frame; return False when it is not open."""
         instance = self._workspace.instance_of(link.sop_instance_uid)
         if instance is None or not instance.has_frames:
             return False

@@ -1,6 +1,6 @@
 """Writes a report into a text document: headings, facts, findings, links to images.
 
-Everything is inserted as plain text with a format of ours; nothing of a file becomes markup.
+Everything is inserted as plain text with our own formats; text of a file never becomes markup.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ _FROM = {"INFERRED FROM": "inferred from ", "SELECTED FROM": "selected from "}
 
 @dataclass(frozen=True, slots=True)
 class LinkName:
-    """How a reference to an image is written.
+    """The text of a link to an image.
 
     Attributes:
-        text: E.g. "Axial, image 5".
-        short: In a list of many, e.g. "5".
-        is_open: Whether it can be shown; what is not open is no link.
+        text: Full text, e.g. "Axial, image 5".
+        short: Text in a list of many, e.g. "5".
+        is_open: Whether the image is open; else there is no link.
     """
 
     text: str
@@ -75,12 +75,12 @@ Names = Callable[[ImageLink], LinkName]
 
 
 def href(link: ImageLink) -> str:
-    """The address of a link inside a document; its frame from 0, -1 for none named."""
+    """Return the address of a link in a document; its frame from 0, -1 for none."""
     return f"{LINK}{link.sop_instance_uid}/{link.frames[0] if link.frames else -1}"
 
 
 def read_href(text: str) -> ImageLink | None:
-    """The inverse of `href`; None for anything else."""
+    """Return the link of an address, or None if it is no such address."""
     uid, _, frame = text.removeprefix(LINK).partition("/")
     if not text.startswith(LINK) or not uid or not frame.lstrip("-").isdecimal():
         return None
@@ -88,7 +88,7 @@ def read_href(text: str) -> ImageLink | None:
 
 
 def write_report(document: QTextDocument, report: Report, names: Names, *, across: int = 0) -> None:
-    """Write `report` into an empty document at once; arguments as of `writing`."""
+    """Write a report into an empty document at once; see `writing` for the arguments."""
     for _ in writing(document, report, names, across=across):
         pass
 
@@ -96,16 +96,16 @@ def write_report(document: QTextDocument, report: Report, names: Names, *, acros
 def writing(
     document: QTextDocument, report: Report, names: Names, *, across: int = 0
 ) -> Iterator[None]:
-    """Write `report` into an empty document, a slice between two steps of the iterator.
+    """Write a report into an empty document, one slice per step of the iterator.
 
-    A report of thousands of items takes longer than a window may stand still.
+    A report with thousands of items takes longer than the window may stall.
 
     Args:
-        document: Where to; nobody else may change it meanwhile.
-        report: What.
-        names: How links are written.
-        across: So many of its key images are shown in a row of a grid, none for 0: resources
-            "picture:N", N from 0 in the order of `key_images`, are asked for.
+        document: An empty document that nothing else changes meanwhile.
+        report: The report.
+        names: Returns the text of a link.
+        across: Number of key images in a row of the grid, 0 for no grid. The resources
+            "picture:N", N from 0 in the order of `key_images`, have their pictures.
     """
     document.setUndoRedoEnabled(False)
     document.setDefaultFont(ui_font(TYPE.body))
@@ -145,7 +145,7 @@ class _Writer:
     # Parts
 
     def facts(self, facts: Sequence[tuple[str, str]]) -> None:
-        """Names and values of the header, as a table."""
+        """Write names and values of the header as a table."""
         if not facts:
             return
         form = QTextTableFormat()
@@ -165,7 +165,7 @@ class _Writer:
         self._leave_frame()
 
     def warning(self, text: str) -> None:
-        """What the reader must know, in a box."""
+        """Write a warning in a box."""
         form = QTextFrameFormat()
         form.setBackground(color(THEME.warning, 0.14))
         form.setPadding(SPACE.s)
@@ -175,7 +175,7 @@ class _Writer:
         self._leave_frame()
 
     def tree(self, report: Report, leave_out: frozenset[ImageLink]) -> Iterator[None]:
-        """All content items in reading order, but for what the facts or the pictures show."""
+        """Write all content items in reading order, without those in facts or pictures."""
         told = frozenset(report.facts)
         stack = _children(report.root, 0)
         count = 0
@@ -206,7 +206,7 @@ class _Writer:
             stack += _children(first, depth + 1)
 
     def pictures(self, links: Sequence[ImageLink], across: int) -> None:
-        """Key images in a grid, each with its link."""
+        """Write the key images as a grid with links."""
         text = counted(len(links), "key image")
         self.paragraph([(text, self._headings[0])], above=SPACE.l, below=SPACE.s)
         shown = links[:MOST_PICTURES]
@@ -268,7 +268,7 @@ class _Writer:
         self.paragraph(pieces, depth - 1, below=SPACE.s if long else 2)
 
     def _images(self, nodes: Sequence[ReportNode], depth: int) -> None:
-        """Images of one kind in one paragraph: a library of hundreds is no list to read."""
+        """Write a run of images of one kind as one paragraph of links."""
         first = nodes[0]
         head = ", ".join(part for part in (first.name, first.value) if part) or "Image"
         pieces = [(f"{head} ({len(nodes)}): ", self._name)]
@@ -284,7 +284,7 @@ class _Writer:
         self.paragraph(pieces, depth - 1, below=SPACE.xs)
 
     def _running(self, node: ReportNode, depth: int) -> None:
-        """A container whose items are one running text."""
+        """Write a container's items as one running text."""
         pieces: list[tuple[str, QTextCharFormat]] = []
         stack = list(reversed(node.children))
         while stack:
@@ -306,7 +306,7 @@ class _Writer:
         above: float = 2,
         below: float = 2,
     ) -> None:
-        """Pieces of text in one block, moved in by `indent` steps."""
+        """Write pieces of text as one block, indented by `indent` steps."""
         block = QTextBlockFormat()
         block.setLeftMargin(_INDENT * max(0, min(indent, _DEEPEST)))
         block.setTopMargin(above)
@@ -344,7 +344,7 @@ class _Writer:
 
 
 def _children(node: ReportNode, depth: int) -> list[tuple[list[ReportNode], int]]:
-    """Children for a stack, the first on top; runs of like images together."""
+    """Return children as a stack, the first on top; runs of like images are grouped."""
     runs: list[list[ReportNode]] = []
     for key, group in groupby(node.children, _kind_of_image):
         members = list(group)
@@ -353,7 +353,7 @@ def _children(node: ReportNode, depth: int) -> list[tuple[list[ReportNode], int]
 
 
 def _is_prose(node: ReportNode) -> bool:
-    """Whether a container is one running text; many writers say so of whole trees."""
+    """Return whether a container is one running text; many writers mark whole trees so."""
     leaves = not any(child.children for child in node.children)
     texts = sum(child.kind == "TEXT" for child in node.children)
     return node.continuous and leaves and 2 * texts >= len(node.children) > 0
@@ -376,7 +376,7 @@ UNKNOWN = "an image that is not open"
 
 
 def name_of(workspace: Workspace, link: ImageLink) -> LinkName:
-    """Its series and number if it is open."""
+    """Return the text of a link to an image: its series and number if it is open."""
     instance = workspace.instance_of(link.sop_instance_uid)
     if instance is None or not instance.has_frames:
         return LinkName(UNKNOWN, "", False)
@@ -398,8 +398,8 @@ SHARP = 2  # pixels of a picture per logical one
 _MARK = 24
 
 
-def framed(image: QImage) -> QImage:
-    """A picture in a square, as sharp as a screen may be; an icon where there is no picture."""
+def frame_picture(image: QImage) -> QImage:
+    """Return a picture centred in a square; an icon for a null image."""
     side = PICTURE_PX * SHARP
     square = QImage(side, side, QImage.Format.Format_RGB32)
     square.fill(color(THEME.canvas))
@@ -427,16 +427,16 @@ Thumbnails = Callable[[Instance, int], NDArray[np.uint8] | None]
 def report_picture_offscreen(
     report: Report, opened: ScanResult, thumbnail: Thumbnails, *, pictures: bool
 ) -> NDArray[np.uint8]:
-    """A report as the window shows it, at two pixels for each of its own; makes the Qt application.
+    """Draw a report as in the window, at two pixels per logical pixel.
 
     Args:
-        report: What to draw.
-        opened: What is open beside it: images in it are named and linked.
-        thumbnail: A small picture of an instance; blocks.
-        pictures: Whether its key images are shown.
+        report: The report.
+        opened: The open studies: images in them are named and linked.
+        thumbnail: Returns a small picture of an instance; blocks.
+        pictures: Whether to show key images.
 
     Returns:
-        uint8 [rows, columns, 3] RGB; a page that is too long ends in its middle.
+        uint8 [rows, columns, 3] RGB; a page that is too long is cut.
     """
     if needs_offscreen():
         use_offscreen()
@@ -450,7 +450,7 @@ def report_picture_offscreen(
     for number, link in enumerate(links):
         source = workspace.instance_of(link.sop_instance_uid)
         pixels = thumbnail(source, PICTURE_PX * SHARP) if source and source.has_frames else None
-        image = framed(QImage() if pixels is None else to_qimage(pixels))
+        image = frame_picture(QImage() if pixels is None else to_qimage(pixels))
         kind = QTextDocument.ResourceType.ImageResource
         document.addResource(kind.value, QUrl(f"{PICTURE}{number}"), image)
     return _drawn(document)

@@ -1,4 +1,4 @@
-"""The page of a report: its name, search, and the text."""
+"""The page of a report: title, search and text."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from app.views.documents.report_document import (
     PICTURE_SPACE,
     SHARP,
     Names,
-    framed,
+    frame_picture,
     name_of,
     read_href,
     writing,
@@ -55,19 +55,19 @@ from app.views.widgets import ElidedLabel, IconLabel, label, push_button, rule, 
 from app.workspace.workspace import Workspace
 
 DRAWN = (Content.SEGMENTATION, Content.STRUCTURES, Content.PRESENTATION)
-"""What is shown on its images where those are open."""
+"""Contents that are drawn over their images where those are open."""
 
 
 class ReportPage(QWidget):
-    """Shows the report of an instance; reads it in a worker.
+    """Shows the report of an instance, read in a worker.
 
     Args:
         workspace: The models.
         loader: Reads reports and thumbnails.
-        key_images: Told what selections hold.
+        key_images: Takes the selections that were read.
 
     Attributes:
-        report: What is shown, when it has been read.
+        report: The shown report; None until it is read.
     """
 
     over_images = Signal(object)  # the `Instance` that was clicked is drawn on open images
@@ -146,7 +146,7 @@ class ReportPage(QWidget):
         )
 
     def forget(self) -> None:
-        """Something else is shown: what was asked for is not wanted any more."""
+        """Stop reading and forget the report."""
         for future in (self._reading, *self._pictures):
             if future is not None:
                 future.cancel()
@@ -155,13 +155,13 @@ class ReportPage(QWidget):
         self._instance = self.report = None
 
     def refresh(self) -> None:
-        """Other images are open: what was no link may be one."""
+        """Update links after other images were opened or closed."""
         if self.report is not None and self._links_now(self.report) != self._links:
             self._rewrite()
         self._update_place()
 
     def _links_now(self, report: Report) -> frozenset[ImageLink]:
-        """The links that lead to an open image."""
+        """Return the links that lead to open images."""
         links = {link for node in nodes_of(report.root) for link in node.links}
         return frozenset(filter(self._is_open, links))
 
@@ -174,7 +174,7 @@ class ReportPage(QWidget):
             QTimer.singleShot(0, self, self._rewrite)  # not while the text lays itself out
 
     def focus_search(self) -> None:
-        """Ctrl+F."""
+        """Move the focus to the search field."""
         self.search.setFocus()
         self.search.selectAll()
 
@@ -207,7 +207,7 @@ class ReportPage(QWidget):
             future.cancel()
         self._pictures = []
         for number, link in enumerate(key_images(report)[:MOST_PICTURES] if pictures else ()):
-            self.text.set_picture(number, framed(QImage()))
+            self.text.set_picture(number, frame_picture(QImage()))
             source = self._workspace.instance_of(link.sop_instance_uid)
             if source is not None and source.has_frames:
                 take = partial(self._take_picture, report, number)
@@ -223,7 +223,7 @@ class ReportPage(QWidget):
 
     def _take_picture(self, report: Report, number: int, pixels: Thumbnail) -> None:
         if report is self.report:
-            self.text.set_picture(number, framed(to_qimage(pixels)))
+            self.text.set_picture(number, frame_picture(to_qimage(pixels)))
 
     def _fail(self, instance: Instance, error: SightlineError) -> None:
         if instance is self._instance:
@@ -236,7 +236,7 @@ class ReportPage(QWidget):
         self.found.setText("")
 
     def _follow(self, link: ImageLink) -> None:
-        """Show what was clicked: an image with the report's regions, or what is drawn on images."""
+        """Show the linked image with the report's regions, or the linked object on its images."""
         target = self._workspace.instance_of(link.sop_instance_uid)
         if target is None or self.report is None or self._instance is None:
             return
@@ -281,11 +281,11 @@ SLICE_S = 0.012  # of writing between two turns of the window
 
 
 class ReportText(PlainTextBrowser):
-    """Shows one report.
+    """The text of a report.
 
     Attributes:
-        link_clicked: The `ImageLink` whose text or picture was activated.
-        across: How many pictures fit into a row.
+        link_clicked: The activated `ImageLink`.
+        across: Number of pictures that fit into a row.
     """
 
     link_clicked = Signal(object)
@@ -303,7 +303,7 @@ class ReportText(PlainTextBrowser):
         self.anchorClicked.connect(self._on_anchor)
 
     def show_report(self, report: Report, names: Names, *, pictures: bool) -> None:
-        """Write it anew, `written` when it is there; the place that was read stays."""
+        """Write a report; `written` is emitted at the end, and the scroll position stays."""
         self.stop()
         document = QTextDocument(self)
         across = self.across if pictures else 0
@@ -312,17 +312,17 @@ class ReportText(PlainTextBrowser):
 
     @property
     def busy(self) -> bool:
-        """Whether a report is still being written."""
+        """Whether a report is being written."""
         return self._draft is not None
 
     def stop(self) -> None:
-        """What is being written is not wanted any more."""
+        """Stop writing."""
         if self._draft is not None:
             self._draft[0].deleteLater()
         self._draft = None
 
     def _write_on(self) -> None:
-        """Write for a moment, then let the window live."""
+        """Write for a moment, then return to the event loop."""
         if self._draft is None:
             return
         document, slices = self._draft
@@ -347,7 +347,7 @@ class ReportText(PlainTextBrowser):
         self.verticalScrollBar().setValue(place)
 
     def set_picture(self, number: int, image: QImage) -> None:
-        """Put a key image in its place."""
+        """Set the picture of a key image."""
         document = self.document()
         kind = QTextDocument.ResourceType.ImageResource
         document.addResource(kind.value, QUrl(f"{PICTURE}{number}"), image)
@@ -357,11 +357,11 @@ class ReportText(PlainTextBrowser):
 
     @property
     def matches(self) -> tuple[int, int]:
-        """(the current match from 1 or 0, how many there are)."""
+        """(number of the current match from 1, or 0; number of matches)."""
         return self._current + 1, len(self._matches)
 
     def search(self, text: str) -> None:
-        """Mark every place of `text` and go to the first from what is in view."""
+        """Mark all matches of `text` and go to the first one from the visible part on."""
         self._matches = []
         cursor = QTextCursor(self.document())
         while text.strip() and len(self._matches) < MOST_MATCHES:

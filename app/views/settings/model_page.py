@@ -9,7 +9,7 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QFileDialog, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from app.agent.llm.probe import Probe, Report
-from app.agent.llm.providers import ModelChoice, check, url_of
+from app.agent.llm.providers import ModelChoice, check, endpoint_url
 from app.errors import SightlineError
 from app.secrets import Secrets, key_name
 from app.settings import AZURE_API_VERSION, Kind, ModelSettings, ProviderSettings, bounds
@@ -311,7 +311,7 @@ class ModelPage(SettingsPage):
 
 
 def _key_name(wanted: ModelChoice) -> str:
-    return key_name(wanted.kind, url_of(wanted.kind, wanted.fields))
+    return key_name(wanted.kind, endpoint_url(wanted.kind, wanted.fields))
 
 
 class ProviderForm(QWidget):

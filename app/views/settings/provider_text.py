@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from app.agent.llm.endpoint import is_loopback, place_of
-from app.agent.llm.providers import url_of
+from app.agent.llm.providers import endpoint_url
 from app.errors import UsageError
 from app.settings import Kind, ProviderSettings
 
@@ -39,7 +39,7 @@ TOOL_FORMS = (
 def host_of(kind: Kind, fields: ProviderSettings) -> str:
     """Return the host of a provider's address, or ""."""
     try:
-        return urlsplit(url_of(kind, fields)).hostname or ""
+        return urlsplit(endpoint_url(kind, fields)).hostname or ""
     except ValueError:
         return ""
 
@@ -60,7 +60,7 @@ def where_it_runs(kind: Kind, fields: ProviderSettings) -> str:
         if fields.images
         else "No pixels are sent."
     )
-    url = url_of(kind, fields)
+    url = endpoint_url(kind, fields)
     text = (
         "Questions and tool results, without identifying attributes, will be sent to "
         f"{_place(url) or host}. "

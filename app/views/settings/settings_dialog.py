@@ -27,7 +27,7 @@ from PySide6.QtWidgets import (
 from shiboken6 import isValid
 
 from app.agent.llm.probe import Probe
-from app.agent.llm.providers import url_of
+from app.agent.llm.providers import endpoint_url
 from app.agent.policy import Grants, Policy
 from app.agent.privacy.consents import Consents
 from app.secrets import Secrets, key_name
@@ -392,7 +392,7 @@ class PrivacyPage(SettingsPage):
             self._add_audit(show_audit)
         self.column.addStretch(1)
         self.show_hosts()
-        self._find_key(key_name(settings.kind, url_of(settings.kind, fields)), keys, tasks)
+        self._find_key(key_name(settings.kind, endpoint_url(settings.kind, fields)), keys, tasks)
         self._host = host_of(settings.kind, fields)
 
     def _add_audit(self, show_audit: Callable[[], object]) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from app.agent.llm.base import Call
 from app.agent.messages import ToolCall
-from app.tools.planning import AnyOf, PackPlan, Priority, Successor, ToolRule
+from app.tools.pack_plan import AnyOf, PackPlan, Priority, Successor, ToolRule
 from tests.support.fake_tools import FakeTool, ImageInput, ok
 from tests.support.scripted_model import Turn, call, says
 from tests.unit.agent.test_enforcing import play_fakes

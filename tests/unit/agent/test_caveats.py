@@ -13,7 +13,7 @@ from app.agent.loop.agent_loop import AgentLoop
 from app.agent.loop.offline_model import OfflineModel
 from app.agent.sessions import SessionStore, Thread
 from app.tools.api import ToolResult
-from app.tools.planning import NO_PLANS, Plans
+from app.tools.pack_plan import NO_PLANS, Plans
 from app.tools.registry import load_packs
 from tests.support.fake_tools import (
     DICOM_NOTE,

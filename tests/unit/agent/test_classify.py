@@ -5,7 +5,7 @@ import pytest
 from app.agent.planning import Intent, spelling
 from app.agent.planning.question_text import masked, normalised
 from app.agent.planning.vocabulary import tokens_of
-from app.tools.planning import (
+from app.tools.pack_plan import (
     AnyOf,
     PackPlan,
     Plans,

@@ -9,7 +9,7 @@ from typing import Any
 from app.agent.loop.agent_loop import Limits
 from app.agent.sessions import Thread
 from app.tools.api import CancelToken, ToolContext, ToolResult
-from app.tools.planning import Accepts, AnyOf, PackPlan, QuestionKind, ToolRule
+from app.tools.pack_plan import Accepts, AnyOf, PackPlan, QuestionKind, ToolRule
 from tests.support import cells_pack as cells
 from tests.support.fake_tools import FakeTool, ImageInput, ok
 from tests.support.scripted_model import Turn, call, says

@@ -13,7 +13,7 @@ from app.agent.llm.base import LanguageModel
 from app.agent.loop.agent_loop import AgentLoop
 from app.agent.loop.offline_model import OfflineModel
 from app.agent.sessions import Thread
-from app.tools.planning import PackPlan, Plans
+from app.tools.pack_plan import PackPlan, Plans
 from app.tools.registry import load_packs
 from tests.support.fake_tools import (
     DICOM_NOTE,

@@ -13,7 +13,7 @@ from app.agent.enforcement.verdicts import judge_task
 from app.agent.llm.base import ToolSchema
 from app.agent.messages import Message, ToolCall
 from app.agent.planning import Intent, schema_of
-from app.tools.planning import Discovery, Plans, ToolRule
+from app.tools.pack_plan import Discovery, Plans, ToolRule
 from tests.support.cells_pack import INFO, NUCLEI, PLAN, cells_registry, micrograph
 from tests.unit.tools.support import Bench
 

@@ -19,7 +19,7 @@ from app.agent.loop.agent_loop import AgentLoop, Limits
 from app.agent.messages import Message, ToolCall
 from app.agent.sessions import Thread
 from app.tools.api import Approval
-from app.tools.planning import (
+from app.tools.pack_plan import (
     Accepts,
     AllOf,
     AnyOf,

@@ -17,7 +17,7 @@ from app.agent.loop.agent_loop import AgentLoop, Limits
 from app.agent.messages import Message, ToolCall
 from app.agent.sessions import Thread
 from app.tools.api import ToolFailed
-from app.tools.planning import AllOf, AnyOf, PackPlan, Plans, Priority, Successor, ToolRule
+from app.tools.pack_plan import AllOf, AnyOf, PackPlan, Plans, Priority, Successor, ToolRule
 from tests.support.fake_tools import FakeRegistry, FakeTool, ImageInput, collect, fails, ok, request
 from tests.unit.agent.test_enforcing import check_transcript
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.agent.llm.base import info_of
+from app.agent.llm.base import model_info
 from app.agent.loop.agent_loop import AgentLoop
 from app.agent.loop.offline_model import OfflineModel
 from app.agent.sessions import SessionStore, Thread
@@ -292,7 +292,7 @@ def test_what_it_can_do_is_what_the_registry_holds(tmp_path: Path):
         assert "lungs" not in answer.replace("Where are the lungs", "")
         assert "read_result" not in answer
         assert "update_plan" not in answer
-    assert not info_of(OfflineModel()).own_tools
+    assert not model_info(OfflineModel()).own_tools
 
 
 def test_without_any_tool_it_says_so(tmp_path: Path):

@@ -9,7 +9,7 @@ import pytest
 from app.agent.planning import Planner
 from app.agent.planning.question_parts import parts_of
 from app.agent.planning.vocabulary import tokens_of
-from app.tools.planning import PackPlan, QuestionKind, any_of
+from app.tools.pack_plan import PackPlan, QuestionKind, any_of
 from app.tools.registry import limited_plan, load_packs
 from tests.support.fake_tools import DICOM_NOTE
 

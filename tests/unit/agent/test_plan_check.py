@@ -11,7 +11,7 @@ from app.agent.context.planning_prompt import planning_text
 from app.agent.enforcement.plan_check import check_plan
 from app.agent.enforcement.plan_checklist import NOTHING_RAN, CallOrigin, PlannedStep, PlanState
 from app.tools.api import ToolRetry
-from app.tools.planning import Plans
+from app.tools.pack_plan import Plans
 from tests.support import cells_pack as cells
 from tests.support.cells_plan import PLAN
 from tests.support.intents import intent_of

@@ -129,7 +129,7 @@ def test_a_host_that_programs_read_differently_is_refused(raw: str, scope: Scope
 def test_no_spelling_of_a_host_breaks_the_reader(raw: str):
     try:
         host = host_rules.parse_host(raw)
-    except host_rules.Unclear:
+    except host_rules.AmbiguousHost:
         return
     assert host.shown.isascii()
     assert "@" not in host.shown

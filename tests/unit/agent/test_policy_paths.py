@@ -286,7 +286,7 @@ def test_an_open_image_and_the_programs_own_files_are_never_overwritten(
     monkeypatch.setenv("SIGHTLINE_HOME", str(home))
     image = tmp_path / "study of DOE JANE" / "chest.dcm"
     (tmp_path / "alias.dcm").symlink_to(image)
-    with_home = replace(scope, protected=Scope.of(_NoNames(), [], tmp_path).protected)
+    with_home = replace(scope, protected=Scope.for_run(_NoNames(), [], tmp_path).protected)
     for target in (
         image,
         tmp_path / "alias.dcm",
@@ -416,9 +416,9 @@ def test_a_scope_is_renewed_by_what_was_made_since_and_is_the_same_where_nothing
             return self.made
 
     images = Made()
-    before = Scope.of(images, [], tmp_path)
-    assert before.renewed(images, []) is before
+    before = Scope.for_run(images, [], tmp_path)
+    assert before.refreshed(images, []) is before
     images.made = ("made-1",)
-    after = before.renewed(images, [])
+    after = before.refreshed(images, [])
     assert (before.holds("made-1"), after.holds("made-1")) == (False, True)
     assert after.protected == before.protected

@@ -9,7 +9,7 @@ from app.agent.llm.base import ToolSchema
 from app.agent.loop.rule_answers import Act, Finished, Undecided, next_action
 from app.agent.messages import Message
 from app.agent.planning import Planner, Scene, ToolPlan
-from app.tools.planning import (
+from app.tools.pack_plan import (
     Accepts,
     AnyOf,
     Feed,

@@ -13,7 +13,7 @@ from app.agent.llm.base import ModelInfo
 from app.agent.loop.agent_loop import AgentLoop
 from app.agent.sessions import Thread
 from app.imaging.types import Orientation
-from app.tools.planning import PackPlan, Plans, QuestionKind, ToolRule
+from app.tools.pack_plan import PackPlan, Plans, QuestionKind, ToolRule
 from tests.support.fake_tools import FakeRegistry, FakeTool, ImageInput, collect, ok
 from tests.support.scripted_model import ScriptedModel, Turn, says
 from tests.unit.agent.test_context_in_runs import User

@@ -15,12 +15,12 @@ from PIL import Image
 from app.agent.loop.agent_loop import AgentLoop
 from app.agent.policy import Policy
 from app.agent.sessions import SessionStore, Thread
-from app.agent.sessions.replay import Recorded, Replay, Replayed
+from app.agent.sessions.replay import RecordedCall, Replay, ReplayedCall
 from app.imaging.findings import Box, Finding, Mask
 from app.imaging.types import ImageRef
 from app.tools import picture_sources
 from app.tools.api import Approval, Artifact, CancelToken, ToolContext, ToolResult
-from app.tools.planning import PackPlan, Plans, Priority, ToolRule
+from app.tools.pack_plan import PackPlan, Plans, Priority, ToolRule
 from tests.support.fake_tools import (
     FakeRegistry,
     FakeTool,
@@ -80,10 +80,12 @@ def pair(run: Run) -> tuple[FakeTool, FakeTool]:
     return FakeTool("draw", ImageInput, run), FakeTool("read", ImageInput, reads)
 
 
-def replayed(thread: Thread, folder: Path, *tools: FakeTool, missing: str = "") -> list[Replayed]:
+def replayed(
+    thread: Thread, folder: Path, *tools: FakeTool, missing: str = ""
+) -> list[ReplayedCall]:
     folder.mkdir()
 
-    def context(asked: Recorded) -> ToolContext | str:
+    def context(asked: RecordedCall) -> ToolContext | str:
         if missing and missing in asked.arguments.values():
             return f"{missing} was not found"
         return ToolContext(
@@ -98,7 +100,7 @@ def replayed(thread: Thread, folder: Path, *tools: FakeTool, missing: str = "") 
             progress=lambda fraction, text: None,
         )
 
-    async def main() -> list[Replayed]:
+    async def main() -> list[ReplayedCall]:
         again = Replay(FakeRegistry(*tools), context, thread.files_dir(), folder)
         return [call async for call in again.run(thread.content)]
 
@@ -196,10 +198,10 @@ class Planted:
         self.tool = FakeTool("read", ImageInput, reads)
         self._policy = policy or Policy.standard()
 
-    def read(self, path: Path, out_dir: Path | None = None) -> Replayed:
+    def read(self, path: Path, out_dir: Path | None = None) -> ReplayedCall:
         facts = {"out_dir": str(out_dir)} if out_dir else {}
         arguments = {"image_path": str(path)}
-        planted = Recorded("1", "run", "read", arguments, {"status": "ok"}, facts)
+        planted = RecordedCall("1", "run", "read", arguments, {"status": "ok"}, facts)
         context = ToolContext(
             run_id="again",
             call_id="1",

@@ -14,7 +14,7 @@ from app.agent.llm.base import Plan
 from app.agent.loop.agent_loop import AgentLoop, Limits
 from app.agent.loop.offline_model import OfflineModel
 from app.agent.messages import MEND, Message
-from app.tools.planning import PackPlan, Plans
+from app.tools.pack_plan import PackPlan, Plans
 from app.tools.registry import load_packs
 from app.tools.result_wording import AnswerContext, ResultWording, Sentence
 from tests.support.fake_tools import collect, pack, request

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.agent.llm.base import Call, ModelEvent, Text, ToolSchema
-from app.agent.llm.text_calls import MAX_HELD, MAX_PREAMBLE, TextCalls, quoted_data
+from app.agent.llm.text_calls import MAX_BUFFERED, MAX_PREAMBLE, TextCalls, quoted_data
 from app.agent.messages import Message
 
 _IMAGE = {"type": "object", "properties": {"image_path": {"type": "string"}}}
@@ -217,10 +217,10 @@ def test_what_is_held_back_is_bounded():
     head = '{"name": "image_info", "arguments": {"image_path": "'
     assert calls.take(head) == []
     text = head
-    while len(text) <= MAX_HELD:
+    while len(text) <= MAX_BUFFERED:
         assert calls.take("x" * 4_000) == []
         text += "x" * 4_000
-        if len(text) + 4_000 > MAX_HELD:
+        if len(text) + 4_000 > MAX_BUFFERED:
             break
     assert parts(calls.take("x" * 4_000)) == (text + "x" * 4_000, [])
     assert parts([*calls.take(f'"}}}}\n{written(INFO)}'), *calls.end(True)])[1] == []

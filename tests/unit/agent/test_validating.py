@@ -8,7 +8,7 @@ from app.agent.context.model_messages import error_message, result_message
 from app.agent.enforcement.verdicts import judge_goal, judge_task
 from app.agent.messages import Message
 from app.agent.planning import Intent
-from app.tools.planning import NO_PLANS, PackPlan, Plans, Successor, ToolRule
+from app.tools.pack_plan import NO_PLANS, PackPlan, Plans, Successor, ToolRule
 from tests.support.cells_pack import (
     ANALYZER,
     CAPTIONER,

@@ -12,7 +12,7 @@ from app.agent.messages import Message, ToolCall
 from app.agent.planning import OpenImage, Planner, Reply, Scene, ToolPlan, schema_of
 from app.agent.planning.image_choice import image_choice
 from app.agent.sessions import Thread
-from app.tools.planning import Feed, PackPlan, Plans, QuestionKind, ToolRule
+from app.tools.pack_plan import Feed, PackPlan, Plans, QuestionKind, ToolRule
 from app.tools.registry import load_packs
 from tests.support import cells_pack as cells
 from tests.support.fake_tools import FakeTool, ImageInput, ok

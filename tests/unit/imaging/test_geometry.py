@@ -18,7 +18,7 @@ from app.imaging.space.geometry import (
     length,
 )
 from app.imaging.space.regions import UltrasoundRegion
-from app.imaging.space.spacing import SpacingAttributes, spacing_of
+from app.imaging.space.spacing import SpacingAttributes, image_spacing
 from app.imaging.types import Frame, ImageRef, Orientation, Spacing, SpacingSource
 
 
@@ -27,7 +27,7 @@ def frame_with(spacing: Spacing) -> Frame:
 
 
 def spacing(**attributes: Any) -> Spacing:
-    return spacing_of(SpacingAttributes(**attributes))
+    return image_spacing(SpacingAttributes(**attributes))
 
 
 @pytest.mark.parametrize(

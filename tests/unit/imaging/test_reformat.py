@@ -14,7 +14,7 @@ from app.errors import FileProblem
 from app.imaging.decode import Decoder
 from app.imaging.space.geometry import edge_letters, length
 from app.imaging.space.planes import patient_point
-from app.imaging.space.reformat import planes_of, section
+from app.imaging.space.reformat import available_planes, section
 from app.imaging.types import Content, Instance, Orientation, Series
 from app.imaging.volume import Plane, Volume
 from tests.unit.imaging.files import make_dicom
@@ -90,7 +90,7 @@ def test_lengths_on_a_section_are_those_between_the_patients_points(plane: Plane
 def test_mr_t1_sections_have_simpleitks_values_at_their_places(decoder: Decoder, shared_data: Path):
     folder = shared_data / "series/mr-t1"
     series = series_in(decoder, folder)
-    assert planes_of(series) == (Plane.ACQUIRED, *SECTIONS)
+    assert available_planes(series) == (Plane.ACQUIRED, *SECTIONS)
     reader = SimpleITK.ImageSeriesReader()
     reader.SetFileNames(reader.GetGDCMSeriesFileNames(str(folder)))
     image = reader.Execute()
@@ -178,18 +178,18 @@ def test_sections_of_an_animal_have_its_letters():
 
 def test_what_has_no_volume_has_only_its_acquired_images():
     radiograph = Instance(Path("a"), "1", "dicom", 64, 64, attributes={"Modality": "CR"})
-    assert planes_of(radiograph) == (Plane.ACQUIRED,)
+    assert available_planes(radiograph) == (Plane.ACQUIRED,)
     one_slice = Series("1", "", "CT", 1, (slice_at(0),))
-    assert planes_of(one_slice) == (Plane.ACQUIRED,)
+    assert available_planes(one_slice) == (Plane.ACQUIRED,)
 
 
 def test_a_stack_in_colour_is_offered_no_planes_that_would_then_be_refused():
     slices = tuple(slice_at(z) for z in (0, 3, 6))
     grey = Series("1", "", "CT", 1, slices)
-    assert planes_of(grey) == tuple(Plane)
+    assert available_planes(grey) == tuple(Plane)
     for photometric in ("RGB", "YBR_FULL_422", "PALETTE COLOR"):
         coloured = tuple(
             replace(one, attributes={**one.attributes, "PhotometricInterpretation": photometric})
             for one in slices
         )
-        assert planes_of(replace(grey, instances=coloured)) == (Plane.ACQUIRED,)
+        assert available_planes(replace(grey, instances=coloured)) == (Plane.ACQUIRED,)

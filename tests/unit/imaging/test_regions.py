@@ -12,7 +12,7 @@ import pytest
 
 from app.imaging.decode import Decoder
 from app.imaging.space.geometry import angle, length
-from app.imaging.space.regions import UltrasoundRegion, regions_of
+from app.imaging.space.regions import UltrasoundRegion, image_regions
 from app.imaging.types import Frame, ImageRef, Spacing, SpacingSource
 
 
@@ -40,7 +40,7 @@ def region(
 
 
 def ultrasound(*items: UltrasoundRegion, rows: int = 480, columns: int = 640) -> Frame:
-    found, _ = regions_of(items, rows, columns)
+    found, _ = image_regions(items, rows, columns)
     return replace(frame_with(Spacing()), regions=found)
 
 
@@ -103,7 +103,7 @@ def test_a_colour_box_with_the_images_own_scale_does_not_stop_a_length():
 
 
 def test_regions_of_an_image_that_was_scaled_afterwards_give_no_millimetres():
-    found, reason = regions_of([region((84, 31, 595, 414))], rows=240, columns=320)
+    found, reason = image_regions([region((84, 31, 595, 414))], rows=240, columns=320)
     assert found == ()
     assert "scaled" in reason
 
@@ -135,7 +135,7 @@ def test_regions_of_an_image_that_was_cropped_keep_their_scale(decoder: Decoder)
     ],
 )
 def test_units_are_those_of_the_standard(code: int, units: str, factor: float):
-    (found,), _ = regions_of([region((0, 0, 9, 9), (0.5, 0.5), (code, code))], 10, 10)
+    (found,), _ = image_regions([region((0, 0, 9, 9), (0.5, 0.5), (code, code))], 10, 10)
     assert (found.x_units, found.dx) == (units, pytest.approx(0.5 * factor))
 
 

@@ -15,12 +15,12 @@ from app.imaging.space.planes import FramePlane
 from app.imaging.space.stacks import (
     NotAStackError,
     Stack,
-    geometry_of,
     geometry_text,
+    sort_stack,
     stack_geometry,
-    stack_of,
+    stack_warnings,
+    volume_geometry,
     voxel_grid,
-    warnings_of,
 )
 from app.imaging.studies.catalogue import series_of
 from app.imaging.types import Instance, Series
@@ -33,18 +33,18 @@ def planes(heights: list[float], drift: float = 0.0) -> list[FramePlane]:
 
 
 def stack(heights: list[float], drift: float = 0.0) -> Stack:
-    return stack_of(planes(heights, drift), 64, 64)
+    return sort_stack(planes(heights, drift), 64, 64)
 
 
 def told(heights: list[float], drift: float = 0.0, **known: object) -> tuple[str, ...]:
-    return warnings_of(stack(heights, drift), **known)  # pyright: ignore[reportArgumentType]
+    return stack_warnings(stack(heights, drift), **known)  # pyright: ignore[reportArgumentType]
 
 
 def test_an_even_stack_is_regular_and_needs_no_words():
     found = stack([5, 0, 2.5, 7.5])
     assert found.order == (1, 2, 0, 3)
     assert found.regular
-    assert warnings_of(found) == ()
+    assert stack_warnings(found) == ()
 
 
 def test_distances_may_differ_by_a_hundredth_of_a_millimetre_or_a_percent():
@@ -98,12 +98,12 @@ def test_overlapping_slices_are_told_only_where_the_distance_changes():
 )
 def test_what_is_no_stack_is_refused_with_the_reason(changed: list[FramePlane], reason: str):
     with pytest.raises(NotAStackError, match=reason):
-        stack_of([*planes([0]), *changed], 64, 64)
+        sort_stack([*planes([0]), *changed], 64, 64)
 
 
 def test_slices_out_of_each_others_reach_are_refused():
     with pytest.raises(NotAStackError, match="above each other"):
-        geometry_of(stack([0, 5, 10], drift=20))
+        volume_geometry(stack([0, 5, 10], drift=20))
 
 
 def test_the_grid_is_just_as_large_as_the_slices_need():
@@ -119,7 +119,7 @@ def test_what_a_regular_stack_drifts_sideways_is_kept_in_its_direction():
     slices = [
         FramePlane((0.0004 * z, 0.001 * z, z), (1, 0, 0), (0, 1, 0), (2.0, 0.5)) for z in range(4)
     ]
-    found = stack_of(slices, 64, 64)
+    found = sort_stack(slices, 64, 64)
     assert found.regular
     last = voxel_grid(found).affine @ (0, 0, 3, 1)
     assert last[:3] == pytest.approx(slices[-1].origin, abs=1e-9)

@@ -34,7 +34,7 @@ def greys(
     columns: slice = WHOLE,
 ) -> NDArray[np.uint8]:
     """A part of a level as greys; all three colours of a word must be equal."""
-    words = levels.windowed(level, rows, columns, levels.table(level, window, invert))
+    words = levels.render_part(level, rows, columns, levels.table(level, window, invert))
     channels = words[..., None] >> np.array([0, 8, 16, 24], np.uint32) & 0xFF
     assert (channels[..., 3] == 255).all()
     assert (channels[..., :2] == channels[..., 1:3]).all()

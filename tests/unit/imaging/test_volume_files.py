@@ -25,7 +25,7 @@ from app.imaging.reading.image_entries import (
     read_instances,
 )
 from app.imaging.space.geometry import edge_letters, length
-from app.imaging.space.reformat import planes_of, section
+from app.imaging.space.reformat import available_planes, section
 from app.imaging.types import Frame, SpacingSource
 from app.imaging.volume import Plane
 from tests.unit.imaging.mutations import assert_only_problems, assert_refused
@@ -219,7 +219,7 @@ def test_colour_voxels_are_colour(tmp_path: Path, suffix: str):
         assert len(instances) == 1
         shown = read_frame(path, 1).stored
         assert read_frame(path, 1).photometric == "RGB"
-        assert planes_of(instances[0]) == (Plane.ACQUIRED,)
+        assert available_planes(instances[0]) == (Plane.ACQUIRED,)
     if suffix == ".nii" or read_frame(path, 1).orientation.cosines:
         np.testing.assert_array_equal(shown, rgb[1])
 
@@ -313,7 +313,7 @@ def test_a_volume_in_a_standard_space_has_sections_that_say_so(tmp_path: Path):
     witness = sitk.ReadImage(str(path))
     voxels = sitk.GetArrayFromImage(witness)
     (instance,) = read_instances(path)
-    assert planes_of(instance) == tuple(Plane)
+    assert available_planes(instance) == tuple(Plane)
     volume = assemble([read_frame(path, index) for index in range(instance.frames)])
     assert volume.spacing == pytest.approx(witness.GetSpacing(), rel=1e-6)
     edges = {

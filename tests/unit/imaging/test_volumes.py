@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from app.errors import FileProblem
 from app.imaging.decode import Decoder
 from app.imaging.space.planes import FramePlane
-from app.imaging.space.stacks import StackGeometry, stack_geometry, stack_of, voxel_grid
+from app.imaging.space.stacks import StackGeometry, sort_stack, stack_geometry, voxel_grid
 from app.imaging.space.volumes import Assembly, resample
 from app.imaging.types import Frame, RealWorldMap, Rescale, Series
 from app.imaging.volume import Volume
@@ -51,7 +51,7 @@ def test_slices_shifted_by_whole_pixels_keep_every_row_in_spite_of_rounding():
     planes = [
         FramePlane((0, y, z), (1, 0, 0), (0, 1, 0), (0.1, 0.1)) for y, z in ((0, 0), (0.1 + 0.2, 1))
     ]
-    stack = stack_of(planes, 4, 4)
+    stack = sort_stack(planes, 4, 4)
     assert stack.aside[1, 1] > 3
     sevens = np.full((2, 4, 4), 7, np.int16)
     found = resample(sevens, stack, voxel_grid(stack), -1)

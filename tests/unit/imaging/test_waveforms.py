@@ -17,8 +17,8 @@ from pydicom.uid import UID, ExplicitVRBigEndian, ExplicitVRLittleEndian, genera
 from app.errors import FileProblem
 from app.imaging.dicom.dicom_file import read_header
 from app.imaging.objects.waveform_layout import MARGIN, PX_PER_MM
-from app.imaging.objects.waveform_values import group_of, short_name, values_of
-from app.imaging.objects.waveforms import annotations_of
+from app.imaging.objects.waveform_values import physical_values, short_name, waveform_group
+from app.imaging.objects.waveforms import group_annotations
 from app.imaging.reading.image_entries import read_frame, read_instance
 from app.imaging.space.geometry import length
 from app.imaging.types import Content, Frame, Region
@@ -83,7 +83,7 @@ def waveform(path: Path, *groups: Dataset, big: bool = False, sop_class: UID = E
 
 def read_values(path: Path, index: int = 0) -> Floats:
     header = read_header(path)
-    return values_of(header, group_of(header, index))
+    return physical_values(header, waveform_group(header, index))
 
 
 @pytest.fixture(scope="module")
@@ -257,10 +257,10 @@ def test_a_day_of_ecg_is_one_picture(tmp_path: Path):
 
 
 def test_annotations_stand_below(ecg: Path):
-    found = annotations_of(read_header(ecg), 0)
+    found = group_annotations(read_header(ecg), 0)
     assert "QT Interval: 368 ms" in found
     assert "ECG NORMALE" in found
-    assert annotations_of(read_header(ecg), 1) == ()
+    assert group_annotations(read_header(ecg), 1) == ()
 
 
 def test_names_of_leads():

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.tools.planning import PackPlan, Priority, QuestionKind, ToolRule
+from app.tools.pack_plan import PackPlan, Priority, QuestionKind, ToolRule
 from app.tools.registry import Registry, load_packs
 from tests.support.fake_tools import FakeTool, ImageInput, ok
 from tests.support.intents import intent_of

@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from app.tools.chest import organs
-from app.tools.planning import AnyOf, PackPlan
+from app.tools.pack_plan import AnyOf, PackPlan
 from app.tools.registry import load_packs
 
 REGISTRY = load_packs([])

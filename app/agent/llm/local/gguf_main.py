@@ -24,8 +24,8 @@ from app.agent.llm.local.server_main import (
     ServerConfig,
     Serving,
     Stage,
+    native_output,
     out_of_memory,
-    printed,
 )
 
 _llama: Any = xllamacpp  # it carries no types
@@ -64,15 +64,15 @@ def serve(config: ServerConfig, stage: Stage) -> Serving:
     template, notes = config.chat_template, list[str]()
     if not template and b"tokenizer.chat_template" not in _header(config.path):
         template, notes = CHATML, [MISSING]
-    server = _started(config, template)
-    if server is None or _rendered(server, config.key, {"messages": HELLO}) is None:
+    server = _start_server(config, template)
+    if server is None or _render(server, config.key, {"messages": HELLO}) is None:
         del server  # its memory is needed for the next
         template, notes = CHATML, [BROKEN]
         stage("its chat template is broken: it is loaded once more with a general one")
-        server = _started(config, template)
+        server = _start_server(config, template)
         if server is None:
-            raise _failed(config)
-    facts = _asked(server, config.key, "/props", None)
+            raise _load_failure(config)
+    facts = _request(server, config.key, "/props", None)
     context = int(facts["default_generation_settings"]["n_ctx"])
     return Serving(
         url=f"{server.listening_address}/v1",
@@ -84,7 +84,7 @@ def serve(config: ServerConfig, stage: Stage) -> Serving:
     )
 
 
-def _started(config: ServerConfig, template: str) -> Any:
+def _start_server(config: ServerConfig, template: str) -> Any:
     """Return the server, None if it refuses the template.
 
     Raises:
@@ -95,7 +95,7 @@ def _started(config: ServerConfig, template: str) -> Any:
     except RuntimeError as error:
         if template != CHATML and "chat template" in _reason(config, "chat template"):
             return None
-        raise _failed(config) from error
+        raise _load_failure(config) from error
 
 
 def _parameters(config: ServerConfig, template: str) -> Any:
@@ -123,7 +123,7 @@ def _parameters(config: ServerConfig, template: str) -> Any:
     return parameters
 
 
-def _failed(config: ServerConfig) -> EngineFailed:
+def _load_failure(config: ServerConfig) -> EngineFailed:
     said = _reason(config)
     for pattern, reason, remedy in _CAUSES:
         if re.search(pattern, said):
@@ -143,10 +143,10 @@ def _reason(config: ServerConfig, *also: str) -> str:
     causes = [pattern.removesuffix("|GGUF") if also else pattern for pattern, _, _ in _CAUSES]
     known = "|".join([*causes, *also])
     given_up = time.monotonic() + _PRINTING_S
-    said = printed(config.path)
+    said = native_output(config.path)
     while not re.search(known, said) and time.monotonic() < given_up:
         time.sleep(0.05)
-        said = printed(config.path)
+        said = native_output(config.path)
     return said
 
 
@@ -161,19 +161,19 @@ def _shows_tools(server: Any, key: str, facts: Mapping[str, Any]) -> bool:
     able = facts.get("chat_template_caps", {})
     if not able.get("supports_tools") or not able.get("supports_tool_calls"):
         return False
-    shown = _rendered(server, key, {"messages": CALLED, "tools": [TOOL]})
+    shown = _render(server, key, {"messages": CALLED, "tools": [TOOL]})
     return shown is not None and TOOL["function"]["description"] in shown and "seen" in shown
 
 
-def _rendered(server: Any, key: str, request: Mapping[str, Any]) -> str | None:
+def _render(server: Any, key: str, request: Mapping[str, Any]) -> str | None:
     """Return the prompt that the template makes of messages, None if it fails."""
     try:
-        return str(_asked(server, key, "/apply-template", request)["prompt"])
+        return str(_request(server, key, "/apply-template", request)["prompt"])
     except (urllib.error.HTTPError, KeyError):
         return None
 
 
-def _asked(server: Any, key: str, path: str, body: Mapping[str, Any] | None) -> dict[str, Any]:
+def _request(server: Any, key: str, path: str, body: Mapping[str, Any] | None) -> dict[str, Any]:
     request = urllib.request.Request(
         server.listening_address + path,
         data=None if body is None else json.dumps(body).encode(),

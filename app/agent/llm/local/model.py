@@ -135,7 +135,7 @@ class LocalModel:
             ModelFailed: The model cannot be loaded, or its process crashed.
         """
         with self._server.in_use():
-            async with aclosing(self._started()) as waiting:
+            async with aclosing(self._loading_notes()) as waiting:
                 async for note in waiting:
                     yield note
             ready = await self._server.ready()
@@ -148,7 +148,7 @@ class LocalModel:
             except ModelFailed as error:
                 raise await self._failure(error) from error
 
-    async def _started(self) -> AsyncGenerator[Note]:
+    async def _loading_notes(self) -> AsyncGenerator[Note]:
         """Start the process and yield notes while it loads."""
         if self._server.pid is None:
             await asyncio.to_thread(self._check)
@@ -288,7 +288,7 @@ class LocalServer:
         self._idle_s = idle_s
         self._start_timeout_s = start_timeout_s
         self._lock = threading.Lock()
-        self._child: _Child | None = None
+        self._child: _ServerProcess | None = None
         self._users = 0
         self._timer: threading.Timer | None = None
         self._closed = False
@@ -368,7 +368,7 @@ class LocalServer:
         if child is not None:
             child.end()
 
-    def _running(self) -> _Child:
+    def _running(self) -> _ServerProcess:
         with self._lock:
             if self._closed:
                 raise ModelFailed(
@@ -380,7 +380,7 @@ class LocalServer:
             if self._child is None:
                 config = replace(self._config, key=secrets.token_urlsafe(32))
                 try:
-                    self._child = _Child(config, self._title)
+                    self._child = _ServerProcess(config, self._title)
                 except OSError as error:
                     raise ModelFailed(
                         f"the model's process could not be started ({error.strerror})",
@@ -389,7 +389,7 @@ class LocalServer:
                     ) from error
             return self._child
 
-    def _drop(self, child: _Child) -> None:
+    def _drop(self, child: _ServerProcess) -> None:
         with self._lock:
             if self._child is child:
                 self._child = None
@@ -410,7 +410,7 @@ class LocalServer:
             self._timer = None
 
 
-class _Child:
+class _ServerProcess:
     """A started process with its pipe, and the last messages that came through it."""
 
     def __init__(self, config: ServerConfig, title: str) -> None:
@@ -464,13 +464,13 @@ class _Child:
             if self._ready is not None:
                 return self._ready
             if self._ended:
-                raise self._lost("was ended")
+                raise self._process_ended("was ended")
             try:
                 while self._ready is None and self._pipe.poll():
                     self._take(json.loads(self._pipe.recv_bytes(_MESSAGE_BYTES)))
             except (EOFError, OSError, ValueError, KeyError):
                 self._process.join(_END_S)
-                raise self._lost(death(self._process.exitcode)) from None
+                raise self._process_ended(death(self._process.exitcode)) from None
             return self._ready
 
     def _take(self, message: dict[str, Any]) -> None:
@@ -488,9 +488,9 @@ class _Child:
                     notes=tuple(str(note) for note in message["notes"]),
                 )
             case _:
-                raise self._failed(message)
+                raise self._load_failure(message)
 
-    def _failed(self, message: dict[str, Any]) -> ModelFailed:
+    def _load_failure(self, message: dict[str, Any]) -> ModelFailed:
         reason, remedy = str(message["reason"]), str(message["remedy"])
         detail = str(message.get("detail", ""))
         if package := str(message.get("package", "")):
@@ -499,7 +499,7 @@ class _Child:
         _log.info("local model: not loaded\n%s", detail)
         return ModelFailed(reason, subject=self._title, remedy=remedy, detail=detail)
 
-    def _lost(self, how: str) -> ModelFailed:
+    def _process_ended(self, how: str) -> ModelFailed:
         return ModelFailed(
             f"the model's process {how} while it loaded the model",
             subject=self._title,

@@ -95,11 +95,11 @@ Stage = Callable[[str], None]
 
 def run(connection: Connection, config: ServerConfig, parent: int) -> None:
     """Load and serve the model, and end when the app closes the pipe or dies."""
-    _end_with(parent)
+    _tie_to_parent(parent)
     _set_up(config.threads)
-    threading.Thread(target=_end_with_pipe, args=(connection,), daemon=True).start()
+    threading.Thread(target=_exit_on_pipe_close, args=(connection,), daemon=True).start()
 
-    def tell(**message: object) -> None:
+    def send(**message: object) -> None:
         with suppress(OSError):
             connection.send_bytes(json.dumps(message).encode())
 
@@ -108,22 +108,28 @@ def run(connection: Connection, config: ServerConfig, parent: int) -> None:
         os.dup2(log.fileno(), 2)
         os.dup2(2, 1)
         try:
-            serving = _load(config, lambda text: tell(kind="stage", text=text))
+            serving = _load(config, lambda text: send(kind="stage", text=text))
         except EngineFailed as error:
-            detail = f"{error.detail}\n{_end_of(log, config.path)}".strip()
-            tell(kind="failed", reason=error.reason, remedy=error.remedy, detail=detail)
+            detail = f"{error.detail}\n{_log_tail(log, config.path)}".strip()
+            send(kind="failed", reason=error.reason, remedy=error.remedy, detail=detail)
             os._exit(1)
         except BaseException as error:
-            reason, remedy = _unexpected(error)
-            detail = _without("".join(traceback.format_exception(error))[-8_000:], config.path)
-            tell(kind="failed", reason=reason, remedy=remedy, detail=detail, package=_lacks(error))
+            reason, remedy = _load_failure(error)
+            detail = _without_path("".join(traceback.format_exception(error))[-8_000:], config.path)
+            send(
+                kind="failed",
+                reason=reason,
+                remedy=remedy,
+                detail=detail,
+                package=_missing_package(error),
+            )
             os._exit(1)
         _outlive_parent_thread()
         # From here on a log could hold what is asked and answered.
         silence = os.open(os.devnull, os.O_WRONLY)
         os.dup2(silence, 2)
         os.dup2(silence, 1)
-    tell(
+    send(
         kind="ready",
         url=serving.url,
         context_tokens=serving.context_tokens,
@@ -142,7 +148,7 @@ def _load(config: ServerConfig, stage: Stage) -> Serving:
     return engine(config, stage)
 
 
-def _unexpected(error: BaseException) -> tuple[str, str]:
+def _load_failure(error: BaseException) -> tuple[str, str]:
     if isinstance(error, MemoryError):
         return out_of_memory()
     return (
@@ -151,7 +157,7 @@ def _unexpected(error: BaseException) -> tuple[str, str]:
     )
 
 
-def _lacks(error: BaseException) -> str:
+def _missing_package(error: BaseException) -> str:
     """Return the package that is not installed, "" if that is not the reason."""
     missing = (error.name or "") if isinstance(error, ModuleNotFoundError) else ""
     return missing.partition(".")[0]
@@ -165,23 +171,23 @@ def out_of_memory() -> tuple[str, str]:
     )
 
 
-def _end_of(log: IO[bytes], path: str) -> str:
+def _log_tail(log: IO[bytes], path: str) -> str:
     """Return the last 8,000 bytes that native code has printed, without the model's path."""
     size = os.fstat(log.fileno()).st_size
     log.seek(max(0, size - 8_000))
     text = log.read().decode("utf-8", errors="replace")
     log.seek(size)
-    return _without(text, path)
+    return _without_path(text, path)
 
 
-def _without(text: str, path: str) -> str:
+def _without_path(text: str, path: str) -> str:
     return text.replace(path, "MODEL").replace(str(Path(path).parent), "FOLDER")
 
 
-def printed(path: str) -> str:
+def native_output(path: str) -> str:
     """Return the end of what native code has printed to standard error in this process."""
     with suppress(OSError), os.fdopen(os.dup(2), "rb") as log:
-        return _end_of(log, path)
+        return _log_tail(log, path)
     return ""
 
 
@@ -196,14 +202,14 @@ def _set_up(threads: int) -> None:
         lower_priority(NICE)
 
 
-def _end_with_pipe(connection: Connection) -> None:
+def _exit_on_pipe_close(connection: Connection) -> None:
     with suppress(BaseException):
         while True:
             connection.recv_bytes()
     os._exit(0)
 
 
-def _end_with(parent: int) -> None:
+def _tie_to_parent(parent: int) -> None:
     """Have the system end this process with the app, also during a load.
 
     llama.cpp holds Python's lock while it loads, which may take minutes, so that the thread that
@@ -216,7 +222,7 @@ def _end_with(parent: int) -> None:
             if os.getppid() != parent:
                 os._exit(0)  # the app died before the call
         elif sys.platform == "win32":
-            _end_with_on_windows(parent)
+            _tie_to_parent_on_windows(parent)
 
 
 def _outlive_parent_thread() -> None:
@@ -229,7 +235,7 @@ def _outlive_parent_thread() -> None:
             ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, 0)
 
 
-def _end_with_on_windows(parent: int) -> None:
+def _tie_to_parent_on_windows(parent: int) -> None:
     if sys.platform != "win32":
         return
     kernel = ctypes.WinDLL("kernel32", use_last_error=True)

@@ -60,8 +60,8 @@ def serve(config: ServerConfig, stage: Stage) -> Serving:
     except (torch.OutOfMemoryError, MemoryError) as error:
         raise EngineFailed(*out_of_memory(), detail=type(error).__name__) from error
     except _LOAD_ERRORS as error:
-        raise _failed(error) from error
-    notes = _with_template(tokenizer, config.chat_template)
+        raise _load_failure(error) from error
+    notes = _set_template(tokenizer, config.chat_template)
     positions = getattr(model.config.get_text_config(), "max_position_embeddings", None)
     context = min(config.context_tokens, int(positions or config.context_tokens))
     server = ChatServer(config.name, config.key, _Answerer(model, tokenizer, config, context))
@@ -97,7 +97,7 @@ def _on_device(model: Any) -> Any:
     return model.float() if model.dtype == torch.float16 else model
 
 
-def _failed(error: Exception) -> EngineFailed:
+def _load_failure(error: Exception) -> EngineFailed:
     said = str(error)
     if "trust_remote_code" in said or "custom code" in said:
         return EngineFailed(
@@ -118,25 +118,25 @@ def _failed(error: Exception) -> EngineFailed:
     )
 
 
-def _with_template(tokenizer: Any, wanted: str) -> list[str]:
+def _set_template(tokenizer: Any, wanted: str) -> list[str]:
     """Give the tokenizer a chat template that works; return notes for the user."""
     if wanted:
         tokenizer.chat_template = wanted
     if not tokenizer.chat_template:
         tokenizer.chat_template = CHATML
         return [MISSING]
-    if _rendered(tokenizer, HELLO) is None:
+    if _render(tokenizer, HELLO) is None:
         tokenizer.chat_template = CHATML
         return [BROKEN]
     return []
 
 
 def _shows_tools(tokenizer: Any) -> bool:
-    shown = _rendered(tokenizer, _with_objects(CALLED), [TOOL])
+    shown = _render(tokenizer, _with_parsed_arguments(CALLED), [TOOL])
     return shown is not None and "look" in shown and "seen" in shown and _PURPOSE in shown
 
 
-def _rendered(tokenizer: Any, messages: list[dict[str, Any]], tools: Any = None) -> str | None:
+def _render(tokenizer: Any, messages: list[dict[str, Any]], tools: Any = None) -> str | None:
     try:
         text = tokenizer.apply_chat_template(
             messages, tools=tools, add_generation_prompt=True, tokenize=False
@@ -146,7 +146,7 @@ def _rendered(tokenizer: Any, messages: list[dict[str, Any]], tools: Any = None)
     return str(text)
 
 
-def _with_objects(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _with_parsed_arguments(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return messages with the arguments of calls as objects, as templates expect them."""
     made: list[dict[str, Any]] = []
     for message in messages:
@@ -184,17 +184,19 @@ class _Answerer:
         self._config = config
         self._context = context
 
-    def answer(self, request: Mapping[str, Any], stop: threading.Event) -> Iterator[str | Done]:
+    def answer(
+        self, request: Mapping[str, Any], stop: threading.Event
+    ) -> Iterator[str | AnswerEnd]:
         """Yield the pieces of the answer, then its end; early when `stop` is set.
 
         Raises:
-            Refused: Before the first piece.
+            RequestRefused: Before the first piece.
         """
         inputs = self._inputs(request)
         given = int(inputs["input_ids"].shape[1])
         room = self._context - given
         if room < 1:
-            raise Refused(
+            raise RequestRefused(
                 f"the request has {given} tokens, which exceeds the context of {self._context}"
             )
         longest = min(room, int(request.get("max_tokens") or self._config.output_tokens))
@@ -215,12 +217,12 @@ class _Answerer:
         if "error" in outcome:
             raise outcome["error"]
         made = int(outcome["ids"].shape[1]) - given
-        yield Done("length" if made >= longest else "stop", given, made)
+        yield AnswerEnd("length" if made >= longest else "stop", given, made)
 
     def _inputs(self, request: Mapping[str, Any]) -> Any:
         try:
             inputs = self._tokenizer.apply_chat_template(
-                _with_objects(request["messages"]),
+                _with_parsed_arguments(request["messages"]),
                 tools=request.get("tools") or None,
                 add_generation_prompt=True,
                 return_dict=True,
@@ -228,7 +230,7 @@ class _Answerer:
             )
         except _TEMPLATE_ERRORS as error:
             reason = f"the model's chat template refuses the conversation ({error})"
-            raise Refused(reason) from error
+            raise RequestRefused(reason) from error
         return inputs.to(self._model.device)
 
     def _arguments(
@@ -267,7 +269,7 @@ class _Answerer:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class AnswerEnd:
     """The end of an answer: the reason, and the tokens of request and answer."""
 
     finish: Literal["stop", "length"]
@@ -275,7 +277,7 @@ class Done:
     output_tokens: int
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """A request that cannot be answered; its text says why."""
 
 
@@ -315,7 +317,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Log nothing: requests hold what was asked."""
 
     def do_GET(self) -> None:
-        if not self._allowed():
+        if not self._has_key():
             return
         if self.path == "/v1/models":
             model = {"id": self.server.model, "object": "model", "owned_by": "local"}
@@ -324,7 +326,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._error(404, "there is no such page")
 
     def do_POST(self) -> None:
-        if not self._allowed():
+        if not self._has_key():
             return
         if self.path != "/v1/chat/completions":
             self._error(404, "there is no such page")
@@ -356,7 +358,7 @@ class _Handler(BaseHTTPRequestHandler):
                     self._head(200, "text/event-stream")
                 self._send(piece)
             self._line("[DONE]")
-        except Refused as error:
+        except RequestRefused as error:
             self._error(400, str(error))
         except OSError:
             pass  # the app has closed the connection
@@ -367,7 +369,7 @@ class _Handler(BaseHTTPRequestHandler):
         finally:
             stop.set()
 
-    def _send(self, piece: str | Done) -> None:
+    def _send(self, piece: str | AnswerEnd) -> None:
         choice: dict[str, Any] = {"index": 0, "delta": {}, "finish_reason": None}
         chunk: dict[str, Any] = {
             "id": "chatcmpl-local",
@@ -376,7 +378,7 @@ class _Handler(BaseHTTPRequestHandler):
             "model": self.server.model,
             "choices": [choice],
         }
-        if isinstance(piece, Done):
+        if isinstance(piece, AnswerEnd):
             choice["finish_reason"] = piece.finish
             chunk["usage"] = {
                 "prompt_tokens": piece.input_tokens,
@@ -391,7 +393,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(f"data: {data}\n\n".encode())
         self.wfile.flush()
 
-    def _allowed(self) -> bool:
+    def _has_key(self) -> bool:
         given = self.headers.get("Authorization", "").encode()
         if hmac.compare_digest(given, f"Bearer {self.server.key}".encode()):
             return True

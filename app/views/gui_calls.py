@@ -1,8 +1,7 @@
-"""Calls on the GUI thread, from any thread.
+"""Calls on the GUI thread from any thread.
 
-A signal that a thread emits while the GUI thread deletes the object it belongs to crashes the
-program: PySide checks that the object is there, lets go of the interpreter, then uses it. So
-threads that nobody waits for emit the signal of an object that is never deleted.
+PySide crashes when a thread emits a signal while the GUI thread deletes the object it belongs to.
+So threads that are not waited for emit the signal of an object that is never deleted.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ from functools import cache
 from PySide6.QtCore import QObject, Qt, Signal
 
 
-class Post(QObject):
-    """Calls what is handed in on the thread that made it, in order."""
+class GuiCalls(QObject):
+    """Calls functions on the thread that made it, in order."""
 
     _arrived = Signal(object)
 
@@ -23,7 +22,7 @@ class Post(QObject):
         self._arrived.connect(self._call, Qt.ConnectionType.QueuedConnection)
 
     def send(self, function: Callable[[], object]) -> None:
-        """Call `function` soon, in a turn of the event loop of its own."""
+        """Call a function in a later turn of the event loop."""
         try:
             self._arrived.emit(function)
         except RuntimeError:
@@ -34,6 +33,6 @@ class Post(QObject):
 
 
 @cache
-def post() -> Post:
-    """The only one; first asked for on the GUI thread."""
-    return Post()
+def gui_calls() -> GuiCalls:
+    """Return the only `GuiCalls`; first called on the GUI thread."""
+    return GuiCalls()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from app.tools.planning import (
+from app.tools.pack_plan import (
     Accepts,
     Feed,
     NumberWords,

@@ -1,0 +1,390 @@
+"""Types by which a pack declares when its tools are used: words, question kinds, rules, order.
+
+In `register(registry)`, a pack adds its plan beside its tools:
+
+    registry.plan(PackPlan(pack="cells", kinds=(...), tools=(...), successors=(...)))
+
+The planner knows no tool by name: its decisions rest on these declarations alone, which are data
+without any logic.
+
+Words are written as a user would write them, in any language, in lower case: "count", "how many".
+They match whole words ("count" does not match "account"); `*` stands for any further letters
+("segment*", "*segmentierung"), and a space for any space or hyphen. Several words in one entry are
+a phrase: only articles and the like may stand between them, or up to five other words for ` .. `
+("heart .. enlarg*"); `big|large heart` is "big heart" and "large heart". Plurals with s, accents
+and spellings of umlauts need no entries of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from app.tools.result_wording import AnswerContext, CallResult, Disagreement, ResultWording
+
+
+def any_of(*words: str) -> str:
+    """Return a pattern part that matches any of several words: "big|large".
+
+    Raises:
+        ValueError: One of them is more than one word.
+    """
+    phrases = [word for word in words if " " in word or "-" in word]
+    if phrases:
+        raise ValueError(f"alternatives are single words: {', '.join(phrases)}")
+    return "|".join(words)
+
+
+class Priority(IntEnum):
+    """Preference for a tool among those that do the same work."""
+
+    EXCLUDED = 0
+    """Never run for a question, not even if a model chooses it."""
+    LOW = 1
+    """Run only if no better tool is installed, or if the user names it."""
+    NORMAL = 2
+    HIGH = 3
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """One of these tools suffices: the one whose words are in the question, else the first."""
+
+    tools: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """All of these tools are needed."""
+
+    tools: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionKind:
+    """A kind of question: the words that it is recognised by, and the tools that answer it.
+
+    Attributes:
+        name: Its name, unique within the pack: "counting", "full analysis".
+        words: A question with any of these words is of this kind.
+        with_kinds: Kinds of the same pack that must be found as well ("where" with "disease").
+        beats: Kinds that are dropped where this one is found: comparison beats counting. It beats
+            none if all of its own tools are left out.
+        tools: The tools that answer it, in the order in which they run. A tool that is not
+            installed is skipped; recommended tools are named by a `Successor` instead.
+        certain: If the question says nothing else, rules alone may answer it without a model.
+        expects_data: An empty result is suspicious and leads to a `Discovery`.
+        needs_image: It is about an open image.
+        unless: Words that exclude it in the same clause: "liver", if the pack outlines none.
+        alone: It counts only if no other kind with tools is found: "show the image".
+        counts_as: Another kind of the pack that the question is of as well.
+        bare: Its words are so common that it counts only if its clause has no word unknown to
+            every pack: "is it normal?", but not "is that normal for the program?".
+        by_eye: A model that was sent the picture can answer it without tools ("what do you see?").
+        whole: The part of the question with its words is addressed to its tools: kinds that are
+            not `whole` themselves do not count there ("ask CheXagent whether the heart is
+            enlarged"). In other parts it beats no kind.
+        addressed: Its words name the one who is asked, so that a following question is addressed
+            to the same tools: "CheXagent, is the heart enlarged?".
+        means: Kinds whose words stand for this one's work anywhere in the question, unless their
+            part names an object of its own: "I drew a box. Outline it", but "outline the heart".
+        again: Its tools run again even if an earlier question has their result. Otherwise only
+            the last one runs, fed by that result: "show the overlay".
+    """
+
+    name: str
+    words: tuple[str, ...] = ()
+    with_kinds: tuple[str, ...] = ()
+    beats: tuple[str, ...] = ()
+    tools: tuple[str | AnyOf, ...] = ()
+    certain: bool = False
+    expects_data: bool = False
+    needs_image: bool = True
+    unless: tuple[str, ...] = ()
+    alone: bool = False
+    counts_as: str = ""
+    bare: bool = False
+    by_eye: bool = False
+    again: bool = True
+    whole: bool = False
+    addressed: bool = False
+    means: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """An argument that is taken from an earlier call's output if it is not given.
+
+    Attributes:
+        argument: The argument's name.
+        tools: The latest successful call of any of these is used; () for any that makes a picture.
+        key: Key of its `output`; "" for the key of its picture (`ToolRule.makes`).
+        title: Name of the argument that takes the picture's title; "" for none.
+    """
+
+    argument: str
+    tools: tuple[str, ...]
+    key: str
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Accepts:
+    """The images that a tool accepts; () for any.
+
+    Attributes:
+        kinds: "dicom", "picture", as in the notes on open images.
+        modalities: DICOM's Modality; an image without one is accepted.
+        body_parts: Parts of BodyPartExamined; an image without one is accepted.
+        what: Name of such an image for the user: "a chest radiograph (CR, DX)".
+        asks: The tool itself asks the user before it takes another image, so that it is not refused
+            beforehand if the user names it or a model calls it.
+    """
+
+    kinds: tuple[str, ...] = ()
+    modalities: tuple[str, ...] = ()
+    body_parts: tuple[str, ...] = ()
+    what: str = ""
+    asks: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ValueWords:
+    """Words that stand for a value of an argument: "collarbone" for organs=["Left Clavicle", ...].
+
+    Attributes:
+        argument: The argument's name; it takes a list or a single value.
+        value: The value; with `sided`, "{side} Clavicle" for "Left" and "Right".
+        words: The words.
+        sided: There is a left and a right one; both are meant if no side is named.
+    """
+
+    argument: str
+    value: str
+    words: tuple[str, ...]
+    sided: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NumberWords:
+    """Numbers that follow a word: "window 40/400" means window_center=40, window_width=400.
+
+    Attributes:
+        arguments: The arguments' names, in the order of the numbers.
+        words: The words before the numbers.
+    """
+
+    arguments: tuple[str, ...]
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TextWords:
+    """An argument that takes words of the question: "a box around the left effusion".
+
+    Attributes:
+        argument: The argument's name.
+        after: Words before its text, which goes on to the end of the sentence; () if it takes the
+            whole question.
+        about: If no word of `after` is there, the text is the clause with the first of these words:
+            "RLL consolidation, box".
+        whole: If no word of `after` is there, the text is everything addressed to the tool.
+        quoted: Quoted text in the question takes precedence: "box 'the rounded opacity'".
+    """
+
+    argument: str
+    after: tuple[str, ...] = ()
+    about: tuple[str, ...] = ()
+    whole: bool = False
+    quoted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """A tool that lists what exists, for a call that unexpectedly found nothing.
+
+    Attributes:
+        tool: Lists existing names (modalities, field values); it must only read.
+        key: Key of its `output`: a list of names, or lists of names by the argument's value.
+        argument: The argument of the empty call that is then set to the nearest existing name.
+    """
+
+    tool: str
+    key: str
+    argument: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRule:
+    """The planner's rule for one tool.
+
+    Attributes:
+        tool: The tool's name.
+        why: A few words for the plan: "outlines each nucleus".
+        words: Names of its objects ("nucleus", "nuclei"), which choose it among alternatives.
+        leave_out: Words that leave it out after "don't", "without", "no", "nicht", ...
+        priority: Preference among alternatives.
+        requires: Tools that must have succeeded in this conversation before it runs.
+        feeds: Arguments taken from earlier outputs.
+        accepts: The images that it accepts.
+        values: Words for values of its arguments.
+        empty: Keys of its `output`; if all of them are missing, empty or 0, it found nothing.
+        missing: Keys of its `output` or `metadata` that list what was looked for and not found.
+        discovery: What to do if it found nothing.
+        makes: Key of its `output` with the path of a picture that it makes; "" for none.
+        made: A user's names for that picture: "segmentation overlay", "converted image".
+        converts: The picture shows the same as the image that it was given.
+        stage: Below 0 it runs before the other tools of a question, above 0 after them.
+        numbers: Numbers after a word: "window 40/400".
+        usual: (argument, values) used if a question in plain words names none.
+        texts: Arguments that take words of a question in plain words.
+    """
+
+    tool: str
+    why: str = ""
+    words: tuple[str, ...] = ()
+    leave_out: tuple[str, ...] = ()
+    priority: Priority = Priority.NORMAL
+    requires: tuple[AnyOf | AllOf, ...] = ()
+    feeds: tuple[Feed, ...] = ()
+    accepts: Accepts = Accepts()
+    values: tuple[ValueWords, ...] = ()
+    empty: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    discovery: Discovery | None = None
+    makes: str = ""
+    made: tuple[str, ...] = ()
+    converts: bool = False
+    stage: int = 0
+    numbers: tuple[NumberWords, ...] = ()
+    usual: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    texts: tuple[TextWords, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Successor:
+    """A tool that follows after a successful call.
+
+    Attributes:
+        after: Any of these tools.
+        then: The tool that follows.
+        kinds: Only for questions of these kinds; () for any.
+        mandatory: It always runs next. Otherwise it is only recommended: rules plan it, but a
+            model may leave it out.
+        reason: The reason, for the plan.
+    """
+
+    after: tuple[str, ...]
+    then: str
+    kinds: tuple[str, ...] = ()
+    mandatory: bool = True
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PackPlan:
+    """The plan of one pack.
+
+    Attributes:
+        pack: The pack's name.
+        kinds: The kinds of question that it answers.
+        tools: A rule for each of its tools that needs one.
+        alternatives: Groups of tools that do the same work; priorities count within a group.
+        successors: Tools that follow others.
+        wordings: Wordings of its tools' results, for answers without a language model.
+        unanswered: Returns a sentence for each thing that was asked and no result answers.
+        disagreements: Returns the contradictions between results.
+        caveats: Words of warnings about the image rather than one call ("mirrored"): such a warning
+            is repeated below every answer on that image.
+        suggestions: Questions that the window offers before the first one is asked.
+        marked_question: Question that the window asks from a mark's menu to have the marked part
+            outlined. It names the tool, so that every planner runs it.
+    """
+
+    pack: str
+    kinds: tuple[QuestionKind, ...] = ()
+    tools: tuple[ToolRule, ...] = ()
+    alternatives: tuple[AnyOf, ...] = ()
+    successors: tuple[Successor, ...] = ()
+    wordings: tuple[ResultWording, ...] = ()
+    unanswered: Callable[[AnswerContext], Sequence[str]] | None = None
+    disagreements: Callable[[Sequence[CallResult]], Sequence[Disagreement]] | None = None
+    caveats: tuple[str, ...] = ()
+    suggestions: tuple[str, ...] = ()
+    marked_question: str = ""
+
+
+class Plans:
+    """The plans of all packs, looked up by tool and by kind.
+
+    Args:
+        packs: The plans, in the order in which they were registered.
+    """
+
+    def __init__(self, packs: Iterable[PackPlan] = ()) -> None:
+        self.packs = tuple(packs)
+        self._rules: Mapping[str, ToolRule] = {
+            rule.tool: rule for pack in self.packs for rule in pack.tools
+        }
+
+    def __bool__(self) -> bool:
+        """Return True if any pack has a plan."""
+        return bool(self.packs)
+
+    def rule(self, tool: str) -> ToolRule:
+        """Return a tool's rule; an empty one if no pack has one."""
+        return self._rules.get(tool) or ToolRule(tool)
+
+    def rules(self) -> tuple[ToolRule, ...]:
+        """Return all rules."""
+        return tuple(self._rules.values())
+
+    def kinds(self) -> Iterator[tuple[PackPlan, QuestionKind]]:
+        """Yield every kind of question with the plan that it is from."""
+        for pack in self.packs:
+            for kind in pack.kinds:
+                yield pack, kind
+
+    def kind(self, name: str) -> QuestionKind | None:
+        """Return the first kind of that name, or None."""
+        return next((kind for _, kind in self.kinds() if kind.name == name), None)
+
+    def caveats(self, tool: str) -> tuple[str, ...]:
+        """Return the words of a tool's warnings that are repeated below every such answer."""
+        packs = (pack for pack in self.packs if any(rule.tool == tool for rule in pack.tools))
+        return tuple(word for pack in packs for word in pack.caveats)
+
+    def wording(self, tool: str) -> ResultWording:
+        """Return the wording of a tool's results; an empty one if no pack has one."""
+        return next((item for item in self.wordings() if item.tool == tool), ResultWording(tool))
+
+    def wordings(self) -> Iterator[ResultWording]:
+        """Yield all wordings, in the packs' order."""
+        for pack in self.packs:
+            yield from pack.wordings
+
+    def alternatives(self, tool: str) -> tuple[str, ...]:
+        """Return the tools that do the same work, itself included, by falling priority."""
+        found = [
+            other
+            for pack in self.packs
+            for group in pack.alternatives
+            if tool in group.tools
+            for other in group.tools
+        ]
+        unique = dict.fromkeys([*found, tool])
+        return tuple(sorted(unique, key=lambda name: -self.rule(name).priority))
+
+    def successors(self, tool: str, kinds: Iterable[str]) -> tuple[Successor, ...]:
+        """Return what follows after `tool` for a question of these kinds, in the packs' order."""
+        asked = frozenset(kinds)
+        return tuple(
+            item
+            for pack in self.packs
+            for item in pack.successors
+            if tool in item.after and (not item.kinds or asked & frozenset(item.kinds))
+        )
+
+
+NO_PLANS = Plans()
