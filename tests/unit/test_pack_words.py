@@ -8,11 +8,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from app.tools.registry import load_packs
+from app.views.pack_texts import PackTexts
 from tests.conftest import REPO
 
 REGISTRY = load_packs([])
@@ -59,3 +61,26 @@ def test_every_shipped_tool_has_a_title_and_an_icon():
 def test_the_pack_declares_which_structures_keep_their_colour():
     assert REGISTRY.labels[:3] == ("Right Lung", "Left Lung", "Heart")
     assert len(REGISTRY.labels) == 14
+
+
+def test_the_window_titles_tools_as_their_packs_do_and_others_by_their_names():
+    texts = PackTexts([tool.spec for tool in REGISTRY.all()], REGISTRY.plans)
+    assert texts.title("cardiothoracic_ratio") == "Measure heart size"
+    assert texts.icon("cardiothoracic_ratio") == "scan-search"
+    assert (texts.title("export_report"), texts.icon("export_report")) == (
+        "Export report",
+        "wrench",
+    )
+    assert texts.title("") == "Tool"
+    said = texts.with_titles("medgemma_qa crops; a_b and c/medgemma_qa", ("a_b", "crops"))
+    assert said == "Ask MedGemma crops; A b and c/medgemma_qa"
+    assert "medsam2_segment" in texts.marked_question
+    assert PackTexts().suggestions == ()
+
+
+def test_an_icon_that_does_not_exist_is_a_wrench():
+    specs = [replace(REGISTRY.all()[0].spec, name=name, icon=icon) for name, icon in ICONS]
+    assert {PackTexts(specs).icon(name) for name, _ in ICONS} == {"wrench"}
+
+
+ICONS = (("a", "no-such-icon"), ("b", "../icons/x"), ("c", ""))
