@@ -122,7 +122,7 @@ def judge_arguments(
     Args:
         spec: The tool.
         arguments: Its arguments as plain JSON (`grants.exact`).
-        scope: What the run may touch.
+        scope: The files that the run may touch.
         rules: The rules of the user or site.
 
     Raises:
@@ -432,7 +432,7 @@ def _is_unknown_name(text: str, scope: Scope) -> bool:
 def _exists_relative(text: str, scope: Scope) -> bool:
     """Report whether a text names a file where the program was started or in the run's folder.
 
-    The files of the run itself are known to the scope; what is left there is a link that leads out.
+    Callers have already let files of the run pass, so a name found in its folder is a link out.
     """
     if len(text) > 3 * _PATH_LENGTH or "\n" in text.strip():
         return False
@@ -522,7 +522,7 @@ def _is_host_key(key: str) -> bool:
 
 
 def _is_ip_address(text: str) -> bool:
-    # Only what is written as one: 0.5 is a number, 1.2.840.10008 a UID.
+    # In its usual spelling only: 0.5 is a number, 1.2.840.10008 a UID.
     if text.count(".") != 3 and ":" not in text:
         return False
     with suppress(ValueError):
