@@ -27,10 +27,16 @@ from urllib.parse import unquote
 
 from pydantic import BaseModel
 
-from app.agent.policy.hosts import AmbiguousHost, is_listed, parse_host
+from app.agent.policy.hosts import AmbiguousHost, parse_host
 from app.agent.policy.judgements import Judgement, Rule, Touch, strictest
 from app.agent.policy.scope import Scope
-from app.agent.policy.site_rules import Sizes, argument_rules, folder_allowed, size_limits
+from app.agent.policy.site_rules import (
+    Sizes,
+    argument_rules,
+    folder_allowed,
+    host_allowed,
+    size_limits,
+)
 from app.agent.privacy.key_words import is_path_key, words_of
 from app.settings import ArgumentSettings, HostSettings, PolicySettings
 from app.tools.api import Approval, PathUse, ToolSpec
@@ -486,10 +492,7 @@ def _judge_host(spec: ToolSpec, where: str, address: str, hosts: HostSettings) -
         host = parse_host(address)
     except AmbiguousHost as error:
         return _refused(spec, where, f"does not name a host plainly: {error}", "Write it plainly.")
-    if is_listed(host, hosts.deny):
-        why = f"names {host.shown}, which this installation blocks"
-        return _refused(spec, where, why, _GO_ON)
-    if hosts.allow and not is_listed(host, hosts.allow):
+    if not host_allowed(hosts, host):
         why = f"names {host.shown}, which this installation does not allow"
         return _refused(spec, where, why, _GO_ON)
     touch = Touch("sends to", where, host.shown, "; ".join(host.notes))
