@@ -400,7 +400,7 @@ def _parsed_file(path: Path) -> Generator[_ParsedFile]:
         # The parser and the codecs raise almost any exception for damaged files.
         _parsed_cache.clear()
         if isinstance(error, OSError) and error.errno is not None:
-            raise guards.unreadable(path, error) from None
+            raise guards.unreadable_file(path, error) from None
         raise guards.problem(
             path, "the TIFF file is damaged or cut short", guards.COPY_AGAIN, type(error).__name__
         ) from None

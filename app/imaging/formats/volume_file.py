@@ -465,7 +465,7 @@ def _read_samples(header: VolumeHeader, path: Path, skip: int, count: int) -> Ar
         raise
     except (OSError, EOFError, ValueError, zlib.error) as error:
         if isinstance(error, OSError) and error.errno is not None:
-            raise guards.unreadable(header.data, error) from None
+            raise guards.unreadable_file(header.data, error) from None
         raise guards.problem(
             path, "its compressed voxels are damaged", guards.COPY_AGAIN, type(error).__name__
         ) from None

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from app.imaging import guards
 from app.imaging.dicom.dicom_file import Header
-from app.imaging.dicom.dicom_items import finite, first_item, items_of
+from app.imaging.dicom.dicom_items import finite_numbers, first_item, items_of
 from app.imaging.dicom.frame_attributes import FrameAttributes, numbers
 from app.imaging.dicom.instance_attributes import cached_header
 from app.imaging.dicom.placement import orientation_of
@@ -246,7 +246,7 @@ def slab_thickness(attributes: FrameAttributes) -> float:
     groups += items_of(dataset, "SharedFunctionalGroupsSequence")[:1]
     places = [first_item(group, "PixelMeasuresSequence") for group in groups]
     for keyword in ("SliceThickness", "SpacingBetweenSlices"):
-        values = [finite(place, keyword, 1) for place in (*places, dataset)]
+        values = [finite_numbers(place, keyword, 1) for place in (*places, dataset)]
         known = [abs(value[0]) for value in values if value and value[0]]
         found += known[:1]
     return min(found, default=0.0)
@@ -254,7 +254,9 @@ def slab_thickness(attributes: FrameAttributes) -> float:
 
 def total_matrix(header: Header) -> Matrix | None:
     """Return the size of the total pixel matrix (C.8.12.4.1.1), or None if there are no tiles."""
-    size = [finite(header.dataset, f"TotalPixelMatrix{axis}", 1) for axis in ("Rows", "Columns")]
+    size = [
+        finite_numbers(header.dataset, f"TotalPixelMatrix{axis}", 1) for axis in ("Rows", "Columns")
+    ]
     if not all(part and 0 < part[0] < 2**31 for part in size):
         return None
     rows, columns = (int(part[0]) for part in size if part)
@@ -264,7 +266,7 @@ def total_matrix(header: Header) -> Matrix | None:
 def matrix_grid(header: Header) -> PixelGrid | None:
     """Return the position of the total pixel matrix on the slide, mm of the slide's coordinates."""
     origin = first_item(header.dataset, "TotalPixelMatrixOriginSequence")
-    x, y, z = (finite(origin, f"{axis}OffsetInSlideCoordinateSystem", 1) for axis in "XYZ")
+    x, y, z = (finite_numbers(origin, f"{axis}OffsetInSlideCoordinateSystem", 1) for axis in "XYZ")
     cosines = numbers(header.value("ImageOrientationSlide"))
     attributes = FrameAttributes(header, 0)
     if x is None or y is None:
@@ -304,8 +306,8 @@ def tile_positions(
         return positions
     for index, group in enumerate(groups[:frames]):
         place = first_item(group, "PlanePositionSlideSequence")
-        x = finite(place, "ColumnPositionInTotalImagePixelMatrix", 1)
-        y = finite(place, "RowPositionInTotalImagePixelMatrix", 1)
+        x = finite_numbers(place, "ColumnPositionInTotalImagePixelMatrix", 1)
+        y = finite_numbers(place, "RowPositionInTotalImagePixelMatrix", 1)
         if x is not None and y is not None and min(x[0], y[0]) >= 1:
             positions[index] = (int(x[0]) - 1, int(y[0]) - 1)
     return positions

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pydicom.dataset import Dataset
 
 from app.imaging.dicom.dicom_file import Header, value_of
-from app.imaging.dicom.dicom_items import finite, first_item, items_of, text_of
+from app.imaging.dicom.dicom_items import finite_numbers, first_item, items_of, text_of
 from app.imaging.dicom.frame_attributes import numbers
 from app.imaging.dicom.instance_attributes import cached_header
 from app.imaging.dicom.pixel_layout import Layout, layout_of
@@ -180,14 +180,14 @@ def described_segments(header: Header) -> list[tuple[int, Dataset]]:
     """Return (Segment Number, description), each number once; its position if it is missing."""
     found: dict[int, Dataset] = {}
     for position, item in enumerate(items_of(header.dataset, "SegmentSequence"), start=1):
-        number = finite(item, "SegmentNumber", 1)
+        number = finite_numbers(item, "SegmentNumber", 1)
         found.setdefault(int(number[0]) if number else position, item)
     return list(found.items())
 
 
 def _segment_number(group: Dataset | None) -> int | None:
     place = first_item(group, "SegmentIdentificationSequence")
-    number = finite(place, "ReferencedSegmentNumber", 1)
+    number = finite_numbers(place, "ReferencedSegmentNumber", 1)
     return int(number[0]) if number and number[0] >= 0 else None
 
 
@@ -297,7 +297,7 @@ def _tile_warnings(
     astray = 0
     for group, tile in zip(groups, tiles.tolist(), strict=False):
         place = first_item(group, "PlanePositionSlideSequence")
-        x, y = (finite(place, f"{axis}OffsetInSlideCoordinateSystem", 1) for axis in "XY")
+        x, y = (finite_numbers(place, f"{axis}OffsetInSlideCoordinateSystem", 1) for axis in "XY")
         if x is None or y is None or tile[0] < 0:
             continue
         at, _ = grid.project(np.array([[x[0], y[0], grid.origin[2]]]))

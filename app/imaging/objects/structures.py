@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pydicom.dataset import Dataset
 
 from app.imaging.dicom.dicom_file import Header, value_of
-from app.imaging.dicom.dicom_items import finite, items_of, text_of
+from app.imaging.dicom.dicom_items import finite_numbers, items_of, text_of
 from app.imaging.dicom.frame_attributes import numbers
 from app.imaging.dicom.instance_attributes import cached_header
 from app.imaging.files import sources
@@ -284,7 +284,7 @@ def _read_contours(header: Header) -> tuple[tuple[Contour, ...], list[str]]:
                 damaged += 1
                 continue
             total += len(points)
-            stated = finite(item, "NumberOfContourPoints", 1)
+            stated = finite_numbers(item, "NumberOfContourPoints", 1)
             uneven += bool(stated and stated[0] != len(points))
             found.append(Contour(number, kind, points, _contour_images(item)))
     warnings: list[str] = []
@@ -365,7 +365,7 @@ def _layer_items(
 
 def _color(roi: Dataset) -> RGB | None:
     """Return the ROI Display Color, or None if it is missing or damaged."""
-    values = finite(roi, "ROIDisplayColor", 3)
+    values = finite_numbers(roi, "ROIDisplayColor", 3)
     if values is None or not all(0 <= value <= 255 for value in values):
         return None
     red, green, blue = (int(value) for value in values)
@@ -400,7 +400,7 @@ def _file_images(header: Header) -> set[str]:
 
 
 def _number(item: Dataset, keyword: str, default: int) -> int:
-    value = finite(item, keyword, 1)
+    value = finite_numbers(item, keyword, 1)
     return int(value[0]) if value and math.fabs(value[0]) < 2**31 else default
 
 
