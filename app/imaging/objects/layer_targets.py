@@ -57,7 +57,7 @@ class PixelGrid:
         return cross / np.linalg.norm(cross)
 
     def points(self, xy: Floats) -> Floats:
-        """Return [n, 3] mm of [n, 2] pixels."""
+        """Return the positions of [n, 2] pixels as [n, 3] mm."""
         return self.origin + xy[:, :1] * self.right + xy[:, 1:] * self.down
 
     def project(self, points: Floats) -> tuple[Floats, Floats]:
