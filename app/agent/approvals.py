@@ -156,7 +156,7 @@ class Gate:
         judged = self.policy.judge(spec, arguments, scope)
         if judged.rule is Rule.DENY or spec.pack == OWN:
             return judged
-        if self.grants.refused(thread_id, spec.name):
+        if self.grants.is_refused(thread_id, spec.name):
             reason = f"The user does not want {spec.name} to be used in this conversation."
             told = "You answered that it is not to be used in this conversation."
             remedy = "Do not call it again; go on without it."
@@ -228,7 +228,7 @@ class Gate:
         if again.rule is Rule.DENY or again.touches != judged.touches:
             return _changed(spec)
         if decision.scope == "session":
-            self.grants.give(thread_id, spec, wanted["arguments"], judged.touches)
+            self.grants.grant(thread_id, spec, wanted["arguments"], judged.touches)
         return Verdict(True, allowed=allowed)
 
     def _remembered(
@@ -240,7 +240,7 @@ class Gate:
     ) -> bool:
         if not self.policy.remember or self.grants.strict:
             return False
-        return self.grants.given(thread_id, spec, arguments, judged.touches)
+        return self.grants.is_granted(thread_id, spec, arguments, judged.touches)
 
 
 async def ask(emitter: Emitter, approve: Approve, wanted: dict[str, Any]) -> Decision:

@@ -168,10 +168,10 @@ def _picture(
     if not request.annotated and turn == Display():
         return pipeline.render(frame, request.window)
     from app.views.canvas.annotated_render import render_annotated
-    from app.views.canvas.orientation import turned
+    from app.views.canvas.orientation import orient_pixels
 
     if not request.annotated:
-        return turned(pipeline.render(frame, request.window), turn)
+        return orient_pixels(pipeline.render(frame, request.window), turn)
     return render_annotated(
         frame,
         instance,

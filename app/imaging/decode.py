@@ -232,7 +232,7 @@ class Decoder:
     def reformat(
         self, source: Series | Instance, plane: Plane, cancel: CancelLike | None = None
     ) -> Future[Instance]:
-        """Return an instance whose frames are sections of a volume (`reformat.planes_of`).
+        """Return an instance whose frames are sections of a volume (`reformat.available_planes`).
 
         It makes the volume first; `frame` then returns sections without delay. Fails as `volume`.
         """

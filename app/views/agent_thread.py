@@ -148,7 +148,7 @@ class AgentThread(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether a run goes on."""
+        """Whether a run has started and not ended."""
         return self._current is not None
 
     @property
@@ -328,7 +328,7 @@ def _joined(event: TextDelta | ReasoningDelta, inbox: deque[RunEvent]) -> RunEve
 
 
 def _is_outdated(event: ToolProgress, inbox: Iterable[RunEvent]) -> bool:
-    """Whether a newer report of the same call waits behind nothing but other progress reports."""
+    """Return whether a newer report of the call follows, with only progress reports between."""
     for following in islice(inbox, LOOKED_AHEAD):
         if not isinstance(following, ToolProgress):
             return False

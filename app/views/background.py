@@ -15,7 +15,7 @@ from shiboken6 import isValid
 
 from app.errors import Cancelled, SightlineError
 from app.log import get_logger
-from app.views.posting import post
+from app.views.gui_calls import gui_calls
 
 _log = get_logger(__name__)
 
@@ -39,7 +39,7 @@ class Background(QObject):
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="sightline-view")
         self._closed = False
         self.pending = 0
-        self._gui = post()
+        self._gui = gui_calls()
 
     def submit(
         self,

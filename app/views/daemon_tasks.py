@@ -12,7 +12,7 @@ from shiboken6 import isValid
 from app.errors import Cancelled, SightlineError
 from app.log import get_logger
 from app.tools.api import CancelToken
-from app.views.posting import post
+from app.views.gui_calls import gui_calls
 
 _log = get_logger(__name__)
 
@@ -28,7 +28,7 @@ class DaemonTasks:
 
     def __init__(self, owner: QObject | None = None) -> None:
         self._owner = owner
-        self._post = post()
+        self._post = gui_calls()
         self._closed = False
         self._tokens: set[CancelToken] = set()
 

@@ -15,7 +15,7 @@ from app.errors import SightlineError
 from app.imaging.openable import CONTAINERS, OPENABLE
 from app.imaging.types import Instance, ScanResult
 from app.tools.api import CancelToken
-from app.views.garbage_collection import Collector
+from app.views.garbage_collection import CollectionPause
 from app.views.layouts import row
 from app.views.loader import Loader
 from app.views.notices import Notices
@@ -51,7 +51,7 @@ class _Scan:
     clock: QElapsedTimer = field(default_factory=QElapsedTimer)
 
 
-class Opening(QObject):
+class FileOpening(QObject):
     """Scans what the user opens and adds it to the workspace.
 
     Args:
@@ -68,7 +68,7 @@ class Opening(QObject):
         self._loader = loader
         self._notices = notices
         self._running: list[_Scan] = []
-        self._collector = Collector()
+        self._collection_pause = CollectionPause()
         self._own: Instance | None = None  # what an opening chose to show, not the user
         self.progress = _Progress(self.stop)
 
@@ -84,7 +84,7 @@ class Opening(QObject):
         scan = _Scan(tuple(paths), self._workspace.viewport.instance)
         scan.clock.start()
         self._running.append(scan)
-        self._collector.hold()
+        self._collection_pause.begin()
         self.progress.begin(paths)
         self._loader.scan(
             paths,
@@ -154,7 +154,7 @@ class Opening(QObject):
             return
         self.progress.end()
         every = (series for study in self._workspace.studies.all for series in study.series)
-        self._collector.let_go(sum(len(series.instances) for series in every))
+        self._collection_pause.end(sum(len(series.instances) for series in every))
 
     def _take(self, scan: _Scan, result: ScanResult) -> None:
         if not self._finished(scan):
@@ -226,7 +226,7 @@ def local_paths(data: QMimeData) -> list[Path]:
     return [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
 
 
-class Drops(QObject):
+class FileDrops(QObject):
     """Opens files that are dropped anywhere on a window, also on its text fields.
 
     Args:

@@ -18,7 +18,7 @@ _NEVER = 2**31 - 1
 
 
 @cache
-def spare_the_collector() -> None:
+def freeze_startup_objects() -> None:
     """Freeze the objects of start-up, such as modules and classes; only once.
 
     Classes and modules stay until the end anyway.
@@ -27,7 +27,7 @@ def spare_the_collector() -> None:
     gc.freeze()
 
 
-class Collector:
+class CollectionPause:
     """Suspends full collections while a scan runs; there must be only one at a time.
 
     The process has one collector: whoever holds it back lets it go again, whatever happens.
@@ -36,13 +36,13 @@ class Collector:
     def __init__(self) -> None:
         self._before: tuple[int, int, int] | None = None
 
-    def hold(self) -> None:
+    def begin(self) -> None:
         """Suspend full collections; can be called twice."""
         if self._before is None:
             young, middle, _old = self._before = gc.get_threshold()
             gc.set_threshold(young, middle, _NEVER)
 
-    def let_go(self, instances: int) -> None:
+    def end(self, instances: int) -> None:
         """Resume full collections; can be called twice.
 
         Args:

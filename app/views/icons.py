@@ -84,7 +84,7 @@ def icon(name: str, tint: str = THEME.text_muted, on_tint: str = THEME.accent) -
     return QIcon(_SvgEngine(name, tint, on_tint))
 
 
-def warm(*names: str) -> None:
+def preload(*names: str) -> None:
     """Read icons before they are painted, since a paint event should not wait for a disk."""
     for name in names:
         _renderer(name, THEME.text_muted)

@@ -8,10 +8,11 @@ from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLayout, QLayoutItem, QVB
 from app.views.theme import SPACE
 
 Part = QWidget | QLayout | int | tuple[QWidget | QLayout, int]
-"""What a row or a column takes: a widget or layout, one with its stretch, or a number for a gap
-that stretches."""
+"""A part of a row or column: a widget or layout, a pair of one and its stretch factor, or the
+stretch factor of an empty gap."""
 
 Margins = tuple[int, int, int, int]
+"""Left, top, right and bottom, px."""
 
 
 def row(
@@ -20,7 +21,14 @@ def row(
     margins: Margins = (0, 0, 0, 0),
     parent: QWidget | None = None,
 ) -> QHBoxLayout:
-    """Return a layout with the parts side by side, set on `parent` if there is one."""
+    """Return a layout with the parts side by side.
+
+    Args:
+        parts: From left to right.
+        spacing: Between the parts, px.
+        margins: Around all parts.
+        parent: Widget that gets the layout; None for a layout inside another one.
+    """
     layout = QHBoxLayout(parent) if parent is not None else QHBoxLayout()
     _fill(layout, parts, spacing, margins)
     return layout
@@ -32,7 +40,7 @@ def column(
     margins: Margins = (0, 0, 0, 0),
     parent: QWidget | None = None,
 ) -> QVBoxLayout:
-    """Return a layout with the parts one below the other, set on `parent` if there is one."""
+    """Return a layout with the parts one below the other; arguments as of `row`."""
     layout = QVBoxLayout(parent) if parent is not None else QVBoxLayout()
     _fill(layout, parts, spacing, margins)
     return layout

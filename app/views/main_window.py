@@ -43,8 +43,8 @@ from app.views.chat.dock import ChatDock
 from app.views.content_names import counted
 from app.views.docks import LAYOUT_FILE, WindowDocks, restore_layout, save_layout
 from app.views.documents.document_stack import DocumentStack
-from app.views.file_opening import Drops, Opening
-from app.views.garbage_collection import spare_the_collector
+from app.views.file_opening import FileDrops, FileOpening
+from app.views.garbage_collection import freeze_startup_objects
 from app.views.icons import icon
 from app.views.layer_loading import LayerLoading
 from app.views.loader import Loader
@@ -129,7 +129,7 @@ class MainWindow(QMainWindow):
         self.study_list.over_images.connect(self.layer_loading.open_object)
         self.documents.report.over_images.connect(self.layer_loading.open_object)
         self.layers_panel.needed_changed.connect(self._arrangement.show_layers)
-        self.opening = Opening(workspace, self.loader, self.notices)
+        self.opening = FileOpening(workspace, self.loader, self.notices)
         self._make_status()
         self.actions_ = MainActions(self)
         self.findings_list.shown.connect(self._show_finding)
@@ -137,7 +137,7 @@ class MainWindow(QMainWindow):
         workspace.studies.changed.connect(self._update_status)
         workspace.closed.connect(self.loader.forget)
         self._update_status()
-        Drops(self, self._center, self.open_paths)
+        FileDrops(self, self._center, self.open_paths)
         if self._layout_file is not None:
             restore_layout(self, self._layout_file)
             self.docks["Layers"].hide()  # whatever the last image had
@@ -195,8 +195,8 @@ class MainWindow(QMainWindow):
         self._status.setContentsMargins(SPACE.s, 0, 0, 0)
         bar.addWidget(self._status)
         bar.addWidget(self.opening.progress)
-        self.where = WhereMark()
-        bar.addPermanentWidget(self.where)
+        self.model_host = ModelHostButton()
+        bar.addPermanentWidget(self.model_host)
         note = label("Not for diagnosis", "caption")
         note.setContentsMargins(0, 0, SPACE.s, 0)
         bar.addPermanentWidget(note)
@@ -297,7 +297,7 @@ class MainWindow(QMainWindow):
         if self._layout_file is None or not self._layout_file.exists():
             QTimer.singleShot(0, self, self._arrangement.default_sizes)
         self.canvas.setFocus()
-        spare_the_collector()
+        freeze_startup_objects()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         if not self._closed:
@@ -353,7 +353,7 @@ _ROOM = 300  # px for a host's name
 _GOES_ON = (Noted, PlanUpdated)  # events that say nothing of whether the endpoint has answered
 
 
-class WhereMark(QPushButton):
+class ModelHostButton(QPushButton):
     """A status button with "Local", or the host that questions are sent to.
 
     A click opens the privacy settings. While a request is on its way the button names its host,

@@ -65,7 +65,7 @@ class MainActions:
         canvas.picture_changed.connect(self.refresh)
         canvas.status_changed.connect(self.refresh)
         canvas.scroller.playing_changed.connect(lambda _on: self.refresh())
-        canvas.measuring.tool_changed.connect(lambda _tool: self.refresh())
+        canvas.drawing_tool.tool_changed.connect(lambda _tool: self.refresh())
         canvas.menu_wanted.connect(self._show_context_menu)
 
     def _action(
@@ -136,7 +136,7 @@ class MainActions:
 
     def _make_drawing_actions(self) -> None:
         def add(text: str, tool: str, shortcut: str, icon: str = "") -> QAction:
-            toggle = partial(self._canvas.measuring.toggle, tool)
+            toggle = partial(self._canvas.drawing_tool.toggle, tool)
             action = self._action(text, toggle, shortcut, icon, checkable=True)
             self.drawing_tools[tool] = action
             return action
@@ -258,7 +258,7 @@ class MainActions:
         self.window_button.setEnabled(has_window)
         self.presets.menuAction().setEnabled(has_window)
         for tool, action in self.drawing_tools.items():
-            action.setChecked(canvas.measuring.tool == tool)
+            action.setChecked(canvas.drawing_tool.tool == tool)
         self.invert.setChecked(workspace.viewport.display.invert)
         self.play.setChecked(scroll.playing)
         # A new icon at every step of a drag would flicker.

@@ -77,8 +77,8 @@ class Program:
 
     def __post_init__(self) -> None:
         self.consents.withdrawn = lambda host: self.note("consent_withdrawn", host=host)
-        self.grants.changed = lambda tool, rule: self.note("session_rule", tool=tool, rule=rule)
-        self.grants.withdrawn = lambda tool: self.note("grants_withdrawn", tool=tool)
+        self.grants.on_change = lambda tool, rule: self.note("session_rule", tool=tool, rule=rule)
+        self.grants.on_withdraw = lambda tool: self.note("grants_withdrawn", tool=tool)
 
     @cached_property
     def settings(self) -> Settings:

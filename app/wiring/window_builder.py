@@ -176,7 +176,7 @@ class _ActiveModel:
             if self._runner is not None:
                 self._runner.use(program.loop(model))
             chat.set_model(model.name, model.remote_host)
-            window.where.set_model(model.name, model.remote_host)
+            window.model_host.set_model(model.name, model.remote_host)
             self._end_unused(agent)
 
         def show(page: str) -> None:
@@ -200,9 +200,9 @@ class _ActiveModel:
 
         chat.model_settings_wanted.connect(lambda: show("model"))
         chat.limits_wanted.connect(lambda: show("limits"))
-        window.where.set_model(self._model.name, self._model.remote_host)
-        window.where.clicked.connect(lambda _checked=False: show("privacy"))
-        agent.run_event.connect(window.where.follow)
+        window.model_host.set_model(self._model.name, self._model.remote_host)
+        window.model_host.clicked.connect(lambda _checked=False: show("privacy"))
+        agent.run_event.connect(window.model_host.follow)
         agent.run_ended.connect(lambda _run_id, _kind: self._end_unused(agent))
 
     def _apply(self, changed: Settings) -> tuple[LanguageModel, bool]:

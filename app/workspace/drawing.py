@@ -32,11 +32,11 @@ def draw(tool: str, frame: Frame, points: Sequence[XY]) -> Finding:
     return measurements.measure(tool, frame, points)
 
 
-def moved(finding: Finding, frame: Frame, place: int, to: XY) -> Finding:
+def move_point(finding: Finding, frame: Frame, place: int, to: XY) -> Finding:
     """Return a finding with one of its points moved; `place` is the number of the point."""
     if user_marks.is_mark(finding):
-        return user_marks.moved(finding, frame, place, to)
-    return measurements.moved(finding, frame, place, to)
+        return user_marks.move_point(finding, frame, place, to)
+    return measurements.move_point(finding, frame, place, to)
 
 
 def verb(tool: str) -> str:

@@ -325,7 +325,9 @@ class Layers:
             label = overlay.label or f"Overlay {overlay.group:04X}"
             kind = "region of interest" if overlay.kind == "R" else "graphics"
             items.append(LayerItem(number, label, _OVERLAY_COLOR, kind))
-            pixels = placed(overlay.pixels, overlay.row, overlay.column, frame.rows, frame.columns)
+            pixels = place_bitmap(
+                overlay.pixels, overlay.row, overlay.column, frame.rows, frame.columns
+            )
             shapes.append(Shape(number, Mask(pixels)))
         entry = LayerEntry(
             OVERLAYS,
@@ -371,7 +373,7 @@ class Layers:
         )
 
 
-def placed(
+def place_bitmap(
     pixels: np.ndarray[tuple[int, int], np.dtype[np.bool_]],
     row: int,
     column: int,

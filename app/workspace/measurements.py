@@ -60,7 +60,7 @@ def measure(tool: str, frame: Frame, points: Sequence[XY], finding_id: str = "")
     )
 
 
-def moved(finding: Finding, frame: Frame, place: int, to: XY) -> Finding:
+def move_point(finding: Finding, frame: Frame, place: int, to: XY) -> Finding:
     """Return a measurement with one of its points moved."""
     points = list(points_of(finding))
     points[place] = to

@@ -64,7 +64,7 @@ def mark(tool: str, frame: Frame, points: Sequence[XY], finding_id: str = "") ->
     )
 
 
-def moved(finding: Finding, frame: Frame, place: int, to: XY) -> Finding:
+def move_point(finding: Finding, frame: Frame, place: int, to: XY) -> Finding:
     """Return the mark with one point moved; the opposite corner of a box stays."""
     points = points_of(finding)
     opposite = points[(place + 2) % 4] if len(points) == 4 else to

@@ -44,7 +44,9 @@ class Workspace:
         self.closed: Signal[tuple[Study, ...]] = Signal()
         """Emitted with the studies that were closed."""
         self._source: Instance | None = None  # the acquired image behind a reformat
-        self._lent: Window | None = None  # its own window, which its reformat is shown with
+        self._shared_window: Window | None = (
+            None  # its own window, which its reformat is shown with
+        )
         self._rejected: dict[str, list[Instance]] | None = None
         self._beside: Study | None = None
         self.studies.changed.connect(self._forget_places)
@@ -110,24 +112,27 @@ class Workspace:
         """
         self._source = self.acquired
         if self.viewport.display.window is None:
-            self._lent = window
+            self._shared_window = window
             self.viewport.set_display(replace(self.viewport.display, window=window))
         self._swap(instance, instance.frames // 2)
 
-    def lend(self, window: Window) -> None:
+    def share_window(self, window: Window) -> None:
         """Use a window for all sections of a reformat, unless the user has set one."""
         shown = self.viewport.instance
         if shown is not None and shown.kind == REFORMAT and self.viewport.display.window is None:
-            self._lent = window
+            self._shared_window = window
             self.viewport.set_display(replace(self.viewport.display, window=window))
 
     def show_acquired(self) -> None:
         """Return from a reformat to the acquired image."""
         source = self.acquired
         if source is not self.viewport.instance:
-            if self._lent is not None and self.viewport.display.window == self._lent:
+            if (
+                self._shared_window is not None
+                and self.viewport.display.window == self._shared_window
+            ):
                 self.viewport.set_display(replace(self.viewport.display, window=None))
-            self._lent = None
+            self._shared_window = None
             self._swap(source, 0)
 
     def _swap(self, instance: Instance | None, index: int) -> None:
@@ -212,7 +217,7 @@ class Workspace:
                 found[uid] = (*found.get(uid, ()), item.finding)
         return found
 
-    def marks_shown(self) -> tuple[Finding, ...]:
+    def shown_marks(self) -> tuple[Finding, ...]:
         """Return the visible marks of the user on the shown frame."""
         frame = self.viewport.frame
         if frame is None or self.acquired is not self.viewport.instance:
@@ -223,7 +228,7 @@ class Workspace:
     @property
     def marked(self) -> bool:
         """Whether there is a mark other than points outside."""
-        return any(item.provenance.tool != user_marks.OUTSIDE for item in self.marks_shown())
+        return any(item.provenance.tool != user_marks.OUTSIDE for item in self.shown_marks())
 
     def _images(self) -> Iterator[Instance]:
         """Yield the open images, those of the shown study first."""

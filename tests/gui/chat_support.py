@@ -21,7 +21,7 @@ from app.tools.registry import load_packs
 from app.views.agent_thread import AgentThread
 from app.views.chat.dock import ChatDock
 from app.views.chat.run_view import RunView
-from app.views.garbage_collection import spare_the_collector
+from app.views.garbage_collection import freeze_startup_objects
 from app.views.pack_texts import PackTexts
 from app.workspace.workspace import Workspace
 
@@ -136,7 +136,7 @@ def make_chat(folder: Path, parent: QWidget | None = None) -> Chat:
 
 def opened(folder: Path) -> Iterator[Chat]:
     """A chat on screen, put away afterwards; for a fixture to `yield from`."""
-    spare_the_collector()  # as the window does; else what a test process holds is gone through
+    freeze_startup_objects()  # as the window does; else what a test process holds is gone through
     chat = make_chat(folder)
     chat.dock.resize(420, 800)
     chat.dock.show()

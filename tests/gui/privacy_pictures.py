@@ -27,7 +27,7 @@ from app.views.application import create_application, use_offscreen
 from app.views.chat.approval import ApprovalCard
 from app.views.chat.consent import ConsentCard
 from app.views.chat.run_view import RunView
-from app.views.main_window import WhereMark
+from app.views.main_window import ModelHostButton
 from tests.gui.chat_support import make_chat
 from tests.gui.settling import settled
 from tests.unit.agent.test_pictures import request
@@ -105,7 +105,7 @@ def _card(run: RunView, key: str) -> QWidget:
 def _marks(path: Path) -> None:
     states: list[QImage] = []
     for host, sending in (("", False), (HOST, False), (HOST, True)):
-        bar, mark = QStatusBar(), WhereMark()
+        bar, mark = QStatusBar(), ModelHostButton()
         bar.setSizeGripEnabled(False)
         bar.addPermanentWidget(mark)
         mark.set_model(MODEL, host)

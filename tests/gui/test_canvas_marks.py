@@ -43,7 +43,7 @@ def test_b_and_a_drag_mark_a_box_in_the_image_s_own_pixels(scene: Scene, turn: D
         assert side == pytest.approx(wanted, abs=1)
         assert side % 1 == 0.5
     assert only(scene).image == scene.canvas.frame.ref
-    assert scene.workspace.marks_shown() == (only(scene),)
+    assert scene.workspace.shown_marks() == (only(scene),)
     assert scene.workspace.viewport.display.window is None  # the drag was no window drag
 
 
@@ -51,7 +51,7 @@ def test_m_and_a_click_mark_a_point_and_shift_m_s_tool_one_outside(scene: Scene)
     scene.show()
     scene.key(Qt.Key.Key_M)
     QTest.mouseClick(scene.canvas.viewport(), LEFT, pos=scene.at(30, 20))
-    scene.canvas.measuring.set_tool(user_marks.OUTSIDE)
+    scene.canvas.drawing_tool.set_tool(user_marks.OUTSIDE)
     QTest.mouseClick(scene.canvas.viewport(), LEFT, pos=scene.at(70, 60))
     inside, outside = (item.finding for item in scene.workspace.annotations.all())
     assert isinstance(inside.geometry, Point)
@@ -97,7 +97,7 @@ def test_a_click_with_the_box_draws_nothing_and_escape_puts_it_away(scene: Scene
     QTest.mouseClick(scene.canvas.viewport(), LEFT, pos=scene.at(30, 20))
     assert scene.workspace.annotations.all() == ()
     scene.key(Qt.Key.Key_Escape)
-    assert scene.canvas.measuring.tool == ""
+    assert scene.canvas.drawing_tool.tool == ""
 
 
 def test_a_mark_is_listed_as_the_user_s_own_and_puts_no_ai_mark_on_the_image(scene: Scene):

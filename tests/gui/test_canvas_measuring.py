@@ -180,7 +180,7 @@ def test_points_outside_the_image_are_moved_to_its_border(scene: Scene):
 
 def test_three_clicks_make_an_angle_of_the_true_shape(scene: Scene):
     scene.show(spacing=Spacing(1.0, 0.5, SpacingSource.PATIENT, 2.0))
-    scene.canvas.measuring.set_tool(measurements.ANGLE)
+    scene.canvas.drawing_tool.set_tool(measurements.ANGLE)
     view = scene.canvas.viewport()
     for at in ((60, 40), (20, 40), (40, 50)):  # 10 mm across, 10 mm down: 45 degrees
         QTest.mouseMove(view, scene.at(*at))
@@ -232,7 +232,7 @@ def test_a_click_with_the_tool_on_selects_and_draws_nothing(scene: Scene):
     QTest.mouseClick(scene.canvas.viewport(), LEFT, pos=scene.at(50, 70))
     assert scene.workspace.annotations.selected == ""
     scene.key(Qt.Key.Key_Escape)
-    assert scene.canvas.measuring.tool == ""
+    assert scene.canvas.drawing_tool.tool == ""
 
 
 def test_another_image_drops_what_is_being_drawn(scene: Scene):
@@ -241,7 +241,7 @@ def test_another_image_drops_what_is_being_drawn(scene: Scene):
     QTest.mousePress(scene.canvas.viewport(), LEFT, pos=scene.at(20, 40))
     move(scene.canvas.viewport(), scene.at(60, 40), LEFT)
     scene.key(Qt.Key.Key_Down)
-    assert not scene.canvas.measuring.active
+    assert not scene.canvas.drawing_tool.active
     QTest.mouseRelease(scene.canvas.viewport(), LEFT, pos=scene.at(60, 40))
     assert scene.workspace.annotations.all() == ()
 

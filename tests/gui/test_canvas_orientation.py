@@ -47,7 +47,7 @@ def oracle(display: Display, x: float, y: float, columns: int, rows: int) -> tup
 @pytest.mark.parametrize("display", TURNS)
 def test_transform_and_pixels_agree_with_numpy(display: Display):
     mapping = orientation.transform((7, 5), display)
-    picture = orientation.turned(np.arange(35, dtype=np.uint8).reshape(5, 7), display)
+    picture = orientation.orient_pixels(np.arange(35, dtype=np.uint8).reshape(5, 7), display)
     for x, y in ((0, 0), (6, 4), (2, 3), (5, 1)):
         at = mapping.map(QPointF(x, y))
         assert (at.x(), at.y()) == oracle(display, x, y, 7, 5)
@@ -58,20 +58,20 @@ def test_transform_and_pixels_agree_with_numpy(display: Display):
 def test_operations_act_on_what_is_seen(display: Display):
     """Mirroring after any turn mirrors the picture, whatever was done before."""
     picture = np.arange(35, dtype=np.uint8).reshape(5, 7)
-    seen = orientation.turned(picture, display)
+    seen = orientation.orient_pixels(picture, display)
     for changed, expected in (
         (display.flipped(across=True), np.fliplr(seen)),
         (display.flipped(across=False), np.flipud(seen)),
         (display.turned(1), np.rot90(seen, -1)),
         (display.turned(-1), np.rot90(seen, 1)),
     ):
-        np.testing.assert_array_equal(orientation.turned(picture, changed), expected)
+        np.testing.assert_array_equal(orientation.orient_pixels(picture, changed), expected)
 
 
 @pytest.mark.parametrize("display", TURNS)
 def test_only_an_image_that_lies_as_in_its_file_has_no_mark(display: Display):
     picture = np.arange(35, dtype=np.uint8).reshape(5, 7)
-    same = np.array_equal(orientation.turned(picture, display), picture)
+    same = np.array_equal(orientation.orient_pixels(picture, display), picture)
     assert (display.turn_text == "") is same
     mirrored = display.flip_h != display.flip_v
     assert ("Flipped" in display.turn_text) is mirrored

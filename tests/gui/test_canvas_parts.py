@@ -122,10 +122,10 @@ def test_a_length_says_what_it_rests_on():
 
 def test_colour_maps_by_name():
     for name in ("viridis", "hot", "bone_r", "jet", "inferno"):
-        assert colormaps.known(name)
+        assert colormaps.is_known(name)
         assert colormaps.table(name).shape == (256, 3)
     assert colormaps.is_gray("gray")
-    assert not colormaps.known("nonsense")
+    assert not colormaps.is_known("nonsense")
     np.testing.assert_array_equal(colormaps.table("hot_r"), colormaps.table("hot")[::-1])
 
 

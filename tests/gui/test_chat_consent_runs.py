@@ -19,7 +19,7 @@ from app.views.agent_thread import AgentThread
 from app.views.chat import consent
 from app.views.chat.consent import ConsentCard, ConsentDialog
 from app.views.chat.dock import ChatDock
-from app.views.main_window import WhereMark
+from app.views.main_window import ModelHostButton
 from app.workspace.workspace import Workspace
 from tests.support.fake_tools import FakeRegistry, NoHost
 from tests.support.scripted_model import ScriptedModel, says
@@ -43,7 +43,7 @@ class Rig:
             return Question(text, thread, images, notes, folder / "files", NoHost(), folder)
 
         self.agent = AgentThread(lambda on_event: AgentRunner(loop, on_event), make_request)
-        self.mark = WhereMark()
+        self.mark = ModelHostButton()
         self.mark.set_model(model.name, model.remote_host)
         self.marked: list[str] = []
         self.agent.run_event.connect(self._mark)

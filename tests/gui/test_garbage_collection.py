@@ -14,7 +14,7 @@ from app.errors import FileProblem
 from app.imaging.decode import Decoder
 from app.imaging.types import Instance
 from app.views import garbage_collection
-from app.views.garbage_collection import Collector
+from app.views.garbage_collection import CollectionPause
 from app.views.main_window import MainWindow
 from app.workspace.workspace import Workspace
 from tests.gui.viewer_support import FakeDecoder, WaitUntil, found, instance, study
@@ -72,13 +72,13 @@ class Rings:
 
 
 def test_no_full_collection_while_it_is_held_back():
-    held, rings = Collector(), Rings()
+    held, rings = CollectionPause(), Rings()
     gc.collect()
     assert rings.full_rounds() > 0
-    held.hold()
+    held.begin()
     assert rings.full_rounds() == 0
     assert gc.get_stats()[1]["collections"] > 0
-    held.let_go(0)
+    held.end(0)
     assert gc.get_threshold() == USUAL
 
 

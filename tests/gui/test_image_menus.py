@@ -81,7 +81,7 @@ def test_keys_flip_rotate_and_measure(
         assert window.workspace.viewport.display.turn_text == mark
     QTest.keyClicks(window.canvas, "l")
     assert window.actions_.ruler.isChecked()
-    assert window.canvas.measuring.tool == measurements.RULER
+    assert window.canvas.drawing_tool.tool == measurements.RULER
     QTest.keyClick(window.canvas, Qt.Key.Key_Escape)
     assert not window.actions_.ruler.isChecked()
 

@@ -94,7 +94,7 @@ def test_twenty_thousand_cells_never_stall_the_window(
         program = Program()
         window = build_window(program, ViewRequest())
         window.show()
-        # As `spare_the_collector` does once a process: here other tests have left more since.
+        # As `freeze_startup_objects` does once a process: here other tests have left more since.
         gc.collect()
         gc.freeze()
         try:

@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 
 from app.agent.events import DataSent, ModelRetry, Noted, RunEvent, RunFailed, TextDelta
 from app.views import main_window
-from app.views.main_window import WhereMark
+from app.views.main_window import ModelHostButton
 
 pytestmark = pytest.mark.gui
 
@@ -20,9 +20,9 @@ HOST = "api.example.org:8443"
 
 
 @pytest.fixture
-def mark(qapp: object, monkeypatch: pytest.MonkeyPatch) -> Iterator[WhereMark]:
+def mark(qapp: object, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelHostButton]:
     monkeypatch.setattr(main_window, "LEAST_MS", 60)
-    made = WhereMark()
+    made = ModelHostButton()
     made.show()
     yield made
     made.close()
@@ -37,7 +37,7 @@ def sent(host: str = HOST) -> RunEvent:
     return event(DataSent, host=host, model="m", characters=10)
 
 
-def test_a_model_on_this_machine_is_local(mark: WhereMark):
+def test_a_model_on_this_machine_is_local(mark: ModelHostButton):
     mark.set_model("offline", "")
     assert mark.says == "Local"
     assert "nothing leaves it" in mark.toolTip()
@@ -45,7 +45,7 @@ def test_a_model_on_this_machine_is_local(mark: WhereMark):
     assert "nothing leaves it" in mark.accessibleDescription()
 
 
-def test_a_remote_model_is_named_by_its_host_and_a_change_shows_at_once(mark: WhereMark):
+def test_a_remote_model_is_named_by_its_host_and_a_change_shows_at_once(mark: ModelHostButton):
     mark.set_model("gpt-x", HOST)
     assert mark.says == HOST
     assert mark.property("state") == "remote"
@@ -55,12 +55,14 @@ def test_a_remote_model_is_named_by_its_host_and_a_change_shows_at_once(mark: Wh
     assert mark.property("state") == "local"
 
 
-def test_the_host_is_named_once(mark: WhereMark):
+def test_the_host_is_named_once(mark: ModelHostButton):
     mark.set_model("gpt-x at api.example.org", HOST)
     assert f"Questions go to gpt-x at {HOST}." in mark.toolTip().replace("&nbsp;", " ")
 
 
-def test_a_request_on_its_way_is_shown_until_it_is_answered(mark: WhereMark, wait_until: Wait):
+def test_a_request_on_its_way_is_shown_until_it_is_answered(
+    mark: ModelHostButton, wait_until: Wait
+):
     mark.set_model("gpt-x", HOST)
     mark.follow(sent())
     assert mark.says == f"Sending to {HOST}…"
@@ -80,7 +82,7 @@ def test_a_request_on_its_way_is_shown_until_it_is_answered(mark: WhereMark, wai
     ],
 )
 def test_an_answer_at_once_does_not_hide_that_something_was_sent(
-    mark: WhereMark, wait_until: Wait, last: RunEvent
+    mark: ModelHostButton, wait_until: Wait, last: RunEvent
 ):
     mark.set_model("gpt-x", HOST)
     mark.follow(sent())
@@ -91,7 +93,7 @@ def test_an_answer_at_once_does_not_hide_that_something_was_sent(
 
 
 def test_a_request_of_a_model_that_is_no_longer_chosen_names_its_own_host(
-    mark: WhereMark, wait_until: Wait
+    mark: ModelHostButton, wait_until: Wait
 ):
     mark.set_model("gpt-x", HOST)
     mark.follow(sent())
@@ -101,7 +103,7 @@ def test_a_request_of_a_model_that_is_no_longer_chosen_names_its_own_host(
     wait_until(lambda: mark.says == "Local")
 
 
-def test_mouse_space_and_enter_lead_to_the_settings(mark: WhereMark):
+def test_mouse_space_and_enter_lead_to_the_settings(mark: ModelHostButton):
     pressed: list[int] = []
     mark.clicked.connect(lambda: pressed.append(1))
     QTest.mouseClick(mark, Qt.MouseButton.LeftButton)
@@ -110,7 +112,7 @@ def test_mouse_space_and_enter_lead_to_the_settings(mark: WhereMark):
     assert len(pressed) == 3
 
 
-def test_a_long_host_and_html_neither_spread_nor_render(mark: WhereMark):
+def test_a_long_host_and_html_neither_spread_nor_render(mark: ModelHostButton):
     host = f"<b>{'a' * 60}</b>.{'b' * 63}.example"
     mark.set_model("m", host)
     assert mark.sizeHint().width() < 380

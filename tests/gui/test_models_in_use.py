@@ -88,7 +88,7 @@ def test_a_marked_box_is_asked_about_and_the_card_leads_to_the_model_that_is_not
     assert actions.mark_box.isChecked()
     _drag(made, (60, 60), (200, 180))
     assert actions.segment.isEnabled()
-    (drawn,) = window.workspace.marks_shown()
+    (drawn,) = window.workspace.shown_marks()
     assert drawn.provenance.tool == user_marks.BOX
     actions.mark_box.trigger()
     menu = _menu(made, wait_until)

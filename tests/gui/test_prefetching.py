@@ -25,7 +25,7 @@ def place_of(image: Instance) -> tuple[Series, int] | None:
     return (SERIES, STACK.index(image)) if image in STACK else None
 
 
-class Frames:
+class Frames(Decoder):
     """Notes what is asked for, and how urgently; nothing ever comes."""
 
     def __init__(self) -> None:

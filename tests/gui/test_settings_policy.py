@@ -263,9 +263,9 @@ def test_each_answer_is_listed_and_taken_back_with_mouse_or_keys(
 ):
     shown = window()
     grants = shown.grants
-    grants.give("t1", SEND, {"to": "a"})
-    grants.give("t2", SEND, {"to": "b"})
-    grants.give("t1", COUNT, {})
+    grants.grant("t1", SEND, {"to": "a"})
+    grants.grant("t2", SEND, {"to": "b"})
+    grants.grant("t1", COUNT, {})
     grants.refuse("t1", "save_note")
     page = shown.open()
     shown.dialog.activateWindow()
@@ -279,15 +279,15 @@ def test_each_answer_is_listed_and_taken_back_with_mouse_or_keys(
     named = buttons["allowed", "send_report"].accessibleName()
     assert named == "Withdraw: send_report (allowed: 2 calls, exactly as asked)"
     press(buttons["allowed", "send_report"])
-    assert [grant.tool for grant in grants.listed()] == ["count_cells"]
+    assert [grant.tool for grant in grants.active_grants()] == ["count_cells"]
     buttons = page.answers.buttons
     last = buttons["refused", "save_note"]
     last.setFocus()
     QTest.keyClick(last, Qt.Key.Key_Space)
-    assert grants.refusals() == ()
+    assert grants.active_refusals() == ()
     assert page.answers.buttons["allowed", "count_cells"].hasFocus(), "the focus is not lost"
     press(page.withdraw_button)
-    assert grants.listed() == ()
+    assert grants.active_grants() == ()
     assert not page.withdraw_button.isEnabled()
 
 
@@ -296,7 +296,7 @@ def test_names_of_tools_are_no_rich_text_and_widen_nothing(
 ):
     long = replace(COUNT, name="<b>x</b>" + "long_" * 60)
     shown = window(tools=(long, LOOK))
-    shown.grants.give("t", long, {})
+    shown.grants.grant("t", long, {})
     page = shown.open()
     wait_until(lambda: page.widget().width() <= page.viewport().width())
     assert rows(page.tools.list)[0][0].startswith("<b>x</b>")

@@ -571,7 +571,7 @@ def test_rules_for_tools_become_stricter_and_grants_are_withdrawn(
 ):
     made = rig(policy=PolicySettings(tools={"known": "deny"}))
     tool = FakeTool("computes", Strict, ok())
-    made.grants.give("thread", tool.spec, {})
+    made.grants.grant("thread", tool.spec, {})
     dialog = made.open()
     open_page(dialog, "Tools")
     page = dialog.tools
@@ -579,7 +579,7 @@ def test_rules_for_tools_become_stricter_and_grants_are_withdrawn(
     choose(page.rules["compute"], "Asks in the chat")
     assert page.rules["write"].findData("allow") < 0, "what acts cannot be set free"
     click(page.withdraw_button)
-    assert made.grants.listed() == ()
+    assert made.grants.active_grants() == ()
     click(dialog.save_button)
     wait_until(lambda: made.told)
     policy = made.applied[0].policy

@@ -147,7 +147,7 @@ def test_the_study_list_says_it(qapp: object):
 
 def test_a_file_that_is_opened_again_has_it(file: Path):
     (opened_again,) = read_instances(file)
-    assert synthetic_band.maker(opened_again) == MODEL
+    assert synthetic_band.model_title(opened_again) == MODEL
     assert "not a patient" in synthetic_band.text(MODEL)
     with Image.open(file) as image:
         assert image.info[synthetic.KEYWORD] == MODEL

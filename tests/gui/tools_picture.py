@@ -25,7 +25,7 @@ def main(folder: Path) -> None:
     specs = [tool.spec for tool in load_packs(()).all()]
     send = replace(specs[0], name="send_report", approval=Approval.SEND)
     grants = Grants()
-    grants.give("thread", send, {})
+    grants.grant("thread", send, {})
     grants.refuse("thread", "export_report")
     site = Policy.from_data({"tools": {"send_report": "deny"}})
     sources = SettingsSources(

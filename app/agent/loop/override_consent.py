@@ -74,7 +74,9 @@ class Overrides:
         thread_id = self.request.thread.thread_id
         with waited.waiting():
             async with self._one:  # the answer to the first may be that to the next
-                if image is not None and self.grants.overridden(thread_id, image, objection):
+                if image is not None and self.grants.is_objection_accepted(
+                    thread_id, image, objection
+                ):
                     return True
                 if image is not None and (image, objection) in self._no:
                     return False
@@ -84,7 +86,7 @@ class Overrides:
         if image is None:
             return decision.granted
         if decision.granted:
-            self.grants.override(thread_id, image, objection)
+            self.grants.accept_objection(thread_id, image, objection)
         else:
             self._no.add((image, objection))
         return decision.granted

@@ -21,7 +21,7 @@ from app.tools.api import ToolSpec
 def exact(arguments: BaseModel | Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments as plain JSON, exactly as they will be used, defaults included."""
     if isinstance(arguments, BaseModel):
-        return _whole(arguments)
+        return _plain_value(arguments)
     # A copy through JSON: what was asked about must not change with the object it came from.
     return json.loads(_canonical(dict(arguments)))
 
@@ -71,8 +71,9 @@ class Grants:
     for the tool whatever its arguments. Kept in memory only: a new start of the program asks again.
 
     Attributes:
-        withdrawn: Called with the tool's name ("" for all) when yeses are taken back.
-        changed: Called with (tool, new rule) when the session's rule changes or a no is taken back.
+        on_withdraw: Called with the tool's name ("" for all) when yeses are taken back.
+        on_change: Called with (tool, new rule) when the session's rule changes or a no is
+            taken back.
     """
 
     def __init__(self) -> None:
@@ -81,8 +82,8 @@ class Grants:
         self._refused: set[Refusal] = set()
         self._overridden: set[tuple[str, ImageRef, str]] = set()
         self._strict: Strict = ""
-        self.changed: Callable[[str, str], object] = lambda _what, _to: None
-        self.withdrawn: Callable[[str], object] = lambda _tool: None
+        self.on_change: Callable[[str, str], object] = lambda _what, _to: None
+        self.on_withdraw: Callable[[str], object] = lambda _tool: None
 
     @property
     def strict(self) -> Strict:
@@ -93,9 +94,9 @@ class Grants:
     def strict(self, rule: Strict) -> None:
         if rule != self._strict:
             self._strict = rule
-            self.changed("every tool", rule or "as the rules say")
+            self.on_change("every tool", rule or "as the rules say")
 
-    def give(
+    def grant(
         self,
         thread_id: str,
         spec: ToolSpec,
@@ -105,7 +106,7 @@ class Grants:
         """Remember a yes for exactly this call."""
         self._given.add(Grant(thread_id, spec.name, fingerprint(spec, arguments, touches)))
 
-    def given(
+    def is_granted(
         self,
         thread_id: str,
         spec: ToolSpec,
@@ -122,24 +123,24 @@ class Grants:
             item for item in tuple(self._given) if (item.thread_id, item.tool) != (thread_id, tool)
         }
 
-    def refused(self, thread_id: str, tool: str) -> bool:
+    def is_refused(self, thread_id: str, tool: str) -> bool:
         """Report whether the user refused the tool for the thread."""
         return Refusal(thread_id, tool) in self._refused
 
-    def override(self, thread_id: str, image: ImageRef, objection: str) -> None:
+    def accept_objection(self, thread_id: str, image: ImageRef, objection: str) -> None:
         """Remember a yes to using an image in spite of an objection (`ToolContext.confirm`)."""
         self._overridden = {*self._overridden, (thread_id, image, objection)}
 
-    def overridden(self, thread_id: str, image: ImageRef, objection: str) -> bool:
+    def is_objection_accepted(self, thread_id: str, image: ImageRef, objection: str) -> bool:
         """Report whether the user accepted this objection for this image in the thread."""
         return (thread_id, image, objection) in self._overridden
 
-    def listed(self, thread_id: str = "") -> tuple[Grant, ...]:
+    def active_grants(self, thread_id: str = "") -> tuple[Grant, ...]:
         """Return the yeses of one thread, or of all threads for ""."""
         found = (item for item in tuple(self._given) if thread_id in ("", item.thread_id))
         return tuple(sorted(found, key=lambda item: (item.thread_id, item.tool, item.fingerprint)))
 
-    def refusals(self, thread_id: str = "") -> tuple[Refusal, ...]:
+    def active_refusals(self, thread_id: str = "") -> tuple[Refusal, ...]:
         """Return the refusals of one thread, or of all threads for ""."""
         found = (item for item in tuple(self._refused) if thread_id in ("", item.thread_id))
         return tuple(sorted(found, key=lambda item: (item.thread_id, item.tool)))
@@ -154,7 +155,7 @@ class Grants:
         if not tool:
             kept = self._overridden if thread_id else set[tuple[str, ImageRef, str]]()
             self._overridden = {item for item in kept if item[0] != thread_id}
-        self.withdrawn(tool)
+        self.on_withdraw(tool)
 
     def ask_again(self, *, thread_id: str = "", tool: str = "") -> None:
         """Forget the refusals of a thread, or of a tool; with neither, all of them."""
@@ -165,10 +166,10 @@ class Grants:
             if (thread_id and item.thread_id != thread_id) or (tool and item.tool != tool)
         }
         if self._refused != before:
-            self.changed(tool or "every tool", "asks again")
+            self.on_change(tool or "every tool", "asks again")
 
 
-def _whole(value: Any) -> Any:
+def _plain_value(value: Any) -> Any:
     """Return the value as plain JSON with everything that a tool may act on.
 
     `model_dump` would not do: a class at any depth can leave a field out of it (`exclude`,
@@ -180,25 +181,25 @@ def _whole(value: Any) -> Any:
             extra: dict[str, Any] = object.__getattribute__(value, "__pydantic_extra__") or {}
             # An extra one may bear the name of a field that is given by another (an alias).
             more = {f"{name} (extra)" if name in held else name: extra[name] for name in extra}
-            return {str(name): _whole(item) for name, item in (*held.items(), *more.items())}
+            return {str(name): _plain_value(item) for name, item in (*held.items(), *more.items())}
         case Secret() | SecretStr() | SecretBytes():
-            return _whole(value.get_secret_value())
+            return _plain_value(value.get_secret_value())
         case Mapping():
             items = cast("Mapping[Any, Any]", value)
-            return {str(_whole(name)): _whole(item) for name, item in items.items()}
+            return {str(_plain_value(name)): _plain_value(item) for name, item in items.items()}
         case bytes() | bytearray() | memoryview():
-            return _text_of(bytes(value))
+            return _text_of_bytes(bytes(value))
         case list() | tuple() | deque():
-            return [_whole(item) for item in cast("Sequence[Any]", value)]
+            return [_plain_value(item) for item in cast("Sequence[Any]", value)]
         case set() | frozenset():
-            return sorted(map(_whole, cast("Collection[Any]", value)), key=_canonical)
+            return sorted(map(_plain_value, cast("Collection[Any]", value)), key=_canonical)
         case _ if is_dataclass(value) and not isinstance(value, type):
-            return {item.name: _whole(getattr(value, item.name)) for item in fields(value)}
+            return {item.name: _plain_value(getattr(value, item.name)) for item in fields(value)}
         case _:
-            return to_jsonable_python(value, bytes_mode="base64", fallback=_taken_apart)
+            return to_jsonable_python(value, bytes_mode="base64", fallback=_attributes)
 
 
-def _text_of(value: bytes) -> str:
+def _text_of_bytes(value: bytes) -> str:
     """Return bytes as their text, since a tool may open a file by them, else also in base64."""
     whole = base64.urlsafe_b64encode(value).decode()
     if b"\0" in value:
@@ -209,18 +210,18 @@ def _text_of(value: bytes) -> str:
         return f"{value.decode('latin-1')} (no UTF-8, in base64 {whole})"
 
 
-def _taken_apart(value: Any) -> Any:
+def _attributes(value: Any) -> Any:
     """Return all attributes of an object of a pack's own type."""
     kinds = type(value).__mro__
-    slots = [name for kind in kinds for name in _names(getattr(kind, "__slots__", ()))]
+    slots = [name for kind in kinds for name in _slot_names(getattr(kind, "__slots__", ()))]
     held = {name: getattr(value, name) for name in slots if hasattr(value, name)}
     held |= getattr(value, "__dict__", {})
     held.pop("__dict__", None)
     held.pop("__weakref__", None)
-    return _whole(held) if held else repr(value)
+    return _plain_value(held) if held else repr(value)
 
 
-def _names(slots: str | Iterable[str]) -> Iterable[str]:
+def _slot_names(slots: str | Iterable[str]) -> Iterable[str]:
     return (slots,) if isinstance(slots, str) else slots
 
 

@@ -345,7 +345,7 @@ class _ReopenableFile(io.RawIOBase):
         return len(data)
 
     def read(self, size: int = -1, /) -> bytes:
-        """Return at most `size` bytes; all that are left for -1.
+        """Return at most `size` bytes, or all that are left if it is -1.
 
         Damaged files ask for any number of bytes, which must not be allocated before it is limited.
         """

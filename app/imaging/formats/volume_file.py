@@ -244,7 +244,7 @@ class SliceAxes:
 
 
 def slice_axes(header: VolumeHeader) -> SliceAxes:
-    """Choose the axes along which a volume is cut into slices, as the module describes."""
+    """Choose the axes along which a volume is cut into slices (see the module's docstring)."""
     if header.affine is None:
         return SliceAxes()
     steps = np.linalg.norm(header.affine[:3, :3], axis=0)

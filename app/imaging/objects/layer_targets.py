@@ -8,15 +8,16 @@ with centres at integers, lies at `origin + x * right + y * down` mm.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from pydicom.dataset import Dataset
 
 from app.imaging import guards
 from app.imaging.dicom.dicom_file import Header
-from app.imaging.dicom.dicom_items import finite_numbers, first_item, items_of
+from app.imaging.dicom.dicom_items import finite_numbers, first_item, frames_of, items_of, text_of
 from app.imaging.dicom.frame_attributes import FrameAttributes, numbers
 from app.imaging.dicom.instance_attributes import cached_header
 from app.imaging.dicom.placement import orientation_of
@@ -24,6 +25,12 @@ from app.imaging.files import sources
 from app.imaging.types import Instance
 
 Floats = NDArray[np.float64]
+
+ALL_FRAMES = -1
+"""Stands for all frames of an image."""
+
+FrameName = tuple[str, int]
+"""SOP Instance UID, and frame from 0 or `ALL_FRAMES`."""
 
 MAX_SPACING_MM = 100.0
 MAX_MM = 1e6
@@ -57,7 +64,7 @@ class PixelGrid:
         return cross / np.linalg.norm(cross)
 
     def points(self, xy: Floats) -> Floats:
-        """Return [n, 3] mm of [n, 2] pixels."""
+        """Return the positions of [n, 2] pixels as [n, 3] mm."""
         return self.origin + xy[:, :1] * self.right + xy[:, 1:] * self.down
 
     def project(self, points: Floats) -> tuple[Floats, Floats]:
@@ -178,6 +185,21 @@ def refusal(instance: Instance, frame_of_reference: str, target: Target) -> str:
     if frame_of_reference and target.frame_of_reference not in ("", frame_of_reference):
         return "it names this image, but has another frame of reference: not drawn"
     return ""
+
+
+def image_references(references: Sequence[Dataset]) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Yield (SOP Instance UID, frames from 0 or none for all) of a Referenced Image Sequence."""
+    for reference in references:
+        uid = text_of(reference, "ReferencedSOPInstanceUID")
+        if uid:
+            yield uid, frames_of(reference)
+
+
+def referenced_frames(references: Sequence[Dataset]) -> Iterator[FrameName]:
+    """Yield each image frame that is referenced, with `ALL_FRAMES` for a whole image."""
+    for uid, frames in image_references(references):
+        for frame in frames or (ALL_FRAMES,):
+            yield uid, frame
 
 
 def pixel_grid(

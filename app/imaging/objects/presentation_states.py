@@ -19,7 +19,6 @@ from app.imaging.dicom.dicom_file import Header, read_header, value_of
 from app.imaging.dicom.dicom_items import (
     clean_text,
     finite_numbers,
-    frames_of,
     items_of,
     text_of,
     whole_number,
@@ -31,6 +30,7 @@ from app.imaging.findings import XY, Geometry, Polygon, Polyline
 from app.imaging.layers import RGB, Label, Layer, LayerItem, Shape
 from app.imaging.objects.graphics import coordinate_pairs, ellipse, graphic_geometries, pixel_point
 from app.imaging.objects.layer_colors import palette_color
+from app.imaging.objects.layer_targets import ALL_FRAMES, image_references
 from app.imaging.objects.report_values import class_name, date_text, person_text
 from app.imaging.presentation import ImagePresentation, PresentationState
 from app.imaging.types import Instance, Lut, OverlayPlane, Rescale, Shutter, Voi
@@ -41,9 +41,6 @@ _BLENDING = frozenset({f"{_FAMILY}4", f"{_FAMILY}8"})
 _GREY = frozenset(f"{_FAMILY}{end}" for end in (1, 3, 5, 12))
 _SIZES = {"TRUE SIZE": "its true size on the screen", "MAGNIFY": "a magnification of its own"}
 _MAX_SHAPES = 200_000
-
-ALL_FRAMES = -1
-"""Stands for all frames of an image."""
 
 MAX_TARGETS = 50_000
 MAX_WORK = 1_000_000
@@ -383,14 +380,6 @@ class ReferencedItems:
 
 def _position(entry: tuple[int, Dataset]) -> int:
     return entry[0]
-
-
-def image_references(references: Sequence[Dataset]) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Yield (SOP Instance UID, frames from 0 or none for all) of a Referenced Image Sequence."""
-    for reference in references:
-        uid = text_of(reference, "ReferencedSOPInstanceUID")
-        if uid:
-            yield uid, frames_of(reference)
 
 
 def state_images(dataset: Dataset) -> dict[str, set[int]]:

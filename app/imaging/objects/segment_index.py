@@ -22,21 +22,19 @@ from app.imaging.dicom.instance_attributes import cached_header
 from app.imaging.dicom.pixel_layout import Layout, layout_of
 from app.imaging.files import sources
 from app.imaging.objects.layer_targets import (
+    FrameName,
     Matrix,
     PixelGrid,
     matrix_grid,
     pixel_grid,
+    referenced_frames,
     tile_positions,
     total_matrix,
 )
 
-ALL_FRAMES = -1
 LABEL_MAP = "LABELMAP"
 FRACTIONAL = "FRACTIONAL"
 _LABEL_MAP_CLASS = "1.2.840.10008.5.1.4.1.1.66.7"
-
-FrameName = tuple[str, int]
-"""SOP Instance UID, and frame from 0 or `ALL_FRAMES`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -195,14 +193,7 @@ def _source_frames(group: Dataset | None, shared: Dataset | None) -> Iterator[Fr
     """Yield the image frames from which a frame was made (C.7.6.16.2.6)."""
     own = items_of(group, "DerivationImageSequence")
     for derivation in own or items_of(shared, "DerivationImageSequence"):
-        for source in items_of(derivation, "SourceImageSequence"):
-            uid = text_of(source, "ReferencedSOPInstanceUID")
-            if not uid:
-                continue
-            named = numbers(value_of(source, "ReferencedFrameNumber"))
-            frames = [int(number) - 1 for number in named if 1 <= number < 2**31]
-            for frame in frames or [ALL_FRAMES]:
-                yield uid, frame
+        yield from referenced_frames(items_of(derivation, "SourceImageSequence"))
 
 
 def _images(header: Header, named: dict[FrameName, list[int]]) -> frozenset[str]:

@@ -112,7 +112,7 @@ class _Canvas:
         self._limit = MAX_CANVAS_BYTES // (rows * columns * (4 if self._fractional else 1))
 
     def add(self, one: PlacedFrame, values: Array) -> None:
-        """Paint a decoded frame; where several of a segment overlap, the higher value stays."""
+        """Paint a decoded frame on its segment; where frames overlap, the higher value stays."""
         segment = int(self._index.segments[one.frame])
         plane = self._planes.get(segment)
         if plane is None:

@@ -37,16 +37,15 @@ from app.imaging.dicom.shutters import frame_shutter
 from app.imaging.dicom.whole_slide import Slide, covers_matrix, slide_of, stitch, tile_note
 from app.imaging.files import sources
 from app.imaging.files.identity import content_uid, pixel_sha256
-from app.imaging.reading.dicom_objects import content_of, object_instance, references_of
+from app.imaging.reading.dicom_objects import (
+    FRAME_READERS,
+    content_of,
+    object_instance,
+    references_of,
+)
 from app.imaging.types import Content, Frame, ImageRef, Instance
 
 Array = NDArray[Any]
-
-_FRAMES_BY_CONTENT = {
-    Content.DOCUMENT: "app.imaging.objects.documents",
-    Content.WAVEFORM: "app.imaging.objects.waveforms",
-}
-"""Content -> module with `read_frame(header, index)` for objects that are drawn here."""
 
 
 def read_instances(path: Path) -> tuple[Instance, ...]:
@@ -99,7 +98,7 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
         FileProblem: It cannot be decoded.
     """
     header = cached_header(path, sources.status(path))
-    reader = _FRAMES_BY_CONTENT.get(content_of(header))
+    reader = FRAME_READERS.get(content_of(header))
     if reader is not None:
         return importlib.import_module(reader).read_frame(header, index)
     layout = layout_of(header)

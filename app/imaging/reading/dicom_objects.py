@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -161,23 +162,11 @@ _SUMMARIES = {
 C.12.2, C.8.8.5). The long ones are walked only where the short ones are empty."""
 
 
-def _document_extent(header: Header) -> tuple[int, int, int]:
-    from app.imaging.objects import documents
-
-    return documents.extent(header)
-
-
-def _waveform_extent(header: Header) -> tuple[int, int, int]:
-    from app.imaging.objects import waveforms
-
-    return waveforms.extent(header)
-
-
-_FRAMES_BY_CONTENT = {
-    Content.DOCUMENT: _document_extent,
-    Content.WAVEFORM: _waveform_extent,
+FRAME_READERS = {
+    Content.DOCUMENT: "app.imaging.objects.documents",
+    Content.WAVEFORM: "app.imaging.objects.waveforms",
 }
-"""Content -> function for (frames, rows, columns) of objects drawn here, imported on demand."""
+"""Modules that draw an object's frames, with `extent(header)` and `read_frame(header, index)`."""
 
 
 def content_of(header: Header) -> Content:
@@ -203,9 +192,9 @@ def object_instance(header: Header, status: FileStatus, content: Content) -> Ins
     if frame_of_reference:
         attributes.setdefault("FrameOfReferenceUID", frame_of_reference)
     frames, rows, columns, note = 1, 0, 0, ""
-    if content in _FRAMES_BY_CONTENT:
+    if content in FRAME_READERS:
         try:
-            frames, rows, columns = _FRAMES_BY_CONTENT[content](header)
+            frames, rows, columns = importlib.import_module(FRAME_READERS[content]).extent(header)
         except FileProblem as error:
             content, note = Content.OTHER, f"{error.reason}: not displayable"
     elif content is Content.KEY_OBJECTS:

@@ -14,10 +14,37 @@ import torch
 from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
-from transformers import GenerationConfig, StoppingCriteriaList
+from transformers import GenerationConfig, StoppingCriteria, StoppingCriteriaList
 
-from app.tools.model_process.generating import ToldTokens
+from app.tools.api import Progress
 from app.tools.model_process.serving import Work
+
+
+class TokenProgress(StoppingCriteria):
+    """Reports each token that `generate` writes; a cancel is raised by `progress`.
+
+    Args:
+        progress: The calling function's progress.
+        most: `max_new_tokens`.
+        start: Fraction at which writing begins.
+    """
+
+    def __init__(self, progress: Progress, most: int, start: float = 0.2) -> None:
+        self._progress = progress
+        self._most = most
+        self._start = start
+        self._written = 0
+
+    def __call__(self, input_ids: Tensor, scores: Any, **kwargs: Any) -> torch.BoolTensor:
+        """Report one more token; the returned tensor never stops `generate`."""
+        del scores, kwargs
+        self._written += 1
+        share = min(1.0, self._written / max(1, self._most))
+        self._progress(
+            self._start + (0.98 - self._start) * share, f"{self._written} tokens written"
+        )
+        stop = torch.zeros(input_ids.shape[0], dtype=torch.bool, device=input_ids.device)
+        return cast("torch.BoolTensor", stop)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +133,7 @@ def write(
         written = model.generate(
             **inputs,
             generation_config=settings,
-            stopping_criteria=StoppingCriteriaList([ToldTokens(work.progress, most)]),
+            stopping_criteria=StoppingCriteriaList([TokenProgress(work.progress, most)]),
         )
     row = cast("list[int]", written[0].tolist())
     if "input_ids" in inputs:

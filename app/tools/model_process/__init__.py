@@ -1,1 +1,1 @@
-"""What runs in the model process beside the packs' model code: placement, memory, loading."""
+"""Code of the model process beside the packs' models: placement, memory, loading (torch)."""

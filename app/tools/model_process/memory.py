@@ -1,8 +1,8 @@
-"""How much memory there is for models on a device, and giving it back (torch; model process only).
+"""Measure the memory for models on a device, and free it (torch; model process only).
 
-The budget for all loaded models together is SIGHTLINE_MODEL_MEMORY ("8G") where that is set. Else,
-on an accelerator, it is what is free there less a margin for what runs beside the weights; on the
-processor a share of what is free, since the window, its images and other programs live there too.
+The budget for all loaded models together is SIGHTLINE_MODEL_MEMORY ("8G") if that is set. Else it
+is the free memory of an accelerator less a margin for computing; on the processor it is a share of
+the free memory, since the window, its images and other programs need some too.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from torch import nn
 
 LIMIT = "SIGHTLINE_MODEL_MEMORY"
 _SHARE = 0.6
-"""Of the processor's free memory, for all models together."""
+"""Share of the processor's free memory for all models together."""
 _MOST = 0.95
-"""Of it, for one model alone: more would make the system swap or end programs."""
+"""Share for a single model; with more the system would swap or end programs."""
 _MARGIN = 512 * 2**20
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _EXHAUSTED = re.compile(
@@ -35,20 +35,20 @@ _EXHAUSTED = re.compile(
     re.IGNORECASE,
 )
 _DEEP = 4
-"""How far a model's modules may lie inside what was loaded."""
+"""Depth of attributes to which a loaded object is searched for modules."""
 
 
 class Exhausted(Exception):
-    """A model does not fit, as its card or its files say."""
+    """A model does not fit, by the figures of its card or the size of its files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What is left for one more model.
+    """The memory left for one more model.
 
     Attributes:
-        beside: Bytes that it may take beside those that are loaded.
-        alone: Bytes that it may take if nothing else were loaded.
+        beside: Bytes that it may take beside the loaded models.
+        alone: Bytes that it may take if the others are unloaded.
     """
 
     beside: int
@@ -56,13 +56,13 @@ class Room:
 
 
 def room(device: str, held: int) -> Room:
-    """What a device has for one more model.
+    """Return the memory that a device has for one more model.
 
     Args:
         device: "cuda", "mps" or "cpu".
-        held: Bytes that loaded models take there now.
+        held: Bytes that the loaded models take there now.
     """
-    limit = parsed(os.environ.get(LIMIT, ""))
+    limit = parse_bytes(os.environ.get(LIMIT, ""))
     free = free_bytes(device)
     if device == "cpu":
         beside, alone = round(_SHARE * (free + held)) - held, round(_MOST * (free + held))
@@ -73,54 +73,54 @@ def room(device: str, held: int) -> Room:
     return Room(max(0, beside), max(0, alone))
 
 
-def parsed(text: str) -> int | None:
-    """Bytes of "8G", "500M", "1.5GB" or "8000000"; None of anything else."""
+def parse_bytes(text: str) -> int | None:
+    """Return the bytes in a text like "8G", "500M", "1.5GB" or "8000000"; None for other texts."""
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", text, re.IGNORECASE)
     return round(float(found[1]) * _UNITS[found[2].upper()]) if found else None
 
 
 def free_bytes(device: str) -> int:
-    """Bytes that are free for us on a device, without those that others hold."""
+    """Return the bytes on a device that this process can still allocate."""
     if device == "cuda":
         free, _ = torch.cuda.mem_get_info()
-        # What torch keeps for later is ours to use.
+        # Torch reuses what it has reserved.
         return free + torch.cuda.memory_reserved() - torch.cuda.memory_allocated()
     if device == "mps":
         return torch.mps.recommended_max_memory() - torch.mps.current_allocated_memory()
-    return min(_free_here(), _free_in_container(), _free_addresses())
+    return min(_free_on_computer(), _free_in_container(), _free_addresses())
 
 
 def is_exhausted(error: BaseException) -> bool:
-    """Whether an error says that memory ran out."""
+    """Return True if an error means that memory ran out."""
     if isinstance(error, Exhausted | MemoryError | torch.OutOfMemoryError):
         return True
     return isinstance(error, RuntimeError) and bool(_EXHAUSTED.search(str(error)))
 
 
-def give_back() -> None:
-    """Return to the system what nothing uses any more."""
+def free_unused() -> None:
+    """Return unused memory to the system."""
     gc.collect()
     if torch.cuda.is_available() and torch.cuda.is_initialized():
         torch.cuda.empty_cache()
     if torch.backends.mps.is_available():
         torch.mps.empty_cache()
     if sys.platform == "linux":
-        # The C library keeps freed memory for later; a model's is worth a walk through it.
+        # The C library keeps freed memory; returning a model's is worth the time.
         with suppress(OSError, AttributeError):
             ctypes.CDLL(None).malloc_trim(0)
 
 
-def spare_what_stays() -> None:
-    """Take what stands while no model is loaded out of the garbage collector's later rounds.
+def freeze_garbage_collector() -> None:
+    """Exclude the objects that remain without any model from later garbage collections.
 
-    It is the modules of torch and its kin, which stay anyway: to go through them took longer than
-    to let go of a model. To be called after `give_back`, or garbage would stay, too.
+    They are those of torch and other modules; walking through them took longer than unloading a
+    model. Call it after `free_unused`, or garbage would be kept too.
     """
     gc.freeze()
 
 
-def forget_locals(error: BaseException) -> None:
-    """Empty the frames that an error came through: half a model may hang there."""
+def clear_traceback(error: BaseException) -> None:
+    """Clear the local variables in an error's traceback, which may hold half a model."""
     seen: set[int] = set()
     one: BaseException | None = error
     while one is not None and id(one) not in seen:
@@ -130,14 +130,14 @@ def forget_locals(error: BaseException) -> None:
 
 
 def in_use(device: str) -> int:
-    """Bytes in use on a device; on the processor by this whole process."""
+    """Return the bytes in use on a device; on the processor those of this whole process."""
     if device == "cuda":
         return torch.cuda.memory_allocated()
-    return torch.mps.current_allocated_memory() if device == "mps" else resident()
+    return torch.mps.current_allocated_memory() if device == "mps" else resident_bytes()
 
 
 def size_of(model: Any) -> int:
-    """Bytes of all parameters and buffers of the modules in what was loaded."""
+    """Return the bytes of all parameters and buffers of the modules in a loaded object."""
     storages: dict[int, int] = {}
     for module in _modules(model, _DEEP, set()):
         for tensor in (*module.parameters(), *module.buffers()):
@@ -148,7 +148,7 @@ def size_of(model: Any) -> int:
 
 
 def _modules(value: Any, depth: int, seen: set[int]) -> Iterable[nn.Module]:
-    """The modules in an object: itself, or in what it holds."""
+    """Yield the torch modules in an object: itself, or those in its attributes and items."""
     if isinstance(value, nn.Module):
         yield value
         return
@@ -167,8 +167,8 @@ def _modules(value: Any, depth: int, seen: set[int]) -> Iterable[nn.Module]:
         yield from _modules(part, depth - 1, seen)
 
 
-def resident() -> int:
-    """Bytes that this process holds in memory (Linux); 0 where nobody says."""
+def resident_bytes() -> int:
+    """Return the resident bytes of this process (Linux); 0 on other systems."""
     try:
         pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
     except OSError:
@@ -176,8 +176,8 @@ def resident() -> int:
     return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
-def _free_here() -> int:
-    """The computer's free memory, with what the system gives up at once (file caches)."""
+def _free_on_computer() -> int:
+    """Return the computer's free memory, including file caches."""
     if sys.platform == "linux":
         with suppress(OSError, ValueError):
             text = Path("/proc/meminfo").read_text(encoding="ascii")
@@ -191,7 +191,7 @@ def _free_here() -> int:
 
 
 def _free_on_windows() -> int:
-    """From GlobalMemoryStatusEx."""
+    """Return the free memory from Windows' GlobalMemoryStatusEx."""
 
     class Status(ctypes.Structure):
         _fields_ = (
@@ -208,7 +208,7 @@ def _free_on_windows() -> int:
 
 
 def _free_in_container() -> int:
-    """What the control group still gives (version 2); without limit a figure that never binds."""
+    """Return what a control group (version 2) leaves; sys.maxsize without a limit."""
     folder = Path("/sys/fs/cgroup")
     with suppress(OSError, ValueError):
         limit = int((folder / "memory.max").read_text(encoding="ascii"))
@@ -221,7 +221,7 @@ def _free_in_container() -> int:
 
 
 def _free_addresses() -> int:
-    """What a limit on this process's address space leaves; without limit one that never binds."""
+    """Return what a limit on the address space leaves; sys.maxsize without a limit."""
     if sys.platform != "linux":
         return sys.maxsize
     import resource

@@ -1,4 +1,4 @@
-"""The models that are loaded, and which goes first when another needs its place (torch)."""
+"""The cache of loaded models; the least recently used is unloaded for another one (torch)."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from app.tools.model_process import memory
 from app.tools.model_process.placement import Placement
 
 _LEARNT = 1.1
-"""What a model of unknown need takes beside the bytes of its files."""
+"""Memory of a model without figures on its card, as a multiple of its files' size."""
 _MOST_OF_FILES = 6
-"""No model takes more than so many times its files, unless it is small."""
+"""Limit of a model's memory, as a multiple of its files' size, unless it is small."""
 _SMALL = 256 * 2**20
 _WIDTHS = {"float32": 4, "bfloat16": 2, "float16": 2}
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
-    """Which model it is: one whose files were exchanged is another.
+class ModelKey:
+    """The identity of a loaded model; with other files it is another model.
 
     Attributes:
-        name: Of its card, or of its file.
+        name: Name of its card, or of its file.
         path: Its file or folder.
-        version: Digest, size and time of change.
-        placement: Where it is, and how precise.
+        version: Digest, size and modification time.
+        placement: Its device and precision.
     """
 
     name: str
@@ -37,11 +37,11 @@ class Key:
     placement: Placement
 
     @classmethod
-    def of(cls, source: Mapping[str, Any], placement: Placement) -> Key:
-        """The key of a call's payload["model"].
+    def of(cls, source: Mapping[str, Any], placement: Placement) -> ModelKey:
+        """Return the key of a call's payload["model"].
 
         Raises:
-            OSError: It is not there.
+            OSError: Its file or folder does not exist.
         """
         path = Path(source["path"])
         stat = path.stat()
@@ -51,32 +51,32 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A model in memory and the bytes that it takes."""
+    """A loaded model and the bytes that it takes."""
 
     model: Any
     size: int
 
 
-class Shelf:
+class ModelCache:
     """The loaded models of this process, the least recently used first."""
 
     def __init__(self) -> None:
-        self._models: OrderedDict[Key, Loaded] = OrderedDict()
+        self._models: OrderedDict[ModelKey, Loaded] = OrderedDict()
 
-    def get(self, key: Key) -> Any:
-        """The model, which becomes the last to go; None when it is not loaded."""
+    def get(self, key: ModelKey) -> Any:
+        """Return the model and mark it as used last; None if it is not loaded."""
         found = self._models.get(key)
         if found is None:
             return None
         self._models.move_to_end(key)
         return found.model
 
-    def put(self, key: Key, model: Any, size: int) -> None:
-        """Keep a model."""
+    def put(self, key: ModelKey, model: Any, size: int) -> None:
+        """Add a loaded model that takes `size` bytes."""
         self._models[key] = Loaded(model, size)
 
-    def told(self) -> list[dict[str, Any]]:
-        """What is loaded, for the host."""
+    def entries(self) -> list[dict[str, Any]]:
+        """Return the loaded models as JSON-able tables for the host."""
         return [
             {
                 "model": key.name,
@@ -88,22 +88,22 @@ class Shelf:
         ]
 
     def held(self, device: str) -> int:
-        """Bytes of all models on a device."""
+        """Return the bytes of all models on a device."""
         return sum(one.size for key, one in self._models.items() if key.placement.device == device)
 
-    def drop(self, wanted: Callable[[Key], bool]) -> int:
-        """Let go of all models for which `wanted` holds; returns how many."""
-        going = [key for key in self._models if wanted(key)]
-        for key in going:
+    def drop(self, wanted: Callable[[ModelKey], bool]) -> int:
+        """Unload all models for which `wanted` is true; return how many."""
+        dropped = [key for key in self._models if wanted(key)]
+        for key in dropped:
             del self._models[key]
-        if going:
-            memory.give_back()
+        if dropped:
+            memory.free_unused()
             if not self._models:
-                memory.spare_what_stays()
-        return len(going)
+                memory.freeze_garbage_collector()
+        return len(dropped)
 
     def make_room(self, need: int, device: str) -> bool:
-        """Let go of the least recently used until `need` bytes fit; whether they do then."""
+        """Unload the least recently used until `need` bytes fit; return whether they do."""
         while True:
             room = memory.room(device, self.held(device))
             if need <= room.beside:
@@ -114,30 +114,32 @@ class Shelf:
             self.drop(lambda key, oldest=oldest: key == oldest)
 
 
-def as_found(source: Mapping[str, Any]) -> bool:
-    """Whether the files are those whose digest was told: by size and time, where these are known.
+def files_unchanged(source: Mapping[str, Any]) -> bool:
+    """Return True if the files still have the size and time of when their digest was determined.
 
     Args:
         source: The call's payload["model"].
     """
     path = Path(source["path"])
     known: Mapping[str, Any] = source.get("files") or {}
-    for name, told in known.items():
+    for name, expected in known.items():
         try:
             found = (path / name if path.is_dir() else path).stat()
         except OSError:
             return False
-        if [found.st_size, found.st_mtime_ns] != list(told):
+        if [found.st_size, found.st_mtime_ns] != list(expected):
             return False
     return True
 
 
-def need_of(source: Mapping[str, Any], dtype: str) -> int:
-    """Bytes that a model will need: its card's figure, else from another dtype's, else its files'.
+def memory_need(source: Mapping[str, Any], dtype: str) -> int:
+    """Return the bytes that a model will need, by its card, or else by its files' size.
+
+    A figure for another dtype is converted.
 
     Args:
         source: The call's payload["model"].
-        dtype: In which it is to be loaded.
+        dtype: Name of the torch dtype in which it will be loaded.
     """
     path = Path(source["path"])
     files = [path] if path.is_file() else [p for p in path.rglob("*") if _is_weights(p)]
@@ -147,7 +149,7 @@ def need_of(source: Mapping[str, Any], dtype: str) -> int:
     for other, figure in known.items():
         if other in _WIDTHS:
             need = int(figure) * _WIDTHS[dtype] // _WIDTHS[other]
-            # A smaller model may lie in a card's folder: it is not refused for the card's figure.
+            # A smaller model may lie in a card's folder, so the card's figure is limited.
             return need if path.is_file() else min(need, max(size * _MOST_OF_FILES, _SMALL))
     return round(size * _LEARNT)
 

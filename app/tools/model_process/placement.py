@@ -1,4 +1,4 @@
-"""Where a model runs and how precisely (torch; model process only)."""
+"""Choose the device and precision of a model (torch; model process only)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """A device and a precision.
+    """The device and precision of a model.
 
     Attributes:
         device: "cuda", "mps" or "cpu".
@@ -21,16 +21,17 @@ class Placement:
 
     @property
     def torch_dtype(self) -> torch.dtype:
-        """The dtype itself."""
+        """The torch dtype."""
         return getattr(torch, self.dtype)
 
 
 def place(wanted: str, *, exact: bool = False) -> Placement:
-    """Where a model is run: "auto" takes an accelerator where there is one.
+    """Return the placement for a wanted device.
 
     Args:
-        wanted: "auto", "cpu", "cuda" or "mps"; one that is not there becomes the CPU.
-        exact: The model needs float32 everywhere (small networks, whose figures are compared).
+        wanted: "auto" (an accelerator if there is one), "cpu", "cuda" or "mps"; a device that is
+            not there becomes the CPU.
+        exact: Use float32 everywhere (for small networks, whose figures are compared).
     """
     if wanted in ("auto", "cuda") and torch.cuda.is_available():
         half = "bfloat16" if torch.cuda.is_bf16_supported() else "float16"
@@ -41,7 +42,7 @@ def place(wanted: str, *, exact: bool = False) -> Placement:
 
 
 def less_precise(placement: Placement) -> Placement | None:
-    """The same device at half the memory; None where it is at that already."""
+    """Return the same device with a dtype of half the size; None if it has that already."""
     if placement.dtype != "float32":
         return None
     if placement.device == "cpu" or (placement.device == "cuda" and torch.cuda.is_bf16_supported()):

@@ -1,9 +1,9 @@
-"""Runs a piece of work with a model that is loaded already, or is now (model process only).
+"""Run work with a model, loading it if it is not loaded yet (model process only).
 
-A pack's entry calls `serve`; what is loaded, where, and what has to go for it is decided here. When
-memory runs out all the same, the call goes down a ladder: other models go; the work is done in
-smaller parts, where it can be; the model is loaded less precisely, where its results bear it; and
-at the end the host is told, which tries the processor in place of an accelerator.
+A pack's function calls `serve`, which decides what is loaded, where, and what is unloaded for it.
+If memory still runs out, the call is repeated step by step: without the other models; in smaller
+parts, if the work allows; with less precision, if the results allow; at last the host is told,
+which tries the processor in place of an accelerator.
 """
 
 from __future__ import annotations
@@ -21,30 +21,35 @@ from app.errors import Cancelled
 from app.tools.api import ToolFailed
 from app.tools.hosting import protocol
 from app.tools.model_process import memory
-from app.tools.model_process.model_cache import Key, Shelf, as_found, need_of
+from app.tools.model_process.model_cache import (
+    ModelCache,
+    ModelKey,
+    files_unchanged,
+    memory_need,
+)
 from app.tools.model_process.placement import Placement, less_precise, place
 
 Model = TypeVar("Model")
 Progress = Callable[[float, str], None]
 
 _LEAST_SHARE = 0.125
-_OTHERS_WENT = "memory was too small: the other models were unloaded, and it was done once more"
-_shelf = Shelf()
-# Its own lock is one of several processes, which is left behind, with a warning on the user's
-# terminal, when this process is ended.
+_OTHERS_UNLOADED = "memory was too small: the other models were unloaded, and it was done once more"
+_cache = ModelCache()
+# tqdm's own lock is shared between processes; it would leave a warning on the user's terminal when
+# this process is ended.
 tqdm.set_lock(threading.RLock())
 
 
 @dataclass(slots=True)
 class Work:
-    """What a piece of work is given beside the model.
+    """The circumstances of a piece of work with a model.
 
     Attributes:
-        placement: Where the model is, and how precise.
-        progress: `progress(fraction 0..1, text)`; raises `Cancelled` when the user has stopped it,
+        placement: The model's device and precision.
+        progress: `progress(fraction 0..1, text)`; raises `Cancelled` once the user has stopped it,
             so call it often.
-        share: 1.0, or less after memory ran out: how much of the usual batch to do at once.
-        notes: Sentences for the user, e.g. that memory ran out and what was done about it.
+        share: Share of the usual batch to do at once: 1.0, or less after memory ran out.
+        notes: Sentences for the user, to which the work may add.
         source: The call's payload["model"]: name, path, sha256, files, programs.
     """
 
@@ -55,8 +60,8 @@ class Work:
     source: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
-class _Watched(Work):
-    """Knows whether the work asks how much to do at once: only then a smaller share helps."""
+class _ShareWatch(Work):
+    """Notes whether the work reads its `share`, since only then a smaller one helps."""
 
     asked: bool = False
 
@@ -74,27 +79,27 @@ def serve(
     work: Callable[[Model, Work], dict[str, Any]],
     exact: bool = False,
 ) -> dict[str, Any]:
-    """Load the model where it is not loaded yet, and do the work with it.
+    """Load a model if it is not loaded yet, and do the work with it.
 
     Args:
-        payload: "model" as of `InstalledModel.payload`, and "device".
-        progress: The entry's own.
-        load: Makes the model ready to run at `Work.placement`; called when it is not there yet.
-        work: What is done with it, in `torch.inference_mode` of its own. It may be called again
-            from the start when memory ran out.
+        payload: "model" and "device" from `InstalledModel.payload`.
+        progress: The calling function's progress.
+        load: Loads the model from a path, at `Work.placement`.
+        work: Does the work, in its own `torch.inference_mode`. It is called again from the start
+            if memory runs out.
         exact: See `place`.
 
     Returns:
-        What `work` returned, with "device", "dtype" and "notes" added.
+        The result of `work`, with "device", "dtype" and "notes" added.
 
     Raises:
         protocol.OutOfMemory: Memory is too small here, whatever was tried.
     """
     source = source_of(payload)
     usual = place(str(payload.get("device", "auto")), exact=exact)
-    doing = _Watched(usual if exact else _as_loaded(source, usual), progress, 1.0)
+    doing = _ShareWatch(usual if exact else _usable_placement(source, usual), progress, 1.0)
     doing.source = source
-    others_went = False
+    others_unloaded = False
     while True:
         doing.notes = []
         try:
@@ -109,57 +114,57 @@ def serve(
                 **answer,
                 "device": doing.placement.device,
                 "dtype": doing.placement.dtype,
-                "notes": [*_done_about_memory(doing, usual, others_went), *doing.notes],
+                "notes": [*_memory_notes(doing, usual, others_unloaded), *doing.notes],
             }
-        # Out here the error is gone, and with its traceback all that the call had made.
-        memory.give_back()
+        # Outside the handler the error is gone, and with its traceback everything the call held.
+        memory.free_unused()
         try:
             step = _step_down(doing, exact=exact, detail=detail)
-        finally:  # models went for it, and the host shows what is here
+        finally:  # the host shows which models are left
             with suppress(Cancelled):
-                progress(0.02, protocol.event_text(protocol.LOADED, models=_shelf.told()))
-        others_went = others_went or step == _OTHERS_WENT
+                progress(0.02, protocol.event_text(protocol.LOADED, models=_cache.entries()))
+        others_unloaded = others_unloaded or step == _OTHERS_UNLOADED
         with suppress(Cancelled):
             progress(0.02, step[:1].upper() + step[1:])
 
 
 def source_of(payload: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A call's payload["model"]; of one that names a single file only, made from that."""
+    """Return a call's payload["model"]; for a call with only a file, one made from that."""
     return payload.get("model") or {"path": payload["weights"]}
 
 
 def unload(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-    """Let go of a model, or of all.
+    """Unload a model, or all.
 
     Args:
         payload: "model": its card's name, or None for all.
-        progress: Told what is loaded then.
+        progress: Receives the event with the remaining models.
     """
     name = payload.get("model")
-    count = _shelf.drop(lambda key: name is None or key.name == name)
-    progress(1.0, protocol.event_text(protocol.LOADED, models=_shelf.told()))
+    count = _cache.drop(lambda key: name is None or key.name == name)
+    progress(1.0, protocol.event_text(protocol.LOADED, models=_cache.entries()))
     return {"unloaded": count}
 
 
 def report(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """What is loaded, and the memory that this process holds; for measurements."""
+    """Return the loaded models and the resident memory of this process, for measurements."""
     del payload
-    return {"models": _shelf.told(), "resident": memory.resident()}
+    return {"models": _cache.entries(), "resident": memory.resident_bytes()}
 
 
-def _as_found(source: Mapping[str, Any], load: Callable[[], Model]) -> Model:
-    """A model of the files that were looked at, and of no others.
+def _load_unchanged(source: Mapping[str, Any], load: Callable[[], Model]) -> Model:
+    """Load a model, and check that its files are those whose digest was determined.
 
-    Another program may put a new version in place at any moment: half of each could be loaded, and
-    the answer would name the digest of what was there before.
+    Another program may replace the files at any moment: the loaded model could be a mixture, and
+    its results would name the digest of the earlier files.
     """
     try:
         model = load()
     except Exception as error:
-        if memory.is_exhausted(error) or isinstance(error, Cancelled) or as_found(source):
+        if memory.is_exhausted(error) or isinstance(error, Cancelled) or files_unchanged(source):
             raise
         raise _replaced() from error
-    if not as_found(source):
+    if not files_unchanged(source):
         raise _replaced()
     return model
 
@@ -171,13 +176,13 @@ def _replaced() -> ToolFailed:
     )
 
 
-def _once(doing: _Watched, load: Callable[[Path, Work], Any], work: Callable[..., Any]) -> Any:
-    """Load if need be, and work."""
+def _once(doing: _ShareWatch, load: Callable[[Path, Work], Any], work: Callable[..., Any]) -> Any:
+    """Load the model if needed, and do the work once."""
     try:
-        key = Key.of(doing.source, doing.placement)
+        key = ModelKey.of(doing.source, doing.placement)
     except OSError as error:
         raise _replaced() from error
-    model = _shelf.get(key)
+    model = _cache.get(key)
     if model is None:
         model = _load(key, doing, load)
     doing.progress(0.02, protocol.event_text(protocol.WORKING))
@@ -185,39 +190,39 @@ def _once(doing: _Watched, load: Callable[[Path, Work], Any], work: Callable[...
     return work(model, doing)
 
 
-def _load(key: Key, doing: Work, load: Callable[[Path, Work], Any]) -> Any:
-    """Load a model, after what has to go for it; it is kept only when it is loaded whole."""
+def _load(key: ModelKey, doing: Work, load: Callable[[Path, Work], Any]) -> Any:
+    """Unload models to make room, load a model, and keep it if that succeeds."""
     doing.progress(0.02, protocol.event_text(protocol.LOADING))
     doing.progress(0.02, "Loading the model")
-    # One that was exchanged, or is loaded at another precision, serves nobody any more.
-    _shelf.drop(lambda other: other.path == key.path)
-    need, device = need_of(doing.source, key.placement.dtype), key.placement.device
-    if not _shelf.make_room(need, device):
-        free = memory.room(device, _shelf.held(device)).alone
+    # The same model with earlier files or another precision is not needed any more.
+    _cache.drop(lambda other: other.path == key.path)
+    need, device = memory_need(doing.source, key.placement.dtype), key.placement.device
+    if not _cache.make_room(need, device):
+        free = memory.room(device, _cache.held(device)).alone
         raise memory.Exhausted(f"it needs {_gigabytes(need)} and {_gigabytes(free)} are free")
     before = memory.in_use(device)
-    model = _as_found(doing.source, lambda: load(Path(key.path), doing))
-    # Its tensors where they can be counted: a first load also imports what it needs.
-    _shelf.put(key, model, memory.size_of(model) or memory.in_use(device) - before)
-    doing.progress(0.02, protocol.event_text(protocol.LOADED, models=_shelf.told()))
+    model = _load_unchanged(doing.source, lambda: load(Path(key.path), doing))
+    # Its tensors are counted if possible: memory also grows by the modules of a first load.
+    _cache.put(key, model, memory.size_of(model) or memory.in_use(device) - before)
+    doing.progress(0.02, protocol.event_text(protocol.LOADED, models=_cache.entries()))
     return model
 
 
-def _step_down(doing: _Watched, *, exact: bool, detail: str) -> str:
-    """The next step of the ladder, prepared; returns what the user is told of it.
+def _step_down(doing: _ShareWatch, *, exact: bool, detail: str) -> str:
+    """Take the next step against lack of memory; return a sentence on it for the user.
 
     Raises:
-        protocol.OutOfMemory: There is none.
+        protocol.OutOfMemory: There is no further step.
     """
-    key = Key.of(doing.source, doing.placement)
-    if _shelf.drop(lambda other: other != key):
-        return _OTHERS_WENT
+    key = ModelKey.of(doing.source, doing.placement)
+    if _cache.drop(lambda other: other != key):
+        return _OTHERS_UNLOADED
     asked, doing.asked = doing.asked, False
     share = doing.share
     if asked and share > _LEAST_SHARE:
         doing.share = share / 2
         return _in_parts(doing.share)
-    _shelf.drop(lambda other: other == key)
+    _cache.drop(lambda other: other == key)
     lower = None if exact else less_precise(doing.placement)
     if lower is not None:
         doing.placement, doing.share = lower, 1.0
@@ -231,22 +236,22 @@ def _step_down(doing: _Watched, *, exact: bool, detail: str) -> str:
     )
 
 
-def _as_loaded(source: Mapping[str, Any], usual: Placement) -> Placement:
-    """Where a model is at present, if it is less precise than usual and there is no room for more.
+def _usable_placement(source: Mapping[str, Any], usual: Placement) -> Placement:
+    """Return a less precise placement if the model is loaded so and has no room for the usual one.
 
-    Else each further call would read the files twice, to end where the first one did.
+    Otherwise each further call would load the files twice, with the same end as the first.
     """
     lower = less_precise(usual)
     with suppress(OSError):
-        if lower is not None and _shelf.get(Key.of(source, lower)) is not None:
-            free = memory.room(usual.device, _shelf.held(usual.device)).alone
-            return lower if need_of(source, usual.dtype) > free else usual
+        if lower is not None and _cache.get(ModelKey.of(source, lower)) is not None:
+            free = memory.room(usual.device, _cache.held(usual.device)).alone
+            return lower if memory_need(source, usual.dtype) > free else usual
     return usual
 
 
-def _done_about_memory(doing: Work, usual: Placement, others_went: bool) -> list[str]:
-    """What holds of the answer: of the steps that led to it those that were not enough do not."""
-    notes = [_OTHERS_WENT] if others_went else []
+def _memory_notes(doing: Work, usual: Placement, others_unloaded: bool) -> list[str]:
+    """Return the notes that apply to the answer, without steps that were not enough."""
+    notes = [_OTHERS_UNLOADED] if others_unloaded else []
     if doing.placement != usual:
         notes.append(_less_precisely(doing.placement))
     return [*notes, _in_parts(doing.share)] if doing.share < 1 else notes
@@ -261,20 +266,19 @@ def _less_precisely(placement: Placement) -> str:
 
 
 def _tidy(doing: Work, error: BaseException) -> None:
-    """After a failure: nothing half loaded stays, and the host knows what is there.
+    """Free a half-loaded model after a failure, and tell the host what is loaded.
 
-    A cancelled call must be done with quickly, so memory is looked through only where a load broke
-    off.
+    A cancelled call must end quickly, so memory is collected only if loading was interrupted.
     """
     try:
-        there = _shelf.get(Key.of(doing.source, doing.placement)) is not None
+        there = _cache.get(ModelKey.of(doing.source, doing.placement)) is not None
     except OSError:  # its files are gone
         there = False
     if not there:
-        memory.forget_locals(error)
-        memory.give_back()
+        memory.clear_traceback(error)
+        memory.free_unused()
     with suppress(Cancelled):
-        doing.progress(0.0, protocol.event_text(protocol.LOADED, models=_shelf.told()))
+        doing.progress(0.0, protocol.event_text(protocol.LOADED, models=_cache.entries()))
 
 
 def _gigabytes(size: int) -> str:

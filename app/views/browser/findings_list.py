@@ -189,7 +189,7 @@ class FindingsList(QWidget):
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__()
-        icons.warm("eye", "trash-2")
+        icons.preload("eye", "trash-2")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("surface", "panel")
         self._workspace = workspace

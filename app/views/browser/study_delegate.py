@@ -125,7 +125,7 @@ class StudyDelegate(QStyledItemDelegate):
         painter.setClipPath(path)
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
         painter.drawPixmap(place, picture)
-        if synthetic_band.maker(row.middle):
+        if synthetic_band.model_title(row.middle):
             synthetic_band.draw_small(painter, QRectF(box))
         painter.setClipping(False)
 

@@ -122,7 +122,7 @@ class SeriesRow:
     def detail(self) -> str:
         """Modality and number of images."""
         modality = wording.one_line(self.series.modality)
-        made = "SYNTHETIC, no patient" if synthetic_band.maker(self.first) else ""
+        made = "SYNTHETIC, no patient" if synthetic_band.model_title(self.first) else ""
         return "  ·  ".join(part for part in (made, modality, amount(self.series)) if part)
 
     @property

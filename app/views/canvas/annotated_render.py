@@ -87,13 +87,13 @@ def render_annotated(
     pixels = pipeline.render(frame, window, invert)
     if frame.overlays:
         pixels = pipeline.draw_overlays(pixels, frame)
-    pixels = orientation.turned(pixels, turn)
+    pixels = orientation.orient_pixels(pixels, turn)
     canvas = _in_true_shape(to_qimage(pixels), frame.spacing.aspect, turn)
     shorter = min(canvas.width(), canvas.height())
     size = max(shorter / REFERENCE_PX, SMALLEST_SIZE)
     whole = QRectF(0, 0, canvas.width(), canvas.height())
-    model = synthetic_band.maker(instance)
-    area = synthetic_band.below(model, whole, size)
+    model = synthetic_band.model_title(instance)
+    area = synthetic_band.area_below(model, whole, size)
     to_picture = _to_picture(frame, turn, canvas)
     painter = QPainter(canvas)
     try:
@@ -204,7 +204,7 @@ def _draw_findings(
     """Draw the findings; return their label chips, those of lines first."""
     colors = LabelColors()
     drawn: list[tuple[float, Chip]] = []
-    seen = heatmap_legend.drawn_of(findings)
+    seen = heatmap_legend.visible_heatmap(findings)
     painter.save()
     painter.setTransform(to_picture, True)
     for finding in sorted(findings, key=lambda item: ITEMS[type(item.geometry)].z):

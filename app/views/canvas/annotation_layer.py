@@ -214,7 +214,7 @@ class AnnotationLayer(QObject):
         """Return how strongly a finding is drawn; 0 for all heatmaps but one."""
         if not isinstance(finding.geometry, Heatmap):
             return 1.0
-        seen = heatmap_legend.drawn_of(self.findings, self._annotations.selected)
+        seen = heatmap_legend.visible_heatmap(self.findings, self._annotations.selected)
         return self.heat_strength if seen is not None and seen.id == finding.id else 0.0
 
     def chips(self) -> list[Chip]:

@@ -32,7 +32,7 @@ from app.views.background import Background
 from app.views.canvas import corner_text, synthetic_band
 from app.views.canvas.annotation_layer import AnnotationLayer
 from app.views.canvas.corner_text import Corners, Place, Shown, Sides
-from app.views.canvas.drawing_tool import Measuring
+from app.views.canvas.drawing_tool import DrawingTool
 from app.views.canvas.finding_items import AnnotationItem
 from app.views.canvas.image_view import DRAG_ZOOM, WHEEL_STEP, ImageView
 from app.views.canvas.layer_graphics import LayerDrawing
@@ -85,7 +85,7 @@ class Canvas(ImageView):
         self.overlay = Overlay(self)
         self.layer_drawing = LayerDrawing(self, workspace.layers, background)
         self.findings_layer = AnnotationLayer(self, workspace.annotations, background)
-        self.measuring = Measuring(
+        self.drawing_tool = DrawingTool(
             self, self.findings_layer, workspace.annotations, lambda: self.frame
         )
         model = self._viewport_model
@@ -107,7 +107,7 @@ class Canvas(ImageView):
         self._moved = False
         self._wheel = FrameScroll()
         self._keys = key_actions(self, workspace.annotations)
-        self.measuring.tool_changed.connect(lambda _tool: self._show_cursor(None))
+        self.drawing_tool.tool_changed.connect(lambda _tool: self._show_cursor(None))
         self.setAccessibleName("Image canvas")
         if model.frame is not None:
             self._frame_changed()
@@ -171,7 +171,7 @@ class Canvas(ImageView):
     def _clear(self) -> None:
         self.picture = self._source = None
         self._place = None
-        self.measuring.cancel()
+        self.drawing_tool.cancel()
         self.show_levels((), 1.0, refit=False)
         self.findings_layer.set_image(None)
         self.overlay.set_synthetic("")
@@ -253,9 +253,9 @@ class Canvas(ImageView):
         size, aspect = (job.frame.columns, job.frame.rows), job.frame.spacing.aspect
         self.show_patches(picture.patches, size, aspect, refit=other and self._refit)
         if other:
-            self.overlay.set_synthetic(synthetic_band.maker(self._source))
+            self.overlay.set_synthetic(synthetic_band.model_title(self._source))
             self._refit = False
-            self.measuring.cancel()
+            self.drawing_tool.cancel()
             self.findings_layer.set_image(job.frame.ref)
             self.status_changed.emit()
         if job.frame is model.frame and job.display != model.display:
@@ -393,7 +393,7 @@ class Canvas(ImageView):
     def mousePressEvent(self, ev: QMouseEvent) -> None:
         kind = drag_of(ev.button(), space=self._space)
         free = kind is Drag.WINDOW and self._press is None
-        if free and self.measuring.press(ev.position()):
+        if free and self.drawing_tool.press(ev.position()):
             kind = None
         if kind is not None and self._press is None and self.picture is not None:
             self._press = (ev.position(), kind, self.shown_window)
@@ -406,7 +406,7 @@ class Canvas(ImageView):
     def mouseMoveEvent(self, ev: QMouseEvent) -> None:
         ev.accept()
         if self._press is None or self._drag_from is None:
-            drawing = self.measuring.move(ev.position())
+            drawing = self.drawing_tool.move(ev.position())
             hit = self._hover(ev.position())
             self._show_cursor(self._cursor_over(ev.position(), hit) if not drawing else None)
             return
@@ -428,8 +428,8 @@ class Canvas(ImageView):
     def mouseReleaseEvent(self, ev: QMouseEvent) -> None:
         ev.accept()
         if self._press is None:
-            left = ev.button() == Qt.MouseButton.LeftButton and self.measuring.active
-            if left and not self.measuring.release(ev.position()):
+            left = ev.button() == Qt.MouseButton.LeftButton and self.drawing_tool.active
+            if left and not self.drawing_tool.release(ev.position()):
                 self._workspace.annotations.select(self._hover(ev.position()))
             return
         zooming = self._press[1] is Drag.ZOOM
@@ -449,7 +449,7 @@ class Canvas(ImageView):
         event.accept()
 
     def mouseDoubleClickEvent(self, ev: QMouseEvent) -> None:
-        if self.measuring.tool:
+        if self.drawing_tool.tool:
             self.mousePressEvent(ev)  # two quick clicks: the second sets a point too
         else:
             super().mouseDoubleClickEvent(ev)
@@ -489,12 +489,12 @@ class Canvas(ImageView):
         super().focusOutEvent(event)
 
     def _cursor_over(self, position: QPointF, hit: str) -> Qt.CursorShape | None:
-        if self.measuring.over_point(position):
+        if self.drawing_tool.over_point(position):
             return Qt.CursorShape.SizeAllCursor
         return Qt.CursorShape.PointingHandCursor if hit else None
 
     def _show_cursor(self, shape: Qt.CursorShape | None) -> None:
-        if shape is None and self.measuring.tool:
+        if shape is None and self.drawing_tool.tool:
             self.setCursor(Qt.CursorShape.CrossCursor)
         elif shape is None:
             self.unsetCursor()
@@ -510,7 +510,7 @@ def key_actions(canvas: Canvas, annotations: Annotations) -> dict[Qt.Key, Callab
     an unfinished drawing, switches the drawing tool off, then deselects; Delete removes the
     selected finding.
     """
-    key, scroll, measuring = Qt.Key, canvas.scroller, canvas.measuring
+    key, scroll, measuring = Qt.Key, canvas.scroller, canvas.drawing_tool
 
     def escape() -> None:
         if measuring.cancel():

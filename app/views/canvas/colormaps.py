@@ -35,7 +35,7 @@ def is_gray(name: str) -> bool:
     return name.strip().lower() in _GRAY
 
 
-def known(name: str) -> bool:
+def is_known(name: str) -> bool:
     """Return whether there is such a map; "_r" at the end reverses any of them."""
     return is_gray(name) or _base(name) in {*_STOPS, *_PYQTGRAPH, *_GRAY}
 

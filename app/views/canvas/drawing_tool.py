@@ -18,7 +18,7 @@ from app.workspace.annotations import Annotations
 GRAB = 9.0  # px on screen within which a point can be taken hold of
 
 
-class Measuring(QObject):
+class DrawingTool(QObject):
     """The drawing tool of the canvas.
 
     A length or a box is one drag, a point one click. An angle is three clicks, or a drag and a
@@ -109,7 +109,7 @@ class Measuring(QObject):
             finding, place = self._held
             if self._moved:
                 at = self._image_point(position)
-                self._layer.set_draft(drawing.moved(finding, frame, place, at))
+                self._layer.set_draft(drawing.move_point(finding, frame, place, at))
         else:
             at = self._image_point(position)
             points = [at] if self._single else [*self._points, at]
@@ -147,7 +147,7 @@ class Measuring(QObject):
             self.cancel()
             return False
         at = self._image_point(position)
-        self._finish(drawing.moved(finding, frame, place, at), "Change")
+        self._finish(drawing.move_point(finding, frame, place, at), "Change")
         return True
 
     def _finish(self, finding: Finding, verb: str) -> None:

@@ -44,7 +44,7 @@ class Legend:
     note: str = ""
 
 
-def drawn_of(findings: Sequence[Finding], selected: str = "") -> Finding | None:
+def visible_heatmap(findings: Sequence[Finding], selected: str = "") -> Finding | None:
     """Return the heatmap to draw: the selected one, else the last; only one at a time can be read.
 
     Args:
@@ -58,7 +58,7 @@ def drawn_of(findings: Sequence[Finding], selected: str = "") -> Finding | None:
 
 def legend_of(findings: Sequence[Finding], selected: str = "") -> Legend | None:
     """Return the legend of the drawn heatmap; None where there is none."""
-    shown = drawn_of(findings, selected)
+    shown = visible_heatmap(findings, selected)
     if shown is None:
         return None
     count = sum(isinstance(finding.geometry, Heatmap) for finding in findings)

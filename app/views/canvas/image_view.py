@@ -88,7 +88,7 @@ class ImageView(pg.GraphicsView):
 
     def set_turn(self, display: Display) -> None:
         """Flip and rotate the image and its items about the middle of the view."""
-        if orientation.same_turn(display, self.turn):
+        if orientation.same_orientation(display, self.turn):
             return
         middle = self.to_image(QPointF(self.viewport().rect().center()))
         self.turn = display

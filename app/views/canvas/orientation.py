@@ -15,7 +15,7 @@ from app.workspace.viewport import Display
 UPRIGHT = Display()
 
 
-def same_turn(one: Display, other: Display) -> bool:
+def same_orientation(one: Display, other: Display) -> bool:
     """Return whether two displays have the same flips and rotation."""
     return (one.flip_h, one.flip_v, one.quarter_turns) == (
         other.flip_h,
@@ -45,7 +45,7 @@ def transform(size: tuple[int, int], display: Display) -> QTransform:
     return result
 
 
-def turned(pixels: NDArray[np.uint8], display: Display) -> NDArray[np.uint8]:
+def orient_pixels(pixels: NDArray[np.uint8], display: Display) -> NDArray[np.uint8]:
     """Return the picture of [rows, columns] or [rows, columns, 3] pixels."""
     if display.flip_h:
         pixels = pixels[:, ::-1]

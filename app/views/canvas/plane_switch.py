@@ -119,7 +119,7 @@ class PlaneSwitch(QObject):
         """
         picture = self._canvas.picture
         if picture is not None and picture.job.instance.kind == REFORMAT and picture.window:
-            self._workspace.lend(picture.window)
+            self._workspace.share_window(picture.window)
 
     def _give_up(self, token: CancelToken, error: SightlineError) -> None:
         if token is self._cancel:

@@ -29,7 +29,7 @@ _SMALL = 14.0
 _PAD = 10.0
 
 
-def maker(instance: Instance | None) -> str:
+def model_title(instance: Instance | None) -> str:
     """Return the title of the model that made an image, or ""."""
     return wording.one_line(instance.get(synthetic.ATTRIBUTE)) if instance is not None else ""
 
@@ -44,7 +44,7 @@ def height(model: str, size: float = 1.0) -> float:
     return HEIGHT * size if model else 0.0
 
 
-def below(model: str, area: QRectF, size: float = 1.0) -> QRectF:
+def area_below(model: str, area: QRectF, size: float = 1.0) -> QRectF:
     """Return the part of `area` that is free for other text."""
     return area.adjusted(0, height(model, size), 0, 0)
 

@@ -211,7 +211,7 @@ def draw_sides(painter: QPainter, sides: Sides, area: QRectF, size: float = 1.0)
             _shadowed(painter, inner, flags, text, ink)
 
 
-def warm() -> None:
+def preload_glyphs() -> None:
     """Draw every common glyph once: shaping them in the first paint of findings takes 10 ms."""
     glyphs = "".join(map(chr, range(32, 127))) + "≈·×…"
     area = QRectF(0, 0, 1600, 200)
@@ -250,7 +250,7 @@ class Overlay(QWidget):
         self._placed: list[PlacedChip] = []
         self.synthetic = ""
         self.legend: heatmap_legend.Legend | None = None
-        warm()
+        preload_glyphs()
 
     def set_synthetic(self, model: str) -> None:
         """Show the band of an image that a model made; "" for no band."""
@@ -266,7 +266,7 @@ class Overlay(QWidget):
 
     def _area(self) -> QRectF:
         """Return the area for texts."""
-        return synthetic_band.below(self.synthetic, QRectF(self.rect()))
+        return synthetic_band.area_below(self.synthetic, QRectF(self.rect()))
 
     @property
     def chips(self) -> tuple[PlacedChip, ...]:

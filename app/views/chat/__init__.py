@@ -1,1 +1,1 @@
-"""The chat dock."""
+"""The chat with the assistant: dock, conversation, cards, questions to the user, answers."""

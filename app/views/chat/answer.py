@@ -52,10 +52,10 @@ class AnswerView(QWidget):
         return self.writer.text
 
     def sign(self, author: str, usage: str = "") -> None:
-        """Add who wrote the answer, what it took, and a button that copies it; once."""
+        """Add the author, the usage and a Copy button below the answer; later calls do nothing."""
         if self.note is not None:
             return
-        # What must be read stands first: a narrow dock cuts the model's name.
+        # The warning stands first: a narrow dock cuts off the end of the line.
         self.note = Elided(f"{wording.NOT_FOR_DIAGNOSIS} · {author}", "faint")
         copy = link_button("Copy", "copy", lambda: copy_text(self.text))
         copy.setAccessibleName("Copy the answer")
@@ -67,7 +67,7 @@ class AnswerView(QWidget):
 
 
 class ReasoningView(QWidget):
-    """The model's reasoning behind a button. While closed, more text costs next to nothing.
+    """The model's reasoning behind a button; while it is closed, no text is laid out.
 
     Args:
         live: Whether it is streaming now, so that its time is shown.
@@ -219,7 +219,7 @@ class Stream:
         self._thinking.append(text)
 
     def mark(self) -> None:
-        """Keep all that was streamed so far, whatever is withdrawn later."""
+        """Keep everything that was streamed so far when `withdraw` is called later."""
         self._mark = _Mark(
             len(self.answers),
             len(self.thoughts),
@@ -228,7 +228,7 @@ class Stream:
         )
 
     def withdraw(self) -> None:
-        """Take back what was streamed since `mark`: the endpoint is asked again."""
+        """Remove everything that was streamed since `mark`, since the endpoint is asked again."""
         mark = self._mark
         for view in (*self.answers[mark.answers :], *self.thoughts[mark.thoughts :]):
             view.hide()
@@ -256,7 +256,7 @@ class Stream:
         self._findings.extend(findings)
 
     def complete(self, answer: str, unknown: Collection[int] = ()) -> None:
-        """End the run: show the answer if it was not streamed, and link what it names.
+        """End the run: show the answer if it was not streamed, and link its findings and results.
 
         Args:
             answer: The whole answer.

@@ -34,7 +34,7 @@ from app.views.theme import SPACE, THEME
 from app.views.widgets import label, push_button
 
 REASON_CHARS = 500
-ARM_MS = 300  # a click that was meant for what stood here before must not allow anything
+ARM_MS = 300  # ms; a click meant for the widget that stood here before must not allow anything
 _MAX_HEIGHT = 240
 _WAITS = "The assistant waits for your answer."
 _SCROLL = "Scroll up to see what is asked; then it can be allowed."
@@ -101,7 +101,7 @@ class RequestCard(QFrame):
     # -- for each kind of question
 
     def _fill_what(self, layout: QVBoxLayout, event: ApprovalRequested) -> None:
-        """Add the widgets that show what is asked."""
+        """Add the widgets that show the question."""
         raise NotImplementedError
 
     def _fill_choices(self, layout: QVBoxLayout, event: ApprovalRequested) -> None:
@@ -194,7 +194,7 @@ class GuardedCard(RequestCard):
         return [self.title, self.detail]
 
     def _is_complete(self) -> bool:
-        """Whether everything that is asked is filled in."""
+        """Return whether the whole question is filled in."""
         return True
 
     def _add_detail(self, layout: QVBoxLayout, text: str, name: str) -> None:

@@ -78,7 +78,7 @@ class ArgumentLine:
     quoted: bool = False
 
     def parts(self) -> Iterator[Part]:
-        """Yield what stands after the key, in pieces of bounded length."""
+        """Yield the text after the key, in pieces of bounded length."""
         if self.quoted:
             yield Part('"')
         whole = self.quoted and _WHOLE.match(self.value) is not None
@@ -134,7 +134,7 @@ def _lines(level: int, key: str, value: Any) -> Iterator[ArgumentLine]:
 
 
 def _short(value: list[Any] | tuple[Any, ...]) -> bool:
-    """Whether a list is short and flat enough for one line."""
+    """Return whether a list is short and flat enough for one line."""
     flat = all(not isinstance(item, (Mapping, list, tuple)) for item in value[:_INLINE])
     return (
         flat

@@ -85,7 +85,7 @@ class Conversation(QScrollArea):
         self._notes: list[QWidget] = []
         self.keep_all = False
         self._follow = Follow.READING
-        self._active_until = 0.0  # later, only what the reader opens grows, and nothing moves
+        self._active_until = 0.0  # afterwards only the reader changes sizes: no scrolling
         self._steering = False  # the value is changed here, not by the reader
         self._anchor: int | None = None  # px from the end, kept while runs come in above
         self._ticker = QTimer(self, interval=_TICK_MS)
@@ -136,7 +136,7 @@ class Conversation(QScrollArea):
         self._layout.insertWidget(self._layout.indexOf(now), run)
 
     def prepend(self, run: RunView) -> None:
-        """Add an earlier run at the top without moving what is read."""
+        """Add an earlier run at the top without moving the visible part."""
         bar = self.verticalScrollBar()
         self._anchor = bar.maximum() - bar.value()
         self._follow = Follow.OFF

@@ -326,7 +326,7 @@ class ChatDock(QWidget):
             return
         notice = Notice(error.reason, error.remedy, tone="error")
         if isinstance(error, ThreadInUse):
-            # A copy is a branch from behind the last run.
+            # A copy is a branch that leaves out no run.
             notice.add_action(
                 "Go on in a copy",
                 "git-branch",
@@ -426,7 +426,12 @@ class Header(QWidget):
         self.export = self.more_menu.addAction(icon("download"), "Export…", self.export_wanted.emit)
 
     def set_model(self, name: str, remote_host: str) -> None:
-        """Show which model answers, and in the tooltip what that means for the data."""
+        """Show which model answers; the tooltip says where the data goes.
+
+        Args:
+            name: `LanguageModel.name`.
+            remote_host: Host of the model; "" for this machine.
+        """
         self._model = one_line(model_title(name), 80)
         if remote_host:
             text = (

@@ -117,7 +117,7 @@ class FindingLinks:
         own = sorted(findings, key=lambda item: item.image.sop_instance_uid == shown)
         images = {shown, *(item.image.sop_instance_uid for item in own)}
         there = (item.finding for item in self._workspace.annotations.all())
-        # "Length" in an answer does not mean what the user measured.
+        # Labels of hand-drawn findings ("Length") are ordinary words in an answer.
         before = [
             item
             for item in there

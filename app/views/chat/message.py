@@ -102,7 +102,7 @@ _TONES = {
 
 
 class Notice(QFrame):
-    """A notice: how a run ended without an answer, or what else the user must know.
+    """A notice to the user, e.g. why a run ended without an answer.
 
     Args:
         text: What happened.

@@ -21,7 +21,7 @@ from app.views.widgets import label
 
 _LONGEST = 2_000  # characters of a reason: it is shown in full
 _ICON = 14
-# state -> (word, icon, colour): told apart by word and shape too, not by colour alone
+# state -> (word, icon, colour): colour alone would not tell them apart for everyone
 _STATES = {
     "pending": ("waiting", "square", THEME.text_faint),
     "running": ("running", "loader-circle", THEME.accent),

@@ -1,4 +1,4 @@
-"""Signs that a run goes on: a moving bar, notices, and the countdown to the next attempt."""
+"""Status of a running question: a moving bar, notices, and the countdown of a retry."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class NoteLine(QWidget):
         self._show(one_line(event.text, _CHARS))
 
     def tick(self) -> None:
-        """Update what changes with time; nothing by default."""
+        """Update the text with the time; nothing by default."""
 
     def _show(self, text: str) -> None:
         if text != self.text:
@@ -78,7 +78,7 @@ class RetryLine(NoteLine):
 
 
 class ActivityBar(QWidget):
-    """A moving bar with a word: the run goes on and has nothing new to show."""
+    """A moving bar with a word, shown while a run has nothing new to show."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -130,7 +130,7 @@ class RunView(QWidget):
 
     @property
     def running(self) -> bool:
-        """Whether the run goes on."""
+        """Whether the run has not ended."""
         return self._live and not self.ended
 
     @property
@@ -288,7 +288,7 @@ class RunView(QWidget):
         request = self.approvals.get(event.approval_id)
         if request is not None:
             request.resolve(event.granted, event.reason, event.scope)
-            # A run that ends because nothing may be sent did as told: that is no error.
+            # A run that ends because the user denied consent is no error.
             denied = isinstance(request, ConsentCard) and not event.granted
             self._consent_denied = denied and not self.cards
             if request.call_id in self.cards:

@@ -304,7 +304,7 @@ def _pictures(event: ToolFinished) -> list[Artifact]:
 
 
 def _is_inside(path: Path, folder: Path | None) -> bool:
-    """Whether a picture lies in the thread's folder: a session file may name any path."""
+    """Return whether a picture lies in the thread's folder: a session file may name any path."""
     return (
         folder is not None
         and path.is_absolute()

@@ -128,7 +128,7 @@ class ToolCard(QFrame):
 
     @property
     def running(self) -> bool:
-        """Whether the call goes on."""
+        """Whether the call has not ended."""
         return self.status == "running"
 
     @property
@@ -263,7 +263,7 @@ class ToolCard(QFrame):
         )
 
     def _summary(self, event: ToolFinished, text: str) -> list[QWidget]:
-        """Return the summary with a single picture beside it, or several below it."""
+        """Return widgets for the summary and the pictures; a single picture stands beside it."""
         if text:
             self.summary = _text(text, "muted")
         pictures = self._pictures(event)

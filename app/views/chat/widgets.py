@@ -63,7 +63,7 @@ class HoverButton(QToolButton):
 
 
 class _LinkButton(QPushButton):
-    """A button that Enter presses as well as Space; only for what changes nothing by itself."""
+    """A button that Enter presses as well as Space; only for harmless actions."""
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)

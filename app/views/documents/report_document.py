@@ -398,7 +398,7 @@ SHARP = 2  # pixels of a picture per logical one
 _MARK = 24
 
 
-def framed(image: QImage) -> QImage:
+def frame_picture(image: QImage) -> QImage:
     """Return a picture centred in a square; an icon for a null image."""
     side = PICTURE_PX * SHARP
     square = QImage(side, side, QImage.Format.Format_RGB32)
@@ -450,7 +450,7 @@ def report_picture_offscreen(
     for number, link in enumerate(links):
         source = workspace.instance_of(link.sop_instance_uid)
         pixels = thumbnail(source, PICTURE_PX * SHARP) if source and source.has_frames else None
-        image = framed(QImage() if pixels is None else to_qimage(pixels))
+        image = frame_picture(QImage() if pixels is None else to_qimage(pixels))
         kind = QTextDocument.ResourceType.ImageResource
         document.addResource(kind.value, QUrl(f"{PICTURE}{number}"), image)
     return _drawn(document)

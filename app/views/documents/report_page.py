@@ -41,7 +41,7 @@ from app.views.documents.report_document import (
     PICTURE_SPACE,
     SHARP,
     Names,
-    framed,
+    frame_picture,
     name_of,
     read_href,
     writing,
@@ -207,7 +207,7 @@ class ReportPage(QWidget):
             future.cancel()
         self._pictures = []
         for number, link in enumerate(key_images(report)[:MOST_PICTURES] if pictures else ()):
-            self.text.set_picture(number, framed(QImage()))
+            self.text.set_picture(number, frame_picture(QImage()))
             source = self._workspace.instance_of(link.sop_instance_uid)
             if source is not None and source.has_frames:
                 take = partial(self._take_picture, report, number)
@@ -223,7 +223,7 @@ class ReportPage(QWidget):
 
     def _take_picture(self, report: Report, number: int, pixels: Thumbnail) -> None:
         if report is self.report:
-            self.text.set_picture(number, framed(to_qimage(pixels)))
+            self.text.set_picture(number, frame_picture(to_qimage(pixels)))
 
     def _fail(self, instance: Instance, error: SightlineError) -> None:
         if instance is self._instance:

@@ -28,13 +28,13 @@ from app.tools.models.status import ModelStatus
 from app.tools.models.store import ModelStore
 from app.views import icons, wording
 from app.views.daemon_tasks import DaemonTasks
+from app.views.gui_calls import gui_calls
 from app.views.layouts import Flow, row
 from app.views.models import consent_dialog, model_wording
 from app.views.models.consent_dialog import ConsentDialog, Consented, Question
 from app.views.models.model_tasks import AuditNote, Host, ModelTasks, Outcome
 from app.views.models.models_table import TONES, ModelsModel, ModelsTable
 from app.views.pack_texts import PackTexts
-from app.views.posting import post
 from app.views.settings.fields import wrapped_label
 from app.views.settings.settings_style import style_sheet
 from app.views.text_view import BULLET, TextView
@@ -92,7 +92,7 @@ class ModelsWindow(QDialog):
         self._make_buttons()
         self._arrange()
         self._update_requested = False
-        self._post = post()
+        self._post = gui_calls()
         self._unsubscribe = host.subscribe(self._request_update)
         QShortcut(QKeySequence(QKeySequence.StandardKey.Refresh), self, self.refresh)
         room = self.screen().availableGeometry().size() - QSize(40, 60)

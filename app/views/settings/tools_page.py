@@ -381,8 +381,8 @@ class AnswerList(QWidget):
         self._lines: dict[tuple[str, str], QWidget] = {}
         self._none = wrapped_label("None: every call that asks is asked about.", "muted")
         self._rows.addWidget(self._none)
-        given = Counter(item.tool for item in grants.listed())
-        refused = Counter(item.tool for item in grants.refusals())
+        given = Counter(item.tool for item in grants.active_grants())
+        refused = Counter(item.tool for item in grants.active_refusals())
         for tool, count in sorted(given.items()):
             calls = "one call" if count == 1 else f"{count} calls"
             self._add("allowed", tool, f"allowed: {calls}, exactly as asked", "Withdraw")

@@ -224,7 +224,7 @@ def test_nothing_that_a_text_says_is_an_answer_of_the_user(scene: Scene):
     answers = [event for event in attack.events if isinstance(event, ApprovalResolved)]
     assert len(answers) == len([e for e in attack.events if isinstance(e, ApprovalRequested)])
     assert not any(answer.granted for answer in answers)
-    assert scene.program.grants.listed() == ()
+    assert scene.program.grants.active_grants() == ()
 
 
 def test_nothing_that_a_text_says_changes_limits_or_policy(scene: Scene):

@@ -142,14 +142,14 @@ def test_a_no_ends_with_the_run(tmp_path: Path):
 def test_what_was_overruled_is_forgotten_with_what_was_allowed():
     grants = Grants()
     for thread in ("a", "b"):
-        grants.override(thread, HEAD, "CT")
+        grants.accept_objection(thread, HEAD, "CT")
     grants.withdraw(tool="other")
-    assert grants.overridden("a", HEAD, "CT")
+    assert grants.is_objection_accepted("a", HEAD, "CT")
     grants.withdraw(thread_id="a")
-    assert not grants.overridden("a", HEAD, "CT")
-    assert grants.overridden("b", HEAD, "CT")
+    assert not grants.is_objection_accepted("a", HEAD, "CT")
+    assert grants.is_objection_accepted("b", HEAD, "CT")
     grants.withdraw()
-    assert not grants.overridden("b", HEAD, "CT")
+    assert not grants.is_objection_accepted("b", HEAD, "CT")
 
 
 def test_the_waiting_is_not_the_tools_time(tmp_path: Path):

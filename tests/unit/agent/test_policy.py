@@ -213,9 +213,9 @@ def test_nothing_is_left_out_or_masked_at_any_depth(arguments: dict[str, Any]):
     )
     assert fingerprint(spec(), args) != fingerprint(spec(), other)
     grants = Grants()
-    grants.give("t", spec(), wanted["arguments"])
-    assert grants.given("t", spec(), args)
-    assert not grants.given("t", spec(), other)
+    grants.grant("t", spec(), wanted["arguments"])
+    assert grants.is_granted("t", spec(), args)
+    assert not grants.is_granted("t", spec(), other)
 
 
 def test_a_yes_is_for_once():
@@ -242,13 +242,13 @@ def test_a_yes_can_be_withdrawn():
     case = Case(Decision(True, "session"), Decision(True, "session"), False)
     case.admit(spec(), path="a")
     case.admit(spec(), thread="other", path="a")
-    assert [item.thread_id for item in case.gate.grants.listed()] == ["other", "thread"]
-    assert len(case.gate.grants.listed("thread")) == 1
+    assert [item.thread_id for item in case.gate.grants.active_grants()] == ["other", "thread"]
+    assert len(case.gate.grants.active_grants("thread")) == 1
     case.gate.grants.withdraw(thread_id="thread")
     assert not case.admit(spec(), path="a").granted
     assert case.admit(spec(), thread="other", path="a").granted
     case.gate.grants.withdraw(tool="writer")
-    assert case.gate.grants.listed() == ()
+    assert case.gate.grants.active_grants() == ()
 
 
 def test_the_reason_of_a_no_reaches_the_model_in_one_line():
@@ -284,7 +284,7 @@ def test_anything_but_a_plain_yes_is_a_no(answer: Any):
 def test_a_wider_scope_than_was_offered_is_not_taken():
     case = Case(Decision(True, "forever"), False)  # type: ignore[arg-type]
     assert case.admit(spec(), path="a").granted
-    assert case.gate.grants.listed() == ()
+    assert case.gate.grants.active_grants() == ()
 
 
 # -- changed arguments ------------------------------------------------------------------------

@@ -121,7 +121,7 @@ def test_a_no_for_the_conversation_holds_for_the_tool_in_this_thread(scope: Scop
         assert not again.granted
         assert "does not want tool to be used" in again.error
     assert len(case.asked) == 2
-    assert case.gate.grants.listed() == (), "what was allowed before does not hold any more"
+    assert case.gate.grants.active_grants() == (), "what was allowed before does not hold any more"
     assert case.admit(WRITER, scope, thread="other", note="b").granted
     case.gate.grants.ask_again(thread_id="t")
     assert case.admit(WRITER, scope, note="b").granted

@@ -84,7 +84,7 @@ def cycles(payload: Payload, progress: Progress) -> Payload:
     for _ in range(payload["count"]):
         run(payload, progress)
         serving.unload({}, progress)
-        held.append(memory.resident())
+        held.append(memory.resident_bytes())
     return {"held": held, "size": 4 * payload["size"] ** 2}
 
 

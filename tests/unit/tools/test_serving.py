@@ -22,7 +22,7 @@ from tests.unit.tools.model_support import CONTENT, FILES, foldered, store, writ
 pytest.importorskip("torch")
 
 from app.tools.model_process import memory
-from app.tools.model_process.model_cache import as_found
+from app.tools.model_process.model_cache import files_unchanged
 
 ENTRIES = "tests.unit.tools.serving_entries"
 MIB = 2**20
@@ -259,10 +259,10 @@ def test_of_a_folder_each_file_is_one_that_was_looked_at(tmp_path: Path):
     folder = write_files(made.folder / "test-folder", FILES)
     source = made.require("test-folder", "A tool").payload("cpu")["model"]
     assert set(source["files"]) == set(FILES)
-    assert as_found(source)
+    assert files_unchanged(source)
     (folder / "tokenizer" / "vocab.txt").write_bytes(b"b\na\n")
     os.utime(folder / "tokenizer" / "vocab.txt", ns=(1, 1))
-    assert not as_found(source)
+    assert not files_unchanged(source)
 
 
 def test_what_went_for_a_model_that_failed_to_load_is_not_told_as_ready(
@@ -280,12 +280,12 @@ def test_what_went_for_a_model_that_failed_to_load_is_not_told_as_ready(
     [("8G", 8 * 2**30), (" 1.5gb ", 3 * 2**29), ("500MiB", 500 * MIB), ("123", 123), ("2T", 2**41)],
 )
 def test_the_budget_is_read_as_people_write_it(text: str, size: int):
-    assert memory.parsed(text) == size
+    assert memory.parse_bytes(text) == size
 
 
 @pytest.mark.parametrize("text", ["", "all", "-1G", "8X", "8 G B"])
 def test_what_is_no_size_is_no_budget(text: str):
-    assert memory.parsed(text) is None
+    assert memory.parse_bytes(text) is None
 
 
 def test_a_cancel_while_it_loads_leaves_nothing_half_loaded(host: ProcessHost, files: Files):

@@ -52,7 +52,7 @@ def test_a_corner_that_is_moved_leaves_the_opposite_one_where_it_is():
     made = user_marks.mark(user_marks.BOX, FRAME, ((10, 20), (30, 40)))
     for place, corner in enumerate(user_marks.points_of(made)):
         opposite = user_marks.points_of(made)[(place + 2) % 4]
-        after = user_marks.moved(made, FRAME, place, (corner[0] + 3, corner[1] - 5))
+        after = user_marks.move_point(made, FRAME, place, (corner[0] + 3, corner[1] - 5))
         assert opposite in user_marks.points_of(after)
         assert (corner[0] + 3, corner[1] - 5) in user_marks.points_of(after)
         assert after.id == made.id

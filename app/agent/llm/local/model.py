@@ -245,6 +245,7 @@ class LocalModel:
             error.reason, subject=self.name, remedy=error.remedy, detail=error.detail
         )
         failed.retryable, failed.retry_after_s = error.retryable, error.retry_after_s
+        failed.too_long = error.too_long
         return failed
 
 

@@ -12,7 +12,7 @@ from functools import cache
 from PySide6.QtCore import QObject, Qt, Signal
 
 
-class Post(QObject):
+class GuiCalls(QObject):
     """Calls functions on the thread that made it, in order."""
 
     _arrived = Signal(object)
@@ -33,6 +33,6 @@ class Post(QObject):
 
 
 @cache
-def post() -> Post:
-    """Return the only `Post`; first called on the GUI thread."""
-    return Post()
+def gui_calls() -> GuiCalls:
+    """Return the only `GuiCalls`; first called on the GUI thread."""
+    return GuiCalls()
