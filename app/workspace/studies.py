@@ -98,10 +98,6 @@ class Studies:
         self._problems.clear()
         self.changed.emit()
 
-    def has_image(self, sop_instance_uid: str) -> bool:
-        """Return whether an image with a SOP Instance UID is open."""
-        return self.with_uid(sop_instance_uid) is not None
-
     def with_uid(self, sop_instance_uid: str) -> Instance | None:
         """Return the first open instance with a SOP Instance UID, or None."""
         if self._everywhere is None:

@@ -14,12 +14,7 @@ from PySide6.QtCore import (
     QTimer,
 )
 from PySide6.QtGui import QColor, QGuiApplication, QKeySequence, QShortcut
-from PySide6.QtWidgets import (
-    QLineEdit,
-    QStackedLayout,
-    QTableView,
-    QWidget,
-)
+from PySide6.QtWidgets import QLineEdit, QStackedLayout, QTableView, QWidget
 
 from app.errors import SightlineError
 from app.imaging.attributes import AttributeRow

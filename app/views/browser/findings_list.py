@@ -398,12 +398,12 @@ class FindingsModel(QAbstractListModel):
         frame = self._workspace.viewport.frame
         shown: ImageRef | None = frame.ref if frame else None
         groups: dict[str, list[Annotation]] = {}
-        is_open, instance = self._workspace.studies.has_image, self._workspace.viewport.instance
+        find, instance = self._workspace.studies.with_uid, self._workspace.viewport.instance
         on_screen = instance.sop_instance_uid if instance else ""  # a reformat is in no study
         for annotation in self._workspace.annotations.all():
             # Those of a closed study are kept: they are there again when it is opened again.
             uid = annotation.finding.image.sop_instance_uid
-            if uid != on_screen and not is_open(uid):
+            if uid != on_screen and find(uid) is None:
                 continue
             groups.setdefault(wording.maker_text(annotation.finding), []).append(annotation)
         rows: list[Row] = []

@@ -20,13 +20,7 @@ from PySide6.QtCore import (
     Signal,
 )
 from PySide6.QtGui import QKeySequence, QPixmap, QResizeEvent, QShortcut
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QListView,
-    QMenu,
-    QStackedLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractItemView, QListView, QMenu, QStackedLayout, QWidget
 
 from app.imaging.types import Content, Instance
 from app.views import icons

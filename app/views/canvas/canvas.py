@@ -172,7 +172,7 @@ class Canvas(ImageView):
         self.picture = self._source = None
         self._place = None
         self.drawing_tool.cancel()
-        self.show_levels((), 1.0, refit=False)
+        self.show_patches((), (0, 0), 1.0, refit=False)
         self.findings_layer.set_image(None)
         self.overlay.set_synthetic("")
         self.overlay.set_sides(Sides())

@@ -14,16 +14,7 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPen, QTransform
 from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
-from app.imaging.findings import (
-    Box,
-    Finding,
-    Geometry,
-    Heatmap,
-    Mask,
-    Point,
-    Polygon,
-    Polyline,
-)
+from app.imaging.findings import Box, Finding, Geometry, Heatmap, Mask, Point, Polygon, Polyline
 from app.views.canvas.finding_shapes import Shape
 from app.views.style import color as with_alpha
 from app.views.theme import THEME

@@ -10,23 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pyqtgraph as pg
-from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QMouseEvent, QPolygonF, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QFrame, QGraphicsItem, QWidget
 
 from app.imaging.pixels.stored_levels import level_shapes
 from app.views.canvas import orientation
-from app.views.canvas.image_layer import (
-    ImageLayer,
-    Patch,
-    View,
-    area_of,
-    level_of,
-    whole_patches,
-)
+from app.views.canvas.image_layer import ImageLayer, Patch, View, area_of, level_of
 from app.views.theme import THEME
 from app.workspace.viewport import Display
 
@@ -102,19 +93,6 @@ class ImageView(pg.GraphicsView):
 
     def _place_content(self) -> None:
         self._content.setTransform(orientation.transform(self.image_size, self.turn))
-
-    def show_levels(
-        self, levels: tuple[NDArray[np.uint8], ...], aspect: float, *, refit: bool
-    ) -> None:
-        """Show an image made by `image_layer.pyramid`.
-
-        Args:
-            levels: The image and its smaller copies; empty for none.
-            aspect: Height of a pixel divided by its width.
-            refit: Whether to fit it to the view even if the user has zoomed.
-        """
-        rows, columns = levels[0].shape[:2] if levels else (0, 0)
-        self.show_patches(whole_patches(levels), (columns, rows), aspect, refit=refit)
 
     def show_patches(
         self, patches: Sequence[Patch], size: tuple[int, int], aspect: float, *, refit: bool

@@ -18,12 +18,7 @@ from PySide6.QtGui import (
     QTextDocument,
     QTextFrameFormat,
 )
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QLineEdit,
-    QTextEdit,
-    QWidget,
-)
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QTextEdit, QWidget
 from shiboken6 import isValid
 
 from app.errors import SightlineError
