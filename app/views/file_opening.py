@@ -209,7 +209,7 @@ class FileDrops(QObject):
         self._mark = _DropMark(window)
         window.setAcceptDrops(True)
         for widget in (window, *window.findChildren(QWidget)):
-            # A text field would write the file's address into itself.
+            # A text field would insert the file's address.
             if widget.acceptDrops():
                 widget.installEventFilter(self)
 

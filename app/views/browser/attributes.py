@@ -90,7 +90,7 @@ class AttributeModel(QAbstractTableModel):
         row, column = self.row(index.row()), index.column()
         if role == Qt.ItemDataRole.DisplayRole:
             name = _INDENT * row.depth + row.keyword
-            # Marks that turn the reading direction would show an ID's digits in another order.
+            # Direction marks in a value would show the digits of an ID in another order.
             return (name, wording.one_line(row.value), row.tag, row.vr)[column]
         if role == Qt.ItemDataRole.ToolTipRole and column in (NAME, VALUE):
             return plain_tip(row.keyword if column == NAME else row.value)

@@ -49,7 +49,7 @@ class ImageView(pg.GraphicsView):
         self.setMinimumSize(120, 120)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
-        # It fills all of itself, so nothing need be filled below it, nor copied from a cache.
+        # The view paints all of its area, so filling or caching a background would be wasted.
         self.setCacheMode(self.CacheModeFlag(0))
         self.viewport().setAutoFillBackground(False)
         self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
@@ -70,7 +70,7 @@ class ImageView(pg.GraphicsView):
         self._lock_aspect()
         self.box.sigRangeChanged.connect(lambda *_: self.view_changed.emit())
 
-    # What is shown
+    # Image
 
     @property
     def image_size(self) -> tuple[int, int]:
@@ -132,7 +132,7 @@ class ImageView(pg.GraphicsView):
         """Remove an item."""
         self.scene().removeItem(item)
 
-    # Where things are
+    # Coordinates
 
     def to_image(self, position: QPointF) -> QPointF:
         """Return image (x, y), pixel centres at integers, of a position in the widget (px)."""
@@ -198,7 +198,7 @@ class ImageView(pg.GraphicsView):
             if self._area is not None:
                 x0, y0, x1, y1 = self._area
                 part = QRectF(x0, y0, x1 - x0, y1 - y0)
-            # An area that shows next to nothing of the image is none.
+            # Ignore an area that would show almost nothing of the image.
             seen = part.intersected(whole)
             if min(seen.width(), seen.height()) < 1 or part.width() > MAX_SHRINK * columns:
                 part = whole
@@ -259,7 +259,7 @@ class ImageView(pg.GraphicsView):
         """Hide the view; pyqtgraph's own `close` takes the viewport apart and crashes."""
         return QWidget.close(self)
 
-    # Qt events. pyqtgraph's own mouse handling is bypassed: it knows nothing of our tools.
+    # Qt events. pyqtgraph's own mouse handling is bypassed, since it does not know our tools.
 
     def resizeEvent(self, ev: QResizeEvent) -> None:
         super().resizeEvent(ev)

@@ -27,7 +27,7 @@ from app.workspace.panes import Pane, Panes
 
 Levels = tuple[NDArray[np.uint8], ...]
 _FORMATS = ("PNG", "JPEG")
-MAX_SIDE = 20_000  # px; a picture beyond this is not one that our tools made
+MAX_SIDE = 20_000  # px; our tools make no larger pictures
 
 
 def read_picture(path: Path, cmap: str) -> Levels:

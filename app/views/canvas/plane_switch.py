@@ -159,7 +159,7 @@ class PlaneSwitch(QObject):
         viewport = self._workspace.viewport
         shown = viewport.instance
         if viewport.error and shown is not None and shown.kind == REFORMAT:
-            # In the next turn: others are still being told of the frame that failed.
+            # Later, since other slots are still handling the failed frame.
             QTimer.singleShot(0, self, partial(self._leave, shown, self.plane, viewport.error))
 
     def _leave(self, instance: Instance, plane: Plane, reason: str) -> None:
