@@ -14,6 +14,7 @@ from app.tools.pack_plan import (
     ToolRule,
     ValueWords,
     any_of,
+    phrases,
 )
 from app.tools.result_wording import Data, ResultWording, Sentence, cited, number, one_line
 
@@ -83,40 +84,29 @@ _NOUNS = (
 _NOMEN = ("bild", "aufnahme", "roentgenbild", "schicht", "datei", "es")
 
 _STUDY = any_of(
-    *("image", "images", "picture", "pictures", "film", "xray", "ray", "radiograph", "radiography"),
-    *("scan", "study", "exam", "examination", "slice", "exposure", "photo", "cxr", "it", "this"),
-    *("file", "that", "micrograph", "patient"),
+    *phrases("""
+        image, images, picture, pictures, film, xray, ray, radiograph, radiography, scan, study,
+        exam, examination, slice, exposure, photo, cxr, it, this, file, that, micrograph, patient
+    """),
 )
 _TAKEN = any_of(
-    *("taken", "made", "shot", "acquired", "performed", "recorded", "done", "obtained", "created"),
-    *("carried", "captured", "exposed", "produced", "rayed", "xrayed", "imaged", "scanned", "take"),
-    *("make", "shoot", "date", "dates", "dated", "from"),
+    *phrases("""
+        taken, made, shot, acquired, performed, recorded, done, obtained, created, carried,
+        captured, exposed, produced, rayed, xrayed, imaged, scanned, take, make, shoot, date, dates,
+        dated, from
+    """),
 )
 _BILD = any_of(
-    *(
-        "bild",
-        "*aufnahme",
-        "*roentgenbild",
-        "untersuchung",
-        "studie",
-        "roentgenthorax",
-        "datei",
-        "foto",
-    ),
-    *("es", "das", "film", "scan"),
+    *phrases("""
+        bild, *aufnahme, *roentgenbild, untersuchung, studie, roentgenthorax, datei, foto, es, das,
+        film, scan
+    """),
 )
 _GEMACHT = any_of(
-    *("gemacht", "erstellt", "durchgefuehrt", "entstanden", "angefertigt", "aufgenommen"),
-    *(
-        "*geroentgt",
-        "stammt",
-        "erfolgt",
-        "erfolgte",
-        "entstand",
-        "datiert",
-        "ausgeloest",
-        "gefahren",
-    ),
+    *phrases("""
+        gemacht, erstellt, durchgefuehrt, entstanden, angefertigt, aufgenommen, *geroentgt, stammt,
+        erfolgt, erfolgte, entstand, datiert, ausgeloest, gefahren
+    """),
 )
 
 _DATES = (
@@ -129,10 +119,12 @@ _DATES = (
     f"day|date|year|month|time|hour .. {_TAKEN} .. {_STUDY}",
     "day|date|year|month|time .. was|were|did .. taken|acquired|recorded|shot|made|performed",
     f"from when|what|which .. {_STUDY}",
-    "how old is|be|this .. image|picture|film|ray|xray|radiograph|scan",
-    "taken|acquired|recorded|made|shot when|today|yesterday|recently|year|month|week",
-    "image|picture|film|radiograph|scan dated",
-    *("acquisition time", "date taken", "date stamp", "time stamp", "timestamp"),
+    *phrases("""
+        how old is|be|this .. image|picture|film|ray|xray|radiograph|scan,
+        taken|acquired|recorded|made|shot when|today|yesterday|recently|year|month|week,
+        image|picture|film|radiograph|scan dated, acquisition time, date taken, date stamp,
+        time stamp, timestamp
+    """),
     f"wann .. {_GEMACHT}",
     f"wann|datum|tag|jahr|monat|uhrzeit .. {_BILD} .. {_GEMACHT}",
     f"welch*|welchem tag|jahr|monat|datum|uhrzeit .. {_GEMACHT}",
@@ -143,90 +135,52 @@ _DATES = (
 """When the picture was made."""
 _METADATA = (
     *_DATES,
-    *("window width", "window center", "window centre", "wl", "ww", "software version"),
-    *("w0 .. l0|c0", "l0|c0 .. w0", "w 0 .. l|c 0", "l|c 0 .. w 0", "wl0", "ww0", "w0", "w l 0"),
-    "sex|gender|age|birth .. recorded|stored|patient",
-    *("which hospital", "what hospital", "which institution", "institution", "which department"),
-    *("metadata", "meta data", "metadatum", "window", "windows", "windowing", "window level"),
-    *("what level", "which level", "level setting*", "level value*", "window and level"),
-    *("modality", "attribute", "attributes", "tag", "tags", "header", "headers"),
-    *("pixel spacing", "pixelspacing", "spacing", "bits", "bit depth"),
-    *("which view", "what view"),
-    *(
-        "pixel size",
-        "pixel .. mm|millimet*",
-        "mm|millimet* .. pixel",
-        "resolution",
-        "matrix",
-        "acquired",
-        "acquisition*",
-        "study date",
-    ),
-    *("dimensions", "rows and columns", "photometric*"),
-    *(
-        "manufacturer",
-        "scanner",
-        "kvp",
-        "kv",
-        "exposure time",
-        "dicom info*",
-        "dicom data",
-        "dicom",
-    ),
-    *(
-        "slice thickness",
-        "which projection",
-        "what projection",
-        "ap or pa",
-        "pa or ap",
-        "frontal or lateral",
-        "laterality",
-    ),
-    *("image size", "size of image", "image dimensions", "how large .. image", "how big .. image"),
-    *("how old .. patient", "patient age", "age of patient", "patient sex", "sex of patient"),
-    *("body part", "study description", "series description", "transfer syntax", "date"),
-    *("lung window*", "bone window*"),
-    *("soft tissue window*", "mm per pixel", "rows", "columns", "hounsfield", "which machine"),
-    *("what machine", "machine was", "machine used", "scan machine", "imaging machine"),
-    "is ap|pa|lateral|frontal film|view|projection|image|picture|radiograph|xray|ray|shot",
-    "is it ap|pa|lateral|frontal",
-    "male|maennlich or|oder female|weiblich",
-    "female|weiblich or|oder male|maennlich",
-    "man|mann or|oder woman|frau",
-    "woman|frau or|oder man|mann",
-    "ist|war es|das ap|pa",
-    *(
-        "how many pixels",
-        "number of pixels",
-        "monochrom*",
-        "how many bits",
-        "private tags",
-        "dicom tag*",
-        "dicom header*",
-    ),
+    *phrases("""
+        window width, window center, window centre, wl, ww, software version, w0 .. l0|c0,
+        l0|c0 .. w0, w 0 .. l|c 0, l|c 0 .. w 0, wl0, ww0, w0, w l 0,
+        sex|gender|age|birth .. recorded|stored|patient, which hospital, what hospital,
+        which institution, institution, which department, metadata, meta data, metadatum, window,
+        windows, windowing, window level, what level, which level, level setting*, level value*,
+        window and level, modality, attribute, attributes, tag, tags, header, headers,
+        pixel spacing, pixelspacing, spacing, bits, bit depth, which view, what view, pixel size,
+        pixel .. mm|millimet*, mm|millimet* .. pixel, resolution, matrix, acquired, acquisition*,
+        study date, dimensions, rows and columns, photometric*, manufacturer, scanner, kvp, kv,
+        exposure time, dicom info*, dicom data, dicom, slice thickness, which projection,
+        what projection, ap or pa, pa or ap, frontal or lateral, laterality, image size,
+        size of image, image dimensions, how large .. image, how big .. image, how old .. patient,
+        patient age, age of patient, patient sex, sex of patient, body part, study description,
+        series description, transfer syntax, date, lung window*, bone window*, soft tissue window*,
+        mm per pixel, rows, columns, hounsfield, which machine, what machine, machine was,
+        machine used, scan machine, imaging machine,
+        is ap|pa|lateral|frontal film|view|projection|image|picture|radiograph|xray|ray|shot,
+        is it ap|pa|lateral|frontal, male|maennlich or|oder female|weiblich,
+        female|weiblich or|oder male|maennlich, man|mann or|oder woman|frau,
+        woman|frau or|oder man|mann, ist|war es|das ap|pa, how many pixels, number of pixels,
+        monochrom*, how many bits, private tags, dicom tag*, dicom header*
+    """),
     # German
-    *("metadaten", "fenster*", "modalitaet", "attribut*", "kopfdaten", "pixelabstand*"),
-    *("pixelgroesse*", "bildmatrix", "aufgenommen", "aufnahmedatum", "studiendatum"),
-    *("untersuchungsdatum", "aufloesung", "bittiefe"),
-    *("dicom kopf", "dicom header", "dicomheader", "schichtdicke", "geraet", "hersteller"),
-    *("welche ansicht", "projektion", "strahlengang", "lungenfenster", "knochenfenster"),
-    *("weichteilfenster", "wann .. gemacht", "wann .. erstellt", "wann .. durchgefuehrt"),
-    *("wann .. entstanden", "bildgroesse", "wie gross .. bild", "wie alt .. patient*", "datum"),
-    *("gefenstert", "fensterung", "welches geraet", "wie viele bits", "tags"),
+    *phrases("""
+        metadaten, fenster*, modalitaet, attribut*, kopfdaten, pixelabstand*, pixelgroesse*,
+        bildmatrix, aufgenommen, aufnahmedatum, studiendatum, untersuchungsdatum, aufloesung,
+        bittiefe, dicom kopf, dicom header, dicomheader, schichtdicke, geraet, hersteller,
+        welche ansicht, projektion, strahlengang, lungenfenster, knochenfenster, weichteilfenster,
+        wann .. gemacht, wann .. erstellt, wann .. durchgefuehrt, wann .. entstanden, bildgroesse,
+        wie gross .. bild, wie alt .. patient*, datum, gefenstert, fensterung, welches geraet,
+        wie viele bits, tags
+    """),
 )
 _METADATA_ALONE = ("projection", "exposure", "patient position", "view")
 """Of the file where nothing else is asked: "on this projection"."""
-_WHAT = (
-    *("what is this", "what is it", "what kind of image", "what type of image", "what image is"),
-    *("what file is", "what study is", "what am i seeing", "what am i looking at", "what's this"),
-    *("was ist das", "was sehe ich", "was fuer ein bild"),
-)
-_CONVERT = (
-    *("convert*", "conversion", "export .. png", "save .. png", "as png", "to png", "into png"),
-    *("konvertier*", "umwandel*", "wandle .. um", "wandel .. um", "umgewandelt", "in png"),
-    *("als png", "turn .. png", "make .. png", "export .. as", "exportier*", "png export"),
-    *("png daraus", "umwandlung", "png version"),
-)
+_WHAT = phrases("""
+    what is this, what is it, what kind of image, what type of image, what image is, what file is,
+    what study is, what am i seeing, what am i looking at, what's this, was ist das, was sehe ich,
+    was fuer ein bild
+""")
+_CONVERT = phrases("""
+    convert*, conversion, export .. png, save .. png, as png, to png, into png, konvertier*,
+    umwandel*, wandle .. um, wandel .. um, umgewandelt, in png, als png, turn .. png, make .. png,
+    export .. as, exportier*, png export, png daraus, umwandlung, png version
+""")
 _PICTURE = (
     *(
         f"{verb} {noun}"
@@ -251,20 +205,11 @@ _OTHER = any_of(
     *("changed", "alternative", "brighter", "bright", "vivid", "pseudo", "various", "fancy"),
 )
 _HUES = any_of(
-    *(
-        "sepia",
-        "hot",
-        "cool",
-        "copper",
-        "blue",
-        "red",
-        "green",
-        "rainbow",
-        "ocean",
-        "autumn",
-    ),
-    *("viridis", "magma", "inferno", "plasma", "jet", "cividis", "turbo", "bluish", "reddish"),
-    *("pink", "spectral", "winter", "summer", "spring", "purple", "orange", "yellow"),
+    *phrases("""
+        sepia, hot, cool, copper, blue, red, green, rainbow, ocean, autumn, viridis, magma, inferno,
+        plasma, jet, cividis, turbo, bluish, reddish, pink, spectral, winter, summer, spring,
+        purple, orange, yellow
+    """),
 )
 _SHOW_VERBS = any_of(
     *("show", "see", "display", "view", "render", "redraw", "draw", "paint", "present"),
@@ -285,16 +230,16 @@ _OF_THE_WINDOW = (
 )
 """What else has colours."""
 _RECOLOUR = (
-    *("colour map", "color map", "colourmap", "colormap", "farbtabelle", "farbskala"),
-    "farbpalette",
-    *("falschfarb*", "false colour*", "false color*", "pseudo colour*", "pseudo color*"),
-    *("pseudocolour*", "pseudocolor*", "pseudofarb*", "palette", "colour scheme", "color scheme"),
-    *("viridis", "inferno", "magma", "plasma", "jet", "cividis", "turbo", "rainbow", "gray map"),
-    *("hot colour*", "hot color*", "in hot", "hot palette", "bone colour*", "bone palette"),
-    *("graustufen", "grayscale", "greyscale", "in gray", "in grey", "black and white"),
-    *("other colours", "other colors", "different colours", "different colors", "andere farben"),
-    *("anderen farben", "in farbe", "regenbogen*", "invert*", "negative image", "as negative"),
-    *("title", "titled", "heading", "headline", "ueberschrift", "titel", "betitel*"),
+    *phrases("""
+        colour map, color map, colourmap, colormap, farbtabelle, farbskala, farbpalette,
+        falschfarb*, false colour*, false color*, pseudo colour*, pseudo color*, pseudocolour*,
+        pseudocolor*, pseudofarb*, palette, colour scheme, color scheme, viridis, inferno, magma,
+        plasma, jet, cividis, turbo, rainbow, gray map, hot colour*, hot color*, in hot,
+        hot palette, bone colour*, bone palette, graustufen, grayscale, greyscale, in gray, in grey,
+        black and white, other colours, other colors, different colours, different colors,
+        andere farben, anderen farben, in farbe, regenbogen*, invert*, negative image, as negative,
+        title, titled, heading, headline, ueberschrift, titel, betitel*
+    """),
     f"{_OTHER} {_COLOURS}",
     f"in|with|using|into|of|to .. {_OTHER} .. {_COLOURS}",
     f"in|with|using {_HUES} {_COLOURS}|tones|shades|tints|hue|hues",
@@ -314,11 +259,13 @@ _RECOLOUR = (
     f"{_SHOW_VERBS} .. bone colours|colors|tones|tints|palette",
     "colours|colors|tones|tints of bone",
     f"{_BILDER} noch mal|einmal",
-    "show|see|display|view|have .. image|picture|film|radiograph|xray|ray|it .. again|more",
-    *("image again", "picture again", "film again", "radiograph again", "x ray again"),
-    *("bild .. noch", "noch mal .. bild", "nochmal .. bild"),
-    *("noch einmal .. bild", "nochmal .. aufnahme", "noch mal .. aufnahme", "bild erneut"),
-    *("noch einmal .. aufnahme", "erneut .. bild", "bild nochmal", "wieder .. bild"),
+    *phrases("""
+        show|see|display|view|have .. image|picture|film|radiograph|xray|ray|it .. again|more,
+        image again, picture again, film again, radiograph again, x ray again, bild .. noch,
+        noch mal .. bild, nochmal .. bild, noch einmal .. bild, nochmal .. aufnahme,
+        noch mal .. aufnahme, bild erneut, noch einmal .. aufnahme, erneut .. bild, bild nochmal,
+        wieder .. bild
+    """),
 )  # fmt: skip
 """How the picture is to be shown: nothing else does that."""
 _THEN_SHOW = (
@@ -330,11 +277,10 @@ _THEN_SHOW = (
     ),
     *(f"{lead} zeige {noun}" for lead in ("dann", "und") for noun in _NOMEN),
 )
-_EVERYTHING = (
-    *("all available tools", "all tools", "every tool", "full analysis"),
-    *("complete analysis", "full work up", "full workup"),
-    *("alle werkzeuge", "vollstaendige analyse", "komplette analyse"),
-)
+_EVERYTHING = phrases("""
+    all available tools, all tools, every tool, full analysis, complete analysis, full work up,
+    full workup, alle werkzeuge, vollstaendige analyse, komplette analyse
+""")
 _VISIBLE = ("what do you see", "what can you see")
 _DESCRIBE = tuple(
     f"describe {noun}"
@@ -376,15 +322,9 @@ PLAN = PackPlan(
         ToolRule(
             _DICOM,
             why="reads the file and makes a PNG of what the viewer shows",
-            leave_out=(
-                "convert*",
-                "dicom",
-                "metadata",
-                "header*",
-                "tags",
-                "konvertier*",
-                "metadaten",
-            ),
+            leave_out=phrases("""
+                convert*, dicom, metadata, header*, tags, konvertier*, metadaten
+            """),
             accepts=Accepts(kinds=("dicom",), what="a DICOM file"),
             makes="image_path",
             made=tuple(
