@@ -224,7 +224,7 @@ class ChatAssembly(Assembly):
         """Return the call that a piece belongs to: that of its index, or a new one."""
         if isinstance(index, int):
             known = self._by_index.get(index)
-        else:  # no index at all: what has a name begins a call
+        else:  # without an index, a name begins a call
             known = self._calls[-1] if self._calls and not name else None
         if known is None or _begins_next_call(known, call_id, name, arguments):
             known = self._new_call()
@@ -300,7 +300,7 @@ class _ThinkTags:
         if closed:
             self._state, self._held = "after", ""
             return [*_reasoning(thought), *_text(rest.lstrip())]
-        # The end of what is held may be the beginning of the closing tag.
+        # The text may end in the beginning of the closing tag.
         keep = next((n for n in range(7, 0, -1) if self._held.endswith(_THOUGHT[:n])), 0)
         cut_at = len(self._held) - keep
         thought, self._held = self._held[:cut_at], self._held[cut_at:]
