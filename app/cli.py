@@ -290,11 +290,11 @@ def _models(argv: list[str]) -> int:
         action.add_argument("names", nargs="+", metavar="NAME")
     verify.add_argument("names", nargs="*", metavar="NAME")
     options = parser.parse_args(argv)
-    from app.headless.models import Asked, models
+    from app.headless.models import ModelsCommand, models
 
     named = (options.name,) if getattr(options, "name", None) else ()
     return models(
-        Asked(
+        ModelsCommand(
             action=options.action or "list",
             names=(*named, *getattr(options, "names", ())),
             path=getattr(options, "path", None),

@@ -1,4 +1,4 @@
-"""`models`: which models there are, where they are, whether intact; installs and removes them."""
+"""The command `models`: lists, installs, downloads, packs, verifies and removes models."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from app.wiring import Program
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What the command line asks.
+class ModelsCommand:
+    """The arguments of the command `models`.
 
     Attributes:
         action: "list", "show", "verify", "install", "get", "pack", "accept" or "remove".
-        names: Models.
-        path: Of `install`: what is installed; of `pack`: what is written.
+        names: Names of models.
+        path: The file or folder to install, or the pack to write.
         accept_terms: The user accepts the terms.
-        allow_code: The user allows code that lies with weights to run.
-        other: Files that are not the published ones are taken.
-        markdown: Of `list`: the table of the documentation.
-        as_json: JSON on stdout.
+        allow_code: The user allows code that comes with weights to run.
+        other: Files that are not the published ones are installed too.
+        markdown: `list` prints the documentation's table.
+        as_json: Statuses are printed as JSON.
     """
 
     action: str = "list"
@@ -41,71 +41,73 @@ class Asked:
     as_json: bool = False
 
 
-def models(asked: Asked) -> int:
-    """Do what is asked; returns the exit code.
+def models(command: ModelsCommand) -> int:
+    """Run the command; return the exit code.
 
     Raises:
         SightlineError: It cannot be done, or the user has not agreed to something.
     """
-    if asked.markdown:
+    if command.markdown:
         print(cards_table())
         return 0
     with open_program() as program:
-        statuses = _done(program, asked)
-    if asked.as_json:
+        statuses = _run(program, command)
+    if command.as_json:
         print_json([status.as_dict() for status in statuses])
-    elif asked.action == "show":
+    elif command.action == "show":
         for status in statuses:
             _show(status)
-    elif asked.action != "pack":
+    elif command.action != "pack":
         for status in statuses:
             _print(status)
-    bad = ("broken", "partly", *(("not installed",) if asked.names else ()))
-    return 1 if asked.action == "verify" and any(s.state in bad for s in statuses) else 0
+    bad = ("broken", "partly", *(("not installed",) if command.names else ()))
+    return 1 if command.action == "verify" and any(s.state in bad for s in statuses) else 0
 
 
-def _done(program: Program, asked: Asked) -> Sequence[ModelStatus]:
+def _run(program: Program, command: ModelsCommand) -> Sequence[ModelStatus]:
     store = program.model_store
-    match asked.action:
+    match command.action:
         case "install":
-            return _install(program, asked)
+            return _install(program, command)
         case "get":
-            return [_get(program, asked, name) for name in asked.names]
+            return [_get(program, command, name) for name in command.names]
         case "pack":
-            assert asked.path is not None
-            store.pack(asked.names, asked.path, progress=_told)
+            assert command.path is not None
+            store.pack(command.names, command.path, progress=_print_progress)
             _end_line()
-            print(f"Written: {asked.path}", file=sys.stderr)
-            return [store.status(store.card(name)) for name in asked.names]
+            print(f"Written: {command.path}", file=sys.stderr)
+            return [store.status(store.card(name)) for name in command.names]
         case "accept":
-            return [_accept(program, asked, name) for name in asked.names]
+            return [_accept(program, command, name) for name in command.names]
         case "remove":
-            return [_remove(program, name) for name in asked.names]
+            return [_remove(program, name) for name in command.names]
         case "verify":
-            wanted = asked.names or ("",)
-            found = [store.verify(name, host=program.host, progress=_told) for name in wanted]
+            wanted = command.names or ("",)
+            found = [
+                store.verify(name, host=program.host, progress=_print_progress) for name in wanted
+            ]
             _end_line()
             return [status for several in found for status in several]
         case _:
-            named = [store.status(store.card(name)) for name in asked.names]
+            named = [store.status(store.card(name)) for name in command.names]
             return named or store.overview()
 
 
-def _install(program: Program, asked: Asked) -> Sequence[ModelStatus]:
+def _install(program: Program, command: ModelsCommand) -> Sequence[ModelStatus]:
     store = program.model_store
-    assert asked.path is not None
-    name = asked.names[0] if asked.names else None
-    plan = store.plan_install(asked.path, name)
+    assert command.path is not None
+    name = command.names[0] if command.names else None
+    plan = store.plan_install(command.path, name)
     _print_plan(plan)
-    accepted = _terms_agreed(((m.card, m.terms) for m in plan.models if m.terms), asked)
-    code = _code_agreed(plan.code, asked)
+    accepted = _terms_agreed(((m.card, m.terms) for m in plan.models if m.terms), command)
+    code = _code_agreed(plan.code, command)
     statuses = store.install(
         plan,
         accepted=accepted,
         code_allowed=code,
-        other=asked.other,
+        other=command.other,
         host=program.host,
-        progress=_told,
+        progress=_print_progress,
     )
     _end_line()
     for model in plan.models:
@@ -114,30 +116,30 @@ def _install(program: Program, asked: Asked) -> Sequence[ModelStatus]:
     return statuses
 
 
-def _get(program: Program, asked: Asked, name: str) -> ModelStatus:
+def _get(program: Program, command: ModelsCommand, name: str) -> ModelStatus:
     store = program.model_store
     wanted = store.card(name)
     status = store.status(wanted)
     terms = wanted.terms if not status.accepted else ""
-    accepted = _terms_agreed([(wanted, terms)] if terms else (), asked)
+    accepted = _terms_agreed([(wanted, terms)] if terms else (), command)
     programs = tuple(file.name for file in wanted.files if file.code) or ("*.py",)
     brings = [(wanted.title, programs)] if wanted.trust_remote_code else []
-    code = _code_agreed(brings, asked)  # each time: what comes may be other code
+    code = _code_agreed(brings, command)  # asked each time: the code may be another
     facts = {"weights": wanted.name, "host": host_of(wanted)}
     program.audit.note("weights_asked", facts)
-    status = store.get(name, accepted=accepted, code_allowed=code, progress=_told)
+    status = store.get(name, accepted=accepted, code_allowed=code, progress=_print_progress)
     _end_line()
     facts = {"model": wanted.name, "revision": status.revision, "terms": bool(terms)}
     program.audit.note("model_installed", {**facts, "code": status.code == "allowed"})
     return status
 
 
-def _accept(program: Program, asked: Asked, name: str) -> ModelStatus:
+def _accept(program: Program, command: ModelsCommand, name: str) -> ModelStatus:
     store = program.model_store
     wanted = store.card(name)
     if wanted.terms and not store.status(wanted).accepted:
-        _terms_agreed([(wanted, wanted.terms)], asked)
-    code = _code_agreed([(wanted.title, ("*.py",))], asked) if wanted.trust_remote_code else False
+        _terms_agreed([(wanted, wanted.terms)], command)
+    code = _code_agreed([(wanted.title, ("*.py",))], command) if wanted.trust_remote_code else False
     status = store.accept(name, code=code)
     program.audit.note("model_accepted", {"model": wanted.name, "code": code})
     return status
@@ -157,15 +159,15 @@ def _print_plan(plan: InstallPlan) -> None:
             print(f"    left out: {printable(', '.join(model.left_out[:20]))}", file=sys.stderr)
 
 
-def _terms_agreed(wanted: Iterable[tuple[ModelCard, str]], asked: Asked) -> bool:
-    """Whether the user accepts terms: by the option, else asked on a terminal.
+def _terms_agreed(wanted: Iterable[tuple[ModelCard, str]], command: ModelsCommand) -> bool:
+    """Return True if the user accepts terms, by the option or, on a terminal, by an answer.
 
     Raises:
-        SightlineError: The user does not, or cannot be asked.
+        SightlineError: The user does not accept them, or cannot be command.
     """
     for card, text in wanted:
         print(f"\n{card.title}: terms\n\n{printable(text, lines=True)}\n", file=sys.stderr)
-        if asked.accept_terms:
+        if command.accept_terms:
             continue
         if not _yes("Do you accept these terms?"):
             raise SightlineError(
@@ -176,9 +178,9 @@ def _terms_agreed(wanted: Iterable[tuple[ModelCard, str]], asked: Asked) -> bool
     return True
 
 
-def _code_agreed(wanted: Iterable[tuple[str, tuple[str, ...]]], asked: Asked) -> bool:
-    """Whether code that lies with weights may run; without a yes it is left out where it can be."""
-    if asked.allow_code:
+def _code_agreed(wanted: Iterable[tuple[str, tuple[str, ...]]], command: ModelsCommand) -> bool:
+    """Return True if the user allows code that comes with weights to run."""
+    if command.allow_code:
         return True
     wanted = list(wanted)
     if not wanted or not _can_ask():
@@ -237,7 +239,7 @@ def _show(status: ModelStatus) -> None:
         print(f"\n{card.terms.strip()}\n")
 
 
-def _told(fraction: float, text: str) -> None:
+def _print_progress(fraction: float, text: str) -> None:
     if sys.stderr.isatty():
         print(f"\r  {fraction:4.0%} {text:<60}", end="", file=sys.stderr, flush=True)
 

@@ -22,12 +22,19 @@ from app.imaging.layers import Layer, LayerFrame
 from app.imaging.objects.layer_messages import unpack_frame
 from app.imaging.pixels.pipeline import render
 from app.imaging.presentation import PresentationState, presentation_from
-from app.imaging.processes.futures import Pending, Reply, done, mapped, outcome_of, then
+from app.imaging.processes.futures import (
+    Pending,
+    Reply,
+    completed_future,
+    converted_reply,
+    mapped_future,
+    outcome_of,
+)
 from app.imaging.processes.records import pack, unpack
 from app.imaging.processes.worker_pool import Priority, WorkerPool
 from app.imaging.processes.workers import CancelLike
 from app.imaging.report import Report
-from app.imaging.scanning.scan import Opened, Scan, ScanFound, ScanProgress
+from app.imaging.scanning.scan import OpenInstances, Scan, ScanFound, ScanProgress
 from app.imaging.space import reformat
 from app.imaging.space.volume_store import VolumeStore
 from app.imaging.types import Frame, Instance, ScanResult, Series
@@ -131,7 +138,7 @@ class Decoder:
         cancel: CancelLike | None = None,
         progress: ScanProgress | None = None,
         found: ScanFound | None = None,
-        opened: Opened | None = None,
+        opened: OpenInstances | None = None,
     ) -> Future[ScanResult]:
         """Find the images in files and folders.
 
@@ -168,7 +175,7 @@ class Decoder:
         with self._lock:
             cached = self._cache.get(key)
             if cached is not None:
-                return done(cached)
+                return completed_future(cached)
             pending = self._pending.get(key)
             if pending is not None and (pending.wanted or self._pool.want_again(pending.reply)):
                 mine = pending.join()
@@ -235,7 +242,7 @@ class Decoder:
         """Return all attributes of the file, for the side panel."""
         payload = _file(instance)
         reply = self._submit("attributes_entry", payload, Priority.NEIGHBOUR, ATTRIBUTES_TIMEOUT_S)
-        return then(
+        return converted_reply(
             reply,
             instance.path,
             lambda message: [unpack(AttributeRow, row) for row in message["rows"]],
@@ -244,14 +251,14 @@ class Decoder:
     def thumbnail(self, instance: Instance, size: int = 96) -> Future[NDArray[np.uint8]]:
         """Return a small uint8 image [rows, columns(, 3)] whose longer side is `size`."""
         if instance.kind == reformat.KIND:
-            return mapped(
+            return mapped_future(
                 self.frame(instance, instance.frames // 2),
                 lambda frame: _small(frame, size),
             )
         payload = {**_file(instance), "index": instance.frames // 2, "size": size}
         limit = frame_timeout_s(instance)
         reply = self._submit("thumbnail_entry", payload, Priority.THUMBNAIL, limit)
-        return then(reply, instance.path, lambda message: message["pixels"])
+        return converted_reply(reply, instance.path, lambda message: message["pixels"])
 
     def layer(self, instance: Instance) -> Future[Layer]:
         """Return the parts of a SEG, RTSTRUCT or microscopy annotation, with names and colours.
@@ -259,7 +266,9 @@ class Decoder:
         Fails with `FileProblem`.
         """
         reply = self._object("layer_entry", {"instance": pack(instance)})
-        return then(reply, instance.path, lambda message: unpack(Layer, message["layer"]))
+        return converted_reply(
+            reply, instance.path, lambda message: unpack(Layer, message["layer"])
+        )
 
     def layer_frame(self, instance: Instance, target: Instance, index: int) -> Future[LayerFrame]:
         """Return the drawing of such an object on one frame of an image.
@@ -273,7 +282,7 @@ class Decoder:
             return self._section_layer(instance, target, index)
         payload = {"instance": pack(instance), "target": pack(target), "index": index}
         reply = self._object("layer_frame_entry", payload)
-        return then(reply, instance.path, lambda message: unpack_frame(message["frame"]))
+        return converted_reply(reply, instance.path, lambda message: unpack_frame(message["frame"]))
 
     def _section_layer(
         self, instance: Instance, target: Instance, index: int
@@ -281,7 +290,7 @@ class Decoder:
         found = self._volumes.section_slices(target, index)
         if found is None:
             text = "not drawn: these sections were resampled, and are not the slices it was made on"
-            return done(LayerFrame(warnings=(text,)))
+            return completed_future(LayerFrame(warnings=(text,)))
         slices, cut = found
         payload = {
             "instance": pack(instance),
@@ -289,18 +298,22 @@ class Decoder:
             "cut": pack(cut),
         }
         reply = self._object("section_layer_entry", payload)
-        return then(reply, instance.path, lambda message: unpack_frame(message["frame"]))
+        return converted_reply(reply, instance.path, lambda message: unpack_frame(message["frame"]))
 
     def report(self, instance: Instance) -> Future[Report]:
         """Return a structured report or key object selection as a tree of text."""
         payload = {"instance": pack(instance)}
         reply = self._object("report_entry", payload, Priority.VISIBLE)
-        return then(reply, instance.path, lambda message: unpack(Report, message["report"]))
+        return converted_reply(
+            reply, instance.path, lambda message: unpack(Report, message["report"])
+        )
 
     def presentation(self, instance: Instance) -> Future[PresentationState]:
         """Return a presentation state."""
         reply = self._object("presentation_entry", {"instance": pack(instance)})
-        return then(reply, instance.path, lambda message: presentation_from(message["state"]))
+        return converted_reply(
+            reply, instance.path, lambda message: presentation_from(message["state"])
+        )
 
     def _object(
         self, entry: str, payload: dict[str, Any], priority: int = Priority.NEIGHBOUR

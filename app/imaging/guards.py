@@ -41,15 +41,15 @@ def check_regular(path: Path, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise problem(path, "it is a device or a pipe, not a file")
     if status.st_size == 0:
-        raise empty(path)
+        raise empty_file(path)
 
 
-def empty(path: Path) -> FileProblem:
+def empty_file(path: Path) -> FileProblem:
     """Return the error for an empty file."""
     return problem(path, "the file is empty", COPY_AGAIN)
 
 
-def unreadable(path: Path, error: Exception) -> Unreadable:
+def unreadable_file(path: Path, error: Exception) -> Unreadable:
     """Return the error for an OSError that opening a path raised."""
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         reason, remedy = "there is no such file", "Check the path"
@@ -63,7 +63,7 @@ def unreadable(path: Path, error: Exception) -> Unreadable:
     return Unreadable(reason, subject=str(path), remedy=remedy)
 
 
-def changed(path: Path) -> FileProblem:
+def changed_file(path: Path) -> FileProblem:
     """Return the error for a file that was exchanged after it was opened."""
     return problem(path, "the file has changed since it was opened", "Open it again")
 
@@ -81,10 +81,10 @@ def check_matrix(path: Path, rows: int, columns: int, samples: int, frames: int)
     if not 0 < frames <= MAX_FRAMES:
         raise problem(path, f"it declares {frames} frames, which cannot be right", COPY_AGAIN)
     if rows * columns * samples > MAX_SAMPLES:
-        raise too_large(path, rows, columns)
+        raise too_large_image(path, rows, columns)
 
 
-def too_large(path: Path, rows: int, columns: int) -> FileProblem:
+def too_large_image(path: Path, rows: int, columns: int) -> FileProblem:
     """Return the error for an image that is too large to decode."""
     return problem(
         path,
@@ -93,6 +93,6 @@ def too_large(path: Path, rows: int, columns: int) -> FileProblem:
     )
 
 
-def holds_too_little(samples: int, size: int) -> bool:
+def is_implausibly_small(samples: int, size: int) -> bool:
     """Return whether so few compressed bytes cannot hold an image of so many samples."""
     return samples > _LARGE_SAMPLES and samples > _MOST_SAMPLES_A_BYTE * size

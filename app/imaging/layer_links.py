@@ -10,7 +10,7 @@ from app.imaging.types import Content, Instance
 _DRAWN_OVER = frozenset({Content.SEGMENTATION, Content.STRUCTURES})
 
 
-class Named:
+class ImageReferences:
     """The SOP Instance UIDs that objects refer to, as sets that are built once.
 
     A segmentation may refer to 20,000 images, and each step of the wheel asks whether it refers to
@@ -21,28 +21,28 @@ class Named:
         # By identity: an Instance compares by all it holds. Kept with it, so that the id is its.
         self._sets: dict[int, tuple[Instance, frozenset[str]]] = {}
 
-    def with_only(self, objects: Iterable[Instance]) -> Self:
+    def for_objects(self, objects: Iterable[Instance]) -> Self:
         """Return the same for other objects, reusing known sets. May run on any thread."""
         made = type(self)()
         for one in objects:
             made._sets[id(one)] = self._sets.get(id(one)) or (one, frozenset(one.references))
         return made
 
-    def knows(self, objects: Sequence[Instance]) -> bool:
+    def covers(self, objects: Sequence[Instance]) -> bool:
         """Return whether it has the sets of exactly these objects."""
         return self._sets.keys() == {id(one) for one in objects}
 
-    def has(self, one: Instance, sop_instance_uid: str) -> bool:
+    def refers(self, one: Instance, sop_instance_uid: str) -> bool:
         """Return whether an object refers to an image, also for an unknown object."""
         known = self._sets.get(id(one))
         return sop_instance_uid in (known[1] if known is not None else one.references)
 
 
-_NONE_NAMED = Named()
+_NONE_NAMED = ImageReferences()
 
 
 def layers_for(
-    instance: Instance, objects: Iterable[Instance], named_by: Named = _NONE_NAMED
+    instance: Instance, objects: Iterable[Instance], named_by: ImageReferences = _NONE_NAMED
 ) -> list[Instance]:
     """Return the segmentations, structure sets and annotations that may draw over an image.
 
@@ -61,7 +61,7 @@ def layers_for(
             continue
         if not may_be_same_patient(one, instance):
             continue
-        if named_by.has(one, instance.sop_instance_uid):
+        if named_by.refers(one, instance.sop_instance_uid):
             named.append(one)
         elif _same_space(one, instance):
             near.append(one)

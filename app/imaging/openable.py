@@ -25,7 +25,7 @@ PATTERNS = {
 """Usual names of such files, for dialogs; the first entry of a dialog has all of them."""
 
 
-def without_images(folder: Path) -> Problem:
+def no_images_problem(folder: Path) -> Problem:
     """Return the problem of a folder without images."""
     return Problem(
         folder,

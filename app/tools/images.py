@@ -121,7 +121,7 @@ def _names_of(path: Path, folders: dict[Path, Path]) -> tuple[Path, Path]:
 
 
 def _drawn_by_a_model(instance: Instance) -> dict[str, bool]:
-    """Whether it shows no patient, nothing of any other image; the file's words stay out."""
+    """Return {"synthetic": True} for a synthetic image, else {}; the model's name stays out."""
     return {"synthetic": True} if instance.get(synthetic.ATTRIBUTE) else {}
 
 

@@ -12,7 +12,7 @@ They match whole words ("count" does not match "account"); `*` stands for any fu
 ("segment*", "*segmentierung"), and a space for any space or hyphen. Several words in one entry are
 a phrase: only articles and the like may stand between them, or up to five other words for ` .. `
 ("heart .. enlarg*"); `big|large heart` is "big heart" and "large heart". Plurals with s, accents
-and spellings of umlauts need no entries of their own.
+and spellings of umlauts need no entries of their own. `phrases` takes many entries as one text.
 """
 
 from __future__ import annotations
@@ -24,15 +24,20 @@ from enum import IntEnum
 from app.tools.result_wording import AnswerContext, CallResult, Disagreement, ResultWording
 
 
+def phrases(text: str) -> tuple[str, ...]:
+    """Return the words and phrases of a comma-separated list: "count, how many, zähl*"."""
+    return tuple(" ".join(entry.split()) for entry in text.split(",") if entry.strip())
+
+
 def any_of(*words: str) -> str:
     """Return a pattern part that matches any of several words: "big|large".
 
     Raises:
         ValueError: One of them is more than one word.
     """
-    phrases = [word for word in words if " " in word or "-" in word]
-    if phrases:
-        raise ValueError(f"alternatives are single words: {', '.join(phrases)}")
+    longer = [word for word in words if " " in word or "-" in word]
+    if longer:
+        raise ValueError(f"alternatives are single words: {', '.join(longer)}")
     return "|".join(words)
 
 
@@ -74,7 +79,6 @@ class QuestionKind:
         tools: The tools that answer it, in the order in which they run. A tool that is not
             installed is skipped; recommended tools are named by a `Successor` instead.
         certain: If the question says nothing else, rules alone may answer it without a model.
-        expects_data: An empty result is suspicious and leads to a `Discovery`.
         needs_image: It is about an open image.
         unless: Words that exclude it in the same clause: "liver", if the pack outlines none.
         alone: It counts only if no other kind with tools is found: "show the image".
@@ -99,7 +103,6 @@ class QuestionKind:
     beats: tuple[str, ...] = ()
     tools: tuple[str | AnyOf, ...] = ()
     certain: bool = False
-    expects_data: bool = False
     needs_image: bool = True
     unless: tuple[str, ...] = ()
     alone: bool = False
@@ -229,7 +232,8 @@ class ToolRule:
         feeds: Arguments taken from earlier outputs.
         accepts: The images that it accepts.
         values: Words for values of its arguments.
-        empty: Keys of its `output`; if all of them are missing, empty or 0, it found nothing.
+        empty: Keys of its `output`; if all of them are missing, empty or 0, it found nothing. For a
+            question that needs the tool this is suspicious and leads to its `discovery`.
         missing: Keys of its `output` or `metadata` that list what was looked for and not found.
         discovery: What to do if it found nothing.
         makes: Key of its `output` with the path of a picture that it makes; "" for none.

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject
 
 from app.errors import FileProblem, SightlineError
 from app.imaging.decode import Decoder
-from app.imaging.layer_links import Named, layers_for, may_be_same_patient
+from app.imaging.layer_links import ImageReferences, layers_for, may_be_same_patient
 from app.imaging.layers import LayerFrame
 from app.imaging.presentation import PresentationState
 from app.imaging.types import Content, Instance
@@ -54,7 +54,7 @@ class LayerLoading(QObject):
         self._image: Instance | None = None
         self._objects: list[Instance] = []
         self._all_states: list[Instance] = []
-        self._named = Named()
+        self._named = ImageReferences()
         self._learning = False
         layers, viewport = workspace.layers, workspace.viewport
         viewport.image_changed.connect(self._image_changed)
@@ -81,7 +81,7 @@ class LayerLoading(QObject):
             return False
         viewport = self._workspace.viewport
         shown = viewport.instance
-        named = shown is not None and self._named.has(instance, shown.sop_instance_uid)
+        named = shown is not None and self._named.refers(instance, shown.sop_instance_uid)
         # A section stays shown if the object can be drawn on its slices.
         acquired = self._workspace.acquired
         over = acquired is not None and instance in layers_for(acquired, [instance])
@@ -152,11 +152,11 @@ class LayerLoading(QObject):
     def _make_sets(self) -> None:
         """Make sets of the UIDs that objects name, up to 400,000, on a thread."""
         objects = self._objects + self._all_states
-        if not self._learning and not self._named.knows(objects):
+        if not self._learning and not self._named.covers(objects):
             self._learning = True
-            self._background.submit(partial(self._named.with_only, objects), self._take_sets)
+            self._background.submit(partial(self._named.for_objects, objects), self._take_sets)
 
-    def _take_sets(self, named: Named) -> None:
+    def _take_sets(self, named: ImageReferences) -> None:
         self._learning = False
         self._named = named
         self._make_sets()  # others may be open by now
@@ -168,7 +168,7 @@ class LayerLoading(QObject):
             item
             for item in self._all_states
             if shown is not None
-            and named.has(item, shown.sop_instance_uid)
+            and named.refers(item, shown.sop_instance_uid)
             and may_be_same_patient(item, shown)
         )
         # A section has the layers of the slices it was cut from.

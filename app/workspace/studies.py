@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from app.imaging.files.file_marks import uid_marks
 from app.imaging.scanning.copies import CONTENT
-from app.imaging.studies.catalogue import build_study, is_copy, study_uid, with_shared_ids
+from app.imaging.studies.catalogue import build_study, is_copy, study_uid, with_shared_id_warnings
 from app.imaging.studies.instance_lists import JoinedInstances, StoredInstances, marks_of
 from app.imaging.types import Instance, Problem, ScanResult, Series, Study
 from app.workspace.signals import Signal
@@ -88,7 +88,7 @@ class Studies:
 
     def _hold(self, studies: Sequence[Study]) -> None:
         """Replace the open studies; keys may change when two studies share a UID."""
-        self._studies = {key_of(one): one for one in with_shared_ids(studies)}
+        self._studies = {key_of(one): one for one in with_shared_id_warnings(studies)}
         self._everywhere = None
         for key in self._tables.keys() - self._studies.keys():
             del self._tables[key]

@@ -16,7 +16,7 @@ from typing import Any
 import pydicom
 
 from app.imaging.dicom import dicom_file, header_walk
-from app.imaging.dicom.dicom_file import be_quiet
+from app.imaging.dicom.dicom_file import silence_pydicom
 from app.imaging.reading.image_entries import read_instances
 from tests.bench.bench_imaging import line
 from tests.bench.bench_scanning import make_files
@@ -70,7 +70,7 @@ def compare(name: str, files: list[Path]) -> None:
 def main() -> None:
     """Print two lines a folder."""
     warnings.simplefilter("ignore")
-    be_quiet()
+    silence_pydicom()
     with tempfile.TemporaryDirectory() as folder:
         make_files(Path(folder), _MADE)
         compare("made for the scan", sorted(Path(folder).rglob("*.dcm")))

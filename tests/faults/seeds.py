@@ -31,7 +31,7 @@ from PIL import Image
 from pydicom.encaps import encapsulate
 from pydicom.uid import UID
 
-from app.imaging.dicom.dicom_file import be_quiet, read_header
+from app.imaging.dicom.dicom_file import read_header, silence_pydicom
 from tests.conformance import kinds
 from tests.conformance.files import SHARED, data_store
 from tests.unit.imaging import files, layer_files, report_files
@@ -81,7 +81,7 @@ def seeds(folder: Path, *, shared: bool = True) -> dict[str, list[Seed]]:
         shared: Whether those of `../shared/data` count; without them mutants are the same
             everywhere.
     """
-    be_quiet()
+    silence_pydicom()
     found: dict[str, list[Seed]] = {}
     with warnings.catch_warnings(), _same_names():
         warnings.simplefilter("ignore")

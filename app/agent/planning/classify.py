@@ -154,7 +154,7 @@ def _asked(
         named=named,
         wanted=wanted,
         certain=_certain(found, kinds, working, absent),
-        expects_data=any(kind.expects_data for kind in working),
+        expects_data=any(plans.rule(tool).empty for tool in wanted),
         needs_image=any(kind.needs_image for kind in working),
         absent=absent,
         by_eye=frozenset(wanted) - frozenset(firm) - named,

@@ -44,9 +44,9 @@ class ThreadInfo:
 
     Attributes:
         thread_id: For `SessionStore.open`.
-        title: The first question, short_title; "" when nothing was asked yet.
+        title: The first question, shortened; "" if nothing was asked yet.
         created: ISO 8601, UTC.
-        updated: ISO 8601, UTC, when its file was last written.
+        updated: ISO 8601, UTC: the last time that its file was written.
     """
 
     thread_id: str
@@ -68,7 +68,7 @@ class SessionStore:
         self._guard = threading.Lock()
 
     def new_thread(self) -> Thread:
-        """Start a thread in a folder of its own; names never collide and say nothing private.
+        """Start a thread in a folder of its own, whose name says nothing private.
 
         Raises:
             FileProblem: The folder cannot be made.
@@ -77,7 +77,7 @@ class SessionStore:
         folder = self._root / thread_id
         try:
             folder.mkdir(parents=True, mode=0o700)
-            start_file(folder, {})
+            _write_header(folder)
         except OSError as error:
             raise folder_error(folder, error) from error
         return self._keep(Thread(thread_id, folder, read(folder / FILE), ThreadLock(folder)))
@@ -85,7 +85,7 @@ class SessionStore:
     def threads(self) -> tuple[ThreadInfo, ...]:
         """Return every thread in which something was asked, the newest first.
 
-        Unreadable ones are left out; `open` says what is wrong with them.
+        Unreadable ones are left out; `open` raises the reason.
         """
         found = [_info(folder) for folder in self._folders()]
         listed = [info for info in found if info is not None and info.title]
@@ -106,7 +106,7 @@ class SessionStore:
             if live is not None and not live.closed:
                 return live
             folder = self._folder(thread_id)
-            thread = _opened(thread_id, folder, ThreadLock(folder))
+            thread = _open_thread(thread_id, folder, ThreadLock(folder))
             self._live[thread_id] = thread
             return thread
 
@@ -175,22 +175,21 @@ def new_id() -> str:
     return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex}"
 
 
-def start_file(folder: Path, branched_from: dict[str, Any]) -> None:
+def _write_header(folder: Path) -> None:
     """Begin a thread's file with its header.
 
     Raises:
         OSError: It cannot be written.
     """
     header = {"type": "header", "format": FORMAT, "version": VERSION, "thread_id": folder.name}
-    origin = {"branched_from": branched_from} if branched_from else {}
     writer = LineWriter(folder / FILE)
-    writer.put(encode({**header, "created": utc_now(), **origin}), sync=True)
+    writer.put(encode({**header, "created": utc_now()}), sync=True)
     writer.close()
     if writer.error is not None:
         raise writer.error
 
 
-def _opened(thread_id: str, folder: Path, lock: ThreadLock) -> Thread:
+def _open_thread(thread_id: str, folder: Path, lock: ThreadLock) -> Thread:
     content = read(folder / FILE)
     repairs = close_runs(content, utc_now())
     content.messages = complete(content.messages)

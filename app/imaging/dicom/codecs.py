@@ -35,7 +35,7 @@ from app.imaging import guards
 from app.imaging.dicom.dicom_file import Header
 from app.imaging.dicom.fragments import Fragments, find_fragments, frame_spans
 from app.imaging.dicom.native_pixels import read_words, values_of, words_of
-from app.imaging.dicom.pixel_layout import Layout, complete_frames, cut_short, layout_of
+from app.imaging.dicom.pixel_layout import Layout, complete_frames, truncation_problem
 from app.imaging.files import sources
 from app.imaging.files.code_stream_checks import CodeStreamFigures, declared_figures
 from app.imaging.files.jpeg_markers import JPEG_LS, start_of_frame
@@ -77,7 +77,7 @@ def _decode_jpeg_ls(header: Header, layout: Layout, data: bytes) -> Decoded:
         return by_pydicom(header, layout, data, JPEGLSLossless)
     import imagecodecs  # its CharLS decodes NEMA's MR1_JLSL; that of pyjpegls does not
 
-    return fitted(imagecodecs.jpegls_decode(data), layout), layout.photometric
+    return fit_words(imagecodecs.jpegls_decode(data), layout), layout.photometric
 
 
 def _decode_jpeg_wide(layout: Layout, data: bytes, *, lossless: bool) -> Decoded:
@@ -95,7 +95,7 @@ def _decode_jpeg_wide(layout: Layout, data: bytes, *, lossless: bool) -> Decoded
             coded = None  # the encoder's marker knows better than the header
         array = imagecodecs.jpeg8_decode(data, colorspace=coded, outcolorspace="RGB")
         photometric = photometric if lossless else "RGB"
-    return fitted(array, layout), photometric
+    return fit_words(array, layout), photometric
 
 
 def _names_its_colours(data: bytes) -> bool:
@@ -130,7 +130,7 @@ def decode_jpeg_xl(header: Header, layout: Layout, data: bytes) -> Decoded:
     array: Array = imagecodecs.jpegxl_decode(data)
     if layout.samples == 1 and array.ndim == 3 and array.shape[-1] == 1:
         array = array[..., 0]
-    return fitted(array, layout), "RGB" if layout.samples == 3 else layout.photometric
+    return fit_words(array, layout), "RGB" if layout.samples == 3 else layout.photometric
 
 
 def decode_rle(header: Header, layout: Layout, data: bytes) -> Decoded:
@@ -199,7 +199,7 @@ def by_pydicom(header: Header, layout: Layout, data: bytes, syntax: UID) -> Deco
     return array, str(properties["photometric_interpretation"])
 
 
-def fitted(array: Array, layout: Layout) -> Array:
+def fit_words(array: Array, layout: Layout) -> Array:
     """Convert a decoder's result to unsigned words of the declared size.
 
     Raises:
@@ -212,10 +212,10 @@ def fitted(array: Array, layout: Layout) -> Array:
     ):
         raise ValueError(f"values above {layout.allocated} bits")
     array = array.astype(f"u{layout.word_bytes}", copy=False)
-    return shaped_like(array, layout)
+    return check_shape(array, layout)
 
 
-def shaped_like(array: Array, layout: Layout) -> Array:
+def check_shape(array: Array, layout: Layout) -> Array:
     """Return the array unchanged when its shape is [rows, columns(, samples)].
 
     Raises:
@@ -225,18 +225,6 @@ def shaped_like(array: Array, layout: Layout) -> Array:
     if array.shape != expected:
         raise ValueError(f"decoded {array.shape} instead of {expected}")
     return array
-
-
-__all__ = [
-    "DECODERS",
-    "Decoder",
-    "Layout",
-    "complete_frames",
-    "cut_short",
-    "decode",
-    "decode_words",
-    "layout_of",
-]
 
 
 _DEFLATED = "1.2.840.10008.1.2.1.99"
@@ -386,7 +374,7 @@ def decode_words(header: Header, layout: Layout, index: int) -> tuple[Array, str
     if not 0 <= index < layout.frames:
         raise guards.problem(path, f"it has {layout.frames} frames; there is no {index + 1}th")
     if index >= complete_frames(header, layout):
-        raise cut_short(header, layout)
+        raise truncation_problem(header, layout)
     reader = _reader(header)
     try:
         with ExitStack() as stack:
@@ -398,7 +386,7 @@ def decode_words(header: Header, layout: Layout, index: int) -> tuple[Array, str
     except (FileProblem, MemoryError, KeyboardInterrupt, SystemExit):
         raise
     except OSError as error:
-        raise guards.unreadable(path, error) from None
+        raise guards.unreadable_file(path, error) from None
     except BaseException as error:  # a codec written in Rust panics with no Exception
         reason = f"frame {index + 1}: " if layout.frames > 1 else ""
         raise guards.problem(
@@ -461,9 +449,9 @@ def _read_compressed(
     index: int,
 ) -> Decoded:
     if decoder in _WAVELETS and layout.pixels * layout.samples > _MAX_WAVELET_SAMPLES:
-        raise guards.too_large(header.path, layout.rows, layout.columns)
+        raise guards.too_large_image(header.path, layout.rows, layout.columns)
     data = _frame_bytes(header, layout, source, index)
-    if guards.holds_too_little(layout.pixels * layout.samples, len(data)):
+    if guards.is_implausibly_small(layout.pixels * layout.samples, len(data)):
         raise ValueError(f"{layout.pixels} pixels in {len(data)} bytes")
     try:
         coded = None if decoder in _NO_CODE_STREAMS else declared_figures(data)
@@ -473,7 +461,7 @@ def _read_compressed(
     if coded is not None:
         _check_code_stream(header, layout, coded)
     words, photometric = decoder(header, layout, data)
-    return _as_declared(shaped_like(words, layout), layout, coded), photometric
+    return _as_declared(check_shape(words, layout), layout, coded), photometric
 
 
 def _as_declared(words: Array, layout: Layout, coded: CodeStreamFigures | None) -> Array:

@@ -229,7 +229,7 @@ def value_text(value: Any) -> str:
     return str(value).strip()
 
 
-def be_quiet() -> None:
+def silence_pydicom() -> None:
     """Silence pydicom's warnings, which quote values that may identify a patient.
 
     Validation is turned off too, since it takes longer than reading the values.
@@ -277,7 +277,7 @@ def read_header(path: Path) -> Header:
     except Exception as error:
         # The parser raises almost anything: OSError without a number, MemoryError for a length.
         if isinstance(error, OSError) and error.errno is not None:
-            raise guards.unreadable(path, error) from None
+            raise guards.unreadable_file(path, error) from None
         raise guards.problem(
             path, "its header is damaged", guards.COPY_AGAIN, type(error).__name__
         ) from None

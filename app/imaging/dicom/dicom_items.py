@@ -36,10 +36,10 @@ def text_of(dataset: Dataset | None, keyword: str) -> str:
     value = value_of(dataset, keyword)
     if isinstance(value, bytes):
         value = value.decode("latin-1")
-    return clean(value_text(value))
+    return clean_text(value_text(value))
 
 
-def clean(text: str) -> str:
+def clean_text(text: str) -> str:
     """Return text fit for display: line feeds only, no control characters, bounded length.
 
     DICOM text may end its lines with CR LF, LF, FF or CR alone (PS3.5 6.1.2.4, 6.1.3).
@@ -51,7 +51,7 @@ def clean(text: str) -> str:
     return "".join(letter for letter in kept if not 0x7F <= ord(letter) <= 0x9F).strip()
 
 
-def finite(dataset: Dataset | None, keyword: str, count: int) -> tuple[float, ...] | None:
+def finite_numbers(dataset: Dataset | None, keyword: str, count: int) -> tuple[float, ...] | None:
     """Return exactly `count` finite numbers, or None."""
     values = numbers(value_of(dataset, keyword)) if dataset is not None else ()
     if len(values) != count or not all(math.isfinite(value) for value in values):
@@ -59,9 +59,9 @@ def finite(dataset: Dataset | None, keyword: str, count: int) -> tuple[float, ..
     return values
 
 
-def whole(dataset: Dataset | None, keyword: str) -> int | None:
+def whole_number(dataset: Dataset | None, keyword: str) -> int | None:
     """Return one whole number, or None."""
-    values = finite(dataset, keyword, 1)
+    values = finite_numbers(dataset, keyword, 1)
     return int(values[0]) if values is not None and abs(values[0]) < 2**53 else None
 
 

@@ -114,7 +114,8 @@ def _dataset(data: bytes) -> tuple[Dataset, int]:
     if _head(data[end : end + 8], implicit)[0] not in _PIXELS:
         raise _NotOrdinaryError
     dataset = Dataset(elements)
-    dataset.file_meta = Dataset(meta)
+    # A `FileMetaDataset` would be checked, which takes as long as to read it.
+    dataset.file_meta = Dataset(meta)  # type: ignore[reportAttributeAccessIssue]
     dataset.set_original_encoding(implicit, True, encoding)
     return dataset, end
 

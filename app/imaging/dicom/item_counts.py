@@ -163,7 +163,7 @@ def check_unparsed(path: Path, dataset: Any, read: int) -> None:
         value = getattr(element, "value", None)
         if isinstance(value, bytes) and element.VR in (None, "SQ", "UN"):
             check_items(path, value, int(tag))
-        if holds_too_many(getattr(element, "VR", None), value, tag):
+        if exceeds_value_limit(getattr(element, "VR", None), value, tag):
             raise _absurd(path, "an element of very many values or letters")
 
 
@@ -212,7 +212,7 @@ _convert_string = pydicom.values.convert_string
 
 
 def _converted_string(value: bytes, *options: Any) -> Any:
-    if holds_too_many("CS", value):
+    if exceeds_value_limit("CS", value):
         raise ValueError("too many values")
     return _convert_string(value, *options)
 
@@ -223,12 +223,12 @@ def _converted(raw: Any, data: dict[str, Any], **options: Any) -> None:
     Raises:
         ValueError: There are too many values.
     """
-    if holds_too_many(data["VR"], raw.value):
+    if exceeds_value_limit(data["VR"], raw.value):
         raise ValueError("too many values")
     raw_element_value(raw, data, **options)
 
 
-def holds_too_many(vr: str | None, value: Any, tag: int = 0) -> bool:
+def exceeds_value_limit(vr: str | None, value: Any, tag: int = 0) -> bool:
     """Return whether an unconverted value exceeds the limits.
 
     Args:

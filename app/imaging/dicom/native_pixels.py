@@ -113,10 +113,10 @@ def words_of(data: bytes | memoryview, layout: Layout, *, little: bool = True) -
     else:
         flat = np.frombuffer(data, f"{order}u{layout.allocated // 8}", count)
     flat = flat.astype(flat.dtype.newbyteorder("="), copy=False)
-    return shaped(full_chroma(flat, layout) if layout.subsampled else flat, layout)
+    return to_image(full_chroma(flat, layout) if layout.subsampled else flat, layout)
 
 
-def shaped(flat: Array, layout: Layout) -> Array:
+def to_image(flat: Array, layout: Layout) -> Array:
     """Return a flat array of samples as an image with colour by pixel."""
     rows, columns, samples = layout.rows, layout.columns, layout.samples
     if flat.size != rows * columns * samples:

@@ -166,7 +166,7 @@ def complete_frames(header: Header, layout: Layout) -> int:
     return min(layout.frames, span.length * 8 // layout.frame_bits)
 
 
-def cut_short(header: Header, layout: Layout) -> FileProblem:
+def truncation_problem(header: Header, layout: Layout) -> FileProblem:
     """Return the error for uncompressed pixels of which some are missing."""
     length = header.pixels.length if header.pixels else 0
     expected = math.ceil(layout.frame_bits * layout.frames / 8)

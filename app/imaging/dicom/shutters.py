@@ -12,7 +12,7 @@ from pydicom.sequence import Sequence
 
 from app.imaging.dicom.cielab import color_from_cielab
 from app.imaging.dicom.dicom_file import value_of
-from app.imaging.dicom.dicom_items import finite, text_of, whole
+from app.imaging.dicom.dicom_items import finite_numbers, text_of, whole_number
 from app.imaging.dicom.frame_attributes import FrameAttributes, numbers
 from app.imaging.types import OverlayPlane, Shutter
 
@@ -43,11 +43,11 @@ def shutter_of(dataset: Dataset, planes: dict[int, OverlayPlane]) -> Shutter | N
     rectangle = _rectangle(dataset) if "RECTANGULAR" in shapes else None
     circle = _circle(dataset) if "CIRCULAR" in shapes else None
     polygon = _polygon(dataset) if "POLYGONAL" in shapes else ()
-    group = whole(dataset, "ShutterOverlayGroup")
+    group = whole_number(dataset, "ShutterOverlayGroup")
     plane = planes.get(group) if "BITMAP" in shapes and group is not None else None
     if rectangle is None and circle is None and not polygon and plane is None:
         return None
-    level = finite(dataset, "ShutterPresentationValue", 1)
+    level = finite_numbers(dataset, "ShutterPresentationValue", 1)
     return Shutter(
         rectangle=rectangle,
         circle=circle,
@@ -65,7 +65,7 @@ def has_shutter(dataset: Dataset) -> bool:
 
 def _rectangle(dataset: Dataset) -> tuple[int, int, int, int] | None:
     edges = [
-        whole(dataset, f"Shutter{edge}Edge")
+        whole_number(dataset, f"Shutter{edge}Edge")
         for edge in ("LeftVertical", "RightVertical", "UpperHorizontal", "LowerHorizontal")
     ]
     known = [edge - 1 for edge in edges if edge is not None and abs(edge) < 2**31]
@@ -76,8 +76,8 @@ def _rectangle(dataset: Dataset) -> tuple[int, int, int, int] | None:
 
 
 def _circle(dataset: Dataset) -> tuple[float, float, float] | None:
-    center = finite(dataset, "CenterOfCircularShutter", 2)
-    radius = finite(dataset, "RadiusOfCircularShutter", 1)
+    center = finite_numbers(dataset, "CenterOfCircularShutter", 2)
+    radius = finite_numbers(dataset, "RadiusOfCircularShutter", 1)
     if center is None or radius is None or radius[0] <= 0:
         return None
     return center[1] - 1, center[0] - 1, radius[0]

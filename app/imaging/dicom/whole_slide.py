@@ -22,7 +22,7 @@ from pydicom.dataset import Dataset
 from app.imaging import guards
 from app.imaging.dicom.cielab import color_from_cielab
 from app.imaging.dicom.dicom_file import Header
-from app.imaging.dicom.dicom_items import finite, first_item, items_of, text_of
+from app.imaging.dicom.dicom_items import finite_numbers, first_item, items_of, text_of
 from app.imaging.dicom.frame_attributes import numbers
 from app.imaging.dicom.pixel_layout import Layout
 
@@ -80,7 +80,9 @@ class Slide:
 
 def slide_of(header: Header, layout: Layout) -> Slide | None:
     """Return how a tiled image's frames lie; None for other images or unknown positions."""
-    size = [finite(header.dataset, f"TotalPixelMatrix{axis}", 1) for axis in ("Rows", "Columns")]
+    size = [
+        finite_numbers(header.dataset, f"TotalPixelMatrix{axis}", 1) for axis in ("Rows", "Columns")
+    ]
     if header.text("SOPClassUID") in _SEGMENTATIONS or not all(size):
         return None
     rows, columns = (int(part[0]) for part in size if part)
@@ -136,11 +138,11 @@ _Placed = tuple[Tile, str, float]
 def _placed(group: Dataset, index: int) -> _Placed | None:
     """Return a frame's tile, optical path and depth from its functional groups."""
     place = first_item(group, "PlanePositionSlideSequence")
-    x = finite(place, "ColumnPositionInTotalImagePixelMatrix", 1)
-    y = finite(place, "RowPositionInTotalImagePixelMatrix", 1)
+    x = finite_numbers(place, "ColumnPositionInTotalImagePixelMatrix", 1)
+    y = finite_numbers(place, "RowPositionInTotalImagePixelMatrix", 1)
     if x is None or y is None:
         return None
-    z = finite(place, "ZOffsetInSlideCoordinateSystem", 1)
+    z = finite_numbers(place, "ZOffsetInSlideCoordinateSystem", 1)
     path = text_of(first_item(group, "OpticalPathIdentificationSequence"), "OpticalPathIdentifier")
     tile = Tile(index, int(x[0]) - 1, int(y[0]) - 1)
     return tile, path, round(z[0] / _SLIDES_Z) * _SLIDES_Z if z else 0.0
@@ -192,7 +194,7 @@ def stitch(
     return image
 
 
-def covered(slide: Slide, section: Section, layout: Layout) -> bool:
+def covers_matrix(slide: Slide, section: Section, layout: Layout) -> bool:
     """Return whether there are enough tiles to cover the whole matrix."""
     along = math.ceil(slide.columns / layout.columns)
     down = math.ceil(slide.rows / layout.rows)

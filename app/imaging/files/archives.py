@@ -98,7 +98,7 @@ class Archive:
         except FileProblem:
             raise
         except OSError as error:
-            raise guards.unreadable(path, error) from None
+            raise guards.unreadable_file(path, error) from None
         except Exception as error:  # zipfile raises almost any exception for damage
             raise _damaged(path, error) from None
         self._refuse_overlap()
@@ -150,7 +150,7 @@ def open_archive(path: Path) -> Archive:
     try:
         found = path.stat()
     except (OSError, ValueError) as error:
-        raise guards.unreadable(path, error) from None
+        raise guards.unreadable_file(path, error) from None
     return _archive(path, _status(found))
 
 

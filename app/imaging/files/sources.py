@@ -54,11 +54,11 @@ def status(path: Path) -> FileStatus:
     except (FileNotFoundError, NotADirectoryError) as error:
         member = _member(path, error)
         if member.size == 0:
-            raise guards.empty(path) from None
+            raise guards.empty_file(path) from None
         archive = member.status
         return FileStatus(member.size, archive.mtime_ns, archive.size, archive.changed_ns)
     except (OSError, ValueError) as error:
-        raise guards.unreadable(path, error) from None
+        raise guards.unreadable_file(path, error) from None
     guards.check_regular(path, found)
     return FileStatus(found.st_size, found.st_mtime_ns, changed_ns=found.st_ctime_ns)
 
@@ -75,7 +75,7 @@ def open_file(path: Path) -> BinaryIO:
     except (FileNotFoundError, NotADirectoryError) as error:
         return _member(path, error).open()
     except (OSError, ValueError) as error:
-        raise guards.unreadable(path, error) from None
+        raise guards.unreadable_file(path, error) from None
 
 
 def _open_regular(path: Path) -> BinaryIO:
@@ -102,11 +102,11 @@ def read_start(path: Path, size: int = 512) -> bytes:
         try:
             return file.read(size)
         except OSError as error:
-            raise guards.unreadable(path, error) from None
+            raise guards.unreadable_file(path, error) from None
 
 
 def _member(path: Path, error: OSError) -> Member:
     member = find_member(path)
     if member is None:
-        raise guards.unreadable(path, error) from None
+        raise guards.unreadable_file(path, error) from None
     return member

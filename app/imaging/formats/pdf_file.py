@@ -24,7 +24,7 @@ from app.imaging.files import sources
 from app.imaging.files.identity import content_uid, pixel_sha256
 from app.imaging.files.one_entry_cache import OneEntryCache
 from app.imaging.formats.picture_file import read_bytes
-from app.imaging.processes.memory_limit import at_most
+from app.imaging.processes.memory_limit import limited_memory
 from app.imaging.types import Content, Frame, ImageRef, Instance, Spacing
 
 MAX_PAGES = 10_000
@@ -121,7 +121,7 @@ def pdf_frame(path: Path, data: bytes, index: int, uid: str) -> Frame:
     with _document(path, data) as document:
         if not 0 <= index < len(document):
             raise guards.problem(path, f"it has {len(document)} pages, not {index + 1}")
-        with at_most(_MEMORY):
+        with limited_memory(_MEMORY):
             stored = _draw_page(document[index])
     return Frame(
         stored=stored,

@@ -152,7 +152,7 @@ def read_bytes(path: Path) -> bytes:
         with sources.open_file(path) as file:
             return file.read()
     except OSError as error:
-        raise guards.unreadable(path, error) from None
+        raise guards.unreadable_file(path, error) from None
 
 
 def picture_size(path: Path, data: bytes) -> tuple[int, int]:
@@ -219,7 +219,7 @@ def decode_picture(path: Path, data: bytes, index: int = 0) -> tuple[Array, int]
     depth, _ = _png_depth(data)
     try:
         with _open_picture(path, data) as image:
-            if guards.holds_too_little(image.width * image.height, len(data)):
+            if guards.is_implausibly_small(image.width * image.height, len(data)):
                 raise guards.problem(path, "the picture is cut short", guards.COPY_AGAIN)
             turn = _orientation(image)
             # Seeking also decodes the earlier frames on which this one is drawn.

@@ -345,7 +345,7 @@ class _ReopenableFile(io.RawIOBase):
         return len(data)
 
     def read(self, size: int = -1, /) -> bytes:
-        """Return at most `size` bytes; all that are left for -1.
+        """Return at most `size` bytes, or all that are left if it is -1.
 
         Damaged files ask for any number of bytes, which must not be allocated before it is limited.
         """
@@ -400,7 +400,7 @@ def _parsed_file(path: Path) -> Generator[_ParsedFile]:
         # The parser and the codecs raise almost any exception for damaged files.
         _parsed_cache.clear()
         if isinstance(error, OSError) and error.errno is not None:
-            raise guards.unreadable(path, error) from None
+            raise guards.unreadable_file(path, error) from None
         raise guards.problem(
             path, "the TIFF file is damaged or cut short", guards.COPY_AGAIN, type(error).__name__
         ) from None

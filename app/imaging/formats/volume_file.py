@@ -244,7 +244,7 @@ class SliceAxes:
 
 
 def slice_axes(header: VolumeHeader) -> SliceAxes:
-    """Choose the axes along which a volume is cut into slices, as the module describes."""
+    """Choose the axes along which a volume is cut into slices (see the module's docstring)."""
     if header.affine is None:
         return SliceAxes()
     steps = np.linalg.norm(header.affine[:3, :3], axis=0)
@@ -465,7 +465,7 @@ def _read_samples(header: VolumeHeader, path: Path, skip: int, count: int) -> Ar
         raise
     except (OSError, EOFError, ValueError, zlib.error) as error:
         if isinstance(error, OSError) and error.errno is not None:
-            raise guards.unreadable(header.data, error) from None
+            raise guards.unreadable_file(header.data, error) from None
         raise guards.problem(
             path, "its compressed voxels are damaged", guards.COPY_AGAIN, type(error).__name__
         ) from None

@@ -168,7 +168,7 @@ def sibling_file(path: Path, name: str) -> Path:
     try:
         outside = found.is_symlink() and found.resolve().parent != path.parent.resolve()
     except OSError as error:  # no system takes a name as long as that
-        raise guards.unreadable(path, error) from None
+        raise guards.unreadable_file(path, error) from None
     if outside:
         raise guards.problem(path, "its voxels are in a file of another folder")
     return found

@@ -15,7 +15,7 @@ from pydicom.dataset import Dataset
 
 from app.imaging.dicom.cielab import color_from_cielab
 from app.imaging.dicom.dicom_file import Header, value_of
-from app.imaging.dicom.dicom_items import finite, first_item, items_of, text_of
+from app.imaging.dicom.dicom_items import finite_numbers, first_item, items_of, text_of
 from app.imaging.dicom.frame_attributes import numbers
 from app.imaging.dicom.instance_attributes import cached_header
 from app.imaging.dicom.pixel_layout import layout_of
@@ -105,7 +105,7 @@ def _groups(header: Header) -> list[tuple[int, Dataset]]:
     """Return (Annotation Group Number, group), each once; a missing number is the position."""
     found: dict[int, Dataset] = {}
     for position, group in enumerate(items_of(header.dataset, "AnnotationGroupSequence"), start=1):
-        number = finite(group, "AnnotationGroupNumber", 1)
+        number = finite_numbers(group, "AnnotationGroupNumber", 1)
         found.setdefault(int(number[0]) if number else position, group)
     return list(found.items())
 
@@ -199,7 +199,7 @@ def _shape_points(header: Header, group: Dataset) -> Iterator[Floats]:
 
 def _split_by_index(header: Header, group: Dataset, points: Floats) -> Iterator[Floats]:
     """Yield shapes of several lengths, by the index of each one's first number (from 1)."""
-    plane = finite(group, "CommonZCoordinateValue", 1) is not None
+    plane = finite_numbers(group, "CommonZCoordinateValue", 1) is not None
     stored = 2 if plane else points.shape[1]
     order = "<" if header.little_endian else ">"
     starts = _packed_numbers(value_of(group, "LongPrimitivePointIndexList"), f"{order}u4").astype(
@@ -221,7 +221,7 @@ def _coordinates(header: Header, group: Dataset) -> Floats:
             np.float64
         )
     deep = header.text("AnnotationCoordinateType").upper() == "3D"
-    depth = finite(group, "CommonZCoordinateValue", 1)
+    depth = finite_numbers(group, "CommonZCoordinateValue", 1)
     width = 3 if deep and depth is None else 2
     if values.size == 0 or values.size % width or not np.isfinite(values).all():
         raise _DamagedGroupError("its coordinates are damaged; not drawn")

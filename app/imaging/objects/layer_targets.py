@@ -8,15 +8,16 @@ with centres at integers, lies at `origin + x * right + y * down` mm.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from pydicom.dataset import Dataset
 
 from app.imaging import guards
 from app.imaging.dicom.dicom_file import Header
-from app.imaging.dicom.dicom_items import finite, first_item, items_of
+from app.imaging.dicom.dicom_items import finite_numbers, first_item, frames_of, items_of, text_of
 from app.imaging.dicom.frame_attributes import FrameAttributes, numbers
 from app.imaging.dicom.instance_attributes import cached_header
 from app.imaging.dicom.placement import orientation_of
@@ -24,6 +25,12 @@ from app.imaging.files import sources
 from app.imaging.types import Instance
 
 Floats = NDArray[np.float64]
+
+ALL_FRAMES = -1
+"""Stands for all frames of an image."""
+
+FrameName = tuple[str, int]
+"""SOP Instance UID, and frame from 0 or `ALL_FRAMES`."""
 
 MAX_SPACING_MM = 100.0
 MAX_MM = 1e6
@@ -57,7 +64,7 @@ class PixelGrid:
         return cross / np.linalg.norm(cross)
 
     def points(self, xy: Floats) -> Floats:
-        """Return [n, 3] mm of [n, 2] pixels."""
+        """Return the positions of [n, 2] pixels as [n, 3] mm."""
         return self.origin + xy[:, :1] * self.right + xy[:, 1:] * self.down
 
     def project(self, points: Floats) -> tuple[Floats, Floats]:
@@ -180,6 +187,21 @@ def refusal(instance: Instance, frame_of_reference: str, target: Target) -> str:
     return ""
 
 
+def image_references(references: Sequence[Dataset]) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Yield (SOP Instance UID, frames from 0 or none for all) of a Referenced Image Sequence."""
+    for reference in references:
+        uid = text_of(reference, "ReferencedSOPInstanceUID")
+        if uid:
+            yield uid, frames_of(reference)
+
+
+def referenced_frames(references: Sequence[Dataset]) -> Iterator[FrameName]:
+    """Yield each image frame that is referenced, with `ALL_FRAMES` for a whole image."""
+    for uid, frames in image_references(references):
+        for frame in frames or (ALL_FRAMES,):
+            yield uid, frame
+
+
 def pixel_grid(
     position: Sequence[float],
     cosines: Sequence[float],
@@ -246,7 +268,7 @@ def slab_thickness(attributes: FrameAttributes) -> float:
     groups += items_of(dataset, "SharedFunctionalGroupsSequence")[:1]
     places = [first_item(group, "PixelMeasuresSequence") for group in groups]
     for keyword in ("SliceThickness", "SpacingBetweenSlices"):
-        values = [finite(place, keyword, 1) for place in (*places, dataset)]
+        values = [finite_numbers(place, keyword, 1) for place in (*places, dataset)]
         known = [abs(value[0]) for value in values if value and value[0]]
         found += known[:1]
     return min(found, default=0.0)
@@ -254,7 +276,9 @@ def slab_thickness(attributes: FrameAttributes) -> float:
 
 def total_matrix(header: Header) -> Matrix | None:
     """Return the size of the total pixel matrix (C.8.12.4.1.1), or None if there are no tiles."""
-    size = [finite(header.dataset, f"TotalPixelMatrix{axis}", 1) for axis in ("Rows", "Columns")]
+    size = [
+        finite_numbers(header.dataset, f"TotalPixelMatrix{axis}", 1) for axis in ("Rows", "Columns")
+    ]
     if not all(part and 0 < part[0] < 2**31 for part in size):
         return None
     rows, columns = (int(part[0]) for part in size if part)
@@ -264,7 +288,7 @@ def total_matrix(header: Header) -> Matrix | None:
 def matrix_grid(header: Header) -> PixelGrid | None:
     """Return the position of the total pixel matrix on the slide, mm of the slide's coordinates."""
     origin = first_item(header.dataset, "TotalPixelMatrixOriginSequence")
-    x, y, z = (finite(origin, f"{axis}OffsetInSlideCoordinateSystem", 1) for axis in "XYZ")
+    x, y, z = (finite_numbers(origin, f"{axis}OffsetInSlideCoordinateSystem", 1) for axis in "XYZ")
     cosines = numbers(header.value("ImageOrientationSlide"))
     attributes = FrameAttributes(header, 0)
     if x is None or y is None:
@@ -304,8 +328,8 @@ def tile_positions(
         return positions
     for index, group in enumerate(groups[:frames]):
         place = first_item(group, "PlanePositionSlideSequence")
-        x = finite(place, "ColumnPositionInTotalImagePixelMatrix", 1)
-        y = finite(place, "RowPositionInTotalImagePixelMatrix", 1)
+        x = finite_numbers(place, "ColumnPositionInTotalImagePixelMatrix", 1)
+        y = finite_numbers(place, "RowPositionInTotalImagePixelMatrix", 1)
         if x is not None and y is not None and min(x[0], y[0]) >= 1:
             positions[index] = (int(x[0]) - 1, int(y[0]) - 1)
     return positions

@@ -16,7 +16,13 @@ from pydicom.dataset import Dataset
 from app.imaging.dicom.cielab import color_from_cielab
 from app.imaging.dicom.describe import luts_of, modality_of, rescale_of, voi_of
 from app.imaging.dicom.dicom_file import Header, read_header, value_of
-from app.imaging.dicom.dicom_items import clean, finite, frames_of, items_of, text_of, whole
+from app.imaging.dicom.dicom_items import (
+    clean_text,
+    finite_numbers,
+    items_of,
+    text_of,
+    whole_number,
+)
 from app.imaging.dicom.frame_attributes import FrameAttributes, numbers
 from app.imaging.dicom.overlays import GROUPS, overlays_of
 from app.imaging.dicom.shutters import has_shutter, shutter_of
@@ -24,6 +30,7 @@ from app.imaging.findings import XY, Geometry, Polygon, Polyline
 from app.imaging.layers import RGB, Label, Layer, LayerItem, Shape
 from app.imaging.objects.graphics import coordinate_pairs, ellipse, graphic_geometries, pixel_point
 from app.imaging.objects.layer_colors import palette_color
+from app.imaging.objects.layer_targets import ALL_FRAMES, image_references
 from app.imaging.objects.report_values import class_name, date_text, person_text
 from app.imaging.presentation import ImagePresentation, PresentationState
 from app.imaging.types import Instance, Lut, OverlayPlane, Rescale, Shutter, Voi
@@ -34,9 +41,6 @@ _BLENDING = frozenset({f"{_FAMILY}4", f"{_FAMILY}8"})
 _GREY = frozenset(f"{_FAMILY}{end}" for end in (1, 3, 5, 12))
 _SIZES = {"TRUE SIZE": "its true size on the screen", "MAGNIFY": "a magnification of its own"}
 _MAX_SHAPES = 200_000
-
-ALL_FRAMES = -1
-"""Stands for all frames of an image."""
 
 MAX_TARGETS = 50_000
 MAX_WORK = 1_000_000
@@ -174,7 +178,7 @@ class _StateReader:
             return units, lut
         if value_of(item, "ModalityLUTSequence") is not None:
             self._warn("its modality lookup table is damaged and not applied")
-        known = any(finite(item, f"Rescale{part}", 1) for part in ("Slope", "Intercept"))
+        known = any(finite_numbers(item, f"Rescale{part}", 1) for part in ("Slope", "Intercept"))
         return (rescale_of(attributes) if known else Rescale()), None
 
     def _voi(self, item: Dataset | None) -> Voi | None:
@@ -207,9 +211,9 @@ class _StateReader:
 
     def _rotation(self) -> tuple[bool, int]:
         """Return flip and clockwise quarter turns, in this order (C.10.6 turns before it flips)."""
-        degrees = whole(self._dataset, "ImageRotation")
+        degrees = whole_number(self._dataset, "ImageRotation")
         if degrees is None:
-            degrees = whole(self._dataset, "ImageRotationRetired") or 0
+            degrees = whole_number(self._dataset, "ImageRotationRetired") or 0
         if degrees % 90:
             self._warn("its rotation is not by quarter turns and not applied")
             degrees = 0
@@ -221,16 +225,16 @@ class _StateReader:
     def _area(self, item: Dataset | None) -> _Area:
         if item is None:
             return _Area()
-        first = finite(item, "DisplayedAreaTopLeftHandCorner", 2)
-        last = finite(item, "DisplayedAreaBottomRightHandCorner", 2)
+        first = finite_numbers(item, "DisplayedAreaTopLeftHandCorner", 2)
+        last = finite_numbers(item, "DisplayedAreaBottomRightHandCorner", 2)
         box = None
         if first is not None and last is not None and max(map(abs, first + last)) < 1e7:
             # Pixels count from 1; the corners are those of the rotated display in unrotated pixels.
             xs, ys = sorted((first[0], last[0])), sorted((first[1], last[1]))
             box = (xs[0] - 1.5, ys[0] - 1.5, xs[1] - 0.5, ys[1] - 0.5)
-        spacing = finite(item, "PresentationPixelSpacing", 2)
-        ratio = finite(item, "PresentationPixelAspectRatio", 2)
-        magnification = finite(item, "PresentationPixelMagnificationRatio", 1)
+        spacing = finite_numbers(item, "PresentationPixelSpacing", 2)
+        ratio = finite_numbers(item, "PresentationPixelAspectRatio", 2)
+        magnification = finite_numbers(item, "PresentationPixelMagnificationRatio", 1)
         known = _valid_spacing(spacing)
         pair = known or _valid_spacing(ratio)
         mode = text_of(item, "PresentationSizeMode").upper()
@@ -333,7 +337,7 @@ def _overlay_value(dataset: Dataset, group: int, element: int) -> Any:
 
 def _overlay_text(dataset: Dataset, group: int, element: int) -> str:
     value = _overlay_value(dataset, group, element)
-    return clean(value) if isinstance(value, str) else ""
+    return clean_text(value) if isinstance(value, str) else ""
 
 
 class ReferencedItems:
@@ -376,14 +380,6 @@ class ReferencedItems:
 
 def _position(entry: tuple[int, Dataset]) -> int:
     return entry[0]
-
-
-def image_references(references: Sequence[Dataset]) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Yield (SOP Instance UID, frames from 0 or none for all) of a Referenced Image Sequence."""
-    for reference in references:
-        uid = text_of(reference, "ReferencedSOPInstanceUID")
-        if uid:
-            yield uid, frames_of(reference)
 
 
 def state_images(dataset: Dataset) -> dict[str, set[int]]:
@@ -458,7 +454,7 @@ class GraphicLayers:
         self._numbers: dict[str, int] = {}
         self._items: list[LayerItem] = []
         layers = items_of(dataset, "GraphicLayerSequence")
-        for layer in sorted(layers, key=lambda one: whole(one, "GraphicLayerOrder") or 0):
+        for layer in sorted(layers, key=lambda one: whole_number(one, "GraphicLayerOrder") or 0):
             color = _recommended_color(layer)
             detail = text_of(layer, "GraphicLayerDescription")
             self._add(text_of(layer, "GraphicLayer"), color, detail)
@@ -486,8 +482,8 @@ def _recommended_color(layer: Dataset) -> RGB | None:
     lab = color_from_cielab(numbers(value_of(layer, "GraphicLayerRecommendedDisplayCIELabValue")))
     if lab is not None:
         return lab
-    rgb = finite(layer, "GraphicLayerRecommendedDisplayRGBValue", 3)
-    grey = finite(layer, "GraphicLayerRecommendedDisplayGrayscaleValue", 1)
+    rgb = finite_numbers(layer, "GraphicLayerRecommendedDisplayRGBValue", 3)
+    grey = finite_numbers(layer, "GraphicLayerRecommendedDisplayGrayscaleValue", 1)
     values = rgb or (grey * 3 if grey else None)
     if values is None or not all(0 <= value <= 65535 for value in values):
         return None
@@ -507,11 +503,11 @@ def annotation_shapes(
     lost = 0
     plain = items_of(annotation, "GraphicObjectSequence")
     texts = items_of(annotation, "TextObjectSequence")
-    shown = {whole(item, "CompoundGraphicInstanceID") for item in plain + texts} - {None}
+    shown = {whole_number(item, "CompoundGraphicInstanceID") for item in plain + texts} - {None}
     compounds = [
         item
         for item in items_of(annotation, "CompoundGraphicSequence")
-        if whole(item, "CompoundGraphicInstanceID") not in shown
+        if whole_number(item, "CompoundGraphicInstanceID") not in shown
     ]
     for items, make in ((plain, _graphic_geometries), (compounds, _compound_geometries)):
         for item in items:
@@ -532,10 +528,10 @@ def annotation_shapes(
 def _graphic_points(item: Dataset, units: str, placement: Placement) -> list[XY]:
     """Return Graphic Data in pixels; empty if it cannot be placed."""
     given = coordinate_pairs(numbers(value_of(item, "GraphicData")))
-    if given is None or (whole(item, "GraphicDimensions") or 2) != 2:
+    if given is None or (whole_number(item, "GraphicDimensions") or 2) != 2:
         return []
     # Some writers pad Graphic Data.
-    count = whole(item, "NumberOfGraphicPoints")
+    count = whole_number(item, "NumberOfGraphicPoints")
     if count is not None and 0 < count < len(given):
         given = given[:count]
     placed = [placement.pixel(point, units) for point in given]
@@ -595,7 +591,7 @@ def _text_shapes(item: Dataset, placement: Placement) -> Sequence[Geometry | Lab
 
 
 def _pixel_corner(item: Dataset, keyword: str, units: str, placement: Placement) -> XY | None:
-    values = finite(item, keyword, 2)
+    values = finite_numbers(item, keyword, 2)
     if values is None or max(abs(values[0]), abs(values[1])) > 1e7:
         return None
     return placement.pixel((values[0], values[1]), text_of(item, units).upper())

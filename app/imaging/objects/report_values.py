@@ -10,7 +10,7 @@ from pydicom.dataset import Dataset
 from pydicom.uid import UID
 
 from app.imaging.dicom.dicom_file import value_of
-from app.imaging.dicom.dicom_items import first_item, frames_of, items_of, text_of, whole
+from app.imaging.dicom.dicom_items import first_item, frames_of, items_of, text_of, whole_number
 from app.imaging.dicom.frame_attributes import numbers
 
 NO_VALUE = "(no value)"
@@ -241,17 +241,23 @@ def class_name(uid: str) -> str:
 
 def _table_text(item: Dataset) -> str:
     """Return a TABLE item (PS3.3 C.18.10) as lines of cells."""
-    rows, columns = whole(item, "NumberOfTableRows"), whole(item, "NumberOfTableColumns")
+    rows, columns = (
+        whole_number(item, "NumberOfTableRows"),
+        whole_number(item, "NumberOfTableColumns"),
+    )
     size = f"{rows or '?'} rows, {columns or '?'} columns"
     heads: dict[int, str] = {}
     for head in items_of(item, "TableColumnDefinitionSequence"):
         name = code_meaning(first_item(head, "ConceptNameCodeSequence"))
         unit = unit_text(first_item(head, "MeasurementUnitsCodeSequence"))
-        heads[whole(head, "TableColumnNumber") or 0] = f"{name} ({unit})" if unit else name
+        heads[whole_number(head, "TableColumnNumber") or 0] = f"{name} ({unit})" if unit else name
     lines: dict[int, list[tuple[int, str]]] = {}
     cells = items_of(item, "CellValuesSequence")
     for cell in cells[:MAX_CELLS]:
-        row, column = whole(cell, "TableRowNumber") or 0, whole(cell, "TableColumnNumber") or 0
+        row, column = (
+            whole_number(cell, "TableRowNumber") or 0,
+            whole_number(cell, "TableColumnNumber") or 0,
+        )
         lines.setdefault(row, []).append((column, _cell_text(cell)))
     text = [size]
     if heads:

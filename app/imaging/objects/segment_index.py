@@ -16,27 +16,25 @@ from numpy.typing import NDArray
 from pydicom.dataset import Dataset
 
 from app.imaging.dicom.dicom_file import Header, value_of
-from app.imaging.dicom.dicom_items import finite, first_item, items_of, text_of
+from app.imaging.dicom.dicom_items import finite_numbers, first_item, items_of, text_of
 from app.imaging.dicom.frame_attributes import numbers
 from app.imaging.dicom.instance_attributes import cached_header
 from app.imaging.dicom.pixel_layout import Layout, layout_of
 from app.imaging.files import sources
 from app.imaging.objects.layer_targets import (
+    FrameName,
     Matrix,
     PixelGrid,
     matrix_grid,
     pixel_grid,
+    referenced_frames,
     tile_positions,
     total_matrix,
 )
 
-ALL_FRAMES = -1
 LABEL_MAP = "LABELMAP"
 FRACTIONAL = "FRACTIONAL"
 _LABEL_MAP_CLASS = "1.2.840.10008.5.1.4.1.1.66.7"
-
-FrameName = tuple[str, int]
-"""SOP Instance UID, and frame from 0 or `ALL_FRAMES`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,14 +178,14 @@ def described_segments(header: Header) -> list[tuple[int, Dataset]]:
     """Return (Segment Number, description), each number once; its position if it is missing."""
     found: dict[int, Dataset] = {}
     for position, item in enumerate(items_of(header.dataset, "SegmentSequence"), start=1):
-        number = finite(item, "SegmentNumber", 1)
+        number = finite_numbers(item, "SegmentNumber", 1)
         found.setdefault(int(number[0]) if number else position, item)
     return list(found.items())
 
 
 def _segment_number(group: Dataset | None) -> int | None:
     place = first_item(group, "SegmentIdentificationSequence")
-    number = finite(place, "ReferencedSegmentNumber", 1)
+    number = finite_numbers(place, "ReferencedSegmentNumber", 1)
     return int(number[0]) if number and number[0] >= 0 else None
 
 
@@ -195,14 +193,7 @@ def _source_frames(group: Dataset | None, shared: Dataset | None) -> Iterator[Fr
     """Yield the image frames from which a frame was made (C.7.6.16.2.6)."""
     own = items_of(group, "DerivationImageSequence")
     for derivation in own or items_of(shared, "DerivationImageSequence"):
-        for source in items_of(derivation, "SourceImageSequence"):
-            uid = text_of(source, "ReferencedSOPInstanceUID")
-            if not uid:
-                continue
-            named = numbers(value_of(source, "ReferencedFrameNumber"))
-            frames = [int(number) - 1 for number in named if 1 <= number < 2**31]
-            for frame in frames or [ALL_FRAMES]:
-                yield uid, frame
+        yield from referenced_frames(items_of(derivation, "SourceImageSequence"))
 
 
 def _images(header: Header, named: dict[FrameName, list[int]]) -> frozenset[str]:
@@ -297,7 +288,7 @@ def _tile_warnings(
     astray = 0
     for group, tile in zip(groups, tiles.tolist(), strict=False):
         place = first_item(group, "PlanePositionSlideSequence")
-        x, y = (finite(place, f"{axis}OffsetInSlideCoordinateSystem", 1) for axis in "XY")
+        x, y = (finite_numbers(place, f"{axis}OffsetInSlideCoordinateSystem", 1) for axis in "XY")
         if x is None or y is None or tile[0] < 0:
             continue
         at, _ = grid.project(np.array([[x[0], y[0], grid.origin[2]]]))

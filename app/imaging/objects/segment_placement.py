@@ -12,8 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.imaging.objects.layer_targets import SAME_PLANE_MM, Matrix, PixelGrid, Target, refusal
-from app.imaging.objects.segment_index import ALL_FRAMES, SegmentIndex
+from app.imaging.objects.layer_targets import (
+    ALL_FRAMES,
+    SAME_PLANE_MM,
+    Matrix,
+    PixelGrid,
+    Target,
+    refusal,
+)
+from app.imaging.objects.segment_index import SegmentIndex
 from app.imaging.types import Instance
 
 Floats = NDArray[np.float64]

@@ -16,7 +16,7 @@ from app.errors import FileProblem
 from app.imaging.dicom.cielab import color_from_cielab
 from app.imaging.dicom.codecs import decode
 from app.imaging.dicom.dicom_file import Header, value_of
-from app.imaging.dicom.dicom_items import finite, first_item, text_of
+from app.imaging.dicom.dicom_items import finite_numbers, first_item, text_of
 from app.imaging.dicom.frame_attributes import numbers
 from app.imaging.dicom.palette import palette_of
 from app.imaging.findings import Heatmap, Mask
@@ -106,13 +106,13 @@ class _Canvas:
         self._planes: dict[int, Array] = {}
         self._named: dict[int, bool] = {}
         self._fractional = index.kind == FRACTIONAL
-        full = finite(index.header.dataset, "MaximumFractionalValue", 1)
+        full = finite_numbers(index.header.dataset, "MaximumFractionalValue", 1)
         self._full = full[0] if full and full[0] > 0 else float(2**index.layout.stored - 1)
         rows, columns = target.shape
         self._limit = MAX_CANVAS_BYTES // (rows * columns * (4 if self._fractional else 1))
 
     def add(self, one: PlacedFrame, values: Array) -> None:
-        """Paint a decoded frame; where several of a segment overlap, the higher value stays."""
+        """Paint a decoded frame on its segment; where frames overlap, the higher value stays."""
         segment = int(self._index.segments[one.frame])
         plane = self._planes.get(segment)
         if plane is None:
@@ -242,7 +242,7 @@ def _covered_box(
 
 def _background(header: Header) -> int:
     """Return the pixel value of no segment (C.8.20.2): Pixel Padding Value, else 0."""
-    padding = finite(header.dataset, "PixelPaddingValue", 1)
+    padding = finite_numbers(header.dataset, "PixelPaddingValue", 1)
     return int(padding[0]) if padding else 0
 
 

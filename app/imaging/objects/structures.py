@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pydicom.dataset import Dataset
 
 from app.imaging.dicom.dicom_file import Header, value_of
-from app.imaging.dicom.dicom_items import finite, items_of, text_of
+from app.imaging.dicom.dicom_items import finite_numbers, items_of, text_of
 from app.imaging.dicom.frame_attributes import numbers
 from app.imaging.dicom.instance_attributes import cached_header
 from app.imaging.files import sources
@@ -25,7 +25,13 @@ from app.imaging.findings import Point, Polygon, Polyline
 from app.imaging.layers import RGB, Layer, LayerFrame, LayerItem, Shape
 from app.imaging.objects.graphics import point_tuples
 from app.imaging.objects.layer_colors import palette_color
-from app.imaging.objects.layer_targets import SAME_PLANE_MM, Target, refusal
+from app.imaging.objects.layer_targets import (
+    ALL_FRAMES,
+    SAME_PLANE_MM,
+    Target,
+    referenced_frames,
+    refusal,
+)
 from app.imaging.types import Instance
 
 Floats = NDArray[np.float64]
@@ -35,7 +41,6 @@ FLAT_SHARE = 0.01
 """A contour is parallel to a frame if the depths of its points differ by no more than FLAT_MM and
 this share of its extent (0.6 degrees)."""
 
-ALL_FRAMES = -1
 CLOSED = frozenset({"CLOSED_PLANAR", "CLOSEDPLANAR_XOR"})
 OPEN = frozenset({"OPEN_PLANAR", "OPEN_NONPLANAR"})
 _KINDS = CLOSED | OPEN | {"POINT"}
@@ -284,9 +289,16 @@ def _read_contours(header: Header) -> tuple[tuple[Contour, ...], list[str]]:
                 damaged += 1
                 continue
             total += len(points)
-            stated = finite(item, "NumberOfContourPoints", 1)
+            stated = finite_numbers(item, "NumberOfContourPoints", 1)
             uneven += bool(stated and stated[0] != len(points))
-            found.append(Contour(number, kind, points, _contour_images(item)))
+            found.append(
+                Contour(
+                    number,
+                    kind,
+                    points,
+                    tuple(referenced_frames(items_of(item, "ContourImageSequence"))),
+                )
+            )
     warnings: list[str] = []
     if damaged:
         warnings.append(f"{_count(damaged, 'contour')} with damaged coordinates: not drawn")
@@ -315,18 +327,6 @@ def _decimals(item: Dataset) -> Floats:
     except (AttributeError, ValueError):
         pass
     return np.array(numbers(value_of(item, "ContourData")), np.float64)
-
-
-def _contour_images(item: Dataset) -> tuple[tuple[str, int], ...]:
-    """Return the image frames that a contour names."""
-    found: list[tuple[str, int]] = []
-    for image in items_of(item, "ContourImageSequence"):
-        uid = text_of(image, "ReferencedSOPInstanceUID")
-        named = numbers(value_of(image, "ReferencedFrameNumber"))
-        frames = [int(number) - 1 for number in named if 1 <= number < 2**31]
-        if uid:
-            found += [(uid, frame) for frame in frames or [ALL_FRAMES]]
-    return tuple(found)
 
 
 def _layer_items(
@@ -365,7 +365,7 @@ def _layer_items(
 
 def _color(roi: Dataset) -> RGB | None:
     """Return the ROI Display Color, or None if it is missing or damaged."""
-    values = finite(roi, "ROIDisplayColor", 3)
+    values = finite_numbers(roi, "ROIDisplayColor", 3)
     if values is None or not all(0 <= value <= 255 for value in values):
         return None
     red, green, blue = (int(value) for value in values)
@@ -400,7 +400,7 @@ def _file_images(header: Header) -> set[str]:
 
 
 def _number(item: Dataset, keyword: str, default: int) -> int:
-    value = finite(item, keyword, 1)
+    value = finite_numbers(item, keyword, 1)
     return int(value[0]) if value and math.fabs(value[0]) < 2**31 else default
 
 

@@ -145,7 +145,7 @@ def _annotation_text(item: Dataset) -> str:
 
 @lru_cache(maxsize=8)
 def font(size: int, bold: bool = False) -> Any:
-    """Return the app's own typeface, or Pillow's if it is missing."""
+    """Return the app's own typeface for drawing text, or Pillow's if it is missing."""
     name = "Inter-SemiBold.otf" if bold else "Inter-Regular.otf"
     try:
         return ImageFont.truetype(str(resources_dir() / "fonts" / name), size)
@@ -154,12 +154,12 @@ def font(size: int, bold: bool = False) -> Any:
 
 
 def draw(group: Group, values: Floats, layout: Layout, notes: tuple[str, ...]) -> NDArray[np.uint8]:
-    """Draw a group.
+    """Draw the channels of a multiplex group as a picture.
 
     Args:
-        group: Its header.
-        values: [channels, samples].
-        layout: Layout from `layout_of`.
+        group: Header of the group.
+        values: [channels, samples] in physical units.
+        layout: Layout from `trace_layout`.
         notes: Lines of text below the traces.
 
     Returns:

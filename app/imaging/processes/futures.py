@@ -50,7 +50,7 @@ class Pending(Generic[T]):
             waiting, self._waiting = self._waiting, []
         self.reply, self._abandon = _OVER, _OVER.cancel
         for future in waiting:
-            settle(future, outcome)
+            settle_future(future, outcome)
 
     @property
     def wanted(self) -> bool:
@@ -63,14 +63,14 @@ class Pending(Generic[T]):
             self._abandon()
 
 
-def done(value: T) -> Future[T]:
+def completed_future(value: T) -> Future[T]:
     """Return a completed future."""
     future: Future[T] = Future()
     future.set_result(value)
     return future
 
 
-def settle(future: Future[T], outcome: T | BaseException) -> None:
+def settle_future(future: Future[T], outcome: T | BaseException) -> None:
     """Complete a future unless its owner has cancelled it."""
     if isinstance(outcome, CancelledError | Cancelled):
         future.cancel()
@@ -82,7 +82,7 @@ def settle(future: Future[T], outcome: T | BaseException) -> None:
         future.set_result(outcome)
 
 
-def then(reply: Reply, path: Path, convert: Callable[[dict[str, Any]], T]) -> Future[T]:
+def converted_reply(reply: Reply, path: Path, convert: Callable[[dict[str, Any]], T]) -> Future[T]:
     """Return the future of a converted reply; cancelling it cancels the request."""
     pending = Pending[T](reply, reply.cancel)
     mine = pending.join()
@@ -127,7 +127,7 @@ def _code_lines(detail: str) -> str:
     return "\n".join([line for line in lines if line.startswith('  File "')] + [kind])
 
 
-def mapped(given: Future[S], convert: Callable[[S], T]) -> Future[T]:
+def mapped_future(given: Future[S], convert: Callable[[S], T]) -> Future[T]:
     """Return the future of a converted result; cancelling it cancels the given future."""
     mine: Future[T] = Future()
     running = [given]  # let go when it is done: see `Pending`
@@ -139,12 +139,12 @@ def mapped(given: Future[S], convert: Callable[[S], T]) -> Future[T]:
             return
         error = future.exception()
         if error is not None:
-            settle(mine, error)
+            settle_future(mine, error)
             return
         try:
-            settle(mine, convert(future.result()))
+            settle_future(mine, convert(future.result()))
         except BaseException as broken:
-            settle(mine, broken)
+            settle_future(mine, broken)
 
     def left(future: Future[T]) -> None:
         if future.cancelled():

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _TOTAL = 960 * 2**20
-"""Limit of all memory of the process while `at_most` is active."""
+"""Limit of all memory of the process while `limited_memory` is active."""
 _LEAST = 256 * 2**20
 """Memory that a call gets in any case; enough for any honest page of a document."""
 
@@ -23,14 +23,14 @@ def limit_memory(extra: int) -> None:
     import resource
 
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    limit = address_space() + extra
+    limit = address_space_bytes() + extra
     if hard != resource.RLIM_INFINITY:
         limit = min(limit, hard)
     resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
 
 
 @contextmanager
-def at_most(extra: int) -> Generator[None]:
+def limited_memory(extra: int) -> Generator[None]:
     """Limit the memory of a call to a library that has no limits of its own.
 
     A library may end the process when memory runs out; the process is then replaced. A process that
@@ -42,7 +42,7 @@ def at_most(extra: int) -> Generator[None]:
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    limit = address_space() + max(_LEAST, min(extra, _TOTAL - resident()))
+    limit = address_space_bytes() + max(_LEAST, min(extra, _TOTAL - resident_bytes()))
     if soft != resource.RLIM_INFINITY:
         limit = min(limit, soft)
     with suppress(OSError, ValueError):
@@ -54,12 +54,12 @@ def at_most(extra: int) -> Generator[None]:
             resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
-def resident() -> int:
+def resident_bytes() -> int:
     """Return the resident memory in bytes (Linux), else an estimate for a bare interpreter."""
     return _statm(1, 128 * 1024**2)
 
 
-def address_space() -> int:
+def address_space_bytes() -> int:
     """Return the address space in use in bytes (Linux), else an estimate."""
     return _statm(0, 512 * 1024**2)
 

@@ -43,11 +43,11 @@ _AT_ONCE = 64
 _NAME = re.compile(r"sl[0-9a-f]{4,32}[pc][0-9]{1,6}")
 
 
-class Vanished(Exception):
+class SourceTruncatedError(Exception):
     """The array to be sent lies in a mapped file that was truncated."""
 
 
-class Refused(Exception):
+class SegmentRefusedError(Exception):
     """A segment is missing or not what its sender announced."""
 
 
@@ -61,7 +61,7 @@ def give_up_on_stalled_peers(connection: Connection, seconds: float) -> None:
         pipe.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, seconds_and_rest)
 
 
-def cut(connection: Connection) -> None:
+def shut_down_pipe(connection: Connection) -> None:
     """Shut a pipe down at once for both ends; does nothing on Windows."""
     with suppress(OSError, ValueError), _Socket(connection) as pipe:
         pipe.shutdown(socket.SHUT_RDWR)
@@ -129,7 +129,7 @@ def write(array: Array) -> int | None:
     except OSError as error:
         os.close(handle)
         if error.errno == errno.EFAULT:
-            raise Vanished from None
+            raise SourceTruncatedError from None
         return None
     return handle
 
@@ -175,7 +175,7 @@ def receive_handles(connection: Connection, count: int) -> list[int]:
                 if not data:
                     raise EOFError
                 if len(found) != wanted or flags & socket.MSG_CTRUNC:
-                    raise Refused("segments are missing")
+                    raise SegmentRefusedError("segments are missing")
     except BaseException:
         close_handles(handles)
         raise
@@ -201,16 +201,16 @@ def map_handle(handle: int, shape: tuple[int, ...], dtype: np.dtype[Any], size: 
     try:
         seals = fcntl.fcntl(handle, fcntl.F_GET_SEALS)
     except OSError:
-        raise Refused("not a segment") from None
+        raise SegmentRefusedError("not a segment") from None
     status = os.fstat(handle)
     if seals & _SEALS != _SEALS:
-        raise Refused("a segment is not sealed")
+        raise SegmentRefusedError("a segment is not sealed")
     if status.st_size < size or status.st_blocks * 512 < size:
-        raise Refused("a segment is smaller than its array")
+        raise SegmentRefusedError("a segment is smaller than its array")
     # Private, since Linux before 6.7 refuses to share what is sealed; no page is ever written.
     address = _libc().mmap(None, size, mmap.PROT_READ, mmap.MAP_PRIVATE, handle, 0)
     if address is None or address == _FAILED:
-        raise Refused("there is no room to map a segment")
+        raise SegmentRefusedError("there is no room to map a segment")
     return array_on(address, shape, dtype, partial(_libc().munmap, address, size))
 
 
@@ -254,16 +254,16 @@ def map_named(name: str, shape: tuple[int, ...], dtype: np.dtype[Any], size: int
         Refused: It is missing or too small.
     """
     if not _NAME.fullmatch(name):
-        raise Refused("not a segment's name")
+        raise SegmentRefusedError("not a segment's name")
     try:
         segment = SharedMemory(name)
     except (OSError, ValueError):
-        raise Refused("there is no such segment") from None
+        raise SegmentRefusedError("there is no such segment") from None
     with suppress(OSError):
         segment.unlink()
     if segment.size < size:
         segment.close()
-        raise Refused("a segment is smaller than its array")
+        raise SegmentRefusedError("a segment is smaller than its array")
     if _COPIES:
         copy = np.ndarray(shape, dtype, segment.buf).copy()
         segment.close()

@@ -97,7 +97,7 @@ def receive(connection: Connection) -> Message:
         body = _fill(header["body"], arrays)
     except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
         raise WireError(f"malformed message: {type(error).__name__}") from error
-    except segments.Refused as error:
+    except segments.SegmentRefusedError as error:
         raise WireError(str(error)) from error
     finally:
         segments.close_handles(handles)

@@ -69,7 +69,7 @@ class Call:
         return self.cancel is not None and self.cancel.cancelled
 
 
-class Lost(Exception):
+class ProcessLostError(Exception):
     """The process is gone; the message continues a sentence that begins with its name.
 
     Attributes:
@@ -103,7 +103,7 @@ class Process:
         self._ready = False
         self._killed = False
         self.reading_since: float | None = None
-        watch(self)
+        watch_reader(self)
         self._process.start()
         # Without our copy of its end, the pipe reports the process's death.
         theirs.close()
@@ -126,7 +126,7 @@ class Process:
                 raise Cancelled
             if time.monotonic() > deadline:
                 self.kill()
-                raise Lost(f"did not start within {START_TIMEOUT_S:g} s")
+                raise ProcessLostError(f"did not start within {START_TIMEOUT_S:g} s")
             if self._receive(POLL_S) is not None:
                 self._ready = True
 
@@ -171,7 +171,7 @@ class Process:
         error = _rebuild(message)
         if isinstance(error, Cancelled) and not call.cancelled:
             self.kill()
-            raise Lost("sent a broken answer (nobody had cancelled it)")
+            raise ProcessLostError("sent a broken answer (nobody had cancelled it)")
         raise error
 
     def _next(self, deadline: float, call: Call) -> dict[str, Any]:
@@ -186,7 +186,7 @@ class Process:
             if time.monotonic() >= deadline:
                 self.kill()
                 how = f"took too long ({call.timeout_s:g} s) and was stopped"
-                raise Lost(how, cancelled=asked_to_stop)
+                raise ProcessLostError(how, cancelled=asked_to_stop)
             message = self._receive(POLL_S, cancelled=asked_to_stop)
             if message is not None and message.get("id") == call.number:
                 return self._checked(message)
@@ -201,7 +201,7 @@ class Process:
         ):
             return message
         self.kill()
-        raise Lost("sent a broken answer (it is of no kind that there is)")
+        raise ProcessLostError("sent a broken answer (it is of no kind that there is)")
 
     def _receive(self, timeout_s: float, *, cancelled: bool = False) -> dict[str, Any] | None:
         """Return a message, or None when none comes in time."""
@@ -214,14 +214,14 @@ class Process:
             raise self._lost(cancelled=cancelled) from None
         except wire.WireError as error:
             self.kill()
-            raise Lost(f"sent a broken answer ({error})") from None
+            raise ProcessLostError(f"sent a broken answer ({error})") from None
         finally:
             self.reading_since = None
 
     def cut_off(self) -> None:
         """End the process, and the pipe for any other holder; safe from any thread."""
         self.kill()
-        segments.cut(self._pipe)
+        segments.shut_down_pipe(self._pipe)
 
     def _readable(self, timeout_s: float) -> bool:
         """Return whether data comes in time; `Connection.poll` would make a selector each time."""
@@ -229,12 +229,12 @@ class Process:
             return self._pipe.poll(timeout_s)
         return bool(self._poller.poll(timeout_s * 1000))
 
-    def _lost(self, *, cancelled: bool = False) -> Lost:
+    def _lost(self, *, cancelled: bool = False) -> ProcessLostError:
         self._process.join(timeout=1.0)
         code = self._process.exitcode
         by_itself = not self._killed and not cancelled
         self.kill()
-        return Lost(death(code), cancelled=cancelled, by_itself=by_itself)
+        return ProcessLostError(death_reason(code), cancelled=cancelled, by_itself=by_itself)
 
     def kill(self) -> None:
         """End the process at once; safe from any thread."""
@@ -255,7 +255,7 @@ class Process:
             self._process.close()
 
 
-def death(code: int | None) -> str:
+def death_reason(code: int | None) -> str:
     """Return how a process ended, in words that follow its name."""
     if code is None:
         return "stopped answering"
@@ -293,7 +293,7 @@ _LOOK_S = 1.0
 _NAME = "sightline-messages"
 
 
-class Reading(Protocol):
+class MessageReader(Protocol):
     """The protocol of a reader of messages."""
 
     reading_since: float | None
@@ -303,11 +303,11 @@ class Reading(Protocol):
         """End the other side, and the pipe for any other holder."""
 
 
-_readers: weakref.WeakSet[Reading] = weakref.WeakSet()
+_readers: weakref.WeakSet[MessageReader] = weakref.WeakSet()
 _lock = threading.Lock()
 
 
-def watch(reader: Reading) -> None:
+def watch_reader(reader: MessageReader) -> None:
     """Cut a reader off when a message stalls; one thread watches all readers."""
     with _lock:
         _readers.add(reader)

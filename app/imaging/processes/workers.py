@@ -19,8 +19,8 @@ from app.imaging.processes.worker_process import (
     POLL_S,
     Call,
     CancelLike,
-    Lost,
     Process,
+    ProcessLostError,
     Progress,
 )
 
@@ -95,7 +95,7 @@ class Worker:
         self._take_turn(None)
         try:
             self._running().ready(None)
-        except Lost as lost:
+        except ProcessLostError as lost:
             raise self._died(lost, "") from None
         finally:
             self._turn.release()
@@ -145,11 +145,11 @@ class Worker:
         try:
             try:
                 return self._attempt(call, entry, payload)
-            except Lost as lost:
+            except ProcessLostError as lost:
                 if not (retry and ran_before and lost.by_itself) or self._closed or call.cancelled:
                     raise
                 return self._attempt(call, entry, payload)
-        except Lost as lost:
+        except ProcessLostError as lost:
             raise self._died(lost, entry) from None
         finally:
             if self._process is not None and not self._process.alive:
@@ -161,7 +161,7 @@ class Worker:
         process.ready(call)
         return process.call(call, entry, payload)
 
-    def _died(self, lost: Lost, entry: str) -> Exception:
+    def _died(self, lost: ProcessLostError, entry: str) -> Exception:
         if self._closed or lost.cancelled:
             return Cancelled()
         return WorkerDied(f"the {self.name} process {lost}", detail=entry)

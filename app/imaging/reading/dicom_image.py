@@ -31,10 +31,10 @@ from app.imaging.dicom.frame_attributes import FrameAttributes, numbers
 from app.imaging.dicom.instance_attributes import attribute_texts, cached_header
 from app.imaging.dicom.overlays import overlays_of, visible_overlays
 from app.imaging.dicom.palette import has_palette, is_supplemented, palette_of
-from app.imaging.dicom.pixel_layout import Layout, complete_frames, cut_short, layout_of
+from app.imaging.dicom.pixel_layout import Layout, complete_frames, layout_of, truncation_problem
 from app.imaging.dicom.placement import frame_regions, orientation_of, spacing_and_calibration
 from app.imaging.dicom.shutters import frame_shutter
-from app.imaging.dicom.whole_slide import Slide, covered, slide_of, stitch, tile_note
+from app.imaging.dicom.whole_slide import Slide, covers_matrix, slide_of, stitch, tile_note
 from app.imaging.files import sources
 from app.imaging.files.identity import content_uid, pixel_sha256
 from app.imaging.reading.dicom_objects import (
@@ -67,7 +67,7 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
         return (object_instance(header, status, content),)
     layout = layout_of(header)
     if complete_frames(header, layout) == 0:
-        raise cut_short(header, layout)
+        raise truncation_problem(header, layout)
     slide = slide_of(header, layout)
     stitched = slide is not None and slide.stitched
     frames = len(slide.sections) if slide is not None and stitched else layout.frames
@@ -156,7 +156,7 @@ def _slide_frame(header: Header, layout: Layout, slide: Slide, index: int) -> Fr
     count = len(section.tiles)
     if lost:
         frame = _noted(frame, f"{len(lost)} of {count} tiles are damaged and left empty")
-    elif not covered(slide, section, layout):
+    elif not covers_matrix(slide, section, layout):
         frame = _noted(frame, "the file has no tiles for parts of the slide")
     return frame
 

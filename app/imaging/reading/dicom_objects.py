@@ -126,7 +126,7 @@ def is_image_class(uid: str) -> bool:
     return uid in _IMAGES_BY_ANOTHER_NAME or "Image Storage" in UID(uid, IGNORE).name
 
 
-def not_displayable(uid: str) -> str:
+def object_words(uid: str) -> str:
     """Describe an object that is only listed, in words for a radiologist."""
     words = _PLAIN_WORDS.get(uid) or standard_name(uid)
     if words:
@@ -202,7 +202,7 @@ def object_instance(header: Header, status: FileStatus, content: Content) -> Ins
 
         note = "; ".join(rejection_warnings(header.dataset))
     elif content is Content.OTHER:
-        note = not_displayable(sop_class)
+        note = object_words(sop_class)
         if is_image_class(sop_class):
             note = f"{standard_name(sop_class)} whose header is not complete: not displayable"
     path = header.path

@@ -9,12 +9,12 @@ from typing import Any
 
 from app.errors import FileProblem
 from app.imaging import guards
-from app.imaging.dicom.dicom_file import IndexFile, be_quiet
+from app.imaging.dicom.dicom_file import IndexFile, silence_pydicom
 from app.imaging.files import sources
 from app.imaging.files.file_marks import MODULUS, file_mark
 from app.imaging.files.sources import FileStatus
 from app.imaging.reading.image_entries import read_instances
-from app.imaging.reading.sniffing import rests_on_another
+from app.imaging.reading.sniffing import depends_on_other_file
 from app.imaging.studies.instance_table import DIRECTORY, PROBLEM, instance_table
 from app.imaging.types import Instance
 
@@ -33,7 +33,7 @@ def headers_entry(payload: Message) -> Message:
         whose own [time, size, time of change] are in "archives". "newest_ns": latest time of
         modification. "seconds": how long it took.
     """
-    be_quiet()
+    silence_pydicom()
     started = time.monotonic()
     batch = _Batch()
     for text in payload["paths"]:
@@ -83,14 +83,14 @@ class _Batch:
             self.instances += found
             # A file that was written while it was read is not what its stamp says.
             sure = all([one.size_bytes, one.mtime_ns] == status.stamp[:2] for one in found)
-            return len(found), status if sure and not rests_on_another(path, found) else None
+            return len(found), status if sure and not depends_on_other_file(path, found) else None
         except IndexFile:
             return DIRECTORY, status
         except FileProblem as error:
             self.problems[str(len(self.counts))] = [error.reason, error.remedy]
             if isinstance(error, guards.Unreadable) or error.detail == "MemoryError":
                 return PROBLEM, None
-            if status is not None and rests_on_another(path, ()):
+            if status is not None and depends_on_other_file(path, ()):
                 return PROBLEM, None
             return PROBLEM, status or _status_of_no_file(path)
 

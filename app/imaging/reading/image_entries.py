@@ -14,7 +14,7 @@ from pydicom.dataset import Dataset
 
 from app.imaging import guards
 from app.imaging.attributes import AttributeRow
-from app.imaging.dicom.dicom_file import be_quiet, read_header, value_text
+from app.imaging.dicom.dicom_file import read_header, silence_pydicom, value_text
 from app.imaging.files import sources
 from app.imaging.pixels.pipeline import render
 from app.imaging.pixels.thumbnails import shrink
@@ -51,13 +51,13 @@ def read_frame(path: Path, index: int, part: int = 0) -> Frame:
 
 def frame_entry(payload: Message) -> Message:
     """Decode frame `payload["index"]` of a file, unless the file has changed."""
-    be_quiet()
+    silence_pydicom()
     return {"frame": pack(_frame_of(payload))}
 
 
 def attributes_entry(payload: Message) -> Message:
     """Return all attributes of a file as "rows", unless the file has changed."""
-    be_quiet()
+    silence_pydicom()
     path = _unchanged(payload)
     rows = read_attributes(path)
     for row in rows:
@@ -68,7 +68,7 @@ def attributes_entry(payload: Message) -> Message:
 
 def thumbnail_entry(payload: Message) -> Message:
     """Return a small picture of a frame as "pixels", its longer side `payload["size"]` pixels."""
-    be_quiet()
+    silence_pydicom()
     frame = _frame_of(payload)
     return {"pixels": shrink(render(frame), payload["size"], frame.spacing.aspect)}
 
@@ -98,7 +98,7 @@ def check_unchanged(instance: Instance) -> None:
 def _check_unchanged(path: Path, size_bytes: int, mtime_ns: int) -> None:
     status = sources.status(path)
     if size_bytes and (mtime_ns, size_bytes) != (status.mtime_ns, status.size):
-        raise guards.changed(path)
+        raise guards.changed_file(path)
 
 
 def check_uid(path: Path, known: str, found: str) -> None:
@@ -113,7 +113,7 @@ def check_uid(path: Path, known: str, found: str) -> None:
         FileProblem: It is another one's.
     """
     if known and found != known:
-        raise guards.changed(path)
+        raise guards.changed_file(path)
 
 
 MAX_ROWS = 10_000

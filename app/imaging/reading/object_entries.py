@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.imaging.dicom.dicom_file import be_quiet
+from app.imaging.dicom.dicom_file import silence_pydicom
 from app.imaging.dicom.instance_attributes import cached_header
 from app.imaging.files import sources
 from app.imaging.objects.layer_messages import pack_frame
@@ -67,7 +67,7 @@ def presentation_entry(payload: Message) -> Message:
 
 
 def _opened(payload: Message, name: str) -> Instance:
-    be_quiet()
+    silence_pydicom()
     instance = unpack(Instance, payload[name])
     check_unchanged(instance)
     if instance.kind == "dicom":

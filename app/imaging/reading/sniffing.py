@@ -70,7 +70,7 @@ def sniff(path: Path) -> str:
     raise guards.problem(path, reason, remedy)
 
 
-def rests_on_another(path: Path, found: Sequence[Instance]) -> bool:
+def depends_on_other_file(path: Path, found: Sequence[Instance]) -> bool:
     """Return whether a file's instances also depend on a second file.
 
     Args:

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.imaging import guards
-from app.imaging.dicom.dicom_file import Header, be_quiet
+from app.imaging.dicom.dicom_file import Header, silence_pydicom
 from app.imaging.dicom.instance_attributes import cached_header
-from app.imaging.dicom.pixel_layout import Layout, complete_frames, cut_short, layout_of
+from app.imaging.dicom.pixel_layout import Layout, complete_frames, layout_of, truncation_problem
 from app.imaging.dicom.whole_slide import slide_of
 from app.imaging.files import sources
 from app.imaging.processes.records import pack
@@ -50,7 +50,7 @@ def plain_entry(payload: Message) -> Message:
         "slices": "frame" (a `Frame` without pixels), "layout" (`PlainLayout`) and "offset" (bytes)
         of each; an empty entry for a slice that must be decoded.
     """
-    be_quiet()
+    silence_pydicom()
     answers: list[Message] = []
     for text, size, time_ns, _part, index, _kind in payload["slices"]:
         one = _open(Path(text), (size, time_ns))
@@ -60,7 +60,7 @@ def plain_entry(payload: Message) -> Message:
             answers.append({})
             continue
         if index >= complete_frames(one.header, one.layout):
-            raise cut_short(one.header, one.layout)
+            raise truncation_problem(one.header, one.layout)
         dtype = np.dtype(layout.dtype)
         frame = frame_without_pixels(one.header, one.layout, index, one.layout.photometric, dtype)
         span = one.header.pixels
@@ -79,7 +79,7 @@ def frames_entry(payload: Message) -> Message:
     Returns:
         "slices": "frame" (a `Frame` without pixels) and "pixels" (its stored values) of each.
     """
-    be_quiet()
+    silence_pydicom()
     answers: list[Message] = []
     for text, size, time_ns, part, index, kind in payload["slices"]:
         path = Path(text)
@@ -121,7 +121,7 @@ def _open(path: Path, known: tuple[int, int]) -> _Slice | None:
 
 def _check_known(path: Path, known: tuple[int, int], status: sources.FileStatus) -> None:
     if known[0] and known != (status.size, status.mtime_ns):
-        raise guards.changed(path)
+        raise guards.changed_file(path)
 
 
 def _without_stored(frame: Frame) -> Frame:

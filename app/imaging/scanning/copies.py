@@ -15,7 +15,7 @@ from pathlib import Path
 from app.errors import Cancelled, SightlineError
 from app.imaging.processes.worker_pool import Priority, WorkerPool
 from app.imaging.processes.workers import CancelLike
-from app.imaging.studies.instance_lists import with_uids_of
+from app.imaging.studies.instance_lists import instances_with_uids_of
 from app.imaging.types import Instance, Problem
 
 _BYTES_AT_ONCE = 128 * 2**20
@@ -35,7 +35,7 @@ class _File:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class Comparison:
     """The instances that remain after their files were compared.
 
     Attributes:
@@ -65,7 +65,7 @@ class Copies:
 
     def compare(
         self, instances: Sequence[Instance], opened: Sequence[Instance] = ()
-    ) -> Compared | None:
+    ) -> Comparison | None:
         """Remove copies; an open file is kept first, otherwise the one with the lowest path.
 
         Args:
@@ -83,7 +83,7 @@ class Copies:
             return None
         digests = self._digests(sizes)
         original: dict[tuple[str, str], Path] = {}
-        before = {one.path for one in with_uids_of(opened, instances)} & sizes.keys()
+        before = {one.path for one in instances_with_uids_of(opened, instances)} & sizes.keys()
         for path in sorted(sizes, key=lambda path: (path not in before, str(path))):
             for uid in sizes[path].uids:
                 original.setdefault((uid, digests.get(path) or str(path)), path)
@@ -104,7 +104,7 @@ class Copies:
             else:
                 kept.append(instance)
         final = not before and all(digests.get(path) for path in sizes)
-        return Compared(kept, _told(left_out), final)
+        return Comparison(kept, _told(left_out), final)
 
     def _digests(self, sizes: dict[Path, _File]) -> dict[Path, str]:
         batches = _batches(sizes)
@@ -131,7 +131,7 @@ class Copies:
 
 def _candidates(instances: Sequence[Instance], opened: Sequence[Instance]) -> dict[Path, _File]:
     """Return files that share UID and size with another, at least one of them new."""
-    near = with_uids_of(opened, instances) if opened else []
+    near = instances_with_uids_of(opened, instances) if opened else []
     uids = [one.sop_instance_uid for one in instances]
     twice = {uid for uid, count in Counter(uids).items() if count > 1}
     twice.update(one.sop_instance_uid for one in near)

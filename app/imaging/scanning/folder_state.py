@@ -89,7 +89,7 @@ class FolderState:
         self._files = self._others = count = 0
         self._archives = set()
         self._walked = False
-        todo = opened_paths.start(self._paths)
+        todo = opened_paths.listing_tasks(self._paths)
         started = time.monotonic()
         while todo:
             found = self._step(todo)
@@ -104,7 +104,7 @@ class FolderState:
         self._walked = True
         return True
 
-    def _step(self, todo: opened_paths.Todo) -> dict[str, Any] | None:
+    def _step(self, todo: opened_paths.Tasks) -> dict[str, Any] | None:
         reply = self._pool.submit(
             "app.imaging.scanning.listing:state_entry",
             {"todo": todo},

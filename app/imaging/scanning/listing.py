@@ -26,8 +26,8 @@ from app.imaging.files.archives import OUTSIDE, UNPACK, looks_like_archive, open
 from app.imaging.files.file_marks import MODULUS, file_mark
 from app.imaging.files.natural_order import natural_key
 from app.imaging.scanning import opened_paths
-from app.imaging.scanning.media_directory import files_named_by, without_files
-from app.imaging.scanning.opened_paths import Todo, barren, start
+from app.imaging.scanning.media_directory import files_named_by, no_files_problem
+from app.imaging.scanning.opened_paths import Tasks, empty_path_problems, listing_tasks
 from app.imaging.types import Problem
 
 MAX_DEPTH = 64
@@ -66,7 +66,7 @@ class Listing:
         default_factory=list[tuple[int, Path, list[str]]]
     )
     problems: list[tuple[int, Problem]] = field(default_factory=list[tuple[int, Problem]])
-    todo: Todo = field(default_factory=list[list[Any]])
+    todo: Tasks = field(default_factory=list[list[Any]])
     archives: dict[Path, os.stat_result] = field(default_factory=dict[Path, os.stat_result])
     links: list[Path] = field(default_factory=list[Path])
     unsure: bool = False
@@ -76,7 +76,7 @@ def list_entry(payload: dict[str, Any]) -> dict[str, Any]:
     """List files for about `STEP_S`, in a worker, since a network drive may block for long.
 
     Args:
-        payload: "todo": tasks of `opened_paths.start`.
+        payload: "todo": tasks of `opened_paths.listing_tasks`.
 
     Returns:
         "files": [root, folder, names] in order. "problems": [root, path, reason, remedy]. "todo":
@@ -141,7 +141,7 @@ def _others_mark(found: Listing) -> str:
     return f"{sum(marks) % MODULUS:x}"
 
 
-def step(todo: Todo, seconds: float = STEP_S) -> Listing:
+def step(todo: Tasks, seconds: float = STEP_S) -> Listing:
     """Continue listing for about `seconds`, at least one folder, archive or path."""
     found = Listing(todo=list(todo))
     deadline = time.monotonic() + seconds
@@ -159,7 +159,7 @@ def list_files(paths: Sequence[Path]) -> tuple[list[Path], list[Problem]]:
     Links to folders are not followed: they may lead out of the folder or back into it. A DICOMDIR
     that is opened itself stands for the files that it names.
     """
-    todo = start(paths)
+    todo = listing_tasks(paths)
     files: dict[Path, None] = {}
     problems: list[Problem] = []
     fruitful: set[int] = set()
@@ -169,7 +169,7 @@ def list_files(paths: Sequence[Path]) -> tuple[list[Path], list[Problem]]:
         fruitful |= {root for root, *_ in (*found.files, *found.problems)}
         files |= {folder / name: None for _, folder, names in found.files for name in names}
         problems += [problem for _, problem in found.problems]
-    return list(files), problems + barren(paths, fruitful)
+    return list(files), problems + empty_path_problems(paths, fruitful)
 
 
 def _path(path: Path, root: int, depth: int, found: Listing) -> None:
@@ -200,15 +200,15 @@ def _folder(folder: Path, root: int, depth: int, found: Listing) -> None:
             inside = [entry for entry in entries if not is_junk(entry.name)]
     except OSError as error:
         found.unsure = True
-        problem = guards.unreadable(folder, error)
+        problem = guards.unreadable_file(folder, error)
         found.problems.append((root, Problem(folder, problem.reason, problem.remedy)))
         return
     inside.sort(key=lambda entry: natural_key(entry.name))
     if len(inside) > opened_paths.MAX_FILES or depth >= MAX_DEPTH:
-        found.problems.append((root, opened_paths.too_many(folder)))
+        found.problems.append((root, opened_paths.too_many_files(folder)))
         inside = [] if depth >= MAX_DEPTH else inside[: opened_paths.MAX_FILES]
     names: list[str] = []
-    later: Todo = []
+    later: Tasks = []
     for entry in inside:
         path = folder / entry.name
         if entry.is_dir(follow_symlinks=False):
@@ -282,7 +282,7 @@ def _directory(path: Path, root: int, depth: int, found: Listing) -> None:
     found.unsure = True  # its files may lie anywhere below its folder
     listed = files_named_by(path)
     if not listed.files:
-        problem = listed.problems[0] if listed.too_many else without_files(path)
+        problem = listed.problems[0] if listed.too_many else no_files_problem(path)
         found.problems.append((root, problem))
         found.todo.append(["folder", str(path.parent), root, depth])
         return

@@ -18,7 +18,7 @@ from pydicom.multival import MultiValue
 
 from app.errors import FileProblem
 from app.imaging import guards
-from app.imaging.dicom.dicom_file import be_quiet, read_header, value_of
+from app.imaging.dicom.dicom_file import read_header, silence_pydicom, value_of
 from app.imaging.files import sources
 from app.imaging.types import Problem
 
@@ -58,7 +58,7 @@ class _Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class DirectoryListing:
     """The files that a DICOMDIR names.
 
     Attributes:
@@ -72,18 +72,18 @@ class Listed:
     too_many: bool = False
 
 
-def files_named_by(path: Path) -> Listed:
+def files_named_by(path: Path) -> DirectoryListing:
     """Return the files that a DICOMDIR names.
 
     Never raises: errors become problems of the result.
     """
-    be_quiet()
+    silence_pydicom()
     try:
         records = _records(path)
     except FileProblem as error:
-        return Listed((), (Problem(path, error.reason, error.remedy),))
+        return DirectoryListing((), (Problem(path, error.reason, error.remedy),))
     except _TooManyError:
-        return Listed((), (Problem(path, _TOO_MANY, guards.COPY_AGAIN),), too_many=True)
+        return DirectoryListing((), (Problem(path, _TOO_MANY, guards.COPY_AGAIN),), too_many=True)
     unused = _inactive(records)
     named = (one.components for number, one in enumerate(records) if number not in unused)
     folder = _Folder(path)
@@ -95,7 +95,7 @@ def files_named_by(path: Path) -> Listed:
             files[found] = None
         else:
             problems.append(found)
-    return Listed(tuple(files), tuple(_few(path, list(dict.fromkeys(problems)))))
+    return DirectoryListing(tuple(files), tuple(_few(path, list(dict.fromkeys(problems)))))
 
 
 def _few(path: Path, problems: list[Problem]) -> list[Problem]:
@@ -233,7 +233,7 @@ def _is_plain(component: str) -> bool:
     return not any(sign in component for sign in ("/", "\\", ":", "\0"))
 
 
-def without_files(path: Path) -> Problem:
+def no_files_problem(path: Path) -> Problem:
     """Return the problem of a DICOMDIR that names no existing file."""
     reason = "the DICOMDIR names no file that is there, so its whole folder was searched"
     return Problem(path, reason, guards.COPY_AGAIN)

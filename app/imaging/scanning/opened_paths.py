@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from app.imaging.openable import without_images
+from app.imaging.openable import no_images_problem
 from app.imaging.types import Problem
 
 MAX_FILES = 200_000
@@ -19,19 +19,19 @@ FILES_PER_S = 20_000
 """Rate below which a drive counts as slow. A scan that shows its first study early is then better
 than a check of all files."""
 
-Todo = list[list[Any]]
+Tasks = list[list[Any]]
 """Remaining tasks, the next one last: [kind, path, root, depth]. Kind is "path", "folder" or "zip";
 root is the index of the opened path."""
 
 
-def start(paths: Sequence[Path]) -> Todo:
+def listing_tasks(paths: Sequence[Path]) -> Tasks:
     """Return the tasks that list the files behind paths."""
     return [["path", str(path), root, 0] for root, path in enumerate(paths)][::-1]
 
 
-def barren(paths: Sequence[Path], fruitful: set[int]) -> list[Problem]:
+def empty_path_problems(paths: Sequence[Path], fruitful: set[int]) -> list[Problem]:
     """Return the problems of opened paths that gave neither files nor problems."""
-    return [without_images(path) for root, path in enumerate(paths) if root not in fruitful]
+    return [no_images_problem(path) for root, path in enumerate(paths) if root not in fruitful]
 
 
 def is_slow(files: int, seconds: float) -> bool:
@@ -39,6 +39,6 @@ def is_slow(files: int, seconds: float) -> bool:
     return seconds > PATIENCE_S and files < seconds * FILES_PER_S
 
 
-def too_many(folder: Path) -> Problem:
+def too_many_files(folder: Path) -> Problem:
     """Return the problem of a folder with too many files."""
     return Problem(folder, "it holds too many files", "Open a part of it")

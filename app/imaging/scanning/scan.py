@@ -21,14 +21,14 @@ import numpy as np
 
 from app.errors import Cancelled, FileProblem, SightlineError, WorkerDied
 from app.imaging import guards
-from app.imaging.processes.futures import Reply, as_file_problem, settle
+from app.imaging.processes.futures import Reply, as_file_problem, settle_future
 from app.imaging.processes.worker_pool import Priority, WorkerPool
 from app.imaging.processes.workers import CancelLike
 from app.imaging.scanning import opened_paths
 from app.imaging.scanning.copies import Copies
 from app.imaging.scanning.folder_state import FolderState
 from app.imaging.scanning.index import Index
-from app.imaging.scanning.opened_paths import Todo
+from app.imaging.scanning.opened_paths import Tasks
 from app.imaging.scanning.snapshots import pack_result, restore
 from app.imaging.studies.catalogue import Catalogue, group
 from app.imaging.studies.instance_lists import JoinedInstances, marks_of
@@ -37,7 +37,7 @@ from app.imaging.types import Instance, Problem, ScanResult, Study
 
 ScanProgress = Callable[[int, int], None]
 ScanFound = Callable[[ScanResult], None]
-Opened = Callable[[], Sequence[Instance]]
+OpenInstances = Callable[[], Sequence[Instance]]
 
 UNFINISHED = "not all files are read: there may be more images"
 """Warning of every series that is reported before the scan is done, or after it was stopped."""
@@ -87,7 +87,7 @@ class Scan:
         progress: ScanProgress | None,
         found: ScanFound | None = None,
         index: Path | None = None,
-        opened: Opened | None = None,
+        opened: OpenInstances | None = None,
     ) -> None:
         self.future: Future[ScanResult] = Future()
         self._pool = pool
@@ -98,7 +98,7 @@ class Scan:
         self._index_file = index
         self._index: Index | None = None
         self._opened = opened
-        self._events: SimpleQueue[tuple[_Batch | Todo, Reply]] = SimpleQueue()
+        self._events: SimpleQueue[tuple[_Batch | Tasks, Reply]] = SimpleQueue()
         self._running = 0
         self._waiting: deque[tuple[int, Path]] = deque()
         self._suspects: deque[_Batch] = deque()
@@ -129,9 +129,9 @@ class Scan:
             finally:
                 if self._index is not None:
                     self._index.close()
-            settle(self.future, outcome)
+            settle_future(self.future, outcome)
         except BaseException as error:
-            settle(self.future, error)
+            settle_future(self.future, error)
 
     def _restored(self) -> ScanResult | None:
         """Return the remembered result, if nothing behind the paths has changed since."""
@@ -153,7 +153,7 @@ class Scan:
         return result
 
     def _scan(self) -> ScanResult:
-        self._list(opened_paths.start(self._paths))
+        self._list(opened_paths.listing_tasks(self._paths))
         while self._running:
             job, reply = self._events.get()
             self._running -= 1
@@ -166,7 +166,9 @@ class Scan:
             if self._cancel is not None and self._cancel.cancelled:
                 raise Cancelled
         problems = [self._problems[place] for place in sorted(self._problems)]
-        problems += self._other_problems + opened_paths.barren(self._paths, self._fruitful)
+        problems += self._other_problems + opened_paths.empty_path_problems(
+            self._paths, self._fruitful
+        )
         opened = self._opened() if self._opened is not None else ()
         compared = Copies(self._pool, self._cancel).compare(self._instances, opened)
         if compared is None:
@@ -188,11 +190,11 @@ class Scan:
             snapshot = pack_result(result, self._state.mark(), self._listed)
         self._index.store(self._paths, snapshot)
 
-    def _list(self, todo: Todo) -> None:
+    def _list(self, todo: Tasks) -> None:
         entry = "app.imaging.scanning.listing:list_entry"
         self._submit(entry, {"todo": todo}, todo, LIST_TIMEOUT_S)
 
-    def _take_listing(self, todo: Todo, reply: Reply) -> None:
+    def _take_listing(self, todo: Tasks, reply: Reply) -> None:
         try:
             listed = _result(reply)
         except WorkerDied as error:
@@ -212,7 +214,7 @@ class Scan:
             self._list(listed["todo"])
         elif listed["todo"]:
             folder = Path(listed["todo"][-1][1])
-            self._other_problems.append(opened_paths.too_many(folder))
+            self._other_problems.append(opened_paths.too_many_files(folder))
 
     def _add(self, folder: Path, names: Iterable[str]) -> None:
         found = [folder / name for name in names]
@@ -313,7 +315,7 @@ class Scan:
         self._next_telling = time.monotonic() + max(FOUND_EVERY_S, cost * _GROUPING_SHARE)
 
     def _submit(
-        self, entry: str, payload: dict[str, Any], job: _Batch | Todo, limit_s: float
+        self, entry: str, payload: dict[str, Any], job: _Batch | Tasks, limit_s: float
     ) -> None:
         # Behind what is looked at and its thumbnails, which take turns with it.
         reply = self._pool.submit(

@@ -81,7 +81,7 @@ def read_plain(span: PlainSpan, out: Array) -> None:
     try:
         _read_bytes(span, out.reshape(-1).view(np.uint8).data)
     except OSError as error:
-        raise guards.unreadable(span.path, error) from None
+        raise guards.unreadable_file(span.path, error) from None
     layout = span.layout
     if layout.swapped:
         out.byteswap(inplace=True)
@@ -101,7 +101,7 @@ def _read_bytes(span: PlainSpan, room: memoryview) -> None:
         os.close(handle)
     known = (span.size_bytes, span.mtime_ns)
     if span.size_bytes and known != (status.st_size, status.st_mtime_ns):
-        raise guards.changed(span.path)
+        raise guards.changed_file(span.path)
 
 
 def _read_pixels(file: FileIO, span: PlainSpan, room: memoryview) -> None:

@@ -22,7 +22,13 @@ from numpy.typing import NDArray
 
 from app.errors import Cancelled, WorkerDied
 from app.imaging import guards
-from app.imaging.processes.futures import Pending, Reply, as_file_problem, done, mapped
+from app.imaging.processes.futures import (
+    Pending,
+    Reply,
+    as_file_problem,
+    completed_future,
+    mapped_future,
+)
 from app.imaging.processes.records import pack, unpack
 from app.imaging.processes.worker_pool import Priority, WorkerPool
 from app.imaging.processes.workers import CancelLike
@@ -101,7 +107,7 @@ def slice_answers(slices: Sequence[Slice], message: Message) -> list[SliceAnswer
             continue
         frame = unpack(Frame, found["frame"])
         if frame.ref.sop_instance_uid != instance.sop_instance_uid:
-            raise guards.changed(instance.path)
+            raise guards.changed_file(instance.path)
         if "layout" in found:
             layout = unpack(PlainLayout, found["layout"])
             size, time_ns = instance.size_bytes, instance.mtime_ns
@@ -399,7 +405,7 @@ class VolumeStore:
             cached = self._volumes.get(key)
             if cached is not None:
                 self._volumes.move_to_end(key)
-                return done(cached)
+                return completed_future(cached)
             known = self._pending.get(key)
             if known is None:
                 job = _Job()
@@ -430,7 +436,7 @@ class VolumeStore:
                 self._sections[instance.sop_instance_uid] = _section_source(source, plane, volume)
             return instance
 
-        return mapped(self.volume(source, cancel), made)
+        return mapped_future(self.volume(source, cancel), made)
 
     def section(self, instance: Instance, index: int) -> Future[Frame]:
         """Return a frame of an instance from `reformat`; fails with `FileProblem`."""
@@ -449,7 +455,7 @@ class VolumeStore:
                 raise guards.problem(instance.path, reason)
             return section(volume, plane, index, instance.sop_instance_uid)
 
-        return mapped(self.volume(source), cut)
+        return mapped_future(self.volume(source), cut)
 
     def section_slices(
         self, instance: Instance, index: int

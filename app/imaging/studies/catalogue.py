@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from app.imaging.files.natural_order import natural_key
-from app.imaging.openable import without_images
+from app.imaging.openable import no_images_problem
 from app.imaging.space.planes import parse_numbers
 from app.imaging.space.stacks import NotAStackError, series_stack, stack_warnings
-from app.imaging.studies.ordering import POSITION, ordered
+from app.imaging.studies.ordering import POSITION, display_order
 from app.imaging.studies.patients import by_patient, conflict, identity_of, identity_of_study
 from app.imaging.studies.splitting import SHARED_UID, Part, all_in_place, split
 from app.imaging.types import Content, Instance, Problem, ScanResult, Series, Study
@@ -99,7 +99,7 @@ class Catalogue:
         if not studies:
             named = {problem.path for problem in collected}
             folders = (path for path in paths if path not in named and path.is_dir())
-            collected += [without_images(path) for path in folders]
+            collected += [no_images_problem(path) for path in folders]
         return ScanResult(tuple(studies), tuple(collected))
 
     def _studies(self, paths: Sequence[Path]) -> list[Study]:
@@ -108,7 +108,7 @@ class Catalogue:
                 self._built[uid] = build_study(uid, instances)
         ranks = {path: rank for rank, path in reversed(list(enumerate(paths)))}
         groups = sorted(self._built.values(), key=lambda one: _place(one.first, ranks))
-        return with_shared_ids([study for one in groups for study in one.studies])
+        return with_shared_id_warnings([study for one in groups for study in one.studies])
 
 
 def _place(path: Path, ranks: dict[Path, int]) -> tuple[int, list[tuple[int, int, str]], str]:
@@ -212,7 +212,7 @@ def is_copy(first: Instance, second: Instance) -> bool:
     )
 
 
-def with_shared_ids(studies: Sequence[Study]) -> list[Study]:
+def with_shared_id_warnings(studies: Sequence[Study]) -> list[Study]:
     """Add a warning to studies whose Patient ID belongs to another patient too.
 
     `build_study` warns of several patients in one study, since their IDs may differ too. Warnings
@@ -294,7 +294,7 @@ def series_of(uid: str, instances: Sequence[Instance]) -> list[Series]:
 
 
 def _series(uid: str, part: Part, position: int) -> Series:
-    members, order = ordered(part.instances)
+    members, order = display_order(part.instances)
     first = members[0]
     description = first.get("SeriesDescription") or first.get("ProtocolName")
     if first.kind in _PICTURES:
@@ -340,6 +340,6 @@ def _warnings(members: Sequence[Instance], order: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def in_order(instances: Sequence[Instance]) -> list[Instance]:
-    """Return instances in display order, see `ordering.ordered`."""
-    return ordered(instances)[0]
+def sorted_instances(instances: Sequence[Instance]) -> list[Instance]:
+    """Return instances in display order, see `ordering.display_order`."""
+    return display_order(instances)[0]

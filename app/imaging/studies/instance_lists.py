@@ -179,7 +179,9 @@ def marks_of(instances: Sequence[Instance]) -> Marks:
     return uid_marks(one.sop_instance_uid for one in instances)
 
 
-def with_uids_of(opened: Sequence[Instance], instances: Sequence[Instance]) -> list[Instance]:
+def instances_with_uids_of(
+    opened: Sequence[Instance], instances: Sequence[Instance]
+) -> list[Instance]:
     """Return the instances of `opened` that share a SOP Instance UID with one of `instances`.
 
     Makes only those.

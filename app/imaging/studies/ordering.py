@@ -22,7 +22,7 @@ _KEYS = (
 )
 
 
-def ordered(instances: Sequence[Instance]) -> tuple[list[Instance], str]:
+def display_order(instances: Sequence[Instance]) -> tuple[list[Instance], str]:
     """Return instances in display order, and what they are sorted by.
 
     Images that all have different positions are sorted along the normal of their plane (PS3.3

@@ -104,11 +104,10 @@ _KINDS = (
         (*OUTLINE, *SHOWN),
         tools=(_SEGMENTATION,),
         unless=(*ELSEWHERE, *NOT_OUTLINED),
-        expects_data=True,
     ),
     # "A mass in the right lung" asks for the mass.
     QuestionKind("anatomy", ANATOMY, tools=(_SEGMENTATION,), unless=(*DISEASES, *STATES)),
-    QuestionKind("heart_size", HEART_SIZE, tools=(_RATIO,), certain=True, expects_data=True),
+    QuestionKind("heart_size", HEART_SIZE, tools=(_RATIO,), certain=True),
     QuestionKind(
         "report",
         WRITTEN_REPORT,

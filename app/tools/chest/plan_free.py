@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
-from app.tools.pack_plan import any_of
+from app.tools.pack_plan import any_of, phrases
 
-_DEVICE = any_of(
-    "tube", "tubes", "ett", "endotracheal", "tracheal", "tracheostomy", "nasogastric", "ng", "ngt",
-    "catheter*", "line", "lines", "picc", "cvc", "cvl", "port", "pacemaker*", "lead", "leads",
-    "wire", "wires", "drain", "drains", "device*", "hardware", "icd", "valve",
-    "prosthesis", "stent*", "clips", "swan", "balloon", "electrode*", "dobhoff", "intubation",
-    "cannula", "probe", "vad", "aicd",
-    "tubus", "tubuslage", "zvk", "*katheter*", "magensonde*", "sonde", "sonden", "*drainage*",
-    "*schrittmacher*", "elektrode*", "sondenlage", "kabel", "portsystem", "klappe*", "shaldon",
-    "drainagen", "fremdmaterial", "zvd", "bulau", "buelau*", "pleuradrain*", "ports", "portnadel",
-          "trachealkanuele*",
-)  # fmt: skip
-_PLACED = any_of(
-    "placed", "placement", "position*", "tip", "tips", "where", "correct*", "right", "well", "ok",
-    "okay", "fine", "good", "deep", "high", "low", "end", "ends", "ending", "terminat*", "far",
-    "sit", "sits", "sitting", "lie", "lies", "lying", "malposition*", "misplac*", "kinked",
-    "proper*", "satisfactory", "adequate*", "safe", "seated", "migrat*", "displaced", "located",
-    "location", "course", "intact", "above", "carina", "ought", "supposed", "acceptable", "check",
-    "visible", "stomach", "magen", "bronchus", "svc", "atrium", "vorhof", "ventricle", "cava",
-    "duodenum", "oesophagus", "esophagus", "reach*", "gone", "went", "reicht", "vorgeschoben",
-    "vorschieben", "zurueckziehen", "diaphragm", "zwerchfell", "clavicle", "vertebra", "sited",
-    "wrong", "falsch", "abgeknickt", "curled", "coiled", "looped", "aufgerollt", "bend", "bends",
-    "cross*", "passes", "lodged", "stop", "stops", "stopping", "sufficient*", "verrutscht",
-    "present", "far", "slipped", "moved",
-    "liegt", "liegen", "lage", "spitze", "richtig", "korrekt", "regelrecht", "tief", "hoch",
-    "position", "platziert", "sitzt", "sitzen", "endet", "gut", "ordentlich", "orthotop",
-          "fehllage",
-    "lagekontrolle", "kontrolle", "verlauf", "verlaeuft", "passt", "projiziert", "wo", "weit",
-)  # fmt: skip
+_DEVICE = any_of(*phrases("""
+    tube, tubes, ett, endotracheal, tracheal, tracheostomy, nasogastric, ng, ngt, catheter*,
+    line, lines, picc, cvc, cvl, port, pacemaker*, lead, leads, wire, wires, drain, drains,
+    device*, hardware, icd, valve, prosthesis, stent*, clips, swan, balloon, electrode*,
+    dobhoff, intubation, cannula, probe, vad, aicd, tubus, tubuslage, zvk, *katheter*,
+    magensonde*, sonde, sonden, *drainage*, *schrittmacher*, elektrode*, sondenlage, kabel,
+    portsystem, klappe*, shaldon, drainagen, fremdmaterial, zvd, bulau, buelau*, pleuradrain*,
+    ports, portnadel, trachealkanuele*
+"""))  # fmt: skip
+_PLACED = any_of(*phrases("""
+    placed, placement, position*, tip, tips, where, correct*, right, well, ok, okay, fine, good,
+    deep, high, low, end, ends, ending, terminat*, far, sit, sits, sitting, lie, lies, lying,
+    malposition*, misplac*, kinked, proper*, satisfactory, adequate*, safe, seated, migrat*,
+    displaced, located, location, course, intact, above, carina, ought, supposed, acceptable,
+    check, visible, stomach, magen, bronchus, svc, atrium, vorhof, ventricle, cava, duodenum,
+    oesophagus, esophagus, reach*, gone, went, reicht, vorgeschoben, vorschieben, zurueckziehen,
+    diaphragm, zwerchfell, clavicle, vertebra, sited, wrong, falsch, abgeknickt, curled, coiled,
+    looped, aufgerollt, bend, bends, cross*, passes, lodged, stop, stops, stopping, sufficient*,
+    verrutscht, present, far, slipped, moved, liegt, liegen, lage, spitze, richtig, korrekt,
+    regelrecht, tief, hoch, position, platziert, sitzt, sitzen, endet, gut, ordentlich,
+    orthotop, fehllage, lagekontrolle, kontrolle, verlauf, verlaeuft, passt, projiziert, wo,
+    weit
+"""))  # fmt: skip
 _NAMED = any_of("congestion", "effusion*", "edema", "oedema", "pneumothora*", "pneumonia", "ptx",
                  "ef", "pna", "disease", "emphysem*", "fibros*", "opacit*", "consolidation*",
                  "atelecta*", "collapse", "scoliosis", "infiltrat*",
@@ -45,14 +40,9 @@ _LUNGS = any_of("lung", "lungs", "side", "sides", "hemithorax", "hemithoraces", 
               "lungenhaelfte*", "apices", "bases", "zones",
               "fields", "lungenfelder", "diaphragms", "hemidiaphragms", "hila")  # fmt: skip
 _COMPARING = any_of(
-    "contrast",
-    "contrasting",
-    "compare",
-    "comparing",
-    "comparison",
-    "vergleich*",
-    "*vergleich",
-    "verglichen",
+    *phrases("""
+    contrast, contrasting, compare, comparing, comparison, vergleich*, *vergleich, verglichen
+""")
 )
 
 _SMALL = any_of("small", "mild", "slight", "minor", "minimal", "moderate", "low", "light", "trace",
@@ -89,28 +79,11 @@ _CHECKED = any_of("tip", "tips", "position*", "liegt", "liegen",
                   "malposition*",
                   "korrekt", "correct*", )  # fmt: skip
 _KINDS_OF = any_of(
-    "tube",
-    "tubes",
-    "catheter*",
-    "pacemaker*",
-    "drain",
-    "drains",
-    "device*",
-    "hardware",
-    "prosthesis",
-    "stent*",
-    "electrode*",
-    "zvk",
-    "*katheter*",
-    "*schrittmacher*",
-    "sonde",
-    "sonden",
-    "*drainage*",
-    "fremdmaterial",
-    "tubus",
-    "cvc",
-    "picc",
-    "ett",
+    *phrases("""
+    tube, tubes, catheter*, pacemaker*, drain, drains, device*, hardware, prosthesis, stent*,
+    electrode*, zvk, *katheter*, *schrittmacher*, sonde, sonden, *drainage*, fremdmaterial,
+    tubus, cvc, picc, ett
+""")
 )
 DEVICES = (
     f"{_DEVICE} .. {_PLACED}", f"{_CHECKED} .. {_DEVICE}",
@@ -124,10 +97,10 @@ NO_DEVICE = (
     f"after|following|post|nach|despite|until .. {_DEVICE}",
     f"{_DEVICE} .. just|inserted|insertion|changed|removed|removal|pulled|replaced|caused|cause",
     f"just|newly|recently|freshly|frisch .. {_DEVICE}",
-    "line|lines of text|words|code|writing",
-    "line|lines long|summary",
-    "text .. line",
-    "kerley|fissure|pleural|paratracheal|skin|septal|junction line|lines",
+    *phrases("""
+        line|lines of text|words|code|writing, line|lines long|summary, text .. line,
+        kerley|fissure|pleural|paratracheal|skin|septal|junction line|lines
+    """),
 )
 """When something was looked for, not what: "pneumothorax after line placement?"."""
 
@@ -184,36 +157,32 @@ FREE = (
     f"wie sieht|sehen|wirkt|wirken|erscheint|erscheinen .. {_ANATOMY}",
     f"appearance|look|aspect|shape of .. {_LOOKED_AT}",
     f"opinion|thoughts|thought|remark*|impression|view of|on|about .. {_LOOKED_AT}",
-    *("rotated", "breathe* in", "breath* .. deep*", "deep* .. breath*", "deep breath"),
-    *("inspiratory", "inspired", "inspiriert", "well inspired", "inspiratory effort"),
-    *("inspiration good|adequate|deep|ok|enough|sufficient|full|okay|poor", "inspirium"),
-    "expiration",
-    *("underexposed", "overexposed", "underpenetrated", "overpenetrated", "penetration"),
-    *("technical quality", "film quality", "image quality", "technically adequate",
-    "quality of image|film|picture|exposure|radiograph"),
-    *("diagnostic quality", "adequately inspired", "verdreht", "verkippt", "unterbelichtet"),
-    *("ueberbelichtet", "belichtet", "bildqualitaet", "aufnahmequalitaet", "aufnahmetechnik"),
-    *("tief eingeatmet", "inspirationstiefe", "inspirationslage"),
+    *phrases("""
+        rotated, breathe* in, breath* .. deep*, deep* .. breath*, deep breath, inspiratory,
+        inspired, inspiriert, well inspired, inspiratory effort,
+        inspiration good|adequate|deep|ok|enough|sufficient|full|okay|poor, inspirium, expiration,
+        underexposed, overexposed, underpenetrated, overpenetrated, penetration, technical quality,
+        film quality, image quality, technically adequate,
+        quality of image|film|picture|exposure|radiograph, diagnostic quality, adequately inspired,
+        verdreht, verkippt, unterbelichtet, ueberbelichtet, belichtet, bildqualitaet,
+        aufnahmequalitaet, aufnahmetechnik, tief eingeatmet, inspirationstiefe, inspirationslage
+    """),
     # What it may be.
-    *("differential*", "ddx", "dd", "differentialdiagnos*", "what could this be"),
-    "explain .. appearance",
-    *("what could .. be", "what might .. be", "most likely cause of", "could explain"),
-    "might explain",
-    *("was koennte .. sein", "woran koennte", "wofuer spricht", "what else could"),
-    *("acute or chronic", "old or new", "akut oder chronisch", "frisch oder alt"),
-    "benign or malignant",
-    *("characteri*", "margins", "texture", "shape of", "describe .. lung", "describe .. lungs"),
-    "describe .. heart",
-    *("describe .. effusion", "describe .. opacit*", "describe .. mass", "describe .. nodule"),
-    *("describe .. mediastin*", "describe .. bones", "describe .. hilum", "describe .. hila"),
-    *("beschreib* .. lunge", "beschreib* .. lungen"),
-    *("beschreib* .. herz", "beschreib* .. knoech*", "beschreib* .. hilus", "beschreib* .. hilen"),
-    *("how many ribs", "count .. ribs", "wie viele rippen", "ribs .. visible", "which lobe"),
-    *("welcher lappen", "welchem lappen", "how old would", "age would you", "wie alt wirkt"),
-    *("trachea* .. midline", "trachea* .. deviat*", "trachea* .. shift*", "trachea* .. central"),
-    *("trachea* .. mittig", "trachea* .. mittelstaendig", "trachea* .. verlagert"),
-    "mediastinal shift",
-    *("mediastin* .. shift*", "mediastin* .. midline", "mediastin* .. verlagert"),
+    *phrases("""
+        differential*, ddx, dd, differentialdiagnos*, what could this be, explain .. appearance,
+        what could .. be, what might .. be, most likely cause of, could explain, might explain,
+        was koennte .. sein, woran koennte, wofuer spricht, what else could, acute or chronic,
+        old or new, akut oder chronisch, frisch oder alt, benign or malignant, characteri*, margins,
+        texture, shape of, describe .. lung, describe .. lungs, describe .. heart,
+        describe .. effusion, describe .. opacit*, describe .. mass, describe .. nodule,
+        describe .. mediastin*, describe .. bones, describe .. hilum, describe .. hila,
+        beschreib* .. lunge, beschreib* .. lungen, beschreib* .. herz, beschreib* .. knoech*,
+        beschreib* .. hilus, beschreib* .. hilen, how many ribs, count .. ribs, wie viele rippen,
+        ribs .. visible, which lobe, welcher lappen, welchem lappen, how old would, age would you,
+        wie alt wirkt, trachea* .. midline, trachea* .. deviat*, trachea* .. shift*,
+        trachea* .. central, trachea* .. mittig, trachea* .. mittelstaendig, trachea* .. verlagert,
+        mediastinal shift, mediastin* .. shift*, mediastin* .. midline, mediastin* .. verlagert
+    """),
 )  # fmt: skip
 """Asked of such a model whatever else the words could mean."""
 
@@ -227,9 +196,9 @@ LOOKS = (
 )
 """What a structure is like, of which there is no figure."""
 
-FREE_ALONE = (
-    *("tube", "tubes", "ett", "ngt", "picc", "cvc", "pacemaker*", "catheter*", "trachea*"),
-    *("surgical clips", "sternotomy", "devices", "hardware", "zvk", "tubus", "magensonde"),
-    *("*schrittmacher*", "drainage*", "katheter*", "luftroehre", "port"),
-)
+FREE_ALONE = phrases("""
+    tube, tubes, ett, ngt, picc, cvc, pacemaker*, catheter*, trachea*, surgical clips, sternotomy,
+    devices, hardware, zvk, tubus, magensonde, *schrittmacher*, drainage*, katheter*, luftroehre,
+    port
+""")
 """Asked of it where no other tool is meant."""

@@ -7,7 +7,7 @@ anyway ("effusion", "heart"): these tools run where they or their work are meant
 from __future__ import annotations
 
 from app.tools.chest.plan_findings import FINDINGS
-from app.tools.pack_plan import TextWords, any_of
+from app.tools.pack_plan import TextWords, any_of, phrases
 
 _MODEL = any_of("model", "network", "net", "ai", "algorithm", "classifier",
                 "cnn", "modell", "netz", "netzwerk", "ki", "algorithmus", "klassifikator",
@@ -41,19 +41,18 @@ HEATMAP = (
     "beigetragen|verantwortlich|ausschlaggebend",
     f"explain|justify|visuali*|explanation .. {_SCORE}", f"visual explanation .. {_SCORE}",
     f"where .. {_MODEL} .. get|got|take|took|find|found",
-    "activation|attention|attribution overlay|picture|image|map|maps", "cam", "cams",
-    "hot spot|spots", "hotspot*", "overlay .. focus*|attention|activation*",
-    "visual explanation", "explainab*", "shap", "lime overlay", "waermebild*", "hitzekarte*",
-    "aufmerksamkeitskarte*",
-    *("heatmap*", "heat map*", "grad cam", "gradcam", "saliency", "activation map*"),
-    *("attention map*", "class activation*", "where .. model look*", "where .. network look*"),
-    *("waermebild*", "waermekarte*", "aktivierungskarte*", "wo .. modell .. gesehen"),
-    *("where .. model looking", "where .. model sees", "wo .. modell hingesehen"),
-    "wo .. modell hinschaut",
-    *("made .. model say", "made .. model think", "wo .. modell schaut", "wo .. modell hinguckt"),
-    *("where .. algorithm look*", "where .. ai look*", "where .. net look*", "wo .. ki hinschaut"),
-    *("what .. model looked at", "where .. model's attention", "wo .. netz hinsieht"),
-    "heatmapdarstellung",
+    *phrases("""
+        activation|attention|attribution overlay|picture|image|map|maps, cam, cams, hot spot|spots,
+        hotspot*, overlay .. focus*|attention|activation*, visual explanation, explainab*, shap,
+        lime overlay, waermebild*, hitzekarte*, aufmerksamkeitskarte*, heatmap*, heat map*,
+        grad cam, gradcam, saliency, activation map*, attention map*, class activation*,
+        where .. model look*, where .. network look*, waermebild*, waermekarte*, aktivierungskarte*,
+        wo .. modell .. gesehen, where .. model looking, where .. model sees,
+        wo .. modell hingesehen, wo .. modell hinschaut, made .. model say, made .. model think,
+        wo .. modell schaut, wo .. modell hinguckt, where .. algorithm look*, where .. ai look*,
+        where .. net look*, wo .. ki hinschaut, what .. model looked at, where .. model's attention,
+        wo .. netz hinsieht, heatmapdarstellung
+    """),
 )  # fmt: skip
 
 _BOXES = ("box", "boxes", "frame", "rectangle", "rectangles", "square")
@@ -62,42 +61,38 @@ BOX = (
     *("box", "boxes", "boxed", "bounding box*", "bbox", "bboxes", "phrase grounding"),
     *("ground phrase", "grounding", "rectangle", "rectangles", "draw square", "put square"),
     *(f"frame {where}" for where in _ROUND),
-    "with|in|by|using frame|rectangle|square",
-    *("square around", "square round", "frame it", "frame the", "can you frame", "framed"),
-    *("frame for", "please frame", "kasten", "kaesten", "kaestchen", "rahmen um", "rahmen drum"),
-    *("rahmen herum", "einrahmen", "umrahm*", "eingerahmt", "rahm* .. ein", "rechteck*"),
-    *("viereck*", "einen rahmen", "ein rahmen", "boxen", "bounding boxen", "einkasteln"),
-    *("einkreisen", "kreis* .. ein", "circle .. where", "enclose", "surround", "ground"),
+    *phrases("""
+        with|in|by|using frame|rectangle|square, square around, square round, frame it, frame the,
+        can you frame, framed, frame for, please frame, kasten, kaesten, kaestchen, rahmen um,
+        rahmen drum, rahmen herum, einrahmen, umrahm*, eingerahmt, rahm* .. ein, rechteck*,
+        viereck*, einen rahmen, ein rahmen, boxen, bounding boxen, einkasteln, einkreisen,
+        kreis* .. ein, circle .. where, enclose, surround, ground
+    """),
     "put|enclose|place|wrap|draw|show|surround|set|have .. in|inside|with box|rectangle|frame",
     "put|enclose|place|wrap|surround in|inside box|rectangle|frame",
     "in box|rectangle please",
     *("rahmen zeichnen", "rahmen ziehen", "encase", "einzurahmen", "umrahmung", "umrahme*"),
 )
-_BLUNT = (
-    *("blunt*", "angle*", "kerley", "stripe*", "deviat*", "thicken*", "widen*", "elevat*", "hil*"),
-    *("prominen*", "calcif*", "air", "line", "lines", "consolid*", "rib*", "randwinkel*", "bulla*"),
-    *("lucen*", "hazy", "haze", "spot*", "patch*", "plaque*", "scar*", "sinus*", "zwerchfell*"),
-    *("hochstand*", "aufhellung*", "luft", "spiculat*", "enlarge*", "heart", "herz", "mediastin*"),
-    *("tube*", "catheter*", "wire*", "drain*", "pacemaker*", "tubus", "*katheter*", "*sonde"),
-)
+_BLUNT = phrases("""
+    blunt*, angle*, kerley, stripe*, deviat*, thicken*, widen*, elevat*, hil*, prominen*, calcif*,
+    air, line, lines, consolid*, rib*, randwinkel*, bulla*, lucen*, hazy, haze, spot*, patch*,
+    plaque*, scar*, sinus*, zwerchfell*, hochstand*, aufhellung*, luft, spiculat*, enlarge*, heart,
+    herz, mediastin*, tube*, catheter*, wire*, drain*, pacemaker*, tubus, *katheter*, *sonde
+""")
 """What else a box is drawn round, where no finding is named."""
 _BEFORE_PHRASE = (
     *(f"{box} {where}" for box in _BOXES for where in ("around", "round", "for", "on")),
-    *("bounding {box} {where}", "box", "boxes", "around", "round", "for"),
-    *("ground the phrase", "ground phrase", "grounding of", "phrase grounding of"),
-    *("phrase grounding for", "kasten um", "rahmen um", "kästen um", "rechteck um", "kästchen um"),
-    *("box um", "boxen um", "viereck um"),
+    *phrases("""
+        box, boxes, around, round, for, ground the phrase, ground phrase, grounding of,
+        phrase grounding of, phrase grounding for, kasten um, rahmen um, kästen um, rechteck um,
+        kästchen um, box um, boxen um, viereck um
+    """),
 )  # fmt: skip
 PHRASE = TextWords("phrase", _BEFORE_PHRASE, about=(*FINDINGS, *_BLUNT), quoted=True)
 
-CHEXAGENT = (
-    "chexagent*",
-    "chex agent",
-    "xray expert",
-    "x-ray expert",
-    "roentgenexperte*",
-    "chest expert",
-)
+CHEXAGENT = phrases("""
+    chexagent*, chex agent, xray expert, x-ray expert, roentgenexperte*, chest expert
+""")
 LLAVA = ("llava", "llava med", "llavamed", "lava med", "lavamed")
 MEDGEMMA = ("medgemma", "med gemma", "medgema", "gemma")
 SECOND_OPINION = ("second opinion", "other opinion", "zweitmeinung*", "zweite meinung")
@@ -156,19 +151,18 @@ GENERATE = (
     f"ein|eine|einen .. {_AUFNAHME} .. {_ERSTELLE}",
     f"{_KUENSTLICH} .. {_AUFNAHME}", f"{_KUENSTLICH} .. {_FINDING}",
 )  # fmt: skip
-NOT_MADE = (
-    *("report", "bericht*", "heat map", "heatmap*", "outline*", "mask*", "contour*", "segment*"),
-    *("overlay*", "list", "table", "summary", "boxes", "box", "copy", "png", "caption*"),
-    *("print*", "befund*", "umriss*", "maske*", "liste", "tabelle", "zusammenfassung"),
-)
+NOT_MADE = phrases("""
+    report, bericht*, heat map, heatmap*, outline*, mask*, contour*, segment*, overlay*, list,
+    table, summary, boxes, box, copy, png, caption*, print*, befund*, umriss*, maske*, liste,
+    tabelle, zusammenfassung
+""")
 """What a tool makes of the film that is there: no film is to be made up."""
-_PROMPTS = (
-    *("generate me", "generate", "synthesize me", "synthesise me", "synthesize", "synthesise"),
-    *("simulate", "create me", "create", "invent", "make up", "make me up", "fabricate", "make me"),
-    *("dream up", "conjure up", "mock up", "synth", "come up with", "give me"),
-    *("erzeuge mir", "erzeuge", "generiere mir", "generiere", "synthetisiere", "simuliere"),
-    *("erstelle mir", "erstelle", "erstell mir", "erfinde mir", "erfinde", "denk dir"),
-)
+_PROMPTS = phrases("""
+    generate me, generate, synthesize me, synthesise me, synthesize, synthesise, simulate,
+    create me, create, invent, make up, make me up, fabricate, make me, dream up, conjure up,
+    mock up, synth, come up with, give me, erzeuge mir, erzeuge, generiere mir, generiere,
+    synthetisiere, simuliere, erstelle mir, erstelle, erstell mir, erfinde mir, erfinde, denk dir
+""")
 PROMPT = TextWords("prompt", _PROMPTS, whole=True)
 
 _EARLIER = any_of("prior*", "previous", "earlier", "old", "older", "last", "baseline", "preceding",
@@ -189,30 +183,23 @@ _VOR = any_of("voraufnahme*", "vorbild*", "voruntersuchung*", "vorbefund*", "vor
             "aufnahmetag", "alten", "altem", "altes", "alte", "letzten", "letzter", "letztes",
             "letztem", "letzte", "zuletzt", "damals")  # fmt: skip
 _VORBILD = any_of(
-    "voraufnahme*",
-    "vorraufnahme*",
-    "foraufnahme*",
-    "vohraufnahme*",
-    "forbild*",
-    "vorbild*",
-    "voruntersuchung*",
-    "vorthorax",
-    "voraufn",
+    *phrases("""
+    voraufnahme*, vorraufnahme*, foraufnahme*, vohraufnahme*, forbild*, vorbild*,
+    voruntersuchung*, vorthorax, voraufn
+""")
 )
-TREND = (
-    *("chang*", "grown", "growing", "grow", "bigger", "larger", "smaller", "worse", "worsen*"),
-    *("better", "improv*", "progress*", "regress*", "resolved", "resolving", "cleared", "cleared"),
-    *("clearing", "stable", "unchanged", "new", "increas*", "decreas*", "less", "more", "gone"),
-    *("different", "difference*", "shrunk", "shrunken", "same", "evol*", "develop*", "interval"),
-    *("deteriorat*", "reduced", "expanded", "reexpanded", "disappeared", "differ", "enlarg*"),
-    *("moved", "remain*", "still", "persist*", "wider", "longer", "denser", "fewer"),
-    *("veraender*", "gewachsen", "groesser", "kleiner", "schlechter", "besser", "verbessert"),
-    *("verschlechter*", "zugenommen", "zunahme", "abgenommen", "abnahme", "zurueckgebildet"),
-    *("rueckbildung", "rueckgang", "ruecklaeufig", "regredient*", "progredient*", "progress"),
-    *("neu", "neue", "neues", "neuer", "unveraendert", "mehr", "weniger", "anders", "geaendert"),
-    *("aufgeloest", "verschwunden", "unterschied*", "entwickelt", "verlauf", "zugenommen"),
-    *("groessenzunahme", "befundaenderung", "aenderung*", "dynamik", "breiter"),
-)
+TREND = phrases("""
+    chang*, grown, growing, grow, bigger, larger, smaller, worse, worsen*, better, improv*,
+    progress*, regress*, resolved, resolving, cleared, cleared, clearing, stable, unchanged, new,
+    increas*, decreas*, less, more, gone, different, difference*, shrunk, shrunken, same, evol*,
+    develop*, interval, deteriorat*, reduced, expanded, reexpanded, disappeared, differ, enlarg*,
+    moved, remain*, still, persist*, wider, longer, denser, fewer, veraender*, gewachsen, groesser,
+    kleiner, schlechter, besser, verbessert, verschlechter*, zugenommen, zunahme, abgenommen,
+    abnahme, zurueckgebildet, rueckbildung, rueckgang, ruecklaeufig, regredient*, progredient*,
+    progress, neu, neue, neues, neuer, unveraendert, mehr, weniger, anders, geaendert, aufgeloest,
+    verschwunden, unterschied*, entwickelt, verlauf, zugenommen, groessenzunahme, befundaenderung,
+    aenderung*, dynamik, breiter
+""")
 """Words of a change; by themselves they ask for no comparison."""
 _CHANGED = any_of(*TREND)
 _THAN = any_of("than", "since", "versus", "vs", "with", "to", "from", "on", "over", "against",
@@ -248,27 +235,27 @@ COMPARE = (
     "size|weight|volume|grown|grew|chang*|worse*|better|improv* .. in between|meantime",
     "meanwhile|inzwischen|seither|seitdem|zwischenzeitlich .. veraender*|gewachsen|groesser|"
     "kleiner|zugenommen|abgenommen|changed|grown|worse|better|improved",
-    *("interval change*", "interval progress*", "interval development", "interval increase"),
-    *("what has changed", "what's changed", "what changed"),
-    "anything new",
-    *("anything changed", "has it changed", "any change", "any changes", "over time"),
-    "any progress*",
-    *("comparison film*", "comparison study", "comparison with", "comparison to", "vs priors"),
-    *("prior film*", "prior x ray*", "prior cxr*", "prior for comparison", "old film*"),
+    *phrases("""
+        interval change*, interval progress*, interval development, interval increase,
+        what has changed, what's changed, what changed, anything new, anything changed,
+        has it changed, any change, any changes, over time, any progress*, comparison film*,
+        comparison study, comparison with, comparison to, vs priors, prior film*, prior x ray*,
+        prior cxr*, prior for comparison, old film*
+    """),
     f"{_VERGLEICH} .. {_VOR}", f"{_VOR} .. {_VERGLEICH}",
     f"{_VERGLEICH} .. zwei|beide|beiden .. bilder*|*aufnahmen|*bilder",
     f"{_CHANGED} .. {_VOR}", f"{_VOR} .. {_CHANGED}", f"{_WIE} {_VOR}", f"{_WIE} .. {_VORBILD}",
-    "im|zum vergleich zu*",
-    *("vorbildvergleich", "verlaufskontrolle*", "verlaufsbeurteilung*", "verlaufsvergleich*"),
-    *("im verlauf", "verlauf beurteilen", "verlauf", "was .. veraendert", "was .. getan"),
-    *("was .. geaendert", "was neu", "befunddynamik", "verlaufsaufnahme*"),
+    *phrases("""
+        im|zum vergleich zu*, vorbildvergleich, verlaufskontrolle*, verlaufsbeurteilung*,
+        verlaufsvergleich*, im verlauf, verlauf beurteilen, verlauf, was .. veraendert,
+        was .. getan, was .. geaendert, was neu, befunddynamik, verlaufsaufnahme*
+    """),
 )  # fmt: skip
-NOT_COMPARED = (
-    *("treated", "untreated", "control", "controls", "kontrolle", "kontrollen"),
-    *("breathless*", "dyspn*", "cough*", "fever*", "febrile", "pain", "painful", "tired", "unwell"),
-    *("short of breath", "shortness of breath", "sob", "atemnot", "luftnot", "husten", "hustet"),
-    *("fieber", "schmerz*", "symptom*"),
-)
+NOT_COMPARED = phrases("""
+    treated, untreated, control, controls, kontrolle, kontrollen, breathless*, dyspn*, cough*,
+    fever*, febrile, pain, painful, tired, unwell, short of breath, shortness of breath, sob,
+    atemnot, luftnot, husten, hustet, fieber, schmerz*, symptom*
+""")
 """What else than two films is compared, or was noticed since yesterday."""
 
 _DREW = any_of("marked", "drew", "drawn", "boxed", "clicked", "selected", "outlined", "circled",
@@ -285,24 +272,10 @@ _MARKE = any_of("kasten", "kaestchen", "box", "rechteck", "rahmen", "punkt", "pu
               "markierung*", "auswahl", "klick*", "viereck", "boxen", "kastens", "rechtecks",
               "kreuz*")  # fmt: skip
 _THING = any_of(
-    "region",
-    "area",
-    "lesion",
-    "spot",
-    "structure",
-    "thing",
-    "part",
-    "bit",
-    "object",
-    "place",
-    "finding",
-    "nodule",
-    "mass",
-    "piece",
-    "zone",
-    "shadow",
-    "opacity",
-    "blob",
+    *phrases("""
+    region, area, lesion, spot, structure, thing, part, bit, object, place, finding, nodule,
+    mass, piece, zone, shadow, opacity, blob
+""")
 )
 _THAT = any_of("that", "this", "those", "these", "my", "our")
 MARKED = (
@@ -340,14 +313,15 @@ MARKED = (
 """What the user has drawn: not "marked enlargement", nor "mark the heart"."""
 
 WRITTEN_REPORT = (
-    *("report", "reports", "impression", "dictate", "dictation", "write up", "write-up"),
-    "write it up",
-    *("written up", "dictated", "reporting", "put .. in words", "put .. into words"),
-    *("radiology report", "findings and impression", "formal read", "writeup", "reporte", "reprot"),
-    *("preliminary read", "prelim", "wet read", "write .. up", "paste .. into", "type .. up"),
-    *("type up", "typed up", "written read", "written findings", "befund .. schriftlich"),
-    *("bericht*", "*bericht", "*befundbericht*", "befundtext*", "diktier*", "arztbrief*", "diktat"),
-    *("befundung", "befundentwur", "befund und beurteilung", "schriftbefund", "roentgenbefund"),
+    *phrases("""
+        report, reports, impression, dictate, dictation, write up, write-up, write it up,
+        written up, dictated, reporting, put .. in words, put .. into words, radiology report,
+        findings and impression, formal read, writeup, reporte, reprot, preliminary read, prelim,
+        wet read, write .. up, paste .. into, type .. up, type up, typed up, written read,
+        written findings, befund .. schriftlich, bericht*, *bericht, *befundbericht*, befundtext*,
+        diktier*, arztbrief*, diktat, befundung, befundentwur, befund und beurteilung,
+        schriftbefund, roentgenbefund
+    """),
     *(f"schriftlich* {noun}" for noun in ("befund*", "beurteilung", "auswertung")),
     *(f"{verb} .. {noun}" for verb in ("schreib*", "erstell*", "verfass*", "formulier*", "tipp*")
       for noun in ("befund*", "beurteilung", "roentgenbefund")),
@@ -357,13 +331,12 @@ WRITTEN_REPORT = (
     *("befund bitte", "bitte befund", "befund schreiben"),
     *("befund mit", "befund in textform", "befund als text", "ausformulierter befund"),
 )  # fmt: skip
-REPORT_OF_OTHERS = (
-    *("old report", "previous report", "prior report", "earlier report", "last report"),
-    *("outside report", "report says", "report said", "report reads", "report read"),
-    *("report mentions", "report mentioned", "report states", "report stated", "report claims"),
-    *("in report", "according to report", "from report", "report was", "report calls"),
-    *("report if", "report whether", "report any", "report back", "report bug", "bug report"),
-    *("alter bericht", "alte bericht", "alten bericht", "laut bericht", "im bericht"),
-    *("bericht sagt", "bericht steht", "bericht nennt", "vorbericht*"),
-)
+REPORT_OF_OTHERS = phrases("""
+    old report, previous report, prior report, earlier report, last report, outside report,
+    report says, report said, report reads, report read, report mentions, report mentioned,
+    report states, report stated, report claims, in report, according to report, from report,
+    report was, report calls, report if, report whether, report any, report back, report bug,
+    bug report, alter bericht, alte bericht, alten bericht, laut bericht, im bericht, bericht sagt,
+    bericht steht, bericht nennt, vorbericht*
+""")
 """A report that is there already: nobody wants it drafted."""

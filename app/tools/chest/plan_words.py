@@ -6,7 +6,7 @@ form compounds ("*erguss", "lungen*").
 
 from __future__ import annotations
 
-from app.tools.pack_plan import ValueWords
+from app.tools.pack_plan import ValueWords, phrases
 
 _PICTURES = (
     *("image", "picture", "film", "x-ray", "xray", "radiograph", "scan", "study", "cxr"),
@@ -14,25 +14,18 @@ _PICTURES = (
 )
 _BILDER = ("bild", "aufnahme", "roentgenbild", "thoraxbild", "thoraxaufnahme", "roentgenaufnahme")
 
-EVERYTHING = (
-    *("all available tools", "all tools", "every tool", "full analysis"),
-    *("complete analysis", "full work up", "full workup"),
-    *("comprehensive analysis", "full read", "complete work up"),
-    *("alle werkzeuge", "vollstaendige analyse", "komplette analyse"),
-    *("volle analyse", "kompletter befund", "alle tools"),
-)
+EVERYTHING = phrases("""
+    all available tools, all tools, every tool, full analysis, complete analysis, full work up,
+    full workup, comprehensive analysis, full read, complete work up, alle werkzeuge,
+    vollstaendige analyse, komplette analyse, volle analyse, kompletter befund, alle tools
+""")
 VISIBLE = ("what do you see", "what can you see", "was siehst du", "was sieht man")
 """A model with eyes may answer these by itself."""
 DESCRIBE = (
-    *(
-        "what does .. show",
-        "what you see",
-        "was .. zu sehen",
-        "what is shown",
-        "what can be seen",
-        "was zeigt",
-        "was ist zu sehen",
-    ),
+    *phrases("""
+        what does .. show, what you see, was .. zu sehen, what is shown, what can be seen,
+        was zeigt, was ist zu sehen
+    """),
     *(f"describe {noun}" for noun in _PICTURES),
     *(f"beschreib* {noun}" for noun in _BILDER),
 )
@@ -52,83 +45,44 @@ DISEASES = (
     *("classif*", "score", "scores", "scoring"),
     "score|scores|scoring|probabilities|probability|likelihoods|findings|werte for|of|fuer|von "
     "everything|all|alles",
-    *(
-        "labels",
-        "label scores",
-        "worried about",
-        "worrying",
-        "worrisome",
-        "concerning",
-        "film clean",
-        "lungs clean",
-        "findings",
-    ),
-    *("eff", "ptx", "pleff", "amiss", "out of the ordinary", "something off", "anything off"),
-    *("suspicious", "lesion*", "illness"),
-    *("unremarkable", "unusual", "red flags", "rule out"),
-    *("probabilities", "probability", "likelihood", "screen for", "screening", "decompensat*"),
-    *("heart failure", "cardiac failure", "copd", "hyperinflat*", "empyema", "granuloma*"),
-    *(
-        "cardiopulmonary",
-        "pna",
-        "chf",
-        "ild",
-        "ggo",
-        "tb",
-        "abscess*",
-        "fx",
-        "embol*",
-        "bronchiect*",
-        "bronchitis",
-        "pneumonitis",
-        "sarcoid*",
-        "cyst*",
-    ),
-    *("cavit*", "calcif*", "inflammation", "aneurysm*", "pneumomediastin*", "pneumoperiton*"),
-    *("bulla", "bullae", "scar", "scars", "scarring", "interstitial", "ground glass"),
-    *("airspace", "haziness", "hazy", "blunt*", "costophrenic", "free air", "air leak"),
-    *("air under", "lytic", "malignan*", "carcinoma*", "pleural plaque*", "broken", "fissure"),
+    *phrases("""
+        labels, label scores, worried about, worrying, worrisome, concerning, film clean,
+        lungs clean, findings, eff, ptx, pleff, amiss, out of the ordinary, something off,
+        anything off, suspicious, lesion*, illness, unremarkable, unusual, red flags, rule out,
+        probabilities, probability, likelihood, screen for, screening, decompensat*, heart failure,
+        cardiac failure, copd, hyperinflat*, empyema, granuloma*, cardiopulmonary, pna, chf, ild,
+        ggo, tb, abscess*, fx, embol*, bronchiect*, bronchitis, pneumonitis, sarcoid*, cyst*,
+        cavit*, calcif*, inflammation, aneurysm*, pneumomediastin*, pneumoperiton*, bulla, bullae,
+        scar, scars, scarring, interstitial, ground glass, airspace, haziness, hazy, blunt*,
+        costophrenic, free air, air leak, air under, lytic, malignan*, carcinoma*, pleural plaque*,
+        broken, fissure
+    """),
     *(f"read {noun}" for noun in _PICTURES),
     *(f"assess {noun}" for noun in _PICTURES),
     *(f"evaluate {noun}" for noun in _PICTURES),
     *(f"interpret {noun}" for noun in _PICTURES),
     *(f"{lead} {noun}" for lead in ("make of", "think of", "opinion on") for noun in _PICTURES),
-    *("pneumonia*", "effusion*", "pneumothora*", "ptx", "hydrothorax", "haemothorax"),
-    *("hemothorax", "atelecta*", "consolidat*", "infiltrat*", "oedema*", "edema*"),
-    *("emphysema*", "fibros*", "fibrotic", "nodul*", "mass", "masses", "hernia*"),
-    *("fractur*", "opacit*", "opacification*", "pleural thickening"),
-    *("lung thickening", "lung lesion", "pleural lesion", "collapse*", "infection", "infected"),
-    *("congestion", "congested", "tumor*", "tumour*", "cancer*", "metasta*", "broken rib*"),
-    *("broken bone*", "broken collarbone*", "broken clavicle*", "fluid", "shadowing"),
-    *("enlarged cardiomediastinum", "tuberculosis", "covid"),
+    *phrases("""
+        pneumonia*, effusion*, pneumothora*, ptx, hydrothorax, haemothorax, hemothorax, atelecta*,
+        consolidat*, infiltrat*, oedema*, edema*, emphysema*, fibros*, fibrotic, nodul*, mass,
+        masses, hernia*, fractur*, opacit*, opacification*, pleural thickening, lung thickening,
+        lung lesion, pleural lesion, collapse*, infection, infected, congestion, congested, tumor*,
+        tumour*, cancer*, metasta*, broken rib*, broken bone*, broken collarbone*, broken clavicle*,
+        fluid, shadowing, enlarged cardiomediastinum, tuberculosis, covid
+    """),
     # German
-    *("krank*", "*erkrankung*", "auffaellig*", "unauffaellig", "klassifi*"),
-    *("gesund", "pneumoni*", "*lungenentzuendung*", "*erguss*", "*erguesse*"),
-    *("pneu", "atelektas*", "konsolidi*", "konsolidation*", "*infiltrat*", "*oedem*"),
-    *("emphysem*", "*fibrose*", "*knoten", "rundherd*", "*herde", "raumforderung*", "*hernie*"),
-    *(
-        "*fraktur*",
-        "*pneumothora*",
-        "*metastase*",
-        "*bruch",
-        "*brueche",
-        "verschattung*",
-        "verdichtung*",
-    ),
-    *("pleuraverdickung*", "pleuraschwiele*", "*kollaps*", "stauung*", "*tumore", "*krebs"),
-    *("lungenstauung", "kollabiert*", "gebrochen*", "fluessigkeit"),
-    *(
-        "lungenkollaps",
-        "was faellt auf",
-        "faellt .. auf",
-        "normalbefund",
-        "herzinsuffizienz",
-        "dekompens*",
-    ),
-    *("tuberkulose", "ueberblaeht", "ueberblaehung", "narbe", "narben", "vernarbung*"),
-    *("transparenzminderung*", "rippenbrueche", "karzinom*", "metastase*", "boesartig*"),
-    *("wahrscheinlichkeit*", "befunde diese*", "ausgeschlossen", "ausschliessen"),
-    *("abszess*", "embolie", "zyste*", "verkalk*", "infekt*", "entzuendung*", "wasser"),
+    *phrases("""
+        krank*, *erkrankung*, auffaellig*, unauffaellig, klassifi*, gesund, pneumoni*,
+        *lungenentzuendung*, *erguss*, *erguesse*, pneu, atelektas*, konsolidi*, konsolidation*,
+        *infiltrat*, *oedem*, emphysem*, *fibrose*, *knoten, rundherd*, *herde, raumforderung*,
+        *hernie*, *fraktur*, *pneumothora*, *metastase*, *bruch, *brueche, verschattung*,
+        verdichtung*, pleuraverdickung*, pleuraschwiele*, *kollaps*, stauung*, *tumore, *krebs,
+        lungenstauung, kollabiert*, gebrochen*, fluessigkeit, lungenkollaps, was faellt auf,
+        faellt .. auf, normalbefund, herzinsuffizienz, dekompens*, tuberkulose, ueberblaeht,
+        ueberblaehung, narbe, narben, vernarbung*, transparenzminderung*, rippenbrueche, karzinom*,
+        metastase*, boesartig*, wahrscheinlichkeit*, befunde diese*, ausgeschlossen, ausschliessen,
+        abszess*, embolie, zyste*, verkalk*, infekt*, entzuendung*, wasser
+    """),
 )
 
 EXAMINE = ("analyse", "analyze", "analysis", "analysier*")
@@ -138,46 +92,33 @@ STATES = (
     *("wrong", "sick", "ill", "normal", "healthy", "condition", "conditions", "problem"),
     *("problems", "clear", "krank", "gesund", "frei", "unauffaellig"),
 )
-SUBJECT = (
-    *("chest", "thorax", "cxr", "x-ray", "xray", "radiograph*", "lobe", "lobes", "field", "fields"),
-    *("upper", "lower", "middle", "pleural", "pulmonary", "cardiac", "aufnahme", "roentgen*"),
-    *("thorax*", "lungenlappen", "oberlappen", "unterlappen", "mittellappen", "side", "bone*"),
-)
+SUBJECT = phrases("""
+    chest, thorax, cxr, x-ray, xray, radiograph*, lobe, lobes, field, fields, upper, lower, middle,
+    pleural, pulmonary, cardiac, aufnahme, roentgen*, thorax*, lungenlappen, oberlappen,
+    unterlappen, mittellappen, side, bone*
+""")
 """Words of the field that ask for nothing by themselves."""
-WIDE_MEDIASTINUM = (
-    *("mediastin* .. wide", "mediastin* .. broad", "mediastin* .. breit"),
-    *("mediastin* .. widen*", "widen* .. mediastin*", "wide mediastinum", "broad mediastinum"),
-    *("mediastin* .. verbreiter*", "verbreiter* .. mediastin*", "mediastinalverbreiterung*"),
-)
+WIDE_MEDIASTINUM = phrases("""
+    mediastin* .. wide, mediastin* .. broad, mediastin* .. breit, mediastin* .. widen*,
+    widen* .. mediastin*, wide mediastinum, broad mediastinum, mediastin* .. verbreiter*,
+    verbreiter* .. mediastin*, mediastinalverbreiterung*
+""")
 
-WHERE = (
-    *("where", "locate", "located", "location*", "locali*", "position of", "situated"),
-    *(
-        "whereabouts",
-        "which side",
-        "which lung",
-        "which lobe",
-        "wo",
-        "lokalisi*",
-        "lokalisation*",
-        "lage",
-        "welche seite",
-    ),
-    "auf welcher seite",
-)
+WHERE = phrases("""
+    where, locate, located, location*, locali*, position of, situated, whereabouts, which side,
+    which lung, which lobe, wo, lokalisi*, lokalisation*, lage, welche seite, auf welcher seite
+""")
 
-OUTLINE = (
-    *("segment*", "mask", "masks", "masking", "outlin*", "contour*", "delineat*", "area"),
-    *("areas", "segment everything", "outline everything", "contour everything"),
-    *("delineate everything", "mask everything", "segment out everything", "trace", "tracing"),
-    *("border", "borders", "boundary", "boundaries", "edges", "silhouette", "extract", "isolate"),
-    *("circle", "paint", "smaller", "asymmetr*", "segmentation", "roi", "annotat*", "pixelwise"),
-    *("raender", "grenzen", "begrenz*", "kleiner", "nachzeichn*", "freistellen", "silhouette"),
-    *("zeichne .. ein", "zeichne .. nach", "ausschneid*"),
-    *("segmentier*", "*segmentierung*", "umriss*", "umrande*", "umrand*", "kontur*", "maske"),
-    *("masken", "flaeche", "flaechen", "einzeichn*", "abgrenz*", "umfahr*", "segmentiere alles"),
-    *("alles segmentieren", "anatomy", "anatomie", "organs", "organ", "organe"),
-)
+OUTLINE = phrases("""
+    segment*, mask, masks, masking, outlin*, contour*, delineat*, area, areas, segment everything,
+    outline everything, contour everything, delineate everything, mask everything,
+    segment out everything, trace, tracing, border, borders, boundary, boundaries, edges,
+    silhouette, extract, isolate, circle, paint, smaller, asymmetr*, segmentation, roi, annotat*,
+    pixelwise, raender, grenzen, begrenz*, kleiner, nachzeichn*, freistellen, silhouette,
+    zeichne .. ein, zeichne .. nach, ausschneid*, segmentier*, *segmentierung*, umriss*, umrande*,
+    umrand*, kontur*, maske, masken, flaeche, flaechen, einzeichn*, abgrenz*, umfahr*,
+    segmentiere alles, alles segmentieren, anatomy, anatomie, organs, organ, organe
+""")
 
 _LUNG = (
     *("lung", "lungs", "lung field*", "lunge", "lungen", "lungenfluegel*", "lungenfeld*"),
@@ -187,11 +128,11 @@ _CLAVICLE = ("clavicle", "clavicles", "collarbone*", "collar bone*", "*schluesse
 _CLAVICLE_LATIN = ("clavicula*", "claviculae", "klavikula*")
 _SCAPULA = ("scapula", "scapulas", "scapulae", "shoulder blade*", "*schulterbl*", "skapula*")
 _HILUM = ("hilum", "hilus", "hila", "hili", "hilar", "hilar region*", "hilen")
-_HEART = (
-    *("heart", "cardiac", "cardiac silhouette", "heart shadow", "heart silhouette"),
-    *("cardiac shadow", "cardiomediastinum", "hart", "herz", "hertz", "herzens", "herzschatten"),
-    *("herzsilhouette", "herzkontur*", "herzumriss*", "herzsegment*", "herzmaske*", "herzflaeche"),
-)
+_HEART = phrases("""
+    heart, cardiac, cardiac silhouette, heart shadow, heart silhouette, cardiac shadow,
+    cardiomediastinum, hart, herz, hertz, herzens, herzschatten, herzsilhouette, herzkontur*,
+    herzumriss*, herzsegment*, herzmaske*, herzflaeche
+""")
 _SINGLE = (
     ("Heart", _HEART),
     ("Aorta", ("aorta", "aortic arch", "aortic knob", "aortenbogen", "aortensegment*")),
@@ -214,23 +155,10 @@ ANATOMY = tuple(word for item in STRUCTURES for word in item.words)
 
 SHOWN = tuple(
     f"{verb} .. {name}"
-    for verb in (
-        *(
-            "show",
-            "mark",
-            "where",
-            "wo",
-            "locate",
-            "highlight",
-            "find",
-            "draw",
-            "label",
-            "identify",
-            "color",
-            "colour",
-        ),
-        *("zeig*", "markier*", "zeichne", "finde", "hebe", "faerbe"),
-    )
+    for verb in phrases("""
+        show, mark, where, wo, locate, highlight, find, draw, label, identify, color, colour, zeig*,
+        markier*, zeichne, finde, hebe, faerbe
+    """)
     for name in ANATOMY
     if " " not in name
 )
@@ -240,61 +168,33 @@ _HEART_WORDS = (
     *("heart", "cardiac", "cardiac silhouette", "heart shadow", "cardiac shadow", "herz"),
     *("heart silhouette", "herzens", "herzschatten", "herzsilhouette", "hertz", "hart"),
 )
-_BIG = (
-    *("enlarg*", "big", "bigger", "large", "larger", "wide", "wider", "widened", "broad"),
-    *("dilated", "size", "sized", "width", "too big", "oversized", "normal", "normally", "ok"),
-    *("huge", "borderline", "diameter", "massive", "hypertroph*", "expanded"),
-    *("vergroesser*", "gross", "groesse", "breit", "breite", "verbreitert", "zu gross", "normal"),
-    *("normalgross", "dilatiert", "weit", "durchmesser", "riesig", "verdickt"),
-)
+_BIG = phrases("""
+    enlarg*, big, bigger, large, larger, wide, wider, widened, broad, dilated, size, sized, width,
+    too big, oversized, normal, normally, ok, huge, borderline, diameter, massive, hypertroph*,
+    expanded, vergroesser*, gross, groesse, breit, breite, verbreitert, zu gross, normal,
+    normalgross, dilatiert, weit, durchmesser, riesig, verdickt
+""")
 _MEASURES = ("herzgroesse*", "heart size", "cardiac size", "ctr", "ratio", "htq", "quotient*")
 HEART_SIZE = (
     *(f"{measure} .. normal*" for measure in _MEASURES),
     *(f"normal* .. {measure}" for measure in _MEASURES),
-    *("vermiss .. herz", "vermesse .. herz", "miss .. herz", "measure .. heart"),
-    *("cardiomegal*", "ctr", "cardiothoracic", "cardio thoracic", "cardiothoracic ratio"),
-    *("cardiothoracic index", "cardio thoracic ratio", "cardio thoracic index", "heart size"),
-    *("ratio of heart", "measure heart", "cardiac size", "heart to chest", "heart to thorax"),
+    *phrases("""
+        vermiss .. herz, vermesse .. herz, miss .. herz, measure .. heart, cardiomegal*, ctr,
+        cardiothoracic, cardio thoracic, cardiothoracic ratio, cardiothoracic index,
+        cardio thoracic ratio, cardio thoracic index, heart size, ratio of heart, measure heart,
+        cardiac size, heart to chest, heart to thorax
+    """),
     *(f"{heart} .. {big}" for heart in _HEART_WORDS for big in _BIG),
     *(f"{big} .. {heart}" for heart in _HEART_WORDS for big in _BIG if big not in ("ok",)),
-    *(
-        "heart .. thorax",
-        "thorax .. heart",
-        "herz .. thorax",
-        "herz .. brustkorb",
-        "heart lung ratio",
-        "heart to lung ratio",
-        "heart chest ratio",
-        "heart thorax ratio",
-        "heart .. ratio",
-        "ratio .. heart",
-    ),
-    *(
-        "ratio",
-        "ratios",
-        "quotient*",
-        "herz .. *messen",
-        "herz .. quotient*",
-        "herz .. ratio",
-        "htq",
-        "ctq",
-        "herzgroesse*",
-        "herzbreite",
-    ),
-    *("kardiomegali*", "herzvergroesserung", "herz messen", "herz vermessen", "miss herz"),
-    *(
-        "herzthoraxquotient*",
-        "herz|hertz|hertzt thorax quotient*",
-        "herz thorax index",
-        "herzthorax*",
-    ),
-    *(
-        "herz .. verhaeltnis*",
-        "herz thorax verhaeltnis*",
-        "herz lungen quotient*",
-        "thoraxquotient*",
-    ),
-    *("kardiothorakal*", "grossherz", "herzverbreiterung", "cor .. vergroessert"),
+    *phrases("""
+        heart .. thorax, thorax .. heart, herz .. thorax, herz .. brustkorb, heart lung ratio,
+        heart to lung ratio, heart chest ratio, heart thorax ratio, heart .. ratio, ratio .. heart,
+        ratio, ratios, quotient*, herz .. *messen, herz .. quotient*, herz .. ratio, htq, ctq,
+        herzgroesse*, herzbreite, kardiomegali*, herzvergroesserung, herz messen, herz vermessen,
+        miss herz, herzthoraxquotient*, herz|hertz|hertzt thorax quotient*, herz thorax index,
+        herzthorax*, herz .. verhaeltnis*, herz thorax verhaeltnis*, herz lungen quotient*,
+        thoraxquotient*, kardiothorakal*, grossherz, herzverbreiterung, cor .. vergroessert
+    """),
 )
 
 OVERLAY = (
@@ -306,57 +206,30 @@ OVERLAY = (
     *("overlay anzeigen", "overlay zeigen", "overlay"),
 )  # fmt: skip
 
-PHRASES = (
-    *("my heart", "my lungs", "mein herz", "meine lunge", "lung window*", "bone window*"),
-    *("lungenfenster", "knochenfenster", "cardiac arrest", "cardiac surg*", "lung transplant*"),
-    *("everything ok", "everything okay", "everything alright", "alles ok", "alles klar"),
-    *("alles gut", "i am sick", "sick of", "i am ill"),
-    *("broken heart", "heart .. broken"),
-    *("heart rate", "heart beat", "heartbeat", "heart attack", "heart sound*", "heart murmur*"),
-    *("heart transplant*", "herzfrequenz", "herzinfarkt", "herzschlag", "mass effect of"),
-    *("lung function", "lung volume test", "lungenfunktion*", "normal saline"),
-    *(
-        "bone scan",
-        "critical mass",
-        "body mass",
-        "muscle mass",
-        "analysis of variance",
-        "blood analysis",
-        "report bug",
-        "bug report",
-    ),
-    *("where do i", "where can i", "how do i", "how can i", "what can you do"),
-)
+PHRASES = phrases("""
+    my heart, my lungs, mein herz, meine lunge, lung window*, bone window*, lungenfenster,
+    knochenfenster, cardiac arrest, cardiac surg*, lung transplant*, everything ok, everything okay,
+    everything alright, alles ok, alles klar, alles gut, i am sick, sick of, i am ill, broken heart,
+    heart .. broken, heart rate, heart beat, heartbeat, heart attack, heart sound*, heart murmur*,
+    heart transplant*, herzfrequenz, herzinfarkt, herzschlag, mass effect of, lung function,
+    lung volume test, lungenfunktion*, normal saline, bone scan, critical mass, body mass,
+    muscle mass, analysis of variance, blood analysis, report bug, bug report, where do i,
+    where can i, how do i, how can i, what can you do
+""")
 
-ELSEWHERE = (
-    *("liver", "spleen", "kidney*", "brain", "stomach", "bowel*", "bladder", "pancreas"),
-    *("prostate", "uterus", "thyroid", "knee*", "hip", "hips", "wrist*", "ankle*", "femur"),
-    *("tibia", "skull", "tooth", "teeth", "breast*", "pelvis", "gallbladder", "appendix"),
-    *(
-        "leber",
-        "milz",
-        "niere*",
-        "gehirn",
-        "magen",
-        "darm",
-        "blase",
-        "knie*",
-        "huefte*",
-        "skin",
-        "rash*",
-        "haut",
-    ),
-    *("handgelenk*", "oberschenkel*", "schaedel*", "zahn*", "becken", "schilddruese*"),
-    *("bauchspeicheldruese", "gallenblase", "brust", "mamma", "elbow*", "ellenbogen"),
-    *("finger*", "toe", "toes", "cell", "cells", "nuclei", "nucleus", "zelle*", "zellkern*"),
-    *("organoid*", "abdomen", "sinuses", "femoral", "fibula", "patella", "meniscus", "sacrum"),
-    *("acetabul*", "coccyx", "jaw", "mandible", "maxilla", "eye", "eyes", "nose", "neck", "foot"),
-    *("feet", "heel", "thumb", "forearm", "ulna", "metacarp*", "metatars*", "tarsal", "ovar*"),
-    *("testi*", "cervix", "colon", "rectum", "fuss", "hals", "kiefer*", "auge", "nase", "wade"),
-    *("unterschenkel*", "unterarm*", "hueftgelenk*", "kniegelenk*", "schenkelhals*", "meniskus"),
-    *("kreuzbein", "eierstock*", "adrenal*", "nebenniere*", "dickdarm", "nasal", "orbit*"),
-    *("nasennebenhoehle*", "paranasal", "maxillary"),
-)
+ELSEWHERE = phrases("""
+    liver, spleen, kidney*, brain, stomach, bowel*, bladder, pancreas, prostate, uterus, thyroid,
+    knee*, hip, hips, wrist*, ankle*, femur, tibia, skull, tooth, teeth, breast*, pelvis,
+    gallbladder, appendix, leber, milz, niere*, gehirn, magen, darm, blase, knie*, huefte*, skin,
+    rash*, haut, handgelenk*, oberschenkel*, schaedel*, zahn*, becken, schilddruese*,
+    bauchspeicheldruese, gallenblase, brust, mamma, elbow*, ellenbogen, finger*, toe, toes, cell,
+    cells, nuclei, nucleus, zelle*, zellkern*, organoid*, abdomen, sinuses, femoral, fibula,
+    patella, meniscus, sacrum, acetabul*, coccyx, jaw, mandible, maxilla, eye, eyes, nose, neck,
+    foot, feet, heel, thumb, forearm, ulna, metacarp*, metatars*, tarsal, ovar*, testi*, cervix,
+    colon, rectum, fuss, hals, kiefer*, auge, nase, wade, unterschenkel*, unterarm*, hueftgelenk*,
+    kniegelenk*, schenkelhals*, meniskus, kreuzbein, eierstock*, adrenal*, nebenniere*, dickdarm,
+    nasal, orbit*, nasennebenhoehle*, paranasal, maxillary
+""")
 """Where the pack's tools see nothing."""
 BEYOND_TUBES = tuple(
     word
@@ -364,10 +237,9 @@ BEYOND_TUBES = tuple(
     if word not in ("stomach", "magen", "abdomen", "brust", "bowel*", "darm", "skin", "haut")
 )
 """The same where a tube is asked for, which may end in the stomach."""
-NOT_OUTLINED = (
-    *("rib", "ribs", "trachea", "bronch*", "vessel*", "sternum", "pacemaker*", "tube", "tubes"),
-    *("catheter*", "line", "humerus", "carina", "pulmonary arter*", "vein*", "lymph node*"),
-    *("rippe*", "luftroehre", "gefaess*", "brustbein", "schrittmacher*", "katheter*"),
-    *("lymphknoten", "muscle*", "muskel*", "skin", "haut", "coronary", "arteries"),
-)
+NOT_OUTLINED = phrases("""
+    rib, ribs, trachea, bronch*, vessel*, sternum, pacemaker*, tube, tubes, catheter*, line,
+    humerus, carina, pulmonary arter*, vein*, lymph node*, rippe*, luftroehre, gefaess*, brustbein,
+    schrittmacher*, katheter*, lymphknoten, muscle*, muskel*, skin, haut, coronary, arteries
+""")
 """Structures of the chest that the segmentation does not know."""

@@ -112,7 +112,7 @@ class DeviceQueue:
 
     @property
     def busy(self) -> bool:
-        """Whether a call runs or waits."""
+        """True if a call runs or waits."""
         with self._turns:
             return bool(self._calls)
 

@@ -51,7 +51,7 @@ class CardFile:
 
     @property
     def is_pattern(self) -> bool:
-        """Whether the name is a pattern for several files."""
+        """True if the name is a pattern for several files."""
         return "*" in self.name
 
     def covers(self, name: str) -> bool:
@@ -118,7 +118,7 @@ class ModelCard:
 
     @property
     def pinned(self) -> bool:
-        """Whether the card has the digest of every required file."""
+        """True if the card has the digest of every required file."""
         return all(file.sha256 for file in self.files if not file.optional)
 
     def file_of(self, name: str) -> CardFile | None:

@@ -42,7 +42,7 @@ class PlannedFile:
 
     @property
     def code(self) -> bool:
-        """Whether it is a program."""
+        """True if it is a program."""
         return is_program(self.name)
 
 

@@ -180,7 +180,7 @@ def open_source(path: Path) -> Source:
 
 
 def is_archive(path: Path) -> bool:
-    """Return True for an archive's name; the content does not tell: torch weights are zip files."""
+    """Return True for the name of an archive; torch weights are zip files by their content, too."""
     return path.name.casefold().endswith((".zip", ".tar", ".tar.gz", ".tgz"))
 
 

@@ -42,7 +42,7 @@ class InstalledModel:
 
     @property
     def code_allowed(self) -> bool:
-        """Whether the programs with its weights may run."""
+        """True if the programs with its weights may run."""
         return self.card.trust_remote_code and bool(self.programs)
 
     def payload(self, device: str) -> dict[str, Any]:
@@ -108,7 +108,7 @@ class ModelStatus:
 
     @property
     def there(self) -> bool:
-        """Whether a tool can try to use it."""
+        """True if a tool can try to use it."""
         return self.state in ("embedded", "installed", "intact", "other")
 
     def as_dict(self) -> dict[str, Any]:

@@ -79,7 +79,7 @@ class AuditWindow(QDialog):
         self._log = log
         self._tasks = DaemonTasks(self)
         self._reading: CancelToken | None = None
-        self._pressed_button: QPushButton | None = None
+        self._verifying: CancelToken | None = None
         self.model = AuditTableModel(self)
         self._make_filters()
         self.table = self._make_table()
@@ -165,27 +165,10 @@ class AuditWindow(QDialog):
         column.addLayout(foot)
         self.search.setFocus()
 
-    # A button is disabled while its work goes on. Qt would then give its focus to the next one,
-    # where the key that pressed this one would do something else; so the table keeps it meanwhile.
-
-    def _disable(self, button: QPushButton) -> None:
-        if self.focusWidget() is button:
-            self._pressed_button = button
-            self.table.setFocus()
-        button.setEnabled(False)
-
-    def _enable(self, button: QPushButton) -> None:
-        button.setEnabled(True)
-        if self._pressed_button is button:
-            self._pressed_button = None
-            if self.focusWidget() is self.table:
-                button.setFocus()
-
     # Reading
 
     def refresh(self) -> None:
         """Read the log again."""
-        self._disable(self.refresh_button)
         self.count.setText("Reading…")
         self._read()
 
@@ -206,7 +189,6 @@ class AuditWindow(QDialog):
         )
 
     def _show_unreadable(self, reason: str, report: Report | None) -> None:
-        self._enable(self.refresh_button)
         if report is not None:
             self._select_problem(report)  # the lines that were listed before stay
             return
@@ -214,7 +196,6 @@ class AuditWindow(QDialog):
         self._show_empty("The audit log cannot be read", reason)
 
     def _show_rows(self, rows: list[Row], total: int, report: Report | None) -> None:
-        self._enable(self.refresh_button)
         self.model.show_rows(rows)
         self._show_details(-1)
         self.count.setText(
@@ -249,7 +230,8 @@ class AuditWindow(QDialog):
     def verify(self) -> None:
         """Verify the log as it is on the disk now."""
         log = self._log
-        self._disable(self.verify_button)
+        if self._verifying is not None:
+            self._verifying.cancel()
         self._show_verdict("Checking every line…", "muted", "shield-check")
 
         def work(_cancel: CancelToken) -> Report:
@@ -259,10 +241,9 @@ class AuditWindow(QDialog):
                 reason = error.strerror or type(error).__name__
                 raise SightlineError(f"the audit log cannot be read ({reason})") from error
 
-        self._tasks.run(work, self._show_report, self._show_unverified)
+        self._verifying = self._tasks.run(work, self._show_report, self._show_unverified)
 
     def _show_report(self, report: Report) -> None:
-        self._enable(self.verify_button)
         problems = report.problems
         self.model.mark_problems({(item.segment, item.line): item.why for item in problems})
         if report.ok:
@@ -278,7 +259,6 @@ class AuditWindow(QDialog):
         self._read(report)  # what is listed may be older than the change
 
     def _show_unverified(self, reason: str) -> None:
-        self._enable(self.verify_button)
         self._show_verdict(f"Not checked: {reason}", "warning", "triangle-alert")
 
     def _select_problem(self, report: Report) -> bool:

@@ -164,7 +164,7 @@ class ModelTasks(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether a task runs."""
+        """True if a task runs."""
         return self._cancel is not None
 
     def cancel(self) -> None:

@@ -17,16 +17,17 @@ from app.tools.api import CancelToken
 from app.views.daemon_tasks import DaemonTasks
 from app.views.layouts import row
 from app.views.settings.fields import (
+    KEYRING_DELAY_MS,
     Check,
     Choice,
     Count,
     Form,
+    KeyField,
     NameField,
     PriceField,
     SettingsPage,
     tab_fields,
 )
-from app.views.settings.key_field import KEYRING_DELAY_MS, KeyField
 from app.views.settings.provider_text import (
     ABOUT,
     PROVIDERS,

@@ -27,7 +27,6 @@ GARDEN = PackPlan(
             ("count", "how many", "number of", "zaehl*", "wie viele"),
             tools=(SEED,),
             certain=True,
-            expects_data=True,
         ),
         QuestionKind(
             "comparison",
@@ -43,7 +42,12 @@ GARDEN = PackPlan(
         QuestionKind("drawing", ("draw*",), tools=("plain_drawer",)),
     ),
     tools=(
-        ToolRule("seed_counter", words=("seed*", "samen*"), leave_out=("count*", "zaehl*")),
+        ToolRule(
+            "seed_counter",
+            words=("seed*", "samen*"),
+            leave_out=("count*", "zaehl*"),
+            empty=("count",),
+        ),
         ToolRule("leaf_counter", words=("leaf", "leaves", "blatt", "blaett*", "leaf seed*")),
         ToolRule(
             "growth_meter",

@@ -169,7 +169,7 @@ def test_a_question_that_rules_are_not_certain_of_goes_to_the_model(tmp_path: Pa
 
 
 def test_where_rules_have_no_answer_the_model_is_asked_and_the_user_before_it(tmp_path: Path):
-    kind = QuestionKind("count", words=("count",), tools=("look",), certain=True, expects_data=True)
+    kind = QuestionKind("count", words=("count",), tools=("look",), certain=True)
     plan = PackPlan("p", kinds=(kind,), tools=(ToolRule("look", empty=("found",)),))
     tools = [FakeTool("look", ImageInput, ok("", {"found": 0}))]
     played = play_fakes(

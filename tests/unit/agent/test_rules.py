@@ -45,9 +45,7 @@ SCHEMAS = {
 PLAN = PackPlan(
     "beans",
     kinds=(
-        QuestionKind(
-            "counting", ("how many", "count"), tools=("finder",), certain=True, expects_data=True
-        ),
+        QuestionKind("counting", ("how many", "count"), tools=("finder",), certain=True),
         QuestionKind("full", ("states", "analyse"), tools=(AnyOf(("finder",)), "cutter")),
         QuestionKind("outline", ("segment*",), tools=("finder",)),
         QuestionKind("cut", ("cut",), tools=("cutter",)),

@@ -23,7 +23,7 @@ from tests.unit.agent.test_pictures import opened, request
 
 NOTE = {"id": "image-1", "path": "/in/1.dcm", "kind": "dicom", "modality": "DX"}
 EYES = QuestionKind("visible", words=("what do you see",), tools=("look",), by_eye=True)
-COUNTS = QuestionKind("count", words=("count",), tools=("look",), certain=True, expects_data=True)
+COUNTS = QuestionKind("count", words=("count",), tools=("look",), certain=True)
 
 
 def shown(

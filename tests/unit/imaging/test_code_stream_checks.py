@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from app.imaging.files.code_stream_checks import declared_figures
-from app.imaging.guards import holds_too_little
+from app.imaging.guards import is_implausibly_small
 
 ENCODERS = {
     "JPEG": lambda p: imagecodecs.jpeg8_encode(p),
@@ -77,6 +77,6 @@ def test_very_large_images_in_very_few_bytes_are_refused():
     rng = np.random.default_rng(1)
     sparse = np.zeros((9000, 9000), np.uint8)
     sparse[rng.integers(0, 9000, 5000), rng.integers(0, 9000, 5000)] = 200
-    assert not holds_too_little(sparse.size, len(imagecodecs.jpegls_encode(sparse)))
-    assert not holds_too_little(4096 * 4096, 1)
-    assert holds_too_little(16_000 * 16_000, 1000)
+    assert not is_implausibly_small(sparse.size, len(imagecodecs.jpegls_encode(sparse)))
+    assert not is_implausibly_small(4096 * 4096, 1)
+    assert is_implausibly_small(16_000 * 16_000, 1000)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.imaging.processes.futures import Pending, Reply, mapped, outcome_of, then
+from app.imaging.processes.futures import Pending, Reply, converted_reply, mapped_future, outcome_of
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +31,7 @@ def answered(reply: Reply) -> weakref.ref[Any]:
 
 def test_pixels_go_with_the_last_who_asked_for_them():
     reply: Reply = Future()
-    mine = then(reply, Path("a.dcm"), lambda message: message["pixels"])
+    mine = converted_reply(reply, Path("a.dcm"), lambda message: message["pixels"])
     held = answered(reply)
     assert mine.result() is held()
     del mine, reply
@@ -55,7 +55,7 @@ def test_a_shared_request_lets_go_of_its_reply():
 
 def test_what_was_made_of_a_result_lets_go_of_it():
     given: Future[Any] = Future()
-    mine = mapped(given, len)
+    mine = mapped_future(given, len)
     pixels = np.zeros((4, 4), np.uint8)
     held = weakref.ref(pixels)
     given.set_result(pixels)
@@ -66,5 +66,5 @@ def test_what_was_made_of_a_result_lets_go_of_it():
 
 def test_cancelling_what_is_made_of_a_result_cancels_that():
     given: Future[Any] = Future()
-    mapped(given, len).cancel()
+    mapped_future(given, len).cancel()
     assert given.cancelled()

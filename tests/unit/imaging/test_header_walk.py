@@ -20,7 +20,7 @@ from pydicom.uid import ImplicitVRLittleEndian, JPEG2000Lossless
 
 from app.errors import FileProblem
 from app.imaging.dicom import dicom_file, header_walk
-from app.imaging.dicom.dicom_file import IndexFile, be_quiet, read_header
+from app.imaging.dicom.dicom_file import IndexFile, read_header, silence_pydicom
 from app.imaging.dicom.header_walk import MAX_HEADER, raw_elements, read_ordinary
 from app.imaging.dicom.item_counts import MAX_EMPTY_ITEMS
 from app.imaging.reading import dicom_image
@@ -45,7 +45,7 @@ def _quiet(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUn
     """As in a worker process."""
     mode = config.settings.reading_validation_mode
     monkeypatch.setattr(config.settings, "reading_validation_mode", mode)
-    be_quiet()
+    silence_pydicom()
 
 
 def outcome(path: Path) -> tuple[Instance, ...] | str:

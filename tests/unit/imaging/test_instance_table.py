@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.errors import FileProblem
-from app.imaging.dicom.dicom_file import IndexFile, be_quiet
+from app.imaging.dicom.dicom_file import IndexFile, silence_pydicom
 from app.imaging.reading.image_entries import read_instances
 from app.imaging.studies.instance_lists import pack_block, unpack_block
 from app.imaging.studies.instance_table import (
@@ -44,7 +44,7 @@ def a_slice(number: int, **attributes: str) -> Instance:
 
 
 def test_the_headers_of_all_collections_come_through_a_table_as_they_were():
-    be_quiet()
+    silence_pydicom()
     found: list[Instance] = []
     for path in (path for one in sources() for path in one.files):
         try:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from app.imaging.layer_links import Named, layers_for
+from app.imaging.layer_links import ImageReferences, layers_for
 from app.imaging.types import Content, Instance
 
 IMAGES = [f"1.2.3.{number}" for number in range(20_000)]
@@ -45,7 +45,7 @@ def test_sets_find_what_the_lists_of_references_say():
         segmentation(2, tuple(IMAGES[:100]), patient="other"),
         segmentation(3, ()),
     ]
-    named = Named().with_only(objects)
+    named = ImageReferences().for_objects(objects)
     for uid in (IMAGES[0], IMAGES[75], IMAGES[149], "no such image"):
         expected = layers_for(image(uid), objects)
         assert layers_for(image(uid), objects, named) == expected
@@ -54,25 +54,25 @@ def test_sets_find_what_the_lists_of_references_say():
 
 def test_an_object_without_a_set_is_looked_through():
     known, late = segmentation(0, (IMAGES[0],)), segmentation(1, (IMAGES[1],))
-    named = Named().with_only([known])
-    assert named.has(late, IMAGES[1])
-    assert not named.has(late, IMAGES[0])
-    assert named.knows([known])
-    assert not named.knows([known, late])
-    assert not named.knows([])
+    named = ImageReferences().for_objects([known])
+    assert named.refers(late, IMAGES[1])
+    assert not named.refers(late, IMAGES[0])
+    assert named.covers([known])
+    assert not named.covers([known, late])
+    assert not named.covers([])
 
 
 def test_sets_are_kept_while_their_objects_are_open():
     first, second = segmentation(0, (IMAGES[0],)), segmentation(1, (IMAGES[1],))
-    before = Named().with_only([first, second])
-    after = before.with_only([second])
-    assert after.knows([second])
+    before = ImageReferences().for_objects([first, second])
+    after = before.for_objects([second])
+    assert after.covers([second])
     assert after._sets[id(second)] is before._sets[id(second)]
 
 
 def test_twenty_segmentations_of_20_000_images_are_asked_in_no_time():
     objects = [segmentation(number, tuple(IMAGES)) for number in range(20)]
-    named = Named().with_only(objects)
+    named = ImageReferences().for_objects(objects)
     last = image(IMAGES[-1])
     slow = best(lambda: layers_for(last, objects))
     quick = best(lambda: layers_for(last, objects, named))

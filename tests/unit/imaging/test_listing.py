@@ -50,9 +50,9 @@ def test_a_folder_is_listed_as_people_count_its_files_before_its_folders(tmp_pat
 def test_listing_in_short_steps_finds_what_one_long_step_finds(tmp_path: Path):
     for number in range(30):
         written(tmp_path / str(number % 7) / str(number % 3) / str(number))
-    whole = listing.step(listing.start([tmp_path]), seconds=60)
+    whole = listing.step(listing.listing_tasks([tmp_path]), seconds=60)
     assert whole.todo == []
-    todo, pieces, steps = listing.start([tmp_path]), [], 0
+    todo, pieces, steps = listing.listing_tasks([tmp_path]), [], 0
     while todo:
         part = listing.step(todo, seconds=0)
         todo, pieces, steps = part.todo, pieces + part.files, steps + 1

@@ -17,7 +17,7 @@ from app.errors import FileProblem
 from app.imaging.decode import Decoder
 from app.imaging.findings import Mask
 from app.imaging.layer_links import layers_for
-from app.imaging.reading.dicom_objects import content_of_class, is_image_class, not_displayable
+from app.imaging.reading.dicom_objects import content_of_class, is_image_class, object_words
 from app.imaging.reading.image_entries import read_instance
 from app.imaging.types import Content, Instance
 from tests.unit.imaging.files import item, make_dicom
@@ -76,7 +76,7 @@ def test_every_storage_class_of_the_standard_has_a_place_and_those_only_listed_h
         if "Image Storage" in name:
             assert content is Content.IMAGE, name
         if content is Content.OTHER:
-            words = not_displayable(uid)
+            words = object_words(uid)
             assert words.endswith(": not displayable")
             assert "Storage" not in words
             assert uid not in words

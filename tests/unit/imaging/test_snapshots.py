@@ -31,8 +31,8 @@ from app.imaging.studies.instance_lists import (
     StoredInstances,
     frame_count,
     frame_ends,
+    instances_with_uids_of,
     marks_of,
-    with_uids_of,
 )
 from app.imaging.studies.instance_table import TableError
 from app.imaging.types import Instance, ScanResult
@@ -428,7 +428,7 @@ def test_a_slow_drive_is_scanned_file_by_file(
     remembering: Decoder, folder: Path, file: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """So that its first study is there early."""
-    from app.imaging.processes.futures import done
+    from app.imaging.processes.futures import completed_future
 
     scan(remembering, file, folder)
     monkeypatch.setattr(opened_paths, "PATIENCE_S", 0.0)
@@ -438,7 +438,9 @@ def test_a_slow_drive_is_scanned_file_by_file(
     def slow(entry: str, payload: dict[str, Any], **options: Any) -> Any:
         reply = submit(entry, payload, **options)
         if entry.endswith("state_entry"):
-            return done({**reply.result(60), "todo": [["folder", str(folder / "b"), 0, 0]]})
+            return completed_future(
+                {**reply.result(60), "todo": [["folder", str(folder / "b"), 0, 0]]}
+            )
         return reply
 
     monkeypatch.setattr(remembering._pool, "submit", slow)
@@ -448,11 +450,11 @@ def test_a_slow_drive_is_scanned_file_by_file(
 def test_a_slow_folder_is_not_walked_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     for number in range(300):
         (tmp_path / f"{number}.dcm").touch()
-    found = listing.state_entry({"todo": opened_paths.start([tmp_path])})
+    found = listing.state_entry({"todo": opened_paths.listing_tasks([tmp_path])})
     assert (found["count"], found["unsure"], found["todo"]) == (300, False, [])
     monkeypatch.setattr(opened_paths, "PATIENCE_S", 0.0)
     monkeypatch.setattr(opened_paths, "FILES_PER_S", 1e12)
-    found = listing.state_entry({"todo": opened_paths.start([tmp_path])})
+    found = listing.state_entry({"todo": opened_paths.listing_tasks([tmp_path])})
     assert found["unsure"]
     assert found["count"] == 128
 
@@ -630,7 +632,7 @@ def test_joined_instances_are_found_by_their_uids_without_making_the_others():
     assert every[-1] is plain[2]
     assert every[SLICES].sop_instance_uid == "1.2.0"
     assert np.array_equal(marks_of(every)[-3:], marks_of(plain))
-    assert [one.path for one in with_uids_of(every, [plain[0]])] == [plain[0].path] * 2
+    assert [one.path for one in instances_with_uids_of(every, [plain[0]])] == [plain[0].path] * 2
     assert made_in(result) == 2
     assert every[2:4] == (every[2], every[3])
     assert marks_of(JoinedInstances(())).size == 0

@@ -249,6 +249,6 @@ def test_an_array_whose_file_was_cut_short_is_told_of_and_nothing_is_sent(
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     array = np.frombuffer(mapped, np.uint8)
     os.truncate(path, 4096)
-    with pytest.raises(segments.Vanished):
+    with pytest.raises(segments.SourceTruncatedError):
         wire.send(ends[1], {"a": array}, PREFIX)
     assert not ends[0].poll()

@@ -22,7 +22,7 @@ from app.agent.llm.endpoint import Bounds
 from app.agent.llm.local.server_main import ServerConfig, run
 from app.agent.llm.openai_model import OpenAIModel
 from app.agent.messages import Message
-from app.imaging.processes.worker_process import death
+from app.imaging.processes.worker_process import death_reason
 from app.log import get_logger
 from app.settings import ToolForm
 from app.tools.hosting.host import default_threads
@@ -245,6 +245,7 @@ class LocalModel:
             error.reason, subject=self.name, remedy=error.remedy, detail=error.detail
         )
         failed.retryable, failed.retry_after_s = error.retryable, error.retry_after_s
+        failed.too_long = error.too_long
         return failed
 
 
@@ -341,7 +342,7 @@ class LocalServer:
             if time.monotonic() > deadline:
                 return ""
             await asyncio.sleep(_POLL_S)
-        return death(child.exitcode)
+        return death_reason(child.exitcode)
 
     @contextmanager
     def in_use(self) -> Generator[None]:
@@ -470,7 +471,7 @@ class _ServerProcess:
                     self._take(json.loads(self._pipe.recv_bytes(_MESSAGE_BYTES)))
             except (EOFError, OSError, ValueError, KeyError):
                 self._process.join(_END_S)
-                raise self._process_ended(death(self._process.exitcode)) from None
+                raise self._process_ended(death_reason(self._process.exitcode)) from None
             return self._ready
 
     def _take(self, message: dict[str, Any]) -> None:
