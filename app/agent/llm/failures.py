@@ -79,7 +79,7 @@ class Endpoint:
 
     def without_secret(self, text: str) -> str:
         """Return text without the key in it."""
-        # What is shorter than any real key may be part of a word.
+        # A text shorter than any real key may be part of a word.
         return text.replace(self.secret, "[key]") if len(self.secret) >= _KEY_LENGTH else text
 
 

@@ -313,7 +313,7 @@ def _is_inside(path: Path, folder: Path | None) -> bool:
     )
 
 
-class Exporter(QObject):
+class ThreadExporter(QObject):
     """Saves a thread as a document, after a warning that it may hold patient data.
 
     Args:
