@@ -67,7 +67,7 @@ class WindowDocks(QObject):
         docks["Attributes"].hide()
         if "Assistant" in docks:
             window.addDockWidget(_AREA.RightDockWidgetArea, docks["Assistant"])
-        # Below the studies, which rarely fill their column; the conversation needs its own.
+        # Below the studies, which rarely fill their column; the chat needs its own column.
         window.splitDockWidget(docks["Studies"], docks["Findings"], _DOWN)
         window.splitDockWidget(docks["Studies"], docks["Layers"], _DOWN)
         docks["Layers"].hide()  # until an image has any
@@ -94,7 +94,7 @@ class WindowDocks(QObject):
         studies, attributes = self.by_name["Studies"], self.by_name["Attributes"]
         if watched is studies and event.type() == QEvent.Type.Resize and attributes.isHidden():
             self._alone = studies.width()
-        # Not with the window, whose layout is remembered; a floating panel takes no room.
+        # Not when the window is shown, whose layout is restored; a floating dock needs no room.
         if watched is attributes and self._window.isVisible() and not attributes.isFloating():
             if event.type() == QEvent.Type.ShowToParent:
                 self._make_room()

@@ -56,7 +56,7 @@ from app.views.widgets import label, plain_tip
 from app.workspace.studies import key_of
 from app.workspace.workspace import Workspace
 
-TITLE = "Sightline"  # never a patient's name: titles show up in task lists and recordings
+TITLE = "Sightline"  # without the patient's name: titles are seen in task lists and recordings
 _FILTER = ";;".join(
     (
         f"All that can be opened ({' '.join(chain.from_iterable(PATTERNS.values()))})",
@@ -160,7 +160,7 @@ class MainWindow(QMainWindow):
         self.splitter.setSizes([600, 400])
         self.splitter.setStretchFactor(0, 3)
         self.splitter.setStretchFactor(1, 2)
-        # A splitter would take notices laid over it for another part to lay out.
+        # A splitter would lay out notices that are placed over it, so it is wrapped in a widget.
         center = self._center = QWidget()
         column = QVBoxLayout(center)
         column.setContentsMargins(0, 0, 0, 0)
@@ -201,7 +201,7 @@ class MainWindow(QMainWindow):
         note.setContentsMargins(0, 0, SPACE.s, 0)
         bar.addPermanentWidget(note)
 
-    # What the window can do
+    # Commands
 
     @property
     def busy(self) -> bool:

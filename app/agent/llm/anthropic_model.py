@@ -116,7 +116,7 @@ class _MessagesAssembly(Assembly):
         self._output_tokens = 0
 
     def take(self, chunk: Any) -> Iterable[ModelEvent]:
-        """Return what an event gives at once; see `Assembly.take`."""
+        """Add an event; see `Assembly.take`."""
         match chunk.type:
             case "message_start":
                 self.started = True

@@ -116,7 +116,7 @@ class Piece:
 
     @property
     def pattern(self) -> str:
-        """Its place without list indices, as declarations and rules name it."""
+        """The place without list indices ("files.name"), as declarations and rules spell it."""
         return re.sub(r"\[\d+\]", "", self.where)
 
 

@@ -65,7 +65,7 @@ class Sizes:
 
 
 def parse_rules(data: Mapping[str, Any]) -> PolicySettings:
-    """Return the rules that `data` holds.
+    """Return the rules in the data of a user or a site; see the module.
 
     Raises:
         UsageError: Part of it is not understood. Rules that are only half understood would be

@@ -17,11 +17,10 @@ from app.tools.pack_plan import (
 )
 from app.tools.result_wording import Data, ResultWording, Sentence, cited, number, one_line
 
-_FILE_LINES = phrases(
-    """
-    Modality, BodyPartExamined, ViewPosition, Columns, Rows, NumberOfFrames, BitsStored,
-    PhotometricInterpretation, WindowCenter, WindowWidth, PixelSpacing, PixelSpacingSource
-    """
+_FILE_LINES = (
+    ("Modality", "BodyPartExamined", "ViewPosition"),
+    ("Columns", "Rows", "NumberOfFrames", "BitsStored", "PhotometricInterpretation"),
+    ("WindowCenter", "WindowWidth", "PixelSpacing", "PixelSpacingSource"),
 )
 """The attributes that an answer repeats, a line each; none of them identifies a patient."""
 

@@ -18,12 +18,7 @@ from PySide6.QtGui import (
     QTextDocument,
     QTextFrameFormat,
 )
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QLineEdit,
-    QTextEdit,
-    QWidget,
-)
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QTextEdit, QWidget
 from shiboken6 import isValid
 
 from app.errors import SightlineError
@@ -339,7 +334,7 @@ class ReportText(PlainTextBrowser):
         place = self.verticalScrollBar().value()
         old = self.document()
         self.setDocument(document)
-        self.setCursorWidth(0)  # of the document's layout; nobody writes here
+        self.setCursorWidth(0)  # read-only: no text cursor; set per document layout
         if isValid(old):  # Qt deletes the first one itself
             old.deleteLater()
         self._matches, self._current = [], -1
