@@ -290,7 +290,7 @@ def _models(argv: list[str]) -> int:
         action.add_argument("names", nargs="+", metavar="NAME")
     verify.add_argument("names", nargs="*", metavar="NAME")
     options = parser.parse_args(argv)
-    from app.headless.models import ModelsCommand, models
+    from app.headless.models_command import ModelsCommand, models
 
     named = (options.name,) if getattr(options, "name", None) else ()
     return models(

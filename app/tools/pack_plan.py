@@ -12,7 +12,7 @@ They match whole words ("count" does not match "account"); `*` stands for any fu
 ("segment*", "*segmentierung"), and a space for any space or hyphen. Several words in one entry are
 a phrase: only articles and the like may stand between them, or up to five other words for ` .. `
 ("heart .. enlarg*"); `big|large heart` is "big heart" and "large heart". Plurals with s, accents
-and spellings of umlauts need no entries of their own.
+and spellings of umlauts need no entries of their own. `phrases` takes many entries as one text.
 """
 
 from __future__ import annotations

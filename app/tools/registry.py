@@ -60,7 +60,7 @@ class Registry:
         Raises:
             ValueError: A tool of that name is already there.
         """
-        pinned = PinnedTool(tool)
+        pinned = RegisteredTool(tool)
         name = pinned.spec.name
         if name in self._tools:
             raise ValueError(f"a tool named {name!r} is already registered")
@@ -101,13 +101,13 @@ class Registry:
         Raises:
             ValueError: One of these tools or plans is already there.
         """
-        plans = {plan.pack: plan for plan in plans}
+        new = {plan.pack: plan for plan in plans}
         if taken := sorted(self._tools.keys() & other._tools.keys()):
             raise ValueError(f"a tool named {taken[0]!r} is already registered")
-        if taken := sorted(self._plans.keys() & plans.keys()):
+        if taken := sorted(self._plans.keys() & new.keys()):
             raise ValueError(f"a pack named {taken[0]!r} has told the planner already")
         self._tools |= other._tools
-        self._plans |= plans
+        self._plans |= new
 
 
 def load_packs(third_party: Iterable[EntryPoint] | None = None) -> Registry:
@@ -146,7 +146,7 @@ def _load(registry: Registry, point: EntryPoint) -> PackProblem | None:
     return None
 
 
-class PinnedTool:
+class RegisteredTool:
     """A tool that runs only under the spec with which it was registered.
 
     It also marks results that rest on synthetic images; see `synthetic_results`.

@@ -43,7 +43,7 @@ def create_application(argv: Sequence[str] = ()) -> QApplication:
     if isinstance(existing, QApplication):
         return existing
     sys.setswitchinterval(SWITCH_INTERVAL_S)
-    # Icons and text stay sharp at 125% and 150%: nothing is rounded to whole factors.
+    # Without rounding to whole factors icons and text stay sharp at 125% and 150%.
     QGuiApplication.setHighDpiScaleFactorRoundingPolicy(
         Qt.HighDpiScaleFactorRoundingPolicy.PassThrough
     )

@@ -77,7 +77,7 @@ class Background(QObject):
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def _post(self, future: Future[Any], done: Callable[[Any], object], failed: Any) -> None:
-        # Posted even when the future is done already: a callback never runs inside `watch`.
+        # Queued even if the future is done, so that a callback never runs inside `watch`.
         if not self._closed:
             self._gui.send(lambda: self._deliver(future, done, failed))
 

@@ -9,18 +9,16 @@ from pathlib import Path
 
 from PySide6.QtCore import QElapsedTimer, QEvent, QMimeData, QObject, Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
-from PySide6.QtWidgets import QFrame, QProgressBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
 from app.errors import SightlineError
 from app.imaging.openable import CONTAINERS, OPENABLE
 from app.imaging.types import Instance, ScanResult
 from app.tools.api import CancelToken
 from app.views.garbage_collection import CollectionPause
-from app.views.layouts import row
 from app.views.loader import Loader
 from app.views.notices import Notices
-from app.views.theme import SPACE
-from app.views.widgets import label, tool_button
+from app.views.widgets import ProgressRow, label, tool_button
 from app.workspace.viewport import Display
 from app.workspace.workspace import Workspace
 
@@ -70,7 +68,8 @@ class FileOpening(QObject):
         self._running: list[_Scan] = []
         self._collection_pause = CollectionPause()
         self._own: Instance | None = None  # what an opening chose to show, not the user
-        self.progress = _Progress(self.stop)
+        stop = tool_button("x", "Stop opening", self.stop, 12)
+        self.progress = ProgressRow(stop, 140, "caption")
 
     @property
     def busy(self) -> bool:
@@ -85,7 +84,9 @@ class FileOpening(QObject):
         scan.clock.start()
         self._running.append(scan)
         self._collection_pause.begin()
-        self.progress.begin(paths)
+        name = paths[0].name or str(paths[0])
+        self.progress.set_progress(f"Opening {name if len(paths) == 1 else f'{len(paths)} items'}…")
+        self.progress.show()
         self._loader.scan(
             paths,
             scan.cancel,
@@ -114,7 +115,8 @@ class FileOpening(QObject):
 
     def _show_progress(self, scan: _Scan, done: int, total: int) -> None:
         if scan in self._running:
-            self.progress.show_progress(done, total)
+            text = f"Opening: {done:,} of {total:,} files"
+            self.progress.set_progress(text, done, max(total, 1))
 
     def _grow(self, scan: _Scan, result: ScanResult) -> None:
         """Add the results so far; only the first image found is shown."""
@@ -152,7 +154,7 @@ class FileOpening(QObject):
         """Hide the progress, unless another scan runs."""
         if self._running:
             return
-        self.progress.end()
+        self.progress.hide()
         every = (series for study in self._workspace.studies.all for series in study.series)
         self._collection_pause.end(sum(len(series.instances) for series in every))
 
@@ -184,43 +186,6 @@ class FileOpening(QObject):
             self._notices.show_error(error)
 
 
-class _Progress(QWidget):
-    """The progress of a scan in the status bar, with a button to stop it."""
-
-    def __init__(self, cancel: Callable[[], object]) -> None:
-        super().__init__()
-        self._text = label("", "caption")
-        self._bar = QProgressBar()
-        self._bar.setTextVisible(False)
-        self._bar.setFixedWidth(140)
-        row(
-            self._text,
-            self._bar,
-            tool_button("x", "Stop opening", cancel, 12),
-            margins=(SPACE.s, 0, SPACE.s, 0),
-            parent=self,
-        )
-        self.hide()
-
-    def begin(self, paths: Sequence[Path]) -> None:
-        """Show that a scan has begun."""
-        name = paths[0].name or str(paths[0])
-        what = name if len(paths) == 1 else f"{len(paths)} items"
-        self._text.setText(f"Opening {what}…")
-        self._bar.setRange(0, 0)
-        self.show()
-
-    def show_progress(self, done: int, total: int) -> None:
-        """Show how many files are read."""
-        self._bar.setRange(0, max(total, 1))
-        self._bar.setValue(done)
-        self._text.setText(f"Opening: {done:,} of {total:,} files")
-
-    def end(self) -> None:
-        """Hide the progress."""
-        self.hide()
-
-
 def local_paths(data: QMimeData) -> list[Path]:
     """Return the local files and folders of dragged data."""
     return [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
@@ -244,7 +209,7 @@ class FileDrops(QObject):
         self._mark = _DropMark(window)
         window.setAcceptDrops(True)
         for widget in (window, *window.findChildren(QWidget)):
-            # A text field would write the file's address into itself.
+            # A text field would insert the file's address.
             if widget.acceptDrops():
                 widget.installEventFilter(self)
 

@@ -30,7 +30,7 @@ def freeze_startup_objects() -> None:
 class CollectionPause:
     """Suspends full collections while a scan runs; there must be only one at a time.
 
-    The process has one collector: whoever holds it back lets it go again, whatever happens.
+    Every `begin` must be followed by `end`, also after an error.
     """
 
     def __init__(self) -> None:

@@ -99,11 +99,4 @@ def pixmap(
     name: str, size: int = SPACE.icon, tint: str = THEME.text_muted, ratio: float = 1.0
 ) -> QPixmap:
     """Return an icon as a pixmap of `size` logical px, at the screen's pixel `ratio`."""
-    side = round(size * ratio)
-    result = QPixmap(side, side)
-    result.fill(Qt.GlobalColor.transparent)
-    painter = QPainter(result)
-    draw(painter, name, QRect(0, 0, side, side), tint)
-    painter.end()
-    result.setDevicePixelRatio(ratio)
-    return result
+    return icon(name, tint).pixmap(QSize(size, size), ratio)

@@ -82,7 +82,7 @@ class LayerLoading(QObject):
         viewport = self._workspace.viewport
         shown = viewport.instance
         named = shown is not None and self._named.refers(instance, shown.sop_instance_uid)
-        # A section stays where the object may draw on its slices.
+        # A section stays shown if the object can be drawn on its slices.
         acquired = self._workspace.acquired
         over = acquired is not None and instance in layers_for(acquired, [instance])
         if not (over or (named and instance.content is Content.PRESENTATION)):
@@ -171,7 +171,7 @@ class LayerLoading(QObject):
             and named.refers(item, shown.sop_instance_uid)
             and may_be_same_patient(item, shown)
         )
-        # What may draw on a section is what may draw on the slices it was cut from.
+        # A section has the layers of the slices it was cut from.
         over = self._workspace.acquired if shown is not None and shown.kind == REFORMAT else shown
         found = layers_for(over, self._objects, named) if over is not None else ()
         self._workspace.layers.set_image([item for item in found if item is not shown])

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLayout, QLayoutItem, QVB
 
 from app.views.theme import SPACE
 
-Part = QWidget | QLayout | int | tuple[QWidget | QLayout, int]
+LayoutPart = QWidget | QLayout | int | tuple[QWidget | QLayout, int]
 """A part of a row or column: a widget or layout, a pair of one and its stretch factor, or the
 stretch factor of an empty gap."""
 
@@ -16,7 +16,7 @@ Margins = tuple[int, int, int, int]
 
 
 def row(
-    *parts: Part,
+    *parts: LayoutPart,
     spacing: int = SPACE.s,
     margins: Margins = (0, 0, 0, 0),
     parent: QWidget | None = None,
@@ -30,23 +30,23 @@ def row(
         parent: Widget that gets the layout; None for a layout inside another one.
     """
     layout = QHBoxLayout(parent) if parent is not None else QHBoxLayout()
-    _fill(layout, parts, spacing, margins)
+    _fill(layout, *parts, spacing=spacing, margins=margins)
     return layout
 
 
 def column(
-    *parts: Part,
+    *parts: LayoutPart,
     spacing: int = SPACE.s,
     margins: Margins = (0, 0, 0, 0),
     parent: QWidget | None = None,
 ) -> QVBoxLayout:
     """Return a layout with the parts one below the other; arguments as of `row`."""
     layout = QVBoxLayout(parent) if parent is not None else QVBoxLayout()
-    _fill(layout, parts, spacing, margins)
+    _fill(layout, *parts, spacing=spacing, margins=margins)
     return layout
 
 
-def _fill(layout: QBoxLayout, parts: tuple[Part, ...], spacing: int, margins: Margins) -> None:
+def _fill(layout: QBoxLayout, *parts: LayoutPart, spacing: int, margins: Margins) -> None:
     layout.setContentsMargins(*margins)
     layout.setSpacing(spacing)
     for part in parts:

@@ -163,7 +163,7 @@ class Loader:
 
     def forget(self, studies: Sequence[Study]) -> None:
         """Drop cached data of closed studies on a thread, since they may have 100,000 files."""
-        # Of those that were never made from the index, nothing can be kept.
+        # Instances never made from the index cannot be cached.
         every = (loaded_instances(series.instances) for one in studies for series in one.series)
         instances = chain.from_iterable(every)
         self._background.submit(partial(self._decoder.forget, instances), lambda _none: None)

@@ -37,11 +37,11 @@ from app.views.widgets import (
 from app.workspace.viewport import Viewport
 
 MOST = 3  # shown at once; older ones make way
-TOLD = 2  # reasons in one notice; the study list has all
+MOST_REASONS = 2  # in one notice; the study list has all
 WIDTH = 420
 CLEARANCE = 104  # px above the bottom: clear of the canvas's corner text
-SHORT_MS = 8000  # a notice that asks for nothing goes by itself
-LISTED_MS = 15000  # and so does one of what the study list keeps
+SHORT_MS = 8000  # time until an information disappears
+LISTED_MS = 15000  # a notice of problems that stay in the study list
 _TONES = {
     "error": ("circle-alert", THEME.error),
     "warning": ("triangle-alert", THEME.warning),
@@ -154,13 +154,13 @@ class Notices(QWidget):
             notice.title.setToolTip(plain_tip(str(problem.path)))
         elif problems:
             reasons = by_reason(problems)
-            told = [f"{reason.heading}: {reason.text}." for reason in reasons[:TOLD]]
-            more = len(reasons) - TOLD
+            lines = [f"{reason.heading}: {reason.text}." for reason in reasons[:MOST_REASONS]]
+            more = len(reasons) - MOST_REASONS
             rest = f" {counted(more, 'other reason')}." if more > 0 else ""
             notice = self.show_notice(
                 "warning" if lost else "info",
                 problems_text(problems),
-                f"{' '.join(told)}{rest} The study list says what to do.",
+                f"{' '.join(lines)}{rest} The study list says what to do.",
             )
             _leave_after(notice, LISTED_MS)
 
@@ -307,7 +307,7 @@ class _Buttons(QWidget):
         self._buttons = buttons
 
     def minimumSizeHint(self) -> QSize:
-        # Of the column: the row's own would keep the page too wide for it ever to be needed.
+        # That of the column: the row's minimum would keep the page too wide to become narrow.
         return QSize(max(button.sizeHint().width() for button in self._buttons), 0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -78,7 +78,7 @@ def ui_font(pixels: int = TYPE.body, weight: QFont.Weight = QFont.Weight.Normal)
     font.setPixelSize(pixels)
     font.setWeight(weight)
     font.setStyleHint(QFont.StyleHint.SansSerif)
-    # Text on images and in tables: full hinting distorts Inter's letter shapes at small sizes.
+    # Full hinting distorts Inter's letter shapes at small sizes.
     font.setHintingPreference(QFont.HintingPreference.PreferVerticalHinting)
     return font
 

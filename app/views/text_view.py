@@ -205,7 +205,7 @@ class TextView(PlainTextBrowser):
             self.setFixedHeight(height)
 
 
-def literal(text: str, tone: str = "", name: str = "", *, max_height: int = 0) -> TextView:
+def literal_view(text: str, tone: str = "", name: str = "", *, max_height: int = 0) -> TextView:
     """Return a view of text from elsewhere, shown literally.
 
     Args:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from PySide6.QtCore import QAbstractItemModel, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
+    QAbstractButton,
     QAbstractItemView,
     QDockWidget,
     QFrame,
@@ -15,6 +16,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QHeaderView,
     QLabel,
+    QProgressBar,
     QPushButton,
     QSizePolicy,
     QTableView,
@@ -24,6 +26,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.views import icons
+from app.views.layouts import row
 from app.views.theme import SPACE, THEME
 
 
@@ -218,6 +221,34 @@ def center_page(page: QWidget, parts: Sequence[QWidget], max_width: int) -> QVBo
         outer.setColumnStretch(side, 1)
     outer.setColumnStretch(1, 4)
     return column
+
+
+class ProgressRow(QFrame):
+    """A text, a progress bar and a cancel button in a row; hidden while nothing runs.
+
+    Args:
+        cancel_button: Stops the work.
+        bar_width: Width of the bar in px.
+        role: Text role of the text.
+
+    Attributes:
+        text: The label with the text.
+    """
+
+    def __init__(self, cancel_button: QAbstractButton, bar_width: int, role: str = "") -> None:
+        super().__init__()
+        self.text = label("", role)
+        self._bar = QProgressBar()
+        self._bar.setTextVisible(False)
+        self._bar.setFixedWidth(bar_width)
+        row(self.text, self._bar, cancel_button, margins=(SPACE.s, 0, SPACE.s, 0), parent=self)
+        self.hide()
+
+    def set_progress(self, text: str, done: int = 0, total: int = 0) -> None:
+        """Show a text and how much is done; without a total the bar only moves."""
+        self.text.setText(text)
+        self._bar.setRange(0, total)
+        self._bar.setValue(done)
 
 
 class PanelTitle(QWidget):

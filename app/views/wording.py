@@ -113,7 +113,7 @@ def value_text(finding: Finding) -> str:
         return ""
     units = one_line(finding.units)
     if measurements.by_hand(finding):
-        # Tenths of a millimetre also of long lines: callipers are read so.
+        # Long lines too have tenths of a millimetre, as callipers do.
         figures = f"{finding.value:.2f}" if finding.value < 10 else f"{finding.value:.1f}"
         return f"{figures}{'' if units == '°' else ' '}{units}"
     if units == "ratio":

@@ -130,7 +130,7 @@ class Layers:
         self.wanted: Signal[str, Instance] = Signal()
         self.frame_wanted: Signal[LayerRequest] = Signal()
 
-    # What there is
+    # Layers
 
     @property
     def entries(self) -> tuple[LayerEntry, ...]:
@@ -233,7 +233,7 @@ class Layers:
         self._errors[key] = error
         self.changed.emit()
 
-    # How it is shown
+    # Display
 
     def look(self, key: str) -> LayerLook:
         """Return how a layer is shown."""
@@ -349,7 +349,7 @@ class Layers:
         if image is None or not (image.shapes or self._state.warnings):
             return None
         layer = self._state.layer
-        # Of its own: what was hidden of one state must not be hidden of another.
+        # A key per state, so that items hidden in one are not hidden in another.
         key = f"{PRESENTATION}\0{key_of(layer.instance)}"
         look = self.look(key)
         return LayerEntry(

@@ -98,10 +98,6 @@ class Studies:
         self._problems.clear()
         self.changed.emit()
 
-    def has_image(self, sop_instance_uid: str) -> bool:
-        """Return whether an image with a SOP Instance UID is open."""
-        return self.with_uid(sop_instance_uid) is not None
-
     def with_uid(self, sop_instance_uid: str) -> Instance | None:
         """Return the first open instance with a SOP Instance UID, or None."""
         if self._everywhere is None:
@@ -242,7 +238,7 @@ def _merged(
     """
     lists = {id(one.instances) for study in new for one in study.series}
     if all(id(one.instances) in lists for study in known for one in study.series):
-        return new, ()  # nothing was open, or it was told before
+        return new, ()  # nothing was open, or the result is not new
     fresh = {id(item) for item in _instances(new)}
     if all(id(item) in fresh for item in _instances(known)):
         return new, ()  # a scan went on: the very same instances, and more

@@ -45,7 +45,7 @@ class Display:
 
     def flipped(self, *, across: bool) -> Display:
         """Return the display mirrored on the screen: left and right, or top and bottom."""
-        # The flips come before the rotation: a quarter turn makes one of the other.
+        # Flips come before the rotation, so a quarter turn exchanges them.
         if across != bool(self.quarter_turns % 2):
             return self._plain(not self.flip_h, self.flip_v, self.quarter_turns)
         return self._plain(self.flip_h, not self.flip_v, self.quarter_turns)

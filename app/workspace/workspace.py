@@ -171,7 +171,7 @@ class Workspace:
         self.studies.close(*keys)
         for one in closed:
             self.panes.close_study(StudyUids(one))
-        # Of images, which are many, layers keep nothing but what these objects draw on them.
+        # Layers keep data of objects only, not of images, of which there are many.
         objects = (s for one in closed for s in one.series if s.content is not Content.IMAGE)
         self.layers.forget(item for series in objects for item in series.instances)
         if any(study is one for one in closed):

@@ -72,7 +72,7 @@ class FakeHost:
 
     def unload(self, model: str | None = None) -> None:
         self.unloaded.append(model)
-        self.board.gone("cpu")
+        self.board.clear_device("cpu")
 
     def forget(self, model: str) -> None:
         self.forgotten.append(model)

@@ -148,15 +148,22 @@ _KINDS = (
 
 _MICROGRAPH = Accepts(modalities=("SM", "GM", "XC"), what="a micrograph (a picture, SM, GM)")
 _CLEANED = Feed("image_path", (PREPROCESSOR,), "image_path")
-_SEGMENTER = ToolRule(
-    "", feeds=(_CLEANED,), empty=("count",), discovery=Discovery(INFO, "channels", "channel")
-)
 
 
-def _segmenter(tool: str, why: str, words: str, left_out: str) -> ToolRule:
-    """Return the rule of a segmenter: the things that it outlines, and its words after "no"."""
-    leave_out = (*_SEGMENT, *phrases(left_out))
-    return replace(_SEGMENTER, tool=tool, why=why, words=phrases(words), leave_out=leave_out)
+def _segmenter(
+    tool: str, why: str, words: str, left_out: str, priority: Priority = Priority.NORMAL
+) -> ToolRule:
+    """Return the rule of a segmenter: words for what it outlines, and words that leave it out."""
+    return ToolRule(
+        tool,
+        why,
+        phrases(words),
+        (*_SEGMENT, *phrases(left_out)),
+        priority,
+        feeds=(_CLEANED,),
+        empty=("count",),
+        discovery=None if tool == THRESHOLD else Discovery(INFO, "channels", "channel"),
+    )
 
 
 _TOOLS = (
@@ -166,14 +173,12 @@ _TOOLS = (
         leave_out=phrases("preprocess*, denois*, clean*, vorverarbeit*, entrausch*, background"),
         makes="image_path",
     ),
-    replace(
-        _segmenter(
-            CELLS,
-            "outlines each cell",
-            "cell, zelle, zellen, zellzahl, zellgrenze*, zellränder*, zellzust*, zellsegmentierung",
-            "cell, cells, zellen",
-        ),
-        priority=Priority.HIGH,
+    _segmenter(
+        CELLS,
+        "outlines each cell",
+        "cell, zelle, zellen, zellzahl, zellgrenze*, zellränder*, zellzust*, zellsegmentierung",
+        "cell, cells, zellen",
+        Priority.HIGH,
     ),
     _segmenter(
         NUCLEI,
@@ -182,11 +187,7 @@ _TOOLS = (
         "nucleus, nuclei, zellkern*, kerne",
     ),
     _segmenter(ORGANOIDS, "outlines each organoid", "organoid*", "organoid*"),
-    replace(
-        _segmenter(THRESHOLD, "outlines what is bright", "", ""),
-        priority=Priority.LOW,
-        discovery=None,
-    ),
+    _segmenter(THRESHOLD, "outlines what is bright", "", "", Priority.LOW),
     ToolRule(
         CROPPER,
         why="cuts out each cell",
@@ -231,16 +232,12 @@ PLAN = PackPlan(
         Successor(
             (CROPPER,),
             ANALYZER,
-            kinds=_DEEP,
+            _DEEP,
             reason="cropped cells say nothing of their states before they are analysed",
         ),
         Successor((ANALYZER,), VISUALIZER, reason="states are read from their picture"),
         Successor(
-            (VISUALIZER,),
-            CAPTIONER,
-            kinds=_DEEP,
-            mandatory=False,
-            reason="a caption says what the picture shows",
+            (VISUALIZER,), CAPTIONER, _DEEP, mandatory=False, reason="a caption says what it shows"
         ),
     ),
 )

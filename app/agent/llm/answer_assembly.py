@@ -34,11 +34,11 @@ class TextFilter(Protocol):
     """Finds calls in text: `text_calls.TextCalls`, `schema_calls.SchemaReader`."""
 
     def take(self, text: str) -> Iterable[ModelEvent]:
-        """Return what a piece of text gives at once."""
+        """Add a piece of text; return the events that it completes."""
         ...
 
     def end(self, complete: bool) -> Iterable[ModelEvent]:
-        """Return the rest; `complete` says whether the answer ended by itself."""
+        """Return the remaining events; `complete` says whether the answer ended by itself."""
         ...
 
 
@@ -85,17 +85,17 @@ class Assembly(ABC):
 
     @abstractmethod
     def take(self, chunk: Any) -> Iterable[ModelEvent]:
-        """Return what a piece of the stream gives at once; calls are kept until they are whole.
+        """Add a piece of the stream; return its text and reasoning. Calls come with `end`.
 
         Raises:
             ModelFailed: The answer is too long.
         """
 
     def end(self) -> Iterable[ModelEvent]:
-        """Return the rest once the stream has ended: calls and usage.
+        """Return the remaining events once the stream has ended: calls and usage.
 
         Raises:
-            ModelFailed: The answer itself has not ended: the stream was cut off, or was none.
+            ModelFailed: The stream ended before the answer, or was no stream of an answer.
         """
         if not self.started:
             raise unreadable_answer(self._at, "an empty stream")
@@ -119,7 +119,7 @@ class Assembly(ABC):
             yield self._usage
 
     def _rest(self, complete: bool) -> Iterable[ModelEvent]:
-        """Return what was held back of the text, and the calls in it."""
+        """Return the text that was held back, and the calls in it."""
         return ()
 
     def _spend(self, chars: int, *, text: int = 0) -> None:
@@ -165,7 +165,7 @@ class ChatAssembly(Assembly):
         self._text_calls: list[ModelEvent] = []
 
     def take(self, chunk: Any) -> Iterable[ModelEvent]:
-        """Return what a chunk gives at once; see `Assembly.take`."""
+        """Add a chunk; see `Assembly.take`."""
         usage = getattr(chunk, "usage", None)
         if usage is not None:
             # Some servers count in every chunk, up to there: the last one holds.
@@ -224,7 +224,7 @@ class ChatAssembly(Assembly):
         """Return the call that a piece belongs to: that of its index, or a new one."""
         if isinstance(index, int):
             known = self._by_index.get(index)
-        else:  # no index at all: what has a name begins a call
+        else:  # without an index, a name begins a call
             known = self._calls[-1] if self._calls and not name else None
         if known is None or _begins_next_call(known, call_id, name, arguments):
             known = self._new_call()
@@ -285,7 +285,7 @@ class _ThinkTags:
         self._held = ""
 
     def take(self, text: str) -> list[ModelEvent]:
-        """Return what a piece of text gives at once."""
+        """Add a piece of text; return the events that it completes."""
         if self._state == "after":
             return [Text(text)]
         self._held += text
@@ -300,14 +300,14 @@ class _ThinkTags:
         if closed:
             self._state, self._held = "after", ""
             return [*_reasoning(thought), *_text(rest.lstrip())]
-        # The end of what is held may be the beginning of the closing tag.
+        # The text may end in the beginning of the closing tag.
         keep = next((n for n in range(7, 0, -1) if self._held.endswith(_THOUGHT[:n])), 0)
         cut_at = len(self._held) - keep
         thought, self._held = self._held[:cut_at], self._held[cut_at:]
         return _reasoning(thought)
 
     def end(self) -> list[ModelEvent]:
-        """Return the rest."""
+        """Return the remaining events."""
         return self._rest("after")
 
     def _rest(self, state: str) -> list[ModelEvent]:

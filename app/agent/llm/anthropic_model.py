@@ -116,7 +116,7 @@ class _MessagesAssembly(Assembly):
         self._output_tokens = 0
 
     def take(self, chunk: Any) -> Iterable[ModelEvent]:
-        """Return what an event gives at once; see `Assembly.take`."""
+        """Add an event; see `Assembly.take`."""
         match chunk.type:
             case "message_start":
                 self.started = True
@@ -131,7 +131,7 @@ class _MessagesAssembly(Assembly):
                     endings: dict[str, Finish] = {"max_tokens": "length", "refusal": "filter"}
                     self._finish = endings.get(chunk.delta.stop_reason, "complete")
                 self._count(chunk.usage)
-            case _:  # the ends of blocks and of the message, and what is new in a later version
+            case _:  # ends of blocks and of the message, and events of later versions
                 return
 
     def _delta(self, index: int, delta: Any) -> Iterable[ModelEvent]:
@@ -148,7 +148,7 @@ class _MessagesAssembly(Assembly):
                 return
 
     def _count(self, usage: Any) -> None:
-        # Usage is cumulative; what was read from or written to a cache was sent as well.
+        # Counts are cumulative; tokens read from or written to a cache were sent as well.
         counts = [getattr(usage, name, None) or 0 for name in _INPUT_COUNTS]
         self._input_tokens = sum(counts) or self._input_tokens
         self._output_tokens = getattr(usage, "output_tokens", None) or self._output_tokens

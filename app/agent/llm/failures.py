@@ -59,7 +59,6 @@ _BROKEN = {
     "EndOfStream",
 }
 """Errors of an established connection, in Python, anyio and httpx2."""
-_NO_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE")
 _ELSE = "or choose another model in the settings"
 
 
@@ -79,7 +78,7 @@ class Endpoint:
 
     def without_secret(self, text: str) -> str:
         """Return text without the key in it."""
-        # What is shorter than any real key may be part of a word.
+        # A text shorter than any real key may be part of a word.
         return text.replace(self.secret, "[key]") if len(self.secret) >= _KEY_LENGTH else text
 
 

@@ -28,7 +28,7 @@ def encoded(picture: Picture) -> str:
             data = file.read(MAX_BYTES + 1)
     except (OSError, ValueError):
         return ""
-    # What is no PNG (a DICOM file, say) is never sent under a false name.
+    # Another file (DICOM, say) must not be sent as a PNG.
     if not data.startswith(_SIGNATURE) or len(data) > MAX_BYTES:
         return ""
     name = Path(picture.path).stem

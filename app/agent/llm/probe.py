@@ -144,7 +144,7 @@ class Probe:
         return tuple(run(_in_time(listed()), cancel)) if listed is not None else ()
 
     def about_file(self, path: str) -> Report:
-        """Return size and memory of a model file, and what is missing to run it."""
+        """Report size and memory need of a model file, and packages that are missing."""
         return about_file(path)
 
     async def _one_word(self, choice: ModelChoice) -> Report:
@@ -215,7 +215,7 @@ def run(work: Coroutine[Any, Any, T], cancel: CancelToken) -> T:
 
 
 def about_file(path: str) -> Report:
-    """Return size and memory of a model file, and what is missing to run it."""
+    """Report size and memory need of a model file, and packages that are missing."""
     if not path.strip():
         return Report(True, ("Choose a GGUF file, or a folder with safetensors.",))
     file = Path(path)

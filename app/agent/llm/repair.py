@@ -47,7 +47,7 @@ def parse_arguments(text: str, *, complete: bool = True) -> dict[str, Any] | Non
     """Return the arguments that a model wrote, or None if they have no single reading.
 
     Args:
-        text: What it wrote; blank text stands for no arguments.
+        text: The text that it wrote; blank text stands for no arguments.
         complete: Whether its answer ended by itself. At a length limit anything may be missing, so
             no closing bracket is added.
     """

@@ -167,7 +167,7 @@ class SchemaReader:
         self._closed = False
 
     def take(self, text: str) -> list[ModelEvent]:
-        """Return what a piece of the answer gives at once."""
+        """Add a piece of the answer; return the text that it completes."""
         self._buffer += text
         if not self._kind:
             self._recognise()
@@ -181,7 +181,7 @@ class SchemaReader:
                 return []
 
     def end(self, complete: bool) -> list[ModelEvent]:
-        """Return the rest: the call, if it is one.
+        """Return the remaining events: the call, if the answer is one.
 
         Args:
             complete: Whether the answer ended by itself, not at a length limit.

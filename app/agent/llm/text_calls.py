@@ -79,14 +79,14 @@ class TextCalls:
         self._off = not tools
 
     def take(self, text: str) -> list[ModelEvent]:
-        """Return the text of a piece of the answer that can be no call."""
+        """Add a piece of the answer; return the text that cannot be part of a call."""
         self._buffer += text
         if len(self._buffer) > MAX_BUFFERED:
             self._off = True  # not searched any further: a call inside broken JSON is none
         return self._emit(len(self._buffer) if self._off else self._candidate(0))
 
     def end(self, complete: bool) -> list[ModelEvent]:
-        """Return the rest of the answer.
+        """Return the remaining text and the calls in it.
 
         Args:
             complete: Whether the answer ended by itself, not at a length limit.

@@ -78,7 +78,7 @@ def make_client(
     return _Client(
         opened,
         # A redirect would take the data to a host that the user did not allow; a proxy from the
-        # environment would take what is meant for this machine off it.
+        # environment would take data for this machine off it.
         follow_redirects=False,
         trust_env=not is_loopback(at.host),
         verify=tls_context(),

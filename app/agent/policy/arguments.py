@@ -27,10 +27,16 @@ from urllib.parse import unquote
 
 from pydantic import BaseModel
 
-from app.agent.policy.hosts import AmbiguousHost, is_listed, parse_host
+from app.agent.policy.hosts import AmbiguousHost, parse_host
 from app.agent.policy.judgements import Judgement, Rule, Touch, strictest
 from app.agent.policy.scope import Scope
-from app.agent.policy.site_rules import Sizes, argument_rules, folder_allowed, size_limits
+from app.agent.policy.site_rules import (
+    Sizes,
+    argument_rules,
+    folder_allowed,
+    host_allowed,
+    size_limits,
+)
 from app.agent.privacy.key_words import is_path_key, words_of
 from app.settings import ArgumentSettings, HostSettings, PolicySettings
 from app.tools.api import Approval, PathUse, ToolSpec
@@ -110,7 +116,7 @@ class Piece:
 
     @property
     def pattern(self) -> str:
-        """Its place without list indices, as declarations and rules name it."""
+        """The place without list indices ("files.name"), as declarations and rules spell it."""
         return re.sub(r"\[\d+\]", "", self.where)
 
 
@@ -122,7 +128,7 @@ def judge_arguments(
     Args:
         spec: The tool.
         arguments: Its arguments as plain JSON (`grants.exact`).
-        scope: What the run may touch.
+        scope: The files that the run may touch.
         rules: The rules of the user or site.
 
     Raises:
@@ -432,7 +438,7 @@ def _is_unknown_name(text: str, scope: Scope) -> bool:
 def _exists_relative(text: str, scope: Scope) -> bool:
     """Report whether a text names a file where the program was started or in the run's folder.
 
-    The files of the run itself are known to the scope; what is left there is a link that leads out.
+    Callers have already let files of the run pass, so a name found in its folder is a link out.
     """
     if len(text) > 3 * _PATH_LENGTH or "\n" in text.strip():
         return False
@@ -486,10 +492,7 @@ def _judge_host(spec: ToolSpec, where: str, address: str, hosts: HostSettings) -
         host = parse_host(address)
     except AmbiguousHost as error:
         return _refused(spec, where, f"does not name a host plainly: {error}", "Write it plainly.")
-    if is_listed(host, hosts.deny):
-        why = f"names {host.shown}, which this installation blocks"
-        return _refused(spec, where, why, _GO_ON)
-    if hosts.allow and not is_listed(host, hosts.allow):
+    if not host_allowed(hosts, host):
         why = f"names {host.shown}, which this installation does not allow"
         return _refused(spec, where, why, _GO_ON)
     touch = Touch("sends to", where, host.shown, "; ".join(host.notes))
@@ -522,7 +525,7 @@ def _is_host_key(key: str) -> bool:
 
 
 def _is_ip_address(text: str) -> bool:
-    # Only what is written as one: 0.5 is a number, 1.2.840.10008 a UID.
+    # In its usual spelling only: 0.5 is a number, 1.2.840.10008 a UID.
     if text.count(".") != 3 and ":" not in text:
         return False
     with suppress(ValueError):

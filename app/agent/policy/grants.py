@@ -22,7 +22,7 @@ def exact(arguments: BaseModel | Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments as plain JSON, exactly as they will be used, defaults included."""
     if isinstance(arguments, BaseModel):
         return _plain_value(arguments)
-    # A copy through JSON: what was asked about must not change with the object it came from.
+    # A copy through JSON: a later change of the object must not change what the user allowed.
     return json.loads(_canonical(dict(arguments)))
 
 
@@ -36,7 +36,7 @@ def fingerprint(
     Args:
         spec: The tool.
         arguments: Its arguments.
-        touches: What they would reach; the same path may lead elsewhere tomorrow.
+        touches: Files and hosts that they would reach; the same path may lead elsewhere tomorrow.
     """
     whole = [spec.name, spec.version, str(spec.approval), exact(arguments)]
     whole += [[item.what, item.argument, item.shown] for item in touches]
@@ -67,8 +67,8 @@ class Refusal:
 class Grants:
     """The user's answers for a conversation and for the session. Thread-safe.
 
-    A yes holds for one tool in one version with exactly these arguments and what they reach, a no
-    for the tool whatever its arguments. Kept in memory only: a new start of the program asks again.
+    A yes holds for one version of a tool with exactly these arguments and the same reach, a no for
+    the tool whatever its arguments. Kept in memory only: a new start of the program asks again.
 
     Attributes:
         on_withdraw: Called with the tool's name ("" for all) when yeses are taken back.

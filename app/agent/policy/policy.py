@@ -106,7 +106,7 @@ class Policy:
         Args:
             spec: The tool.
             arguments: The exact ones.
-            scope: What the run may touch.
+            scope: The files that the run may touch.
         """
         rule = self.rule(spec)
         if rule is Rule.DENY:

@@ -22,9 +22,16 @@ from typing import Any, cast
 
 from pydantic import ValidationError
 
+from app.agent.policy.hosts import Host, is_listed
 from app.agent.policy.judgements import Rule
 from app.errors import UsageError
-from app.settings import ArgumentSettings, FolderSettings, PolicySettings, SizeSettings
+from app.settings import (
+    ArgumentSettings,
+    FolderSettings,
+    HostSettings,
+    PolicySettings,
+    SizeSettings,
+)
 
 EVERY = "*"
 """The name that stands for every tool."""
@@ -58,7 +65,7 @@ class Sizes:
 
 
 def parse_rules(data: Mapping[str, Any]) -> PolicySettings:
-    """Return the rules that `data` holds.
+    """Return the rules in the data of a user or a site; see the module.
 
     Raises:
         UsageError: Part of it is not understood. Rules that are only half understood would be
@@ -113,6 +120,13 @@ def _lower(standard: int, own: int | None) -> int:
 def argument_rules(rules: PolicySettings, tool: str) -> list[tuple[str, ArgumentSettings]]:
     """Return (argument, rule) for each rule that concerns the arguments of a tool."""
     return [pair for name in (EVERY, tool) for pair in rules.arguments.get(name, {}).items()]
+
+
+def host_allowed(hosts: HostSettings, host: Host) -> bool:
+    """Report whether tools may send to a host; the user is asked all the same."""
+    if is_listed(host, hosts.deny):
+        return False
+    return not hosts.allow or is_listed(host, hosts.allow)
 
 
 def folder_allowed(folders: FolderSettings, path: Path) -> bool:

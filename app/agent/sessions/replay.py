@@ -227,8 +227,8 @@ def _result_entry(outcome: Outcome, out_dir: Path) -> dict[str, Any]:
 class _Comparison:
     """Compares recorded results with new ones.
 
-    Files and findings get a new name each time, so they are compared by what they hold; once a file
-    was found equal, its old name counts as equal to the new one.
+    Files and findings get a new name each time, so their contents are compared; once a file was
+    found equal, its old name counts as equal to the new one.
 
     Attributes:
         old_dir: Folder of the recorded files.

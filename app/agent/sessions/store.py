@@ -85,7 +85,7 @@ class SessionStore:
     def threads(self) -> tuple[ThreadInfo, ...]:
         """Return every thread in which something was asked, the newest first.
 
-        Unreadable ones are left out; `open` says what is wrong with them.
+        Unreadable ones are left out; `open` raises the reason.
         """
         found = [_info(folder) for folder in self._folders()]
         listed = [info for info in found if info is not None and info.title]

@@ -270,7 +270,7 @@ class Thread:
                 self._lock.release()
 
     def repair(self, entries: list[Entry]) -> None:
-        """Append the entries by which `close_runs` closed what a crash left open."""
+        """Append the entries that `close_runs` made for what a crash left open."""
         with self._guard:
             for entry in entries:
                 self._put(self._line(entry), sync=entry is entries[-1])

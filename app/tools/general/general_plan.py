@@ -1,4 +1,4 @@
-"""What the general pack tells the planner, as data: English and German words, what answers what."""
+"""The general pack's plan (English and German words) and the wording of its results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.tools.pack_plan import (
     QuestionKind,
     ToolRule,
     ValueWords,
-    any_of,
+    phrases,
 )
 from app.tools.result_wording import Data, ResultWording, Sentence, cited, number, one_line
 
@@ -76,156 +76,106 @@ WORDINGS = (
 _DICOM = "dicom_processor"
 _SHOW = "image_visualizer"
 
-_NOUNS = (
-    *("image", "picture", "film", "x-ray", "xray", "radiograph", "scan", "dicom", "png", "slice"),
-    *("slices", "file", "photo", "it", "micrograph"),
+_NOUNS = phrases(
+    """
+    image, picture, film, x-ray, xray, radiograph, scan, dicom, png, slice, slices, file,
+    photo, it, micrograph
+    """
 )
-_NOMEN = ("bild", "aufnahme", "roentgenbild", "schicht", "datei", "es")
+_NOMEN = phrases("bild, aufnahme, roentgenbild, schicht, datei, es")
 
-_STUDY = any_of(
-    *("image", "images", "picture", "pictures", "film", "xray", "ray", "radiograph", "radiography"),
-    *("scan", "study", "exam", "examination", "slice", "exposure", "photo", "cxr", "it", "this"),
-    *("file", "that", "micrograph", "patient"),
+_STUDY = (
+    "image|images|picture|pictures|film|xray|ray|radiograph|radiography|scan|study|exam|"
+    "examination|slice|exposure|photo|cxr|it|this|file|that|micrograph|patient"
 )
-_TAKEN = any_of(
-    *("taken", "made", "shot", "acquired", "performed", "recorded", "done", "obtained", "created"),
-    *("carried", "captured", "exposed", "produced", "rayed", "xrayed", "imaged", "scanned", "take"),
-    *("make", "shoot", "date", "dates", "dated", "from"),
+_TAKEN = (
+    "taken|made|shot|acquired|performed|recorded|done|obtained|created|carried|captured|exposed|"
+    "produced|rayed|xrayed|imaged|scanned|take|make|shoot|date|dates|dated|from"
 )
-_BILD = any_of(
-    *(
-        "bild",
-        "*aufnahme",
-        "*roentgenbild",
-        "untersuchung",
-        "studie",
-        "roentgenthorax",
-        "datei",
-        "foto",
-    ),
-    *("es", "das", "film", "scan"),
+_BILD = (
+    "bild|*aufnahme|*roentgenbild|untersuchung|studie|roentgenthorax|datei|foto|es|das|film|scan"
 )
-_GEMACHT = any_of(
-    *("gemacht", "erstellt", "durchgefuehrt", "entstanden", "angefertigt", "aufgenommen"),
-    *(
-        "*geroentgt",
-        "stammt",
-        "erfolgt",
-        "erfolgte",
-        "entstand",
-        "datiert",
-        "ausgeloest",
-        "gefahren",
-    ),
+_GEMACHT = (
+    "gemacht|erstellt|durchgefuehrt|entstanden|angefertigt|aufgenommen|*geroentgt|stammt|erfolgt|"
+    "erfolgte|entstand|datiert|ausgeloest|gefahren"
 )
 
 _DATES = (
     f"when was|were|is|did|exactly|been .. {_TAKEN}",
-    "when .. taken|shot|acquired|performed|recorded|created",
     f"when .. was|were .. {_TAKEN}",
-    *("when was it", "how long ago .. taken|made|done|acquired|shot|recorded"),
-    *("when it was", "when this was", "when that was", "since when .. picture|film"),
     f"day|date|year|month|clock|hour .. {_STUDY} .. {_TAKEN}",
     f"day|date|year|month|time|hour .. {_TAKEN} .. {_STUDY}",
-    "day|date|year|month|time .. was|were|did .. taken|acquired|recorded|shot|made|performed",
     f"from when|what|which .. {_STUDY}",
-    "how old is|be|this .. image|picture|film|ray|xray|radiograph|scan",
-    "taken|acquired|recorded|made|shot when|today|yesterday|recently|year|month|week",
-    "image|picture|film|radiograph|scan dated",
-    *("acquisition time", "date taken", "date stamp", "time stamp", "timestamp"),
     f"wann .. {_GEMACHT}",
     f"wann|datum|tag|jahr|monat|uhrzeit .. {_BILD} .. {_GEMACHT}",
     f"welch*|welchem tag|jahr|monat|datum|uhrzeit .. {_GEMACHT}",
     f"von wann .. {_BILD}",
-    "wie alt .. bild|aufnahme|roentgenbild|thoraxaufnahme|roentgenaufnahme",
-    *("aufnahmezeit*", "aufnahmetag", "aufnahmejahr", "zeitstempel", "uhrzeit"),
+    *phrases(
+        """
+        when .. taken|shot|acquired|performed|recorded|created, when was it,
+        how long ago .. taken|made|done|acquired|shot|recorded, when it was, when this was,
+        when that was, since when .. picture|film,
+        day|date|year|month|time .. was|were|did .. taken|acquired|recorded|shot|made|performed,
+        how old is|be|this .. image|picture|film|ray|xray|radiograph|scan,
+        taken|acquired|recorded|made|shot when|today|yesterday|recently|year|month|week,
+        image|picture|film|radiograph|scan dated, acquisition time, date taken, date stamp,
+        time stamp, timestamp,
+        wie alt .. bild|aufnahme|roentgenbild|thoraxaufnahme|roentgenaufnahme, aufnahmezeit*,
+        aufnahmetag, aufnahmejahr, zeitstempel, uhrzeit
+        """
+    ),
 )
-"""When the picture was made."""
+"""Questions for the time of the image."""
 _METADATA = (
     *_DATES,
-    *("window width", "window center", "window centre", "wl", "ww", "software version"),
-    *("w0 .. l0|c0", "l0|c0 .. w0", "w 0 .. l|c 0", "l|c 0 .. w 0", "wl0", "ww0", "w0", "w l 0"),
-    "sex|gender|age|birth .. recorded|stored|patient",
-    *("which hospital", "what hospital", "which institution", "institution", "which department"),
-    *("metadata", "meta data", "metadatum", "window", "windows", "windowing", "window level"),
-    *("what level", "which level", "level setting*", "level value*", "window and level"),
-    *("modality", "attribute", "attributes", "tag", "tags", "header", "headers"),
-    *("pixel spacing", "pixelspacing", "spacing", "bits", "bit depth"),
-    *("which view", "what view"),
-    *(
-        "pixel size",
-        "pixel .. mm|millimet*",
-        "mm|millimet* .. pixel",
-        "resolution",
-        "matrix",
-        "acquired",
-        "acquisition*",
-        "study date",
+    *phrases(
+        """
+        window width, window center, window centre, wl, ww, software version, w0 .. l0|c0,
+        l0|c0 .. w0, w 0 .. l|c 0, l|c 0 .. w 0, wl0, ww0, w0, w l 0,
+        sex|gender|age|birth .. recorded|stored|patient, which hospital, what hospital,
+        which institution, institution, which department, metadata, meta data, metadatum, window,
+        windows, windowing, window level, what level, which level, level setting*, level value*,
+        window and level, modality, attribute, attributes, tag, tags, header, headers,
+        pixel spacing, pixelspacing, spacing, bits, bit depth, which view, what view, pixel size,
+        pixel .. mm|millimet*, mm|millimet* .. pixel, resolution, matrix, acquired, acquisition*,
+        study date, dimensions, rows and columns, photometric*, manufacturer, scanner, kvp, kv,
+        exposure time, dicom info*, dicom data, dicom, slice thickness, which projection,
+        what projection, ap or pa, pa or ap, frontal or lateral, laterality, image size,
+        size of image, image dimensions, how large .. image, how big .. image,
+        how old .. patient, patient age, age of patient, patient sex, sex of patient, body part,
+        study description, series description, transfer syntax, date, lung window*, bone window*,
+        soft tissue window*, mm per pixel, rows, columns, hounsfield, which machine,
+        what machine, machine was, machine used, scan machine, imaging machine,
+        is ap|pa|lateral|frontal film|view|projection|image|picture|radiograph|xray|ray|shot,
+        is it ap|pa|lateral|frontal, male|maennlich or|oder female|weiblich,
+        female|weiblich or|oder male|maennlich, man|mann or|oder woman|frau,
+        woman|frau or|oder man|mann, ist|war es|das ap|pa, how many pixels, number of pixels,
+        monochrom*, how many bits, private tags, dicom tag*, dicom header*, metadaten, fenster*,
+        modalitaet, attribut*, kopfdaten, pixelabstand*, pixelgroesse*, bildmatrix, aufgenommen,
+        aufnahmedatum, studiendatum, untersuchungsdatum, aufloesung, bittiefe, dicom kopf,
+        dicom header, dicomheader, schichtdicke, geraet, hersteller, welche ansicht, projektion,
+        strahlengang, lungenfenster, knochenfenster, weichteilfenster, wann .. gemacht,
+        wann .. erstellt, wann .. durchgefuehrt, wann .. entstanden, bildgroesse,
+        wie gross .. bild, wie alt .. patient*, datum, gefenstert, fensterung, welches geraet,
+        wie viele bits
+        """
     ),
-    *("dimensions", "rows and columns", "photometric*"),
-    *(
-        "manufacturer",
-        "scanner",
-        "kvp",
-        "kv",
-        "exposure time",
-        "dicom info*",
-        "dicom data",
-        "dicom",
-    ),
-    *(
-        "slice thickness",
-        "which projection",
-        "what projection",
-        "ap or pa",
-        "pa or ap",
-        "frontal or lateral",
-        "laterality",
-    ),
-    *("image size", "size of image", "image dimensions", "how large .. image", "how big .. image"),
-    *("how old .. patient", "patient age", "age of patient", "patient sex", "sex of patient"),
-    *("body part", "study description", "series description", "transfer syntax", "date"),
-    *("lung window*", "bone window*"),
-    *("soft tissue window*", "mm per pixel", "rows", "columns", "hounsfield", "which machine"),
-    *("what machine", "machine was", "machine used", "scan machine", "imaging machine"),
-    "is ap|pa|lateral|frontal film|view|projection|image|picture|radiograph|xray|ray|shot",
-    "is it ap|pa|lateral|frontal",
-    "male|maennlich or|oder female|weiblich",
-    "female|weiblich or|oder male|maennlich",
-    "man|mann or|oder woman|frau",
-    "woman|frau or|oder man|mann",
-    "ist|war es|das ap|pa",
-    *(
-        "how many pixels",
-        "number of pixels",
-        "monochrom*",
-        "how many bits",
-        "private tags",
-        "dicom tag*",
-        "dicom header*",
-    ),
-    # German
-    *("metadaten", "fenster*", "modalitaet", "attribut*", "kopfdaten", "pixelabstand*"),
-    *("pixelgroesse*", "bildmatrix", "aufgenommen", "aufnahmedatum", "studiendatum"),
-    *("untersuchungsdatum", "aufloesung", "bittiefe"),
-    *("dicom kopf", "dicom header", "dicomheader", "schichtdicke", "geraet", "hersteller"),
-    *("welche ansicht", "projektion", "strahlengang", "lungenfenster", "knochenfenster"),
-    *("weichteilfenster", "wann .. gemacht", "wann .. erstellt", "wann .. durchgefuehrt"),
-    *("wann .. entstanden", "bildgroesse", "wie gross .. bild", "wie alt .. patient*", "datum"),
-    *("gefenstert", "fensterung", "welches geraet", "wie viele bits", "tags"),
 )
-_METADATA_ALONE = ("projection", "exposure", "patient position", "view")
-"""Of the file where nothing else is asked: "on this projection"."""
-_WHAT = (
-    *("what is this", "what is it", "what kind of image", "what type of image", "what image is"),
-    *("what file is", "what study is", "what am i seeing", "what am i looking at", "what's this"),
-    *("was ist das", "was sehe ich", "was fuer ein bild"),
+_METADATA_ALONE = phrases("projection, exposure, patient position, view")
+"""Words that ask for the file's attributes only if nothing else is asked: "on this projection"."""
+_WHAT = phrases(
+    """
+    what is this, what is it, what kind of image, what type of image, what image is,
+    what file is, what study is, what am i seeing, what am i looking at, what's this,
+    was ist das, was sehe ich, was fuer ein bild
+    """
 )
-_CONVERT = (
-    *("convert*", "conversion", "export .. png", "save .. png", "as png", "to png", "into png"),
-    *("konvertier*", "umwandel*", "wandle .. um", "wandel .. um", "umgewandelt", "in png"),
-    *("als png", "turn .. png", "make .. png", "export .. as", "exportier*", "png export"),
-    *("png daraus", "umwandlung", "png version"),
+_CONVERT = phrases(
+    """
+    convert*, conversion, export .. png, save .. png, as png, to png, into png, konvertier*,
+    umwandel*, wandle .. um, wandel .. um, umgewandelt, in png, als png, turn .. png,
+    make .. png, export .. as, exportier*, png export, png daraus, umwandlung, png version
+    """
 )
 _PICTURE = (
     *(
@@ -239,88 +189,85 @@ _PICTURE = (
         for noun in _NOMEN
     ),
     *(f"{noun} {verb}" for verb in ("anzeigen", "zeigen", "darstellen") for noun in _NOMEN),
-    *("pull up image", "bring up image", "pane", "stell .. dar", "stelle .. dar"),
-    *("in colour", "in color", "grauwert*"),
-)
-_COLOURS = any_of(
-    *("colour", "colours", "color", "colors", "palette", "tint", "tints", "colouring", "coloring"),
-    *("hues", "tones", "shades", "colourscale", "colormap", "colourmap", "lut"),
-)
-_OTHER = any_of(
-    *("other", "another", "different", "new", "nicer", "warmer", "warm", "cold", "cooler", "false"),
-    *("changed", "alternative", "brighter", "bright", "vivid", "pseudo", "various", "fancy"),
-)
-_HUES = any_of(
-    *(
-        "sepia",
-        "hot",
-        "cool",
-        "copper",
-        "blue",
-        "red",
-        "green",
-        "rainbow",
-        "ocean",
-        "autumn",
+    *phrases(
+        """
+        pull up image, bring up image, pane, stell .. dar, stelle .. dar, in colour, in color,
+        grauwert*
+        """
     ),
-    *("viridis", "magma", "inferno", "plasma", "jet", "cividis", "turbo", "bluish", "reddish"),
-    *("pink", "spectral", "winter", "summer", "spring", "purple", "orange", "yellow"),
 )
-_SHOW_VERBS = any_of(
-    *("show", "see", "display", "view", "render", "redraw", "draw", "paint", "present"),
-    *("bring", "give", "switch", "turn", "look", "have", "get", "redisplay", "reshow", "open"),
+_COLOURS = (
+    "colour|colours|color|colors|palette|tint|tints|colouring|coloring|hues|tones|shades|"
+    "colourscale|colormap|colourmap|lut"
 )
-_CHANGE = any_of("change", "alter", "swap", "switch", "vary", "adjust", "modify")
-_AGAIN = any_of("again", "anew", "afresh", "once")
-_PICTURES = any_of(
-    *("image", "picture", "film", "radiograph", "xray", "ray", "scan", "photo", "slice", "photo"),
-    *("micrograph", "radiography"),
+_OTHER = (
+    "other|another|different|new|nicer|warmer|warm|cold|cooler|false|changed|alternative|"
+    "brighter|bright|vivid|pseudo|various|fancy"
 )
-_BILDER = any_of(
-    *("bild", "*aufnahme", "*roentgenbild", "thoraxbild", "schicht", "film", "foto"),
+_HUES = (
+    "sepia|hot|cool|copper|blue|red|green|rainbow|ocean|autumn|viridis|magma|inferno|plasma|jet|"
+    "cividis|turbo|bluish|reddish|pink|spectral|winter|summer|spring|purple|orange|yellow"
 )
-_OF_THE_WINDOW = (
-    *("toolbar*", "menu*", "font*", "wall*", "interface", "button*", "icon*", "theme", "letters"),
-    *("annotation*", "cursor", "crosshair*", "schrift*", "hintergrund*", "oberflaeche"),
+_SHOW_VERBS = (
+    "show|see|display|view|render|redraw|draw|paint|present|bring|give|switch|turn|look|have|get|"
+    "redisplay|reshow|open"
 )
-"""What else has colours."""
+_CHANGE = "change|alter|swap|switch|vary|adjust|modify"
+_AGAIN = "again|anew|afresh|once"
+_PICTURES = "image|picture|film|radiograph|xray|ray|scan|photo|slice|micrograph|radiography"
+_BILDER = "bild|*aufnahme|*roentgenbild|thoraxbild|schicht|film|foto"
+_OF_THE_WINDOW = phrases(
+    """
+    toolbar*, menu*, font*, wall*, interface, button*, icon*, theme, letters, annotation*,
+    cursor, crosshair*, schrift*, hintergrund*, oberflaeche
+    """
+)
+"""Other things that have colours."""
 _RECOLOUR = (
-    *("colour map", "color map", "colourmap", "colormap", "farbtabelle", "farbskala"),
-    "farbpalette",
-    *("falschfarb*", "false colour*", "false color*", "pseudo colour*", "pseudo color*"),
-    *("pseudocolour*", "pseudocolor*", "pseudofarb*", "palette", "colour scheme", "color scheme"),
-    *("viridis", "inferno", "magma", "plasma", "jet", "cividis", "turbo", "rainbow", "gray map"),
-    *("hot colour*", "hot color*", "in hot", "hot palette", "bone colour*", "bone palette"),
-    *("graustufen", "grayscale", "greyscale", "in gray", "in grey", "black and white"),
-    *("other colours", "other colors", "different colours", "different colors", "andere farben"),
-    *("anderen farben", "in farbe", "regenbogen*", "invert*", "negative image", "as negative"),
-    *("title", "titled", "heading", "headline", "ueberschrift", "titel", "betitel*"),
     f"{_OTHER} {_COLOURS}",
     f"in|with|using|into|of|to .. {_OTHER} .. {_COLOURS}",
     f"in|with|using {_HUES} {_COLOURS}|tones|shades|tints|hue|hues",
-    f"{_AGAIN} .. {_PICTURES} .. {_COLOURS}", f"{_PICTURES} .. {_AGAIN} .. {_COLOURS}",
-    f"{_SHOW_VERBS} .. {_HUES}", f"{_CHANGE} .. {_COLOURS}", f"{_PICTURES} .. {_COLOURS}",
-    f"{_SHOW_VERBS} .. {_PICTURES} .. {_AGAIN}", f"{_SHOW_VERBS} {_AGAIN} .. {_PICTURES}",
-    f"{_PICTURES} {_AGAIN}", f"{_PICTURES} up|back again|up",
+    f"{_AGAIN} .. {_PICTURES} .. {_COLOURS}",
+    f"{_PICTURES} .. {_AGAIN} .. {_COLOURS}",
+    f"{_SHOW_VERBS} .. {_HUES}",
+    f"{_CHANGE} .. {_COLOURS}",
+    f"{_PICTURES} .. {_COLOURS}",
+    f"{_SHOW_VERBS} .. {_PICTURES} .. {_AGAIN}",
+    f"{_SHOW_VERBS} {_AGAIN} .. {_PICTURES}",
+    f"{_PICTURES} {_AGAIN}",
+    f"{_PICTURES} up|back again|up",
     f"recolo*|redraw*|repaint*|redisplay*|recolour* .. {_PICTURES}",
-    *("recolour*", "recolor*", "repaint*", "look up table", "lookup table", "lut", "tinted"),
     f"{_HUES} coloured|colored|version|look|palette|scale|map",
-    f"negative of {_PICTURES}", f"{_PICTURES} as|in negative|colour|color",
-    *("einfaerb*", "umfaerb*", "*farbdarstellung", "farbschema", "bunt", "in bunten farben"),
-    "anders|andere|anderen|anderer|neuen|neue|bunte|bunten|warmen|kalten farbe|farben|farbskala|"
-    "farbtabelle|farbschema|farbpalette|farbgebung|farbton|farbtoenen|faerbung",
+    f"negative of {_PICTURES}",
+    f"{_PICTURES} as|in negative|colour|color",
     f"noch|nochmal|nochmals|erneut|wieder .. {_BILDER}",
     f"{_BILDER} nochmal|nochmals|erneut|wieder",
     f"{_SHOW_VERBS} .. bone colours|colors|tones|tints|palette",
-    "colours|colors|tones|tints of bone",
     f"{_BILDER} noch mal|einmal",
-    "show|see|display|view|have .. image|picture|film|radiograph|xray|ray|it .. again|more",
-    *("image again", "picture again", "film again", "radiograph again", "x ray again"),
-    *("bild .. noch", "noch mal .. bild", "nochmal .. bild"),
-    *("noch einmal .. bild", "nochmal .. aufnahme", "noch mal .. aufnahme", "bild erneut"),
-    *("noch einmal .. aufnahme", "erneut .. bild", "bild nochmal", "wieder .. bild"),
-)  # fmt: skip
-"""How the picture is to be shown: nothing else does that."""
+    *phrases(
+        """
+        colour map, color map, colourmap, colormap, farbtabelle, farbskala, farbpalette,
+        falschfarb*, false colour*, false color*, pseudo colour*, pseudo color*, pseudocolour*,
+        pseudocolor*, pseudofarb*, palette, colour scheme, color scheme, viridis, inferno, magma,
+        plasma, jet, cividis, turbo, rainbow, gray map, hot colour*, hot color*, in hot,
+        hot palette, bone colour*, bone palette, graustufen, grayscale, greyscale, in gray,
+        in grey, black and white, other colours, other colors, different colours,
+        different colors, andere farben, anderen farben, in farbe, regenbogen*, invert*,
+        negative image, as negative, title, titled, heading, headline, ueberschrift, titel,
+        betitel*, recolour*, recolor*, repaint*, look up table, lookup table, lut, tinted,
+        einfaerb*, umfaerb*, *farbdarstellung, farbschema, bunt, in bunten farben,
+        anders|andere|anderen|anderer|neuen|neue|bunte|bunten|warmen|kalten
+        farbe|farben|farbskala|farbtabelle|farbschema|farbpalette|farbgebung|farbton|farbtoenen|faerbung,
+        colours|colors|tones|tints of bone,
+        show|see|display|view|have .. image|picture|film|radiograph|xray|ray|it .. again|more,
+        image again, picture again, film again, radiograph again, x ray again, bild .. noch,
+        noch mal .. bild, nochmal .. bild, noch einmal .. bild, nochmal .. aufnahme,
+        noch mal .. aufnahme, bild erneut, noch einmal .. aufnahme, erneut .. bild, bild nochmal,
+        wieder .. bild
+        """
+    ),
+)
+"""Questions for another colour map, a title, or to show the image again."""
 _THEN_SHOW = (
     *(
         f"{lead} {verb} {noun}"
@@ -330,10 +277,11 @@ _THEN_SHOW = (
     ),
     *(f"{lead} zeige {noun}" for lead in ("dann", "und") for noun in _NOMEN),
 )
-_EVERYTHING = (
-    *("all available tools", "all tools", "every tool", "full analysis"),
-    *("complete analysis", "full work up", "full workup"),
-    *("alle werkzeuge", "vollstaendige analyse", "komplette analyse"),
+_EVERYTHING = phrases(
+    """
+    all available tools, all tools, every tool, full analysis, complete analysis,
+    full work up, full workup, alle werkzeuge, vollstaendige analyse, komplette analyse
+    """
 )
 _VISIBLE = ("what do you see", "what can you see")
 _DESCRIBE = tuple(

@@ -39,15 +39,15 @@ class Durations:
         self._lock = threading.Lock()
         self._known: dict[str, list[float]] | None = None
 
-    def usual(self, key: str) -> float | None:
+    def median(self, key: str) -> float | None:
         """Return the median duration of such calls in seconds; None if not known."""
         with self._lock:
             found = self._loaded().get(key)
             return statistics.median(found) if found else None
 
-    def note(self, key: str, seconds: float) -> None:
+    def add(self, key: str, seconds: float) -> None:
         """Keep the duration of a call."""
-        if seconds < _WORTH_S and self.usual(key) is None:
+        if seconds < _WORTH_S and self.median(key) is None:
             return
         with self._lock:
             known = self._loaded()
@@ -93,7 +93,7 @@ class Estimate:
         self._from = (self._started, 0.0)  # when the work began, and what was done then
         self._noticed = True  # the next fraction is not the first of the work
 
-    def works(self) -> None:
+    def start_work(self) -> None:
         """Note that the model is loaded: the loading time says nothing about the rest."""
         self._noticed = False
 

@@ -98,11 +98,11 @@ class CallTracker:
 
     def begin(self, entry: str) -> None:
         """Note that it is the call's turn."""
-        known = self._board.of(self._device, self._model) if self._model else None
+        known = self._board.get(self._device, self._model) if self._model else None
         ready = known is not None and known.state is State.READY
         start = "warm" if ready else "cold"
         self._key = "|".join((entry, self._model, self._device, start))
-        usual = self._durations.usual(self._key) if self._durations is not None else None
+        usual = self._durations.median(self._key) if self._durations is not None else None
         self._estimate = Estimate(usual)
         if self._model:
             state = known if ready and known is not None else ModelState(self._model, State.LOADING)
@@ -124,19 +124,19 @@ class CallTracker:
     def _event(self, event: Mapping[str, Any]) -> None:
         kind = event.get("kind")
         if kind == protocol.LOADED:
-            self._board.loaded(self._device, event.get("models", ()))
+            self._board.set_loaded(self._device, event.get("models", ()))
         elif self._model and kind in (protocol.WORKING, protocol.LOADING):
-            known = self._board.of(self._device, self._model)
+            known = self._board.get(self._device, self._model)
             now = State.BUSY if kind == protocol.WORKING else State.LOADING
             if now is State.BUSY:
-                self._estimate.works()
+                self._estimate.start_work()
             state = known or ModelState(self._model, now)
             self._board.set(self._device, replace(state, state=now))
 
     def done(self) -> None:
         """Note that the call has returned."""
         if self._durations is not None and self._key:
-            self._durations.note(self._key, self._estimate.elapsed)
+            self._durations.add(self._key, self._estimate.elapsed)
         self._rest()
 
     def failed(self, error: BaseException, *, alive: bool) -> None:
@@ -146,9 +146,9 @@ class CallTracker:
             error: The error.
             alive: Whether the process still runs, with the models that it has loaded.
         """
-        known = self._board.of(self._device, self._model) if self._model else None
+        known = self._board.get(self._device, self._model) if self._model else None
         if not alive:
-            self._board.gone(self._device)
+            self._board.clear_device(self._device)
         loading = known is not None and known.state is State.LOADING
         to_blame = self._model and (loading or isinstance(error, WorkerDied | protocol.OutOfMemory))
         if isinstance(error, SightlineError) and to_blame:
@@ -159,11 +159,11 @@ class CallTracker:
 
     def _rest(self, *, lost: bool = False) -> None:
         """Set the model's state to ready, if it is loaded."""
-        known = self._board.of(self._device, self._model) if self._model else None
+        known = self._board.get(self._device, self._model) if self._model else None
         if known is None:
             return
         if lost or not known.device:
-            self._board.drop(self._device, self._model)
+            self._board.remove(self._device, self._model)
         else:
             done = replace(known, state=State.READY, doing="", fraction=0.0, left_s=None)
             self._board.set(self._device, done)
@@ -274,7 +274,7 @@ class ProcessHost:
         """Return the states of the models that are in a process or failed, by card name."""
         for queue in self._open_queues():
             if not queue.busy and queue.worker.pid is None:
-                self._board.gone(queue.name)  # it was ended from outside while it was idle
+                self._board.clear_device(queue.name)  # it was ended from outside while it was idle
         return self._board.states()
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
@@ -295,7 +295,7 @@ class ProcessHost:
                     continue
                 if model is None or here == {model}:
                     queue.worker.end()
-                    self._board.gone(queue.name)
+                    self._board.clear_device(queue.name)
                     continue
                 tracker = CallTracker(self._board, queue.name, None, None, None)
                 try:
@@ -306,7 +306,7 @@ class ProcessHost:
                         progress=tracker.progress,
                     )
                 except WorkerDied:
-                    self._board.gone(queue.name)  # and the model with it
+                    self._board.clear_device(queue.name)  # and the model with it
 
     def forget(self, model: str) -> None:
         """Forget a model's earlier failure, since its files were changed."""
@@ -337,21 +337,21 @@ class ProcessHost:
             queues = list(self._queues.values())
         for queue in queues:
             queue.close()
-            self._board.gone(queue.name)
+            self._board.clear_device(queue.name)
 
     def _run(self, name: str, job: Job) -> dict[str, Any]:
         queue = self._queue(name)
         if job.model:
-            self._board.wait(job.model, 1)
+            self._board.add_waiting(job.model, 1)
         try:
             with queue.turn(job.title, job.cancel, job.waiting):
                 if job.model:
-                    self._board.wait(job.model, -1)
+                    self._board.add_waiting(job.model, -1)
                     job = replace(job, model_waits=False)
                 return self._make(queue, job)
         finally:
             if job.model and job.model_waits:
-                self._board.wait(job.model, -1)
+                self._board.add_waiting(job.model, -1)
             queue.end_when_idle(self._idle_s)
 
     def _make(self, queue: DeviceQueue, job: Job) -> dict[str, Any]:
@@ -359,7 +359,7 @@ class ProcessHost:
         tracker = CallTracker(self._board, queue.name, job.model, job.progress, self._durations)
         before = queue.worker.pid
         if before is None:
-            self._board.gone(queue.name)
+            self._board.clear_device(queue.name)
         tracker.begin(job.entry)
         try:
             answer = queue.worker.call(
@@ -387,7 +387,7 @@ class ProcessHost:
             queue = self._queues.get(name)
             if queue is None:
                 worker = Worker("model", env=self._env, allowed=self._allowed)
-                queue = DeviceQueue(name, worker, lambda: self._board.gone(name))
+                queue = DeviceQueue(name, worker, lambda: self._board.clear_device(name))
                 if self._closed:
                     queue.close()
                 self._queues[name] = queue

@@ -114,12 +114,12 @@ class StateBoard:
                 return
         self._tell(model)
 
-    def of(self, device: str, model: str) -> ModelState | None:
+    def get(self, device: str, model: str) -> ModelState | None:
         """Return a model's state in a device's process, or None."""
         with self._lock:
             return self._states.get((device, model))
 
-    def loaded(self, device: str, models: Iterable[Mapping[str, object]]) -> None:
+    def set_loaded(self, device: str, models: Iterable[Mapping[str, object]]) -> None:
         """Set which models are loaded in a device's process; a running one keeps its state."""
         given = {str(one["model"]): one for one in models}
         with self._lock:
@@ -150,13 +150,13 @@ class StateBoard:
                 if where == device and state.state is not State.FAILED
             }
 
-    def drop(self, device: str, model: str) -> None:
+    def remove(self, device: str, model: str) -> None:
         """Remove a model from a device's process."""
         with self._lock:
             self._states.pop((device, model), None)
         self._tell(model)
 
-    def gone(self, device: str) -> None:
+    def clear_device(self, device: str) -> None:
         """Note that a device's process has ended; failures are kept."""
         with self._lock:
             there = [model for where, model in self._states if where == device]
@@ -181,7 +181,7 @@ class StateBoard:
         if failed:
             self._tell(model)
 
-    def wait(self, model: str, more: int) -> None:
+    def add_waiting(self, model: str, more: int) -> None:
         """Add to the number of calls that wait for a model (negative to subtract)."""
         with self._lock:
             count = self._waiting.get(model, 0) + more

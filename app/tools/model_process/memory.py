@@ -38,7 +38,7 @@ _DEEP = 4
 """Depth of attributes to which a loaded object is searched for modules."""
 
 
-class Exhausted(Exception):
+class MemoryExhausted(Exception):
     """A model does not fit, by the figures of its card or the size of its files."""
 
 
@@ -92,7 +92,7 @@ def free_bytes(device: str) -> int:
 
 def is_exhausted(error: BaseException) -> bool:
     """Return True if an error means that memory ran out."""
-    if isinstance(error, Exhausted | MemoryError | torch.OutOfMemoryError):
+    if isinstance(error, MemoryExhausted | MemoryError | torch.OutOfMemoryError):
         return True
     return isinstance(error, RuntimeError) and bool(_EXHAUSTED.search(str(error)))
 

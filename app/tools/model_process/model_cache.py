@@ -50,7 +50,7 @@ class ModelKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class CachedModel:
     """A loaded model and the bytes that it takes."""
 
     model: Any
@@ -61,7 +61,7 @@ class ModelCache:
     """The loaded models of this process, the least recently used first."""
 
     def __init__(self) -> None:
-        self._models: OrderedDict[ModelKey, Loaded] = OrderedDict()
+        self._models: OrderedDict[ModelKey, CachedModel] = OrderedDict()
 
     def get(self, key: ModelKey) -> Any:
         """Return the model and mark it as used last; None if it is not loaded."""
@@ -73,7 +73,7 @@ class ModelCache:
 
     def put(self, key: ModelKey, model: Any, size: int) -> None:
         """Add a loaded model that takes `size` bytes."""
-        self._models[key] = Loaded(model, size)
+        self._models[key] = CachedModel(model, size)
 
     def entries(self) -> list[dict[str, Any]]:
         """Return the loaded models as JSON-able tables for the host."""

@@ -199,7 +199,7 @@ def _load(key: ModelKey, doing: Work, load: Callable[[Path, Work], Any]) -> Any:
     need, device = memory_need(doing.source, key.placement.dtype), key.placement.device
     if not _cache.make_room(need, device):
         free = memory.room(device, _cache.held(device)).alone
-        raise memory.Exhausted(f"it needs {_gigabytes(need)} and {_gigabytes(free)} are free")
+        raise memory.MemoryExhausted(f"it needs {_gigabytes(need)} and {_gigabytes(free)} are free")
     before = memory.in_use(device)
     model = _load_unchanged(doing.source, lambda: load(Path(key.path), doing))
     # Its tensors are counted if possible: memory also grows by the modules of a first load.

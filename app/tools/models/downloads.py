@@ -33,7 +33,7 @@ from app.tools.models.install_plan import (
     check_space,
     checked_model,
 )
-from app.tools.models.places import Place, wanted_files
+from app.tools.models.places import Place, split_files
 from app.tools.needs import is_installed, missing_package
 
 HUB = "https://huggingface.co"
@@ -61,14 +61,14 @@ def hub() -> str:
     return mirror.rstrip("/")
 
 
-def mirrored(url: str) -> str:
+def mirror_address(url: str) -> str:
     """Return an address on huggingface.co as its mirror has it, and other addresses unchanged."""
     return hub() + url.removeprefix(HUB) if url.startswith(f"{HUB}/") else url
 
 
 def host_of(card: ModelCard) -> str:
     """Return the host that a download of this model would ask, to tell the user."""
-    address = mirrored(card.files[0].url) or hub()
+    address = mirror_address(card.files[0].url) or hub()
     return address.partition("://")[2].partition("/")[0].rpartition("@")[2]
 
 
@@ -147,7 +147,7 @@ class ModelDownload:
             return card.revision, fixed
         commit, files = list_repository(card.repository, card.revision, self.alternative)
         names = {file.name for file in fixed}
-        taken, _left = wanted_files(card, (f.name for f in files))
+        taken, _left = split_files(card, (f.name for f in files))
         if not card.folder:
             taken = [name for name in taken if name == card.files[0].name]
         return commit, (*fixed, *(f for f in files if f.name in taken and f.name not in names))
@@ -165,7 +165,9 @@ class ModelDownload:
             return
         known = card.file_of(file.name)
         own = known.url if known is not None and not known.is_pattern else ""
-        url = mirrored(own) or f"{hub()}/{card.repository}/resolve/{commit}/{quote(file.name)}"
+        url = (
+            mirror_address(own) or f"{hub()}/{card.repository}/resolve/{commit}/{quote(file.name)}"
+        )
         headers = {} if own else _authorization()
         download_file(
             url, target, file, headers, progress, self.cancel, alternative=self.alternative

@@ -14,7 +14,7 @@ from app.tools.models.cards import ModelCard
 from app.tools.models.digests import sha256_of
 from app.tools.models.file_names import hostile, is_revision
 from app.tools.models.model_packs import LONGEST_MANIFEST, MANIFEST, PackModel, read_manifest
-from app.tools.models.places import Place, is_program, wanted_files
+from app.tools.models.places import Place, is_program, split_files
 from app.tools.models.sources import FileSource, FolderSource, Source, open_source
 from app.tools.models.status import terms_accepted
 from app.tools.needs import command
@@ -216,7 +216,7 @@ def plan_install(
         if not models:
             raise UsageError("there is no model of that name in this pack", subject=str(path))
         return InstallPlan(path, tuple(models), source)
-    wanted = cards[name] if name is not None else _identified(source, path, cards)
+    wanted = cards[name] if name is not None else _identify(source, path, cards)
     return InstallPlan(path, (_plan_model(source, wanted, places[wanted.name]),), source)
 
 
@@ -226,7 +226,7 @@ def _plan_model(source: Source, wanted: ModelCard, place: Place) -> PlannedModel
         raise UsageError(f"{wanted.name} comes with Sightline", remedy="Nothing has to be done.")
     if not wanted.folder:
         return _plan_single_file(source, wanted, place)
-    taken, left = wanted_files(wanted, source.sizes)
+    taken, left = split_files(wanted, source.sizes)
     files = tuple(PlannedFile(name, name, source.sizes[name]) for name in taken)
     return checked_model(wanted, files, place, revision=source.revision, left_out=left)
 
@@ -320,7 +320,7 @@ def _plan_pack_model(
         )
     names = [file.name for file in entry.files]
     if wanted.folder:
-        _taken, unknown_names = wanted_files(wanted, names)
+        _taken, unknown_names = split_files(wanted, names)
     else:
         place = places[wanted.name]
         unknown_names = [name for name in names if name not in place.file_names]
@@ -359,7 +359,7 @@ def _read_small(source: Source, name: str) -> bytes:
     return b""
 
 
-def _identified(source: Source, path: Path, cards: Mapping[str, ModelCard]) -> ModelCard:
+def _identify(source: Source, path: Path, cards: Mapping[str, ModelCard]) -> ModelCard:
     """Identify the model of a file or folder by its names, its repository or its digest.
 
     Raises:

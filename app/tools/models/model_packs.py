@@ -130,7 +130,7 @@ def write_pack(
     _check_out(out)
     manifest = Manifest(
         FORMAT,
-        tuple(_described(place, cancel) for place in chosen),
+        tuple(_describe(place, cancel) for place in chosen),
         made=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     )
     total = sum(file.size for model in manifest.models for file in model.files)
@@ -163,7 +163,7 @@ def _check_out(out: Path) -> None:
         raise UsageError("there is no such folder", subject=str(out.parent))
 
 
-def _described(place: Place, cancel: CancelToken | None) -> PackModel:
+def _describe(place: Place, cancel: CancelToken | None) -> PackModel:
     if place.card.embedded or place.missing():
         why = "it comes with every Sightline" if place.card.embedded else "it is not installed"
         raise UsageError(why, subject=place.card.name)

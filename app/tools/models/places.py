@@ -75,7 +75,7 @@ class Place:
             return (self.path.name,) if self.path.is_file() else ()
         found = [name for name in files_below(self.base) if name != RECORD]
         if record is None:
-            return tuple(wanted_files(self.card, found)[0])
+            return tuple(split_files(self.card, found)[0])
         recorded = {file.name for file in record.files}
         return tuple(name for name in found if name in recorded)
 
@@ -89,7 +89,7 @@ class Place:
             return ()
         recorded = {file.name for file in record.files} | {RECORD}
         new = [name for name in files_below(self.base) if name not in recorded]
-        read = wanted_files(self.card, new)[0]
+        read = split_files(self.card, new)[0]
         return tuple(n for n in read if not is_program(n) and PurePosixPath(n).suffix not in _PROSE)
 
     def missing(self) -> tuple[str, ...]:
@@ -154,7 +154,7 @@ def is_program(name: str) -> bool:
     return PurePosixPath(name).suffix.casefold() in (".py", ".pyc", ".pyd", ".so", ".pyw", ".dll")
 
 
-def wanted_files(card: ModelCard, names: Iterable[str]) -> tuple[list[str], list[str]]:
+def split_files(card: ModelCard, names: Iterable[str]) -> tuple[list[str], list[str]]:
     """Divide file names into those that belong to a model and those that do not.
 
     Where the card names weights, other weights (a second format or precision) do not belong to it.

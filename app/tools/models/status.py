@@ -107,7 +107,7 @@ class ModelStatus:
     installed: str = ""
 
     @property
-    def there(self) -> bool:
+    def usable(self) -> bool:
         """True if a tool can try to use it."""
         return self.state in ("embedded", "installed", "intact", "other")
 

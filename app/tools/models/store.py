@@ -74,14 +74,14 @@ class ModelStore:
     def has(self, name: str) -> bool:
         """Return True if a model's files exist; they are not read."""
         known = self.cards.get(name)
-        return known is not None and not self._recovered(known).missing()
+        return known is not None and not self._recovered_place(known).missing()
 
     def find(self, wanted: ModelCard) -> InstalledModel | None:
         """Return the installed model, or None if a required file is missing.
 
         Files that changed since they were last read are read, which takes long for large ones.
         """
-        return installed_model(self._recovered(wanted))
+        return installed_model(self._recovered_place(wanted))
 
     def require(self, name: str, feature: str) -> InstalledModel:
         """Return the installed model of that name.
@@ -118,7 +118,7 @@ class ModelStore:
 
     def status(self, wanted: ModelCard) -> ModelStatus:
         """Return the status of one model, without reading weights."""
-        return quick_status(self._recovered(wanted))
+        return quick_status(self._recovered_place(wanted))
 
     def verify(
         self,
@@ -145,7 +145,7 @@ class ModelStore:
         total = sum(self.status(one).bytes for one in wanted if self.has(one.name))
         counter = ByteProgress(total, progress, cancel)
         try:
-            return tuple(verify(self._recovered(one), counter, host) for one in wanted)
+            return tuple(verify(self._recovered_place(one), counter, host) for one in wanted)
         except OSError as error:
             raise SightlineError(
                 f"a model's file cannot be read ({error.strerror or error})",
@@ -329,7 +329,7 @@ class ModelStore:
         with self._changing.held():  # a pack is of one version of each
             return write_pack(places, out, progress=progress, cancel=cancel)
 
-    def _recovered(self, wanted: ModelCard) -> Place:
+    def _recovered_place(self, wanted: ModelCard) -> Place:
         """Return a model's place, after undoing a replacement that a kill cut off."""
         place = self.place(wanted)
         if not wanted.embedded and is_aside(place) and place.missing():

@@ -14,12 +14,7 @@ from PySide6.QtCore import (
     QTimer,
 )
 from PySide6.QtGui import QColor, QGuiApplication, QKeySequence, QShortcut
-from PySide6.QtWidgets import (
-    QLineEdit,
-    QStackedLayout,
-    QTableView,
-    QWidget,
-)
+from PySide6.QtWidgets import QLineEdit, QStackedLayout, QTableView, QWidget
 
 from app.errors import SightlineError
 from app.imaging.attributes import AttributeRow
@@ -95,7 +90,7 @@ class AttributeModel(QAbstractTableModel):
         row, column = self.row(index.row()), index.column()
         if role == Qt.ItemDataRole.DisplayRole:
             name = _INDENT * row.depth + row.keyword
-            # Marks that turn the reading direction would show an ID's digits in another order.
+            # Direction marks in a value would show the digits of an ID in another order.
             return (name, wording.one_line(row.value), row.tag, row.vr)[column]
         if role == Qt.ItemDataRole.ToolTipRole and column in (NAME, VALUE):
             return plain_tip(row.keyword if column == NAME else row.value)

@@ -227,7 +227,7 @@ class FindingsList(QWidget):
         self._listed: set[str] = set()
         self._scrolled = 0
         self._new: list[int] = []  # rows to bring into view
-        # In a turn of its own: laying out a long list is one already.
+        # In a later turn of the event loop, since laying out a long list takes one already.
         self._soon = QTimer(self, singleShot=True, interval=0)
         self._soon.timeout.connect(self._bring_new)
         self.model.modelAboutToBeReset.connect(self._keep_place)
@@ -353,12 +353,12 @@ class FindingRow:
     def detail(self) -> str:
         """The finding's description, score, and where it is if not on the shown image."""
         finding = self.finding
-        # "Left Lung: 31%" below "Left Lung" would say it twice.
+        # Do not repeat the title: "Left Lung: 31%" below "Left Lung".
         parts = [wording.one_line(finding.description).removeprefix(f"{self.title}:").strip()]
         if finding.value is not None and finding.score is not None:
             parts.append(f"score {finding.score:.2f}")
         if not self.here:
-            # First: the end is cut off in a narrow list.
+            # First, since the end is cut off in a narrow list.
             parts.insert(0, f"on frame {self.frame}" if self.frame else "on another image")
         return "  ·  ".join(part for part in parts if part)
 
@@ -373,8 +373,8 @@ class FindingsModel(QAbstractListModel):
         super().__init__(parent)
         self._workspace = workspace
         self._rows: list[Row] = []
-        # In the next turn of the event loop: a tool's results come together with its chat card and
-        # the canvas's items, and all at once would be a stall.
+        # In a later turn of the event loop: a tool's results also make a chat card and items on the
+        # canvas, and all at once would stall the window.
         self._soon = QTimer(self, singleShot=True, interval=0)
         self._soon.timeout.connect(self.refresh)
         workspace.annotations.changed.connect(self._soon.start)
@@ -398,12 +398,12 @@ class FindingsModel(QAbstractListModel):
         frame = self._workspace.viewport.frame
         shown: ImageRef | None = frame.ref if frame else None
         groups: dict[str, list[Annotation]] = {}
-        is_open, instance = self._workspace.studies.has_image, self._workspace.viewport.instance
+        find, instance = self._workspace.studies.with_uid, self._workspace.viewport.instance
         on_screen = instance.sop_instance_uid if instance else ""  # a reformat is in no study
         for annotation in self._workspace.annotations.all():
-            # Those of a closed study are kept: they are there again when it is opened again.
+            # Findings of closed studies are kept but not listed until the study is open again.
             uid = annotation.finding.image.sop_instance_uid
-            if uid != on_screen and not is_open(uid):
+            if uid != on_screen and find(uid) is None:
                 continue
             groups.setdefault(wording.maker_text(annotation.finding), []).append(annotation)
         rows: list[Row] = []

@@ -20,13 +20,7 @@ from PySide6.QtCore import (
     Signal,
 )
 from PySide6.QtGui import QKeySequence, QPixmap, QResizeEvent, QShortcut
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QListView,
-    QMenu,
-    QStackedLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractItemView, QListView, QMenu, QStackedLayout, QWidget
 
 from app.imaging.types import Content, Instance
 from app.views import icons
@@ -108,7 +102,7 @@ class StudyList(QWidget):
         index = self.model.index_of(self._workspace.acquired)
         if index == self.view.currentIndex():
             return
-        # Qt scrolls to what becomes current, which must not happen while a scan adds rows.
+        # Qt scrolls to the current row, which must not happen while a scan adds rows.
         self.view.setAutoScroll(False)
         self.view.setCurrentIndex(index)
         self.view.setAutoScroll(True)
@@ -214,7 +208,7 @@ class StudyList(QWidget):
             self._workspace.close_study(key_of(self.model.row(index).study))
 
 
-THUMBNAIL_PX = 112  # twice what is drawn: sharp on dense screens
+THUMBNAIL_PX = 112  # twice the drawn size, for dense screens
 KEPT = 400  # thumbnails in memory, 20 MB
 AWAITED = 40  # thumbnails asked for at once; rows that were scrolled past make way
 
@@ -235,7 +229,7 @@ class StudyModel(QAbstractListModel):
         self._places: dict[str, int] = {}
         self._blocks: dict[str, list[Row]] = {}
         self._thumbnails: OrderedDict[str, QPixmap | None] = OrderedDict()  # None: there is none
-        self._pictured: dict[str, Instance] = {}  # of what a thumbnail is, or will be
+        self._pictured: dict[str, Instance] = {}  # the instance of each thumbnail
         self._awaited: OrderedDict[str, Future[Thumbnail]] = OrderedDict()
         workspace.studies.changed.connect(self.refresh)
         self.refresh()

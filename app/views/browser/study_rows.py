@@ -113,8 +113,8 @@ class SeriesRow:
         series, first = self.series, self.first
         if series.description:
             return wording.one_line(series.description)
-        told = (first.get("BodyPartExamined"), projections.projection_name(first)) if first else ()
-        known = [wording.one_line(text) for text in told]
+        texts = (first.get("BodyPartExamined"), projections.projection_name(first)) if first else ()
+        known = [wording.one_line(text) for text in texts]
         number = f"Series {series.number}" if series.number else "Series"
         return " ".join(part for part in known if part) or number
 

@@ -51,8 +51,8 @@ class AnnotationLayer(QObject):
         self._hovered = ""
         self._draft: Finding | None = None
         self.heat_strength = self._seen = heatmap_legend.USUAL
-        # One mask at a time, and not at once: a tool's result makes a chat card and list rows too,
-        # and whatever runs beside them holds Python's lock by turns and so the window.
+        # One mask at a time, after a pause: a tool's result also makes a chat card and list rows,
+        # and threads beside them would take turns at Python's lock and stall the window.
         self._queue: deque[Finding] = deque()
         self._building = False
         self._pause = QTimer(self, singleShot=True, interval=PAUSE_MS)

@@ -79,7 +79,7 @@ class Canvas(ImageView):
         self.error = ""
         self._refit = True
         self._place: Place | None = None
-        # A thread of its own: a window change does not wait for outlines or a report's pictures.
+        # Its own thread, so that a window change does not wait for outlines or thumbnails.
         self._rendering = Background(1, self)
         self._renderer = Renderer(self._rendering, self._take_picture, self._take_error)
         self.overlay = Overlay(self)
@@ -89,7 +89,7 @@ class Canvas(ImageView):
             self, self.findings_layer, workspace.annotations, lambda: self.frame
         )
         model = self._viewport_model
-        # Before the scroller, which asks for the next frame as soon as one is there.
+        # Connected before the scroller, which requests the next frame when one arrives.
         model.frame_changed.connect(self._frame_changed)
         self.scroller = Scroller(workspace, self)
         self.scrubber = Scrubber(self, workspace, self.scroller)
@@ -97,7 +97,7 @@ class Canvas(ImageView):
         self.scroller.speed_changed.connect(self._update_overlay)
         model.image_changed.connect(self._image_changed)
         model.display_changed.connect(self._display_changed)
-        # A scan that goes on adds to the shown series: "Image 1 / 8" becomes "1 / 96".
+        # A running scan adds to the shown series: "Image 1 / 8" becomes "1 / 96".
         workspace.studies.changed.connect(self._update_overlay)
         self.findings_layer.changed.connect(self._update_overlay)
         self.view_changed.connect(self._update_overlay)
@@ -119,7 +119,7 @@ class Canvas(ImageView):
         self.findings_layer.close()
         self.scroller.stop()
 
-    # What is shown
+    # Picture
 
     @property
     def frame(self) -> Frame | None:
@@ -133,7 +133,9 @@ class Canvas(ImageView):
             return None
         wanted = self._viewport_model.display.window or self.picture.window
         if wanted.lut >= len(self.picture.job.frame.voi.luts):
-            return replace(wanted, lut=-1)  # chosen on another image: its range counts here
+            return replace(
+                wanted, lut=-1
+            )  # it was chosen on another image, so only its range applies
         return wanted
 
     @property
@@ -155,14 +157,14 @@ class Canvas(ImageView):
         other_plane = shown is not instance and REFORMAT in (_kind(shown), _kind(instance))
         self._refit = not same or other_plane or _size(shown) != _size(instance)
         # Within a series the old image stays, with its own corner text, until the next is there;
-        # another series or patient must never be seen under what was chosen.
+        # an image of another series or patient must never be seen after a new one was chosen.
         if not same:
             self._clear()
         self.status_changed.emit()
 
     def _same_series(self, shown: Instance | None, following: Instance | None) -> bool:
         """Return whether two images, acquired or reformatted, are of one series."""
-        # What sections were made from is no longer known to the workspace when these are left.
+        # The workspace forgets the source of sections as soon as they are no longer shown.
         before = self._source if _kind(shown) == REFORMAT else shown
         after = self._workspace.acquired if _kind(following) == REFORMAT else following
         series = self._workspace.studies.series_of
@@ -172,7 +174,7 @@ class Canvas(ImageView):
         self.picture = self._source = None
         self._place = None
         self.drawing_tool.cancel()
-        self.show_levels((), 1.0, refit=False)
+        self.show_patches((), (0, 0), 1.0, refit=False)
         self.findings_layer.set_image(None)
         self.overlay.set_synthetic("")
         self.overlay.set_sides(Sides())
@@ -205,7 +207,7 @@ class Canvas(ImageView):
         if shown is None:
             return
         job = replace(shown.job, display=model.display, before=shown)
-        # What stays until the next image has come is shown as the corner text says, too.
+        # An image that stays until the next arrives follows the display too, as its text does.
         stays = model.frame is None and self._is_on_the_way(job)
         if model.frame is job.frame or stays:
             self._render(job)
@@ -236,19 +238,19 @@ class Canvas(ImageView):
     def _take_picture(self, picture: Picture) -> None:
         job, model = picture.job, self._viewport_model
         if job.frame is not model.frame and not self._is_on_the_way(job):
-            return  # late: the viewport shows something else by now
+            return  # the viewport shows another frame by now
         last = self.picture.job if self.picture is not None else None
         before = last.frame if last is not None else None
         other = before is not job.frame
         if before is not None and before.stored.shape[:2] != job.frame.stored.shape[:2]:
-            self._refit = True  # pages of one document may differ in size
-        told = self.shown_window
+            self._refit = True  # pages of a document may differ in size
+        window = self.shown_window
         self.picture = picture
         self._source = self._workspace.acquired if _kind(job.instance) == REFORMAT else job.instance
         area = job.presented.displayed_area if job.presented is not None else None
         if self.set_area(area):
             self._refit = True
-        if retold := other or last is None or last.presentation is not job.presentation:
+        if changed := other or last is None or last.presentation is not job.presentation:
             self._lay_out(job.frame)
         size, aspect = (job.frame.columns, job.frame.rows), job.frame.spacing.aspect
         self.show_patches(picture.patches, size, aspect, refit=other and self._refit)
@@ -259,13 +261,13 @@ class Canvas(ImageView):
             self.findings_layer.set_image(job.frame.ref)
             self.status_changed.emit()
         if job.frame is model.frame and job.display != model.display:
-            # It was changed before this picture could be told of: in a drag, or as an image came.
+            # The display has changed since this picture was requested, e.g. in a drag.
             self._render(replace(job, display=model.display, before=picture))
         self._render_view()
-        if retold or self.shown_window != told:
+        if changed or self.shown_window != window:
             self._update_overlay()
             self.picture_changed.emit()
-        else:  # a step of a drag: all but the greys was told when the window was set
+        else:  # a step of a drag: only the greys are new, the rest was updated with the window
             self.overlay.catch_up()
 
     def _is_on_the_way(self, job: Job) -> bool:
@@ -443,14 +445,14 @@ class Canvas(ImageView):
             self.menu_wanted.emit(ev.globalPosition().toPoint())
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        # The mouse's comes when the right button goes down, and that may begin a zoom.
+        # A right press sends one too, but may be the start of a zoom drag.
         if event.reason() != QContextMenuEvent.Reason.Mouse and self.picture is not None:
             self.menu_wanted.emit(self.viewport().mapToGlobal(self.viewport().rect().center()))
         event.accept()
 
     def mouseDoubleClickEvent(self, ev: QMouseEvent) -> None:
         if self.drawing_tool.tool:
-            self.mousePressEvent(ev)  # two quick clicks: the second sets a point too
+            self.mousePressEvent(ev)  # with a drawing tool two quick clicks set two points
         else:
             super().mouseDoubleClickEvent(ev)
 

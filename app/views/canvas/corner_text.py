@@ -21,11 +21,11 @@ from app.workspace.workspace import REFORMAT
 
 Lines = tuple[str, ...]
 
-BRIEF = 48  # characters of a warning that is shown whole
+BRIEF = 48  # length of a warning up to which it is shown whole
 MOST_WARNINGS = 4
 TOOLS_IN_LIST = "Tools: see findings"
-LONGEST_TITLE = 32  # characters of a presentation state's
-_ALIGNED = 0.9999  # cosine from which on a normal counts as an axis of the patient (under 1 degree)
+LONGEST_TITLE = 32  # characters of the title of a presentation state
+_ALIGNED = 0.9999  # cosine from which a normal counts as a patient axis (under 1 degree)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Place:
     x: int
     y: int
     value: str
-    point: str = ""  # where that is in the patient
+    point: str = ""  # its place in the patient
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Corners:
     warning: Lines = ()  # above bottom_right, in the warning colour
     series_warning: Lines = ()  # below top_right, in the warning colour
     mark: Lines = ()  # below bottom_left, in the warning colour: flipped, turned
-    brief: Lines = ()  # on screen instead of `warning`, where that would cover much of the image
+    brief: Lines = ()  # replaces `warning` where that would cover much of the image
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +265,7 @@ def frame_lines(frame: Frame, instance: Instance) -> Lines:
         wording.sentence(frame.note) if frame.note != instance.note else "",
         wording.one_line(frame.calibration),
         _scale_text(frame) if spacing.known or instance.content not in _PARTS else "",
-        # Without spacing the line above says what it means; why is in the attributes.
+        # Without spacing the line above suffices; the reason is in the attribute panel.
         wording.sentence(spacing.note) if spacing.known else "",
     )
 

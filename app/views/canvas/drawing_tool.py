@@ -15,7 +15,7 @@ from app.views.canvas.mouse_gestures import DRAG_THRESHOLD
 from app.workspace import drawing
 from app.workspace.annotations import Annotations
 
-GRAB = 9.0  # px on screen within which a point can be taken hold of
+GRAB = 9.0  # px on screen within which a point can be grabbed
 
 
 class DrawingTool(QObject):
@@ -124,7 +124,7 @@ class DrawingTool(QObject):
         if self._held is not None:
             return self._let_go(frame, position)
         if self._single:
-            self._points.clear()  # it lies where the button was let go
+            self._points.clear()  # a point is set where the button is released
             self._set_point(position)
         elif _apart(position, self._last):
             self._set_point(position)

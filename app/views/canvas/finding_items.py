@@ -14,16 +14,7 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPen, QTransform
 from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
-from app.imaging.findings import (
-    Box,
-    Finding,
-    Geometry,
-    Heatmap,
-    Mask,
-    Point,
-    Polygon,
-    Polyline,
-)
+from app.imaging.findings import Box, Finding, Geometry, Heatmap, Mask, Point, Polygon, Polyline
 from app.views.canvas.finding_shapes import Shape
 from app.views.style import color as with_alpha
 from app.views.theme import THEME
@@ -114,7 +105,7 @@ class AnnotationItem(QGraphicsItem):
         if self.outline is None:
             return QRectF()
         bounds = self.outline.image_rect or self.outline.path.boundingRect()
-        # Pens and ticks reach a few screen px beyond, which is more image px when zoomed out.
+        # Pens and ticks extend a few screen px beyond it, which is many image px when zoomed out.
         margin = max(60.0, bounds.width() * 0.05, bounds.height() * 0.05)
         return bounds.adjusted(-margin, -margin, margin, margin)
 
@@ -132,7 +123,7 @@ class AnnotationItem(QGraphicsItem):
         """Return a pen to use inside `on_screen`."""
         pen = QPen(QColor(look.color))
         pen.setWidthF((LINE_STRONG if look.strong else LINE) * look.size)
-        # Round joins of an outline with a thousand corners cost twice the time.
+        # Round joins would double the time of an outline with a thousand corners.
         pen.setJoinStyle(Qt.PenJoinStyle.BevelJoin)
         pen.setCapStyle(Qt.PenCapStyle.RoundCap)
         return pen
@@ -203,7 +194,7 @@ class PolylineItem(AnnotationItem):
         under.setWidthF(under.widthF() + 2.0 * look.size)
         with on_screen(painter) as transform:
             line = transform.map(shape.path)
-            # Across a bent line as a whole ticks would lie askew.
+            # Ticks would be askew on a line with several segments.
             ends = shape.ends if line.elementCount() == 2 and not look.handles else ()
             ticks = _ticks(transform, ends, look.size)
             for pen in (under, cls.pen(look)):

@@ -80,7 +80,7 @@ def _mask(geometry: Mask) -> Shape:
     if inside.size == 0:
         return NOTHING
     across = np.flatnonzero(geometry.pixels.any(axis=0))
-    # Only where there is something: a lung fills a sixth of a radiograph.
+    # Crop to the mask, since e.g. a lung fills only a sixth of a radiograph.
     left, top = int(across[0]), int(inside[0])
     part = geometry.pixels[top : inside[-1] + 1, left : across[-1] + 1]
     anchor = _inside(part) + QPointF(left, top)
@@ -90,7 +90,7 @@ def _mask(geometry: Mask) -> Shape:
         return Shape(path, anchor, image=indexed_image(part.astype(np.uint8)), image_rect=rect)
     for contour in contours(part):
         closed = np.vstack((contour, contour[:1]))
-        # From the array's memory: a point object each would hold the interpreter for long.
+        # Straight from the array: a QPointF per point would hold Python's lock for long.
         path.addPath(pg.arrayToQPath(closed[:, 0] + left, closed[:, 1] + top))
     return Shape(path, anchor)
 
@@ -115,7 +115,7 @@ def _inside(part: NDArray[np.bool_]) -> QPointF:
 
 def _heatmap(geometry: Heatmap) -> Shape:
     values = np.clip(np.nan_to_num(geometry.values), 0.0, 1.0)
-    # What is low stays see-through, so that the image can be read.
+    # Low values stay transparent, so that the image can be read.
     opacity = np.linspace(0.0, heatmap_legend.ALPHA, 256)
     colors = [
         QColor(red, green, blue, round(alpha * 255)).rgba()
@@ -223,7 +223,7 @@ def _walk(edges: dict[tuple[int, int], list[int]], start: tuple[int, int], first
         dx, dy = _STEPS[direction]
         points.append((x - 0.5 + dx / 2, y - 0.5 + dy / 2))
         x, y = x + dx, y + dy
-        # Where two pixels touch by a corner, turning right stays on the same pixel.
+        # Turning right keeps to the same pixel where two pixels touch at a corner.
         turn = (direction + 1) % 4
         ways = edges.get((x, y), [])
         if not ways or ((x, y) == start and turn == first):

@@ -122,7 +122,7 @@ def pyramid(pixels: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], ...]:
 def _halve(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
     rows, columns = pixels.shape[0] // 2, pixels.shape[1] // 2
     result = np.empty((rows, columns, *pixels.shape[2:]), np.uint8)
-    # In strips: to give back hundreds of megabytes at once holds Python's lock, and so the window.
+    # In strips: freeing hundreds of megabytes at once holds Python's lock and stalls the window.
     height = max(_STRIP // max(columns, 1), 1)
     for row in range(0, rows, height):
         part = pixels[2 * row : 2 * min(row + height, rows), : 2 * columns]
@@ -166,7 +166,7 @@ class ImageLayer(QGraphicsItem):
 
     def __init__(self) -> None:
         super().__init__()
-        # Only then a paint event knows which part of the image it is about.
+        # Otherwise a paint event does not say which part of the image it needs.
         self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemUsesExtendedStyleOption)
         self.patches: tuple[Patch, ...] = ()
         self._images: dict[Patch, QImage] = {}
@@ -223,7 +223,7 @@ class ImageLayer(QGraphicsItem):
         level = level_of(max(scales), len(self._shapes))
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, min(scales) < PIXEL_ZOOM)
         for patch in self._drawn(level, area_of(option.exposedRect)):  # type: ignore[attr-defined]
-            # Copies leave out an odd last row or column: give them exactly the area they average.
+            # Copies lack an odd last row or column: draw them over exactly the area they average.
             size = 2**patch.level
             left, top, right, bottom = patch.area
             place = QRectF(

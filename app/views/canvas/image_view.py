@@ -10,23 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pyqtgraph as pg
-from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QMouseEvent, QPolygonF, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QFrame, QGraphicsItem, QWidget
 
 from app.imaging.pixels.stored_levels import level_shapes
 from app.views.canvas import orientation
-from app.views.canvas.image_layer import (
-    ImageLayer,
-    Patch,
-    View,
-    area_of,
-    level_of,
-    whole_patches,
-)
+from app.views.canvas.image_layer import ImageLayer, Patch, View, area_of, level_of
 from app.views.theme import THEME
 from app.workspace.viewport import Display
 
@@ -58,7 +49,7 @@ class ImageView(pg.GraphicsView):
         self.setMinimumSize(120, 120)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
-        # It fills all of itself, so nothing need be filled below it, nor copied from a cache.
+        # The view paints all of its area, so filling or caching a background would be wasted.
         self.setCacheMode(self.CacheModeFlag(0))
         self.viewport().setAutoFillBackground(False)
         self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
@@ -79,7 +70,7 @@ class ImageView(pg.GraphicsView):
         self._lock_aspect()
         self.box.sigRangeChanged.connect(lambda *_: self.view_changed.emit())
 
-    # What is shown
+    # Image
 
     @property
     def image_size(self) -> tuple[int, int]:
@@ -102,19 +93,6 @@ class ImageView(pg.GraphicsView):
 
     def _place_content(self) -> None:
         self._content.setTransform(orientation.transform(self.image_size, self.turn))
-
-    def show_levels(
-        self, levels: tuple[NDArray[np.uint8], ...], aspect: float, *, refit: bool
-    ) -> None:
-        """Show an image made by `image_layer.pyramid`.
-
-        Args:
-            levels: The image and its smaller copies; empty for none.
-            aspect: Height of a pixel divided by its width.
-            refit: Whether to fit it to the view even if the user has zoomed.
-        """
-        rows, columns = levels[0].shape[:2] if levels else (0, 0)
-        self.show_patches(whole_patches(levels), (columns, rows), aspect, refit=refit)
 
     def show_patches(
         self, patches: Sequence[Patch], size: tuple[int, int], aspect: float, *, refit: bool
@@ -154,7 +132,7 @@ class ImageView(pg.GraphicsView):
         """Remove an item."""
         self.scene().removeItem(item)
 
-    # Where things are
+    # Coordinates
 
     def to_image(self, position: QPointF) -> QPointF:
         """Return image (x, y), pixel centres at integers, of a position in the widget (px)."""
@@ -220,7 +198,7 @@ class ImageView(pg.GraphicsView):
             if self._area is not None:
                 x0, y0, x1, y1 = self._area
                 part = QRectF(x0, y0, x1 - x0, y1 - y0)
-            # An area that shows next to nothing of the image is none.
+            # Ignore an area that would show almost nothing of the image.
             seen = part.intersected(whole)
             if min(seen.width(), seen.height()) < 1 or part.width() > MAX_SHRINK * columns:
                 part = whole
@@ -281,7 +259,7 @@ class ImageView(pg.GraphicsView):
         """Hide the view; pyqtgraph's own `close` takes the viewport apart and crashes."""
         return QWidget.close(self)
 
-    # Qt events. pyqtgraph's own mouse handling is bypassed: it knows nothing of our tools.
+    # Qt events. pyqtgraph's own mouse handling is bypassed, since it does not know our tools.
 
     def resizeEvent(self, ev: QResizeEvent) -> None:
         super().resizeEvent(ev)

@@ -151,7 +151,7 @@ def draw(
     with on_screen(painter) as transform:
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(fill)
-        # The outline is smooth; a fill of very many corners is not.
+        # Antialiasing a fill with very many corners is slow, and its outline is smooth anyway.
         smooth = drawing.filled.elementCount() <= SMOOTH_EDGES
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, smooth)
         painter.drawPath(transform.map(drawing.filled))
@@ -206,7 +206,7 @@ class LayerGraphic(QGraphicsItem):
         self._rgb = rgb
         self.opacity_of_fill = opacity
         bounds = drawing.bounds()
-        # Pens, crosses and texts reach beyond by screen px, which is more image px when zoomed out.
+        # Pens, crosses and texts extend some screen px beyond, which is many image px zoomed out.
         margin = max(80.0, bounds.width() * 0.1, bounds.height() * 0.1)
         self._bounds = bounds.adjusted(-margin, -margin, margin * 3, margin)
         self.setZValue(_Z)
@@ -268,7 +268,7 @@ class LayerDrawing(QObject):
     def sync(self) -> None:
         """Draw the workspace's layers as they are now."""
         if self._layers.place != self._place:
-            # At once: what belongs to another frame must not stay while new shapes are built.
+            # At once: shapes of another frame must not stay while new ones are built.
             self._place = self._layers.place
             self._clear()
             self._known.clear()
@@ -343,7 +343,7 @@ def _parts(entries: Sequence[LayerEntry]) -> list[_Part]:
         for item in entry.items:
             mine = tuple(drawn.get(item.number, ()))
             if mine:
-                # Of a frame's shapes an item always has the same: the ends stand for all.
+                # An item always has the same shapes on a frame, so the first and last identify all.
                 mark = (id(mine[0]), id(mine[-1]), len(mine))
                 opacity = entry.look.opacity
                 parts.append(_Part(entry.key, item.number, mark, item.color, opacity, mine))

@@ -17,7 +17,7 @@ from app.imaging.files import synthetic
 from app.views import wording
 from app.views.background import Background
 from app.views.canvas import colormaps
-from app.views.canvas.image_layer import pyramid
+from app.views.canvas.image_layer import pyramid, whole_patches
 from app.views.canvas.image_view import ImageView
 from app.views.canvas.synthetic_band import SyntheticBand
 from app.views.layouts import column
@@ -27,7 +27,7 @@ from app.workspace.panes import Pane, Panes
 
 Levels = tuple[NDArray[np.uint8], ...]
 _FORMATS = ("PNG", "JPEG")
-MAX_SIDE = 20_000  # px; a picture beyond this is not one that our tools made
+MAX_SIDE = 20_000  # px; our tools make no larger pictures
 
 
 def read_picture(path: Path, cmap: str) -> Levels:
@@ -106,7 +106,8 @@ class PaneView(QWidget):
         levels, model = read
         self.ready = True
         self.band.set_model(model)
-        self.view.show_levels(levels, 1.0, refit=True)
+        rows, columns = levels[0].shape[:2]
+        self.view.show_patches(whole_patches(levels), (columns, rows), 1.0, refit=True)
 
     def _fail(self, error: SightlineError) -> None:
         self.ready = True

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
-from PySide6.QtWidgets import QFrame, QProgressBar
 
 from app.errors import SightlineError
 from app.imaging.pixels.windows import AUTO
@@ -14,10 +13,9 @@ from app.imaging.types import Instance, Series
 from app.imaging.volume import Plane
 from app.tools.api import CancelToken
 from app.views.canvas.canvas import Canvas
-from app.views.layouts import row
 from app.views.loader import Loader
 from app.views.theme import SPACE
-from app.views.widgets import label, push_button
+from app.views.widgets import ProgressRow, push_button
 from app.workspace.workspace import REFORMAT, Workspace
 
 PATIENCE_MS = 200  # a wait shorter than this is not worth a flicker
@@ -161,7 +159,7 @@ class PlaneSwitch(QObject):
         viewport = self._workspace.viewport
         shown = viewport.instance
         if viewport.error and shown is not None and shown.kind == REFORMAT:
-            # In the next turn: others are still being told of the frame that failed.
+            # Later, since other slots are still handling the failed frame.
             QTimer.singleShot(0, self, partial(self._leave, shown, self.plane, viewport.error))
 
     def _leave(self, instance: Instance, plane: Plane, reason: str) -> None:
@@ -170,7 +168,7 @@ class PlaneSwitch(QObject):
             self._tell(plane, reason)
 
 
-class Banner(QFrame):
+class Banner(ProgressRow):
     """A banner over the canvas while a volume is assembled, with progress and Cancel.
 
     Args:
@@ -179,41 +177,28 @@ class Banner(QFrame):
     """
 
     def __init__(self, canvas: Canvas, cancel: Callable[[], object]) -> None:
-        super().__init__(canvas)
+        self.cancel_button = push_button("Cancel", cancel)
+        super().__init__(self.cancel_button, 120)
+        self.setParent(canvas)
         self._canvas = canvas
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("notice", True)
         self.setProperty("tone", "info")
-        self.text = label()
-        self._bar = QProgressBar()
-        self._bar.setTextVisible(False)
-        self._bar.setFixedWidth(120)
-        self.cancel_button = push_button("Cancel", cancel)
-        row(
-            self.text,
-            self._bar,
-            self.cancel_button,
-            spacing=SPACE.m,
-            margins=(SPACE.l, SPACE.s, SPACE.s, SPACE.s),
-            parent=self,
-        )
+        self.setContentsMargins(SPACE.s, SPACE.s, 0, SPACE.s)
         self._wait = QTimer(self, singleShot=True, interval=PATIENCE_MS)
         self._wait.timeout.connect(self._appear)
         canvas.installEventFilter(self)
-        self.hide()
 
     def begin(self, plane: Plane) -> None:
         """Show the banner unless the volume is there soon."""
         self._plane = plane
-        self.text.setText(f"Preparing {plane.value} sections…")
-        self._bar.setRange(0, 0)
+        self.set_progress(f"Preparing {plane.value} sections…")
         self._wait.start()
 
     def show_progress(self, done: int, total: int) -> None:
         """Show how many slices are read."""
-        self._bar.setRange(0, max(total, 1))
-        self._bar.setValue(done)
-        self.text.setText(f"Preparing {self._plane.value} sections: {done} of {total} images")
+        text = f"Preparing {self._plane.value} sections: {done} of {total} images"
+        self.set_progress(text, done, max(total, 1))
         self._lay()
 
     def end(self) -> None:

@@ -136,7 +136,7 @@ class Renderer:
         self._next: Job | None = None
         self._known: _Known | None = None
         self._levels: StoredLevels | None = None
-        self._wanted = False  # whether what is being made is still of use
+        self._wanted = False  # whether the picture in work is still needed
         self._last: Picture | None = None
         self._rest = QTimer(background, singleShot=True, interval=REST_MS)
         self._rest.timeout.connect(self._complete)

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from PySide6.QtCore import (
-    QElapsedTimer,
-    QObject,
-    QRect,
-    QSignalBlocker,
-    Qt,
-    QTimer,
-    Signal,
-)
+from PySide6.QtCore import QElapsedTimer, QObject, QRect, QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QApplication, QScrollBar, QStyle, QStyleOptionSlider, QWidget
 
@@ -53,8 +45,8 @@ class Scroller(QObject):
         self._timer.timeout.connect(self._tick)
         self.playing = False
         self.speed = 1.0
-        self._stepping = False  # what is shown next was asked for here, not chosen by the user
-        self._late = False  # a frame was due while another was still awaited
+        self._stepping = False  # whether the next image comes from here and not from the user
+        self._late = False  # whether a frame was due while another was still awaited
         self._due = 0.0  # ms on the clock at which the next frame is due
         self._clock = QElapsedTimer()
         self._model.requested.connect(lambda _request: self._requested())
@@ -152,7 +144,7 @@ class Scroller(QObject):
             return
         following = self._workspace.next_instance(step)
         if following is not None:
-            # A window that was set for one slice holds for its neighbours.
+            # A window set for one slice also applies to its neighbours.
             self._stepping = True
             self._model.show(following, frame_index, keep_display=True)
             self._stepping = False
@@ -218,7 +210,7 @@ class Scroller(QObject):
         instance = self._model.instance
         if instance is None:
             return
-        # Counted from when it was due: what the event loop adds to every wait must not add up.
+        # Counted from the due time, so that delays of the event loop do not add up.
         now = float(self._clock.elapsed())
         time = self._duration(instance)
         self._due = max(self._due + time, now)
@@ -228,7 +220,7 @@ class Scroller(QObject):
         instance = self._model.instance
         if instance is None or not self.playing:
             return
-        # A frame that is late delays the cine; skipping would hide that.
+        # A late frame delays the cine; skipping it would hide that decoding is slow.
         self._late = self.waiting
         if not self._late:
             self._advance(instance)

@@ -25,7 +25,7 @@ PLATE_PAD = 5.0
 PICTURE_MS = 30
 """Longest time that text waits for its picture."""
 MAX_LINES = 3  # of one entry of corner text
-MOST_HEIGHT = 0.2  # of the view that what made the findings may take, before it is told briefly
+MOST_HEIGHT = 0.2  # share of the view above which the list of tools and models is shortened
 _LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight
 
 

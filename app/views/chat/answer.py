@@ -13,7 +13,7 @@ from app.views import wording
 from app.views.chat.finding_links import FindingLinks
 from app.views.chat.markdown import MarkdownWriter
 from app.views.chat.message import copy_text
-from app.views.chat.widgets import Elided, link_button
+from app.views.chat.widgets import ElidedText, link_button
 from app.views.icons import icon
 from app.views.layouts import column, row
 from app.views.text_view import LongText, TextView
@@ -26,7 +26,7 @@ Insert = Callable[[QWidget, QWidget | None], object]
 
 
 class AnswerView(QWidget):
-    """Text of the assistant, and below it the signature.
+    """One answer of the assistant, with its author below the text.
 
     Args:
         on_finding: Called with the id of a finding whose name was clicked.
@@ -43,8 +43,8 @@ class AnswerView(QWidget):
         self.view.result_clicked.connect(on_result)
         self.writer = MarkdownWriter(self.view.document())
         self._layout = column(self.view, margins=(2, 0, 2, 0), parent=self)
-        self.note: Elided | None = None
-        self.usage: Elided | None = None
+        self.note: ElidedText | None = None
+        self.usage: ElidedText | None = None
 
     @property
     def text(self) -> str:
@@ -56,12 +56,12 @@ class AnswerView(QWidget):
         if self.note is not None:
             return
         # The warning stands first: a narrow dock cuts off the end of the line.
-        self.note = Elided(f"{wording.NOT_FOR_DIAGNOSIS} · {author}", "faint")
+        self.note = ElidedText(f"{wording.NOT_FOR_DIAGNOSIS} · {author}", "faint")
         copy = link_button("Copy", "copy", lambda: copy_text(self.text))
         copy.setAccessibleName("Copy the answer")
         foot = column(row((self.note, 1), copy), spacing=0)
         if usage:
-            self.usage = Elided(usage, "faint")
+            self.usage = ElidedText(usage, "faint")
             foot.addWidget(self.usage)
         self._layout.addLayout(foot)
 
@@ -92,7 +92,7 @@ class ReasoningView(QWidget):
 
     @property
     def text(self) -> str:
-        """All of it, as it came."""
+        """All reasoning so far, as it came."""
         return "".join(self._pieces)
 
     @property
@@ -146,7 +146,7 @@ class ReasoningView(QWidget):
 
 
 @dataclass(frozen=True, slots=True)
-class _Mark:
+class _Position:
     """Counts of views, and lengths of their texts, that a withdrawal goes back to."""
 
     answers: int = 0
@@ -155,7 +155,7 @@ class _Mark:
     thinking: int = 0
 
 
-class Stream:
+class AnswerStream:
     """Writes text and reasoning of a run into views, one of each for a turn of the model.
 
     Args:
@@ -192,7 +192,7 @@ class Stream:
         self._findings: list[Finding] = []
         # The image that an earlier run was asked about is not known.
         self._image = links.shown if live else ""
-        self._mark = _Mark()
+        self._mark = _Position()
 
     def write(self, text: str) -> bool:
         """Add a piece of the answer; return False while nothing of it can be seen."""
@@ -220,7 +220,7 @@ class Stream:
 
     def mark(self) -> None:
         """Keep everything that was streamed so far when `withdraw` is called later."""
-        self._mark = _Mark(
+        self._mark = _Position(
             len(self.answers),
             len(self.thoughts),
             len(self.open.text) if self.open is not None else 0,
@@ -228,7 +228,7 @@ class Stream:
         )
 
     def withdraw(self) -> None:
-        """Remove everything that was streamed since `mark`, since the endpoint is asked again."""
+        """Remove everything streamed after the last `mark`: the endpoint is asked again."""
         mark = self._mark
         for view in (*self.answers[mark.answers :], *self.thoughts[mark.thoughts :]):
             view.hide()

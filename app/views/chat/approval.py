@@ -23,13 +23,13 @@ from app.agent.events import ApprovalRequested
 from app.agent.request import Decision
 from app.views.chat import run_wording
 from app.views.chat.arguments import ArgumentsView, visible
-from app.views.chat.widgets import Elided, Wrapped, icon_label, link_button
+from app.views.chat.widgets import ElidedText, WrappedText, icon_label, link_button
 from app.views.icons import icon, pixmap
 from app.views.layouts import Flow, column, icon_row
 from app.views.pack_texts import PackTexts
 from app.views.plain_text import one_line
 from app.views.style import restyle
-from app.views.text_view import literal
+from app.views.text_view import literal_view
 from app.views.theme import SPACE, THEME
 from app.views.widgets import label, push_button
 
@@ -88,7 +88,7 @@ class RequestCard(QFrame):
         """React to being placed in the conversation; nothing by default."""
 
     def resolve(self, granted: bool, reason: str = "", scope: str = "once") -> None:
-        """Show the answer."""
+        """Show the answer that the run received, and close the question."""
         text = self._outcome(granted, scope)
         mark = ("circle-check", THEME.ok) if granted else ("ban", THEME.text_faint)
         self._close(f"{text}: {reason}" if reason else text, *mark)
@@ -119,7 +119,7 @@ class RequestCard(QFrame):
     # -- building
 
     def _make_head(self, event: ApprovalRequested) -> QLayout:
-        self.title = literal(event.title)
+        self.title = literal_view(event.title)
         self.title.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.effect = label(run_wording.effect(event.effect), "caption", wrap=True)
         self.effect.setVisible(bool(event.effect))
@@ -130,7 +130,7 @@ class RequestCard(QFrame):
         self._show = link_button("What was asked", "chevron-right", self._toggle)
         self._show.hide()
         self._mark = icon_label("ban", THEME.text_faint, 14)
-        self.state = Wrapped("caption")
+        self.state = WrappedText("caption")
         self._resolved = QWidget()
         # The button stands below: beside the text it would take half of a narrow dock.
         lines = column(icon_row(self._mark, self.state, 6), spacing=2, parent=self._resolved)
@@ -198,7 +198,7 @@ class GuardedCard(RequestCard):
         return True
 
     def _add_detail(self, layout: QVBoxLayout, text: str, name: str) -> None:
-        self.detail = literal(text, name=name, max_height=_MAX_HEIGHT)
+        self.detail = literal_view(text, name=name, max_height=_MAX_HEIGHT)
         layout.addWidget(self.detail)
 
     def _add_hint(self, layout: QVBoxLayout) -> None:
@@ -239,7 +239,7 @@ class ApprovalCard(GuardedCard):
         self.touched: list[_ReachedPlace] = []
         if event.tool:
             title = self._texts.title(event.tool)
-            self.tool = Elided(f"{title}  ·  {event.tool}", "label")
+            self.tool = ElidedText(f"{title}  ·  {event.tool}", "label")
             self.tool.setAccessibleName(f"Tool: {one_line(event.tool)}")
             layout.addWidget(self.tool)
             self.touched = [_ReachedPlace(item) for item in event.touches]
@@ -328,7 +328,7 @@ class OverrideCard(GuardedCard):
     def _fill_what(self, layout: QVBoxLayout, event: ApprovalRequested) -> None:
         self._add_detail(layout, event.detail, "What speaks against it")
         about = [self._texts.title(event.tool) if event.tool else "", one_line(event.image)]
-        self.about = Elided("  ·  ".join(part for part in about if part), "caption")
+        self.about = ElidedText("  ·  ".join(part for part in about if part), "caption")
         self.about.setVisible(bool(self.about.full))
         layout.addWidget(self.about)
         layout.addWidget(label(_UNSUITABLE, "caption", wrap=True))
@@ -363,11 +363,11 @@ class _ReachedPlace(QFrame):
         what, note = touched.get("what", ""), touched.get("note", "")
         self.setAccessibleName(f"{one_line(what)} {one_line(shown, 600)}")
         argument = touched.get("argument", "")
-        head = Wrapped("caption")
+        head = WrappedText("caption")
         head.set_full(f"{what[:1].upper()}{what[1:]}" + (f" ({argument})" if argument else ""))
-        self.place = literal(shown, "place", self.accessibleName())
+        self.place = literal_view(shown, "place", self.accessibleName())
         layout = column(head, self.place, spacing=2, margins=(SPACE.s, 6, SPACE.s, 6), parent=self)
         if note:
-            warning = Wrapped("warning")
+            warning = WrappedText("warning")
             warning.set_full(note)
             layout.addWidget(warning)

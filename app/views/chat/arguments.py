@@ -47,7 +47,7 @@ _SIMPLE_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,79}")  # ASCII: no homoglyphs
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ArgumentPart:
     """A piece of a line.
 
     Attributes:
@@ -77,10 +77,10 @@ class ArgumentLine:
     value: str = ""
     quoted: bool = False
 
-    def parts(self) -> Iterator[Part]:
+    def parts(self) -> Iterator[ArgumentPart]:
         """Yield the text after the key, in pieces of bounded length."""
         if self.quoted:
-            yield Part('"')
+            yield ArgumentPart('"')
         whole = self.quoted and _WHOLE.match(self.value) is not None
         for at in range(0, len(self.value), _SLICE):
             piece = self.value[at : at + _SLICE]
@@ -88,7 +88,7 @@ class ArgumentLine:
                 place = whole or found is not None
                 yield from (replace(part, place=place) for part in visible(text))
         if self.quoted:
-            yield Part('"')
+            yield ArgumentPart('"')
 
     @property
     def text(self) -> str:
@@ -103,12 +103,12 @@ def argument_lines(arguments: Mapping[str, Any]) -> Iterator[ArgumentLine]:
         yield from _lines(0, f"{_key(str(key))}:", value)
 
 
-def visible(text: str) -> list[Part]:
+def visible(text: str) -> list[ArgumentPart]:
     """Split `text` into parts; write characters that hide or reorder text as their codes."""
     if text.isascii() and text.isprintable():
-        return [Part(text)]
+        return [ArgumentPart(text)]
     return [
-        Part("".join(map(_code, some)), marked=True) if hidden else Part("".join(some))
+        ArgumentPart("".join(map(_code, some) if hidden else some), marked=hidden)
         for hidden, some in groupby(text, key=hides)
     ]
 
@@ -156,7 +156,7 @@ def _code(character: str) -> str:
     return short or (f"\\u{point:04x}" if point <= 0xFFFF else f"\\U{point:08x}")
 
 
-_Step = tuple[int, str, Part | None]
+_Step = tuple[int, str, ArgumentPart | None]
 """(level, key, None) begins a line; (level, "", part) continues it."""
 
 
@@ -236,7 +236,7 @@ class ArgumentsView(TextView):
             cursor.insertBlock(block)
         cursor.insertText(key, self._key)
 
-    def _continue(self, cursor: QTextCursor, level: int, part: Part) -> None:
+    def _continue(self, cursor: QTextCursor, level: int, part: ArgumentPart) -> None:
         if cursor.positionInBlock() + len(part.text) > BLOCK:
             block = QTextBlockFormat()
             block.setLeftMargin(level * _INDENT + _HANGING)
@@ -251,7 +251,7 @@ def _steps(arguments: Mapping[str, Any]) -> Iterator[_Step]:
         yield line.level, line.key, None
         for index, part in enumerate(line.parts()):
             if not index:
-                yield line.level, "", Part(" ")
+                yield line.level, "", ArgumentPart(" ")
             yield line.level, "", part
 
 

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.views.agent_thread import Question
-from app.views.chat.widgets import Elided, icon_label
+from app.views.chat.widgets import ElidedText, icon_label
 from app.views.icons import pixmap
 from app.views.layouts import column, row
 from app.views.style import restyle
@@ -121,7 +121,7 @@ class Composer(QFrame):
         self._last = ""
         self._busy = False
         self.edit = QuestionEdit()
-        self.about = Elided("", "faint", middle=True)
+        self.about = ElidedText("", "faint", middle=True)
         self._about_icon = icon_label("image", THEME.text_faint, 13)
         self.send = self._button("chatSend", "arrow-up", THEME.accent_text, "Send the question")
         self.stop = self._button("chatStop", "square", THEME.text, "Stop (Esc)")
@@ -158,7 +158,7 @@ class Composer(QFrame):
             self.submitted.emit(text[:QUESTION_CHARS])
 
     def remember(self, text: str) -> None:
-        """Keep a question that was not typed here, for Up to bring back."""
+        """Store a question that was not typed here, so that Up recalls it."""
         self._last = text
 
     def set_text(self, text: str) -> None:
@@ -278,7 +278,7 @@ class PendingList(QWidget):
         return tuple(self._numbers)
 
     def show_questions(self, questions: Sequence[Question]) -> None:
-        """Show these questions."""
+        """Replace the list by these questions; hide it if there are none."""
         numbers = [item.number for item in questions]
         if numbers == self._numbers:
             return
@@ -302,7 +302,7 @@ class PendingList(QWidget):
         row(
             icon_label("clock", THEME.text_faint, 14),
             label("Queued", "caption"),
-            (Elided(question.text, "label"), 1),
+            (ElidedText(question.text, "label"), 1),
             tool_button("x", tip, lambda: self.removed.emit(number)),
             margins=(SPACE.s, 2, 2, 2),
             parent=frame,

@@ -36,10 +36,10 @@ from app.views.background import Background
 from app.views.chat.approval import Answer, RequestCard
 from app.views.chat.style_sheet import sheet
 from app.views.chat.thumbnails import PictureButton, to_qimage
-from app.views.chat.widgets import Wrapped, icon_label
+from app.views.chat.widgets import WrappedText, icon_label
 from app.views.layouts import Flow, column, icon_row, row
 from app.views.plain_text import one_line
-from app.views.text_view import BULLET, TextView, literal
+from app.views.text_view import BULLET, TextView, literal_view
 from app.views.theme import SPACE, THEME
 from app.views.widgets import label, push_button
 
@@ -125,7 +125,7 @@ class SentPicture(QWidget):
         self.button.clicked.connect(lambda _checked=False: self.enlarge())
         self._risk = label(picture.get("risk", ""), "warning", wrap=True)
         self._risk.setVisible(bool(self._risk.text()))
-        self._caption = Wrapped("caption")
+        self._caption = WrappedText("caption")
         self._caption.set_full(picture.get("caption", ""))
         self._size = label("Reading…", "caption", wrap=True)
         words = (label(name, "strong"), self._risk, self._caption, self._size, 1)
@@ -135,12 +135,12 @@ class SentPicture(QWidget):
 
     @property
     def risk(self) -> str:
-        """Return why it may identify the patient; "" if nothing says so."""
+        """Why the picture may identify the patient; "" if nothing says so."""
         return self._risk.text()
 
     @property
     def seen(self) -> bool:
-        """Whether all of it was in view, at once or while scrolling."""
+        """Whether the whole picture was in view, at once or while scrolling."""
         return all(self._ends_seen)
 
     def look(self, viewport: QWidget) -> None:
@@ -153,7 +153,7 @@ class SentPicture(QWidget):
             self._ends_seen[number] |= 0 <= end < viewport.height()
 
     def enlarge(self) -> PictureWindow | None:
-        """Open it pixel by pixel; return the window, or None while the picture is not read."""
+        """Open the picture at full size; return the window, or None before the picture is read."""
         if self.sent is None:
             return None
         large = PictureWindow(self.sent.image, self.name, self.window())
@@ -223,7 +223,7 @@ class ConsentView(QWidget):
 
     def __init__(self, event: ApprovalRequested, background: Background, side: int = SIDE) -> None:
         super().__init__()
-        self.warning = literal(event.warning, "warning", "Warning")
+        self.warning = literal_view(event.warning, "warning", "Warning")
         self.warning.setVisible(bool(event.warning))
         facts = QGridLayout()
         facts.setHorizontalSpacing(SPACE.l)
@@ -233,13 +233,13 @@ class ConsentView(QWidget):
         sent = "\n".join(f"{BULLET}{item}" for item in event.sent)
         rows = (("Host", event.host, "place"), ("Model", event.model, ""), ("What", sent, ""))
         for number, (name, text, tone) in enumerate(rows):
-            view = self.facts[name] = literal(text, tone, f"{name}: {one_line(text, 600)}")
+            view = self.facts[name] = literal_view(text, tone, f"{name}: {one_line(text, 600)}")
             facts.addWidget(label(name, "muted"), number, 0, Qt.AlignmentFlag.AlignTop)
             facts.addWidget(view, number, 1)
         self.pictures = [SentPicture(item, background, side) for item in event.pictures]
         for picture in self.pictures:
             picture.settled.connect(self.settled)
-        self.detail = literal(event.detail, "muted", "In words")
+        self.detail = literal_view(event.detail, "muted", "In words")
         parts = (self.warning, facts, *self.pictures, self.detail, 1)
         column(*parts, spacing=SPACE.m, parent=self)
 

@@ -33,7 +33,7 @@ KEPT = 40  # runs that stay widgets; older ones come back from the thread's file
 GENERAL_SUGGESTION = "What can you do?"
 
 
-class Follow(Enum):
+class FollowMode(Enum):
     """How the view reacts to new content.
 
     Attributes:
@@ -84,7 +84,7 @@ class Conversation(QScrollArea):
         self._runs: list[RunView] = []
         self._notes: list[QWidget] = []
         self.keep_all = False
-        self._follow = Follow.READING
+        self._follow = FollowMode.READING
         self._active_until = 0.0  # afterwards only the reader changes sizes: no scrolling
         self._steering = False  # the value is changed here, not by the reader
         self._anchor: int | None = None  # px from the end, kept while runs come in above
@@ -112,7 +112,7 @@ class Conversation(QScrollArea):
     @property
     def following(self) -> bool:
         """Whether new content scrolls into view."""
-        return self._follow is not Follow.OFF
+        return self._follow is not FollowMode.OFF
 
     def add(self, run: RunView) -> None:
         """Add a run at the end."""
@@ -139,7 +139,7 @@ class Conversation(QScrollArea):
         """Add an earlier run at the top without moving the visible part."""
         bar = self.verticalScrollBar()
         self._anchor = bar.maximum() - bar.value()
-        self._follow = Follow.OFF
+        self._follow = FollowMode.OFF
         self._runs.insert(0, run)
         self._layout.insertWidget(_FIRST, run)
         self._letting_go.start()
@@ -159,7 +159,7 @@ class Conversation(QScrollArea):
         self._anchor = None
         self._older.hide()
         self._empty.show()
-        self._follow = Follow.READING
+        self._follow = FollowMode.READING
         self._jump.hide()
 
     def set_older(self, older: bool) -> None:
@@ -168,13 +168,13 @@ class Conversation(QScrollArea):
 
     def to_end(self) -> None:
         """Scroll to the end and stay there."""
-        self._follow = Follow.END
+        self._follow = FollowMode.END
         self._stay_active()
         self._steer()
 
     def follow(self) -> None:
         """Scroll to the end, and follow the content that comes next."""
-        self._follow = Follow.READING
+        self._follow = FollowMode.READING
         bar = self.verticalScrollBar()
         self._move_to(bar.maximum())
         self._jump.hide()
@@ -184,7 +184,7 @@ class Conversation(QScrollArea):
         bar = self.verticalScrollBar()
         top = part.mapTo(self._column, QPoint(0, 0)).y()
         low, high = bar.value(), bar.value() + self.viewport().height()
-        self._follow = Follow.OFF
+        self._follow = FollowMode.OFF
         if top < low or top + part.height() > high:
             self._move_to(max(0, top - SPACE.l))
         self._update_jump()
@@ -257,7 +257,7 @@ class Conversation(QScrollArea):
         if self._steering:
             return
         at_end = value >= self.verticalScrollBar().maximum() - _NEAR_END
-        self._follow = Follow.END if at_end else Follow.OFF
+        self._follow = FollowMode.END if at_end else FollowMode.OFF
         self._update_jump()
 
     def _steer(self) -> None:
@@ -265,8 +265,8 @@ class Conversation(QScrollArea):
         if self._anchor is not None:
             return
         target = high = self.verticalScrollBar().maximum()
-        reading = self._runs[-1].reading if self._runs else None
-        if self._follow is Follow.READING and reading is not None:
+        reading = self._runs[-1].open_answer if self._runs else None
+        if self._follow is FollowMode.READING and reading is not None:
             top = reading.mapTo(self._column, QPoint(0, 0)).y()
             target = min(high, max(0, top - int(self.viewport().height() * _LEAD)))
         if self.following and time.monotonic() < self._active_until:

@@ -31,8 +31,8 @@ from app.views.chat.message import Notice
 from app.views.chat.run_view import RunActions, RunView
 from app.views.chat.run_wording import model_title
 from app.views.chat.style_sheet import sheet
-from app.views.chat.threads import EarlierRuns, Exporter, OpenedThread, Threads
-from app.views.chat.tool_card import CardTools, ToolCard
+from app.views.chat.threads import EarlierRuns, OpenedThread, ThreadExporter, Threads
+from app.views.chat.tool_card import CardServices, ToolCard
 from app.views.icons import icon
 from app.views.layouts import column, row
 from app.views.pack_texts import PackTexts
@@ -99,7 +99,7 @@ class ChatDock(QWidget):
             self.submit,
             self._branch,
             self.limits_wanted.emit,
-            CardTools(
+            CardServices(
                 self._links,
                 self._background,
                 lambda artifact, tool: workspace.open_artifact(tool, artifact),
@@ -110,7 +110,7 @@ class ChatDock(QWidget):
             self._show_result,
         )
         self._build()
-        self.exporter = Exporter(self, self._background, self._show_notice)
+        self.exporter = ThreadExporter(self, self._background, self._show_notice)
         self._earlier = EarlierRuns(
             self.conversation,
             self._background,
@@ -154,7 +154,7 @@ class ChatDock(QWidget):
         return self._threads.current
 
     def set_model(self, name: str, remote_host: str = "") -> None:
-        """Show which language model answers; arguments as of the constructor."""
+        """Show which language model answers; same arguments as the constructor."""
         self.header.set_model(name, remote_host)
 
     def new_thread(self) -> None:

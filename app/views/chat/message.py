@@ -14,7 +14,7 @@ from app.views.chat.widgets import HoverButton, icon_label, link_button
 from app.views.icons import icon
 from app.views.layouts import Flow, column, icon_row, row
 from app.views.plain_text import clean
-from app.views.text_view import literal
+from app.views.text_view import literal_view
 from app.views.theme import SPACE, THEME
 
 _SHARE = 0.86  # of the width that a bubble takes at most
@@ -56,7 +56,7 @@ class UserBubble(QWidget):
         self.more.clicked.connect(lambda _checked=False: self._open(self._below()))
         self._frame = QFrame()
         self._frame.setObjectName("chatBubble")
-        self.view = literal(text, name="Your question")
+        self.view = literal_view(text, name="Your question")
         self.view.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.view.more_actions = self._fill
         column(self.view, margins=(SPACE.m, 9, SPACE.m, 9), parent=self._frame)
@@ -116,7 +116,7 @@ class Notice(QFrame):
         self.setProperty("tone", tone)
         self._actions: Flow | None = None
         quiet = tone in ("muted", "done")
-        self.view = literal(f"{text}\n{remedy}" if remedy else text, "muted" if quiet else "")
+        self.view = literal_view(f"{text}\n{remedy}" if remedy else text, "muted" if quiet else "")
         line = icon_row(icon_label(*_TONES[tone]), self.view)
         margins = (2, 0, 2, 0) if quiet else (SPACE.m, 10, SPACE.m, 10)
         self._body = column(line, margins=margins, parent=self)

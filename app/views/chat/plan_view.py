@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
 from app.agent.events import Override, PlanUpdated
 from app.views.chat import missing_models
-from app.views.chat.widgets import Wrapped, link_button
+from app.views.chat.widgets import WrappedText, link_button
 from app.views.icons import icon, pixmap
 from app.views.layouts import Flow, column
 from app.views.pack_texts import PackTexts
@@ -35,7 +35,7 @@ _ENFORCED = "enforced"
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PlanLine:
     """A line of the checklist: a step, a change by a rule, or the goal.
 
     Attributes:
@@ -83,13 +83,13 @@ class PlanView(QWidget):
         self.changed.hide()
         heads = Flow(SPACE.s)
         heads.add(self.head, self.changed)
-        self.goal = LineView()
+        self.goal = PlanLineView()
         self.goal.hide()
         self.steps = Checklist()
         column(heads, self.goal, self.steps, spacing=SPACE.xs, parent=self)
 
     def show_plan(self, event: PlanUpdated) -> None:
-        """Show the state of the plan."""
+        """Show the plan as the event reports it."""
         reader = _Reader(event, self._texts)
         steps, changes = reader.steps(), reader.changes()
         done = sum(1 for step in event.steps if step.get("state") == "done")
@@ -102,7 +102,7 @@ class PlanView(QWidget):
         self.changed.setAccessibleName(f"{count}: show them")
         self.changed.setVisible(bool(changes))
         unreached = reader.unreached_goal()
-        self.goal.show_line(Line(unreached, icon="triangle-alert"))
+        self.goal.show_line(PlanLine(unreached, icon="triangle-alert"))
         self.goal.setVisible(bool(unreached))
         self.steps.show_lines(reader.planned_by, steps, changes)
         goal = "Goal reached" if event.goal == "done" else unreached
@@ -133,14 +133,16 @@ class Checklist(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.text = ""
-        self.rows: list[LineView] = []
-        self.changes: list[LineView] = []
+        self.rows: list[PlanLineView] = []
+        self.changes: list[PlanLineView] = []
         self._planner = label("", "faint")
         self._planner.hide()
         self._layouts = (column(spacing=6), column(spacing=6))
         column(self._planner, *self._layouts, spacing=6, margins=(SPACE.s, 0, 0, 0), parent=self)
 
-    def show_lines(self, planned_by: str, steps: Sequence[Line], changes: Sequence[Line]) -> None:
+    def show_lines(
+        self, planned_by: str, steps: Sequence[PlanLine], changes: Sequence[PlanLine]
+    ) -> None:
         """Show these lines.
 
         Args:
@@ -158,25 +160,25 @@ class Checklist(QWidget):
                 view.deleteLater()
             del views[len(lines) :]
             while len(views) < len(lines):
-                views.append(LineView())
+                views.append(PlanLineView())
                 layout.addWidget(views[-1])
             for place, (view, line) in enumerate(zip(views, lines, strict=True), 1):
                 number = f"Step {place} of {len(lines)}: " if line.word else ""
                 view.show_line(line, number)
 
 
-class LineView(QWidget):
-    """A line: its icon, its title, the word of its state, and below them its details."""
+class PlanLineView(QWidget):
+    """Shows a line: icon, title and state in a row, the details below."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._shown: Line | None = None
+        self._shown: PlanLine | None = None
         self._mark = QLabel()
         self._mark.setFixedSize(_ICON, _ICON + 4)
-        self.title = Wrapped()
+        self.title = WrappedText()
         self.word = label("", "caption")
         self.word.setContentsMargins(0, 2, 0, 0)
-        self.details = Wrapped("caption")
+        self.details = WrappedText("caption")
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(SPACE.s)
@@ -187,8 +189,8 @@ class LineView(QWidget):
         grid.addWidget(self.word, 0, 2, Qt.AlignmentFlag.AlignTop)
         grid.addWidget(self.details, 1, 1, 1, 2)
 
-    def show_line(self, line: Line, number: str = "") -> None:
-        """Show a line.
+    def show_line(self, line: PlanLine, number: str = "") -> None:
+        """Show a line of the checklist.
 
         Args:
             line: The line.
@@ -229,14 +231,14 @@ class _Reader:
         one = _PLANNERS.get(next(iter(planners)), "") if len(planners) == 1 else ""
         self.planned_by = f"Planned by {one}" if one else ""
 
-    def steps(self) -> list[Line]:
+    def steps(self) -> list[PlanLine]:
         """Return a line for each step."""
         return [self._step(step) for step in self._event.steps]
 
-    def changes(self) -> list[Line]:
+    def changes(self) -> list[PlanLine]:
         """Return a line for each change by a rule."""
         return [
-            Line(f"Changed by a rule: {self._change(item)}", self._sentence(item.reason))
+            PlanLine(f"Changed by a rule: {self._change(item)}", self._sentence(item.reason))
             for item in self._event.overrides
         ]
 
@@ -247,7 +249,7 @@ class _Reader:
         why = self._sentence(self._event.goal_why)
         return f"Goal not reached: {why}" if why else "Goal not reached."
 
-    def _step(self, step: Mapping[str, Any]) -> Line:
+    def _step(self, step: Mapping[str, Any]) -> PlanLine:
         state, by = str(step.get("state", "")), str(step.get("by", ""))
         state = state if state in _STATES else "pending"
         # Why a step was not run stands in full at the rule's change, so not here as well.
@@ -261,7 +263,7 @@ class _Reader:
         elif not self.planned_by and by in _PLANNERS:
             details.append(f"planned by {_PLANNERS[by]}")
         shown = dict.fromkeys(item for item in details if item)
-        return Line(self._title(step.get("tool")), " · ".join(shown), *_STATES[state])
+        return PlanLine(self._title(step.get("tool")), " · ".join(shown), *_STATES[state])
 
     def _title(self, tool: Any) -> str:
         """Return a tool's title; a step in the model's own words stays as it is."""

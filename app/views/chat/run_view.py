@@ -28,14 +28,14 @@ from app.agent.events import (
 )
 from app.agent.sessions import PastRun
 from app.views.chat import missing_models, run_wording
-from app.views.chat.answer import Stream
+from app.views.chat.answer import AnswerStream
 from app.views.chat.approval import Answer, ApprovalCard, OverrideCard, RequestCard
 from app.views.chat.consent import ConsentCard
 from app.views.chat.message import Notice, QuestionMenu, UserBubble
 from app.views.chat.plan_view import PlanView
 from app.views.chat.run_status import NoteLine, RunStatus
-from app.views.chat.tool_card import CardTools, ToolCard
-from app.views.chat.widgets import Elided
+from app.views.chat.tool_card import CardServices, ToolCard
+from app.views.chat.widgets import ElidedText
 from app.views.layouts import column
 from app.views.theme import SPACE
 
@@ -61,13 +61,13 @@ class RunActions:
     ask_again: Callable[[str], object]
     branch: Callable[[RunView], object]
     limits: Callable[[], object]
-    cards: CardTools
+    cards: CardServices
     result: Callable[[int], ToolCard | None]
     show_result: Callable[[int], object]
 
 
 class RunView(QWidget):
-    """A question, its cards and its answer, in the order in which they came.
+    """One run: the question, its cards and its answer, in order of arrival.
 
     Args:
         question: The user's text.
@@ -114,7 +114,7 @@ class RunView(QWidget):
         self._layout = column(self.bubble, spacing=10, margins=(0, 0, 0, SPACE.s), parent=self)
         self._consent_denied = False
         self._cited: Sequence[int] = ()  # numbers that the answer cites
-        self._stream = Stream(
+        self._stream = AnswerStream(
             self._insert, actions.cards.links, self._results, actions.show_result, live=live
         )
         self.answers = self._stream.answers
@@ -125,7 +125,7 @@ class RunView(QWidget):
 
     @property
     def note(self) -> NoteLine | None:
-        """The quiet line that is shown now, if any."""
+        """The notice or retry line that is shown now; None for none."""
         return self._status.line
 
     @property
@@ -134,8 +134,8 @@ class RunView(QWidget):
         return self._live and not self.ended
 
     @property
-    def reading(self) -> QWidget | None:
-        """The answer that is written or was written last, for the conversation to scroll to."""
+    def open_answer(self) -> QWidget | None:
+        """The answer that is streaming or was streamed last; the conversation scrolls to it."""
         return self._stream.open
 
     @property
@@ -360,4 +360,4 @@ class RunView(QWidget):
         if self._stream.open is not None:
             self._stream.open.sign(model, self._usage)
         elif self._usage:
-            self._insert(Elided(f"{model} · {self._usage}", "faint"))
+            self._insert(ElidedText(f"{model} · {self._usage}", "faint"))

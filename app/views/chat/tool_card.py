@@ -29,13 +29,13 @@ from app.views.background import Background
 from app.views.chat import missing_models
 from app.views.chat.finding_links import FindingChip, FindingLinks
 from app.views.chat.thumbnails import Thumbnail
-from app.views.chat.widgets import Elided, ThinProgress, icon_label, link_button
+from app.views.chat.widgets import ElidedText, ThinProgress, icon_label, link_button
 from app.views.icons import icon, pixmap
 from app.views.layouts import Flow, column, icon_row, row
 from app.views.pack_texts import PackTexts, words_of
 from app.views.plain_text import one_line, tooltip
 from app.views.style import restyle
-from app.views.text_view import TextView, literal
+from app.views.text_view import TextView, literal_view
 from app.views.theme import SPACE, THEME
 from app.views.widgets import label
 
@@ -63,8 +63,8 @@ _STATES = {
 
 
 @dataclass(frozen=True, slots=True)
-class CardTools:
-    """Services of the dock for its cards.
+class CardServices:
+    """Callbacks and helpers that the dock gives to tool cards.
 
     Attributes:
         links: Makes chips.
@@ -96,7 +96,7 @@ class ToolCard(QFrame):
         missing: Names of models that were not installed.
     """
 
-    def __init__(self, started: ToolStarted, tools: CardTools, *, live: bool = True) -> None:
+    def __init__(self, started: ToolStarted, tools: CardServices, *, live: bool = True) -> None:
         super().__init__()
         self.setObjectName("chatCard")
         self.call_id = started.call_id
@@ -112,7 +112,7 @@ class ToolCard(QFrame):
         self._cited: QTimer | None = None  # runs while the card stands out
         self._began = time.monotonic() if live else None
         self.progress = ThinProgress()
-        self.progress_text = Elided("", "caption")
+        self.progress_text = ElidedText("", "caption")
         self.progress_text.hide()
         self._details = Disclosures()
         self._details.add("Arguments", lambda: _as_json(started.arguments))
@@ -170,7 +170,7 @@ class ToolCard(QFrame):
             self.progress.setVisible(not waiting)
 
     def stopping(self) -> None:
-        """Show that it is being stopped."""
+        """Show that the call is being stopped."""
         if self.running:
             self._word.setText("Stopping")
             self._word.show()
@@ -245,8 +245,8 @@ class ToolCard(QFrame):
         return parts
 
     def _make_head(self) -> QLayout:
-        title = Elided(self._tools.texts.title(self.tool), "strong")
-        name = Elided(self.tool, "faint")
+        title = ElidedText(self._tools.texts.title(self.tool), "strong")
+        name = ElidedText(self.tool, "faint")
         self._duration = label("", "caption")
         self._word = label("Running", "caption")
         self._mark = icon_label("loader-circle", THEME.accent, 14)
@@ -314,7 +314,7 @@ class ToolCard(QFrame):
     def _made_by(self, event: ToolFinished) -> QWidget:
         models = sorted({item.provenance.model for item in event.findings} - {""})
         maker = ", ".join(models) or self.tool
-        return Elided(f"{wording.NOT_FOR_DIAGNOSIS} · {maker}", "faint")
+        return ElidedText(f"{wording.NOT_FOR_DIAGNOSIS} · {maker}", "faint")
 
     def _name(self) -> None:
         word = _STATES[self.status][2]
@@ -349,7 +349,7 @@ class Disclosures(QWidget):
         """Open or close a section."""
         opened = self.view(title) is not None and not self._views[title].isHidden()
         if title not in self._views:
-            view = literal(self._texts[title](), "mono", title, max_height=_MAX_HEIGHT)
+            view = literal_view(self._texts[title](), "mono", title, max_height=_MAX_HEIGHT)
             view.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
             self._views[title] = view
             self._layout.addWidget(view)
@@ -362,7 +362,7 @@ class Disclosures(QWidget):
         return self._views.get(title)
 
     def button(self, title: str) -> QPushButton:
-        """Return the button of a section."""
+        """Return the button that opens a section, by its title."""
         return self._buttons[title]
 
 
@@ -384,7 +384,7 @@ def _flow(parts: Sequence[QWidget]) -> QWidget:
 
 
 def _text(text: str, tone: str) -> TextView:
-    view = literal(text, tone)
+    view = literal_view(text, tone)
     view.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
     return view
 
@@ -421,7 +421,7 @@ class KeyFiguresTable(QWidget):
         header = [figures.header] if figures.header else []
         for place, cells in enumerate([*header, *figures.rows]):
             is_header = bool(header) and place == 0
-            grid.addWidget(Elided(cells[0], "caption"), place, 0)
+            grid.addWidget(ElidedText(cells[0], "caption"), place, 0)
             for number, text in enumerate(cells[1:], 1):
                 cell = label(text, "faint" if is_header else "label")
                 grid.addWidget(cell, place, number, Qt.AlignmentFlag.AlignRight)

@@ -49,7 +49,7 @@ class HoverButton(QToolButton):
 
     @property
     def seen(self) -> bool:
-        """Whether it is painted now."""
+        """Whether the button is painted now."""
         return self._area.underMouse() or self.hasFocus()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -90,7 +90,7 @@ def link_button(
     return button
 
 
-class Elided(ElidedLabel):
+class ElidedText(ElidedLabel):
     """One line of text from elsewhere, cut with an ellipsis; its tooltip has all of it."""
 
     def __init__(self, text: str = "", role: str = "", *, middle: bool = False) -> None:
@@ -116,7 +116,7 @@ class Elided(ElidedLabel):
         return self.fontMetrics().elidedText(self.text(), self._mode, self.contentsRect().width())
 
 
-class Wrapped(QLabel):
+class WrappedText(QLabel):
     """Text from elsewhere on as many lines as it takes.
 
     Attributes:

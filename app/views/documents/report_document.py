@@ -176,7 +176,7 @@ class _Writer:
 
     def tree(self, report: Report, leave_out: frozenset[ImageLink]) -> Iterator[None]:
         """Write all content items in reading order, without those in facts or pictures."""
-        told = frozenset(report.facts)
+        facts = frozenset(report.facts)
         stack = _children(report.root, 0)
         count = 0
         while stack:
@@ -191,7 +191,7 @@ class _Writer:
             first = nodes[0]
             if first.links and all(n.links[:1] and n.links[0] in leave_out for n in nodes):
                 continue
-            if depth == 0 and first.relationship in _CONTEXT and (first.name, first.value) in told:
+            if depth == 0 and first.relationship in _CONTEXT and (first.name, first.value) in facts:
                 continue
             if len(nodes) > 1:
                 self._images(nodes, depth)
@@ -318,7 +318,7 @@ class _Writer:
             self.cursor.insertBlock(block)
         self._fresh = False
         for text, form in pieces:
-            # A line of a text is no paragraph.
+            # A line break in a text does not begin a new block.
             self.cursor.insertText(clean(text).replace("\n", LINE), form)
 
     def _linked(self, link: ImageLink) -> tuple[str, QTextCharFormat]:
@@ -339,7 +339,7 @@ class _Writer:
 
     def _leave_frame(self) -> None:
         self.cursor.movePosition(QTextCursor.MoveOperation.End)
-        # The block that Qt puts after a table or frame is the next paragraph.
+        # Qt puts an empty block after a table or frame; the next paragraph uses it.
         self._fresh = True
 
 

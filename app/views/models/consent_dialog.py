@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 from app.tools.hosting.states import ModelState, State
 from app.tools.models.cards import ModelCard
 from app.tools.models.downloads import host_of
-from app.tools.models.install_plan import InstallPlan, needs_code
+from app.tools.models.install_plan import Consent, InstallPlan, needs_code
 from app.tools.models.places import is_program
 from app.tools.models.status import ModelStatus
 from app.views.content_names import counted
@@ -65,15 +65,6 @@ class Question:
     danger: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Consented:
-    """What the user ticked: all terms, the programs, files that are not the published ones."""
-
-    terms: bool
-    code: bool
-    other: bool
-
-
 class ConsentDialog(QDialog):
     """Asks a question. Cancel is the default; the other button needs all required boxes ticked.
 
@@ -84,7 +75,7 @@ class ConsentDialog(QDialog):
     """
 
     def __init__(
-        self, question: Question, agreed: Callable[[Consented], object], parent: QWidget
+        self, question: Question, agreed: Callable[[Consent], object], parent: QWidget
     ) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -199,7 +190,7 @@ class ConsentDialog(QDialog):
             self.yes.setEnabled(all(check.isChecked() for check in self._needed))
 
     def _say_yes(self) -> None:
-        consent = Consented(
+        consent = Consent(
             terms=bool(self.terms) and all(check.isChecked() for check in self.terms),
             code=self.code is not None and self.code.isChecked(),
             other=self.other is not None and self.other.isChecked(),
@@ -216,9 +207,9 @@ def is_loaded(live: ModelState | None) -> bool:
 def needs_consent(status: ModelStatus) -> bool:
     """Return True if an installed model's terms or code are not accepted yet."""
     return (
-        status.there
+        status.usable
         and not status.card.embedded
-        and (not status.accepted or _code_undecided(status))
+        and (not status.accepted or _code_unanswered(status))
     )
 
 
@@ -228,7 +219,7 @@ def can_download(status: ModelStatus) -> bool:
     return not card.embedded and bool(card.repository or all(file.url for file in card.files))
 
 
-def _code_undecided(status: ModelStatus) -> bool:
+def _code_unanswered(status: ModelStatus) -> bool:
     return status.code in ("not allowed", "changed")
 
 
@@ -308,7 +299,7 @@ def agreement_question(status: ModelStatus) -> Question:
         facts,
         "Accept",
         terms=((card.title, card.terms),) if card.terms and not status.accepted else (),
-        code=((card.title, programs),) if _code_undecided(status) else (),
+        code=((card.title, programs),) if _code_unanswered(status) else (),
         code_needed=needs_code(card) or status.accepted,
     )
 

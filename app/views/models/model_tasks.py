@@ -14,7 +14,7 @@ from app.errors import Cancelled, SightlineError, UsageError
 from app.tools.api import CancelToken, ModelHost, Progress
 from app.tools.hosting.states import ModelState
 from app.tools.models.downloads import host_of
-from app.tools.models.install_plan import InstallPlan
+from app.tools.models.install_plan import Consent, InstallPlan
 from app.tools.models.status import ModelStatus
 from app.tools.models.store import ModelStore
 from app.views import icons
@@ -22,7 +22,7 @@ from app.views.content_names import counted
 from app.views.daemon_tasks import DaemonTasks
 from app.views.layouts import row
 from app.views.models import model_wording
-from app.views.models.consent_dialog import Consented, Question, is_loaded, unknown_question
+from app.views.models.consent_dialog import Question, is_loaded, unknown_question
 from app.views.models.models_table import TONES
 from app.views.settings.fields import wrapped_label
 from app.views.theme import SPACE
@@ -216,7 +216,7 @@ class ModelTasks(QObject):
 
         self._run("Looking at it", work, then)
 
-    def install(self, plan: InstallPlan, consent: Consented) -> None:
+    def install(self, plan: InstallPlan, consent: Consent) -> None:
         """Install what was planned."""
         terms = {model.card.name: bool(model.terms) for model in plan.models}
 
@@ -241,7 +241,7 @@ class ModelTasks(QObject):
 
         self._run("Copying", work, then)
 
-    def download(self, name: str, consent: Consented) -> None:
+    def download(self, name: str, consent: Consent) -> None:
         """Download and install a model."""
 
         def work(progress: Progress, cancel: CancelToken) -> ModelStatus:
@@ -273,7 +273,7 @@ class ModelTasks(QObject):
 
         self._run("Reading", work, then)
 
-    def accept(self, name: str, consent: Consented) -> None:
+    def accept(self, name: str, consent: Consent) -> None:
         """Record that the user accepts an installed model's terms or code."""
 
         def work(_progress: Progress, _cancel: CancelToken) -> ModelStatus:
@@ -376,15 +376,15 @@ class ModelTasks(QObject):
         elif isinstance(result, Cancelled):
             self._fail("Stopped; what was there before is as it was.", "faint", "ban")
         else:
-            self._rest()
+            self._end_task()
             self.finished.emit(then(result))
 
     def _fail(self, reason: str, tone: str = "error", icon: str = "circle-alert") -> None:
-        self._rest()
+        self._end_task()
         self.bar.say(reason, tone, icon)
         self.finished.emit(Outcome(refresh=True))
 
-    def _rest(self) -> None:
+    def _end_task(self) -> None:
         self._cancel = None
         self._timer.stop()
         self.bar.stop()
@@ -399,7 +399,7 @@ def _verified_text(statuses: tuple[ModelStatus, ...]) -> tuple[str, str, str]:
             f"{one.card.title}: {model_wording.state_text(one).text}, {one.note}." for one in bad
         ]
         return " ".join(texts), "warning", "triangle-alert"
-    there = [one for one in statuses if one.there]
+    there = [one for one in statuses if one.usable]
     if not there:
         return "Nothing is there to be verified.", "faint", "info"
     known = [one for one in there if not one.note]

@@ -47,15 +47,15 @@ def state_text(status: ModelStatus, live: ModelState | None = None) -> StateText
         status: The installation.
         live: The state in the model process, if it is in one.
     """
-    if live is not None and status.there:
-        doing = _doing(live)
+    if live is not None and status.usable:
+        doing = _activity_text(live)
         if doing is not None:
             return _with_difference(doing, status)
     text, tone, icon = _STATES.get(status.state, (status.state, "warning", "triangle-alert"))
     more = wording.sentence(status.note)
-    if status.there and not status.accepted:
+    if status.usable and not status.accepted:
         return StateText("Terms not accepted", "warning", "triangle-alert", more)
-    if status.there and status.code == "changed":
+    if status.usable and status.code == "changed":
         return StateText("Its code was changed", "error", "circle-alert", more)
     return StateText(text, tone, icon, more)
 
@@ -71,13 +71,15 @@ def _with_difference(doing: StateText, status: ModelStatus) -> StateText:
     return StateText(f"{doing.text}, not as published", tone, icon, more)
 
 
-def _doing(live: ModelState) -> StateText | None:
+def _activity_text(live: ModelState) -> StateText | None:
     waiting = f" · {live.waiting} waiting" if live.waiting else ""
     if live.state is State.LOADING:
-        return StateText(f"Loading{_left(live)}{waiting}", "busy", "loader-circle", live.doing)
+        return StateText(f"Loading{_time_left(live)}{waiting}", "busy", "loader-circle", live.doing)
     if live.state is State.BUSY:
         share = f" {live.fraction:.0%}" if live.fraction > 0 else ""
-        return StateText(f"Busy{share}{_left(live)}{waiting}", "busy", "loader-circle", live.doing)
+        return StateText(
+            f"Busy{share}{_time_left(live)}{waiting}", "busy", "loader-circle", live.doing
+        )
     if live.state is State.READY:
         return StateText(f"Ready{waiting}", "ok", "circle-check", _where(live))
     if live.state is State.FAILED:
@@ -85,7 +87,7 @@ def _doing(live: ModelState) -> StateText | None:
     return StateText(f"Waiting{waiting}", "busy", "clock") if live.waiting else None
 
 
-def _left(live: ModelState) -> str:
+def _time_left(live: ModelState) -> str:
     return f", {in_words(live.left_s)}" if live.left_s is not None else ""
 
 

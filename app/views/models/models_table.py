@@ -55,7 +55,7 @@ class ModelsModel(QAbstractTableModel):
 
     def show(self, statuses: Sequence[ModelStatus]) -> None:
         """Show statuses; the rows keep their order if the models are the same."""
-        ordered = sorted(statuses, key=lambda one: (not one.there, one.card.title.casefold()))
+        ordered = sorted(statuses, key=lambda one: (not one.usable, one.card.title.casefold()))
         known = [one.card.name for one in self._rows]
         found = {one.card.name: one for one in statuses}
         if set(known) == set(found):

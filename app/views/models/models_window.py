@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 from shiboken6 import isValid
 
 from app.tools.hosting.states import ModelState
-from app.tools.models.install_plan import InstallPlan
+from app.tools.models.install_plan import Consent, InstallPlan
 from app.tools.models.status import ModelStatus
 from app.tools.models.store import ModelStore
 from app.views import icons, wording
@@ -31,7 +31,7 @@ from app.views.daemon_tasks import DaemonTasks
 from app.views.gui_calls import gui_calls
 from app.views.layouts import Flow, row
 from app.views.models import consent_dialog, model_wording
-from app.views.models.consent_dialog import ConsentDialog, Consented, Question
+from app.views.models.consent_dialog import ConsentDialog, Question
 from app.views.models.model_tasks import AuditNote, Host, ModelTasks, Outcome
 from app.views.models.models_table import TONES, ModelsModel, ModelsTable
 from app.views.pack_texts import PackTexts
@@ -239,7 +239,7 @@ class ModelsWindow(QDialog):
         published = consent_dialog.can_download(status)
         self.get_button.setEnabled(idle and published)
         self.get_button.setToolTip("" if published else "Its publisher gives it in another way")
-        self.get_button.setText("Download again…" if status.there else "Download…")
+        self.get_button.setText("Download again…" if status.usable else "Download…")
         self.verify_button.setEnabled(idle and present)
         self.remove_button.setEnabled(idle and present and not status.card.embedded)
         self.unload_button.setEnabled(
@@ -328,7 +328,7 @@ class ModelsWindow(QDialog):
         number = self.model.find(self.chosen) if self.chosen else -1
         return self.model.status(number) if number >= 0 else None
 
-    def _ask(self, question: Question, agreed: Callable[[Consented], object]) -> None:
+    def _ask(self, question: Question, agreed: Callable[[Consent], object]) -> None:
         ConsentDialog(question, agreed, self).open()
 
     def _finished(self, outcome: Outcome) -> None:
@@ -468,7 +468,7 @@ class ModelDetails(QScrollArea):
             "Files": model_wording.files(status),
             "Where": _where(status),
             "Source": _source(status),
-            "How to get it": "" if status.there else status.how_to_get,
+            "How to get it": "" if status.usable else status.how_to_get,
         }
         for name, text in texts.items():
             box, view = self.parts[name]

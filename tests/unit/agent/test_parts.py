@@ -9,7 +9,7 @@ import pytest
 from app.agent.planning import Planner
 from app.agent.planning.question_parts import parts_of
 from app.agent.planning.vocabulary import tokens_of
-from app.tools.pack_plan import PackPlan, QuestionKind, any_of
+from app.tools.pack_plan import PackPlan, QuestionKind, any_of, phrases
 from app.tools.registry import limited_plan, load_packs
 from tests.support.fake_tools import DICOM_NOTE
 
@@ -77,3 +77,11 @@ def test_a_pack_from_elsewhere_takes_no_words_from_others():
     (found,) = limited_plan(PackPlan("elsewhere", kinds=(kind,)), ()).kinds
     assert not found.whole
     assert not found.addressed
+
+
+def test_phrases_are_divided_by_commas_wherever_the_lines_break():
+    assert phrases("""
+        how  many, draw ..
+        around, zähl*,
+    """) == ("how many", "draw .. around", "zähl*")
+    assert phrases("") == ()

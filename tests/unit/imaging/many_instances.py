@@ -87,7 +87,7 @@ def main() -> None:
         parts = [data[end - size : end] for end, size in zip(ends, sizes, strict=True)]
         studies = Studies()
         studies.add(restore(Snapshot("mark", 1, *parts)))
-        assert studies.has_image(studies.instances()[-1].sop_instance_uid)
+        assert studies.with_uid(studies.instances()[-1].sop_instance_uid)
         sys.stdout.write(f"{peak_mb():.1f}\n")
         return
     snapshot = read(int(sys.argv[1]))

@@ -20,7 +20,7 @@ from app.imaging.reading.image_entries import read_instance
 from app.tools.api import Artifact, ToolContext, ToolResult, ToolSpec
 from app.tools.files import save_png
 from app.tools.general.image_visualizer import ImageVisualizer
-from app.tools.registry import PinnedTool
+from app.tools.registry import RegisteredTool
 from tests.unit.tools.support import Bench, gradient, write_dicom
 
 GREYS = np.arange(48, dtype=np.uint8).reshape(6, 8)
@@ -138,7 +138,7 @@ def test_whatever_a_tool_finds_on_a_synthetic_image_says_so(bench: Bench):
     """In summary, metadata, finding, artifact and the file that it wrote."""
     path = picture(bench.out)
     bench.images.add_derived(path, None)
-    result = bench.run(PinnedTool(_Looks()), image_path=str(path))
+    result = bench.run(RegisteredTool(_Looks()), image_path=str(path))
     said = "a synthetic image, made by RoentGen: this result says nothing of any patient"
     assert result.summary == f"Found a mass. Note: {said}."
     assert result.metadata["warnings"] == ["small", said]
@@ -153,8 +153,8 @@ def test_whatever_a_tool_finds_on_a_synthetic_image_says_so(bench: Bench):
 def test_a_picture_made_of_a_synthetic_one_is_synthetic_to_the_next_tool(bench: Bench):
     path = picture(bench.out)
     bench.images.add_derived(path, None)
-    first = bench.run(PinnedTool(_Looks()), image_path=str(path))
-    second = bench.run(PinnedTool(_Looks()), image_path=str(first.artifacts[0].path))
+    first = bench.run(RegisteredTool(_Looks()), image_path=str(path))
+    second = bench.run(RegisteredTool(_Looks()), image_path=str(first.artifacts[0].path))
     assert second.metadata["synthetic"] is True
 
 
@@ -177,26 +177,28 @@ def test_a_synthetic_image_stays_synthetic_in_a_picture_of_a_patients(bench: Ben
     path = picture(bench.out)
     bench.images.add_derived(path, None)
     tool = _Mixes()
-    bench.run(PinnedTool(tool), image_path=str(path))
+    bench.run(RegisteredTool(tool), image_path=str(path))
     for made in tool.paths:
         assert synthetic.file_model_title(made) == "RoentGen"
-        assert bench.run(PinnedTool(_Looks()), image_path=str(made)).metadata["synthetic"] is True
-    assert "synthetic" not in bench.run(PinnedTool(_Looks()), image_path="image-1").metadata
+        assert (
+            bench.run(RegisteredTool(_Looks()), image_path=str(made)).metadata["synthetic"] is True
+        )
+    assert "synthetic" not in bench.run(RegisteredTool(_Looks()), image_path="image-1").metadata
 
 
 def test_what_was_drawn_on_a_synthetic_picture_is_there_for_the_next_question(bench: Bench):
     """The next question has images of its own and knows only what lies in the folder."""
     path = picture(bench.out)
     bench.images.add_derived(path, None)
-    first = bench.run(PinnedTool(_Looks()), image_path=str(path))
+    first = bench.run(RegisteredTool(_Looks()), image_path=str(path))
     bench._images = None  # pyright: ignore[reportPrivateUsage]
-    again = bench.run(PinnedTool(_Looks()), image_path=str(first.artifacts[0].path))
+    again = bench.run(RegisteredTool(_Looks()), image_path=str(first.artifacts[0].path))
     assert again.metadata["synthetic"] is True
 
 
 def test_a_synthetic_picture_that_the_user_opens_is_synthetic_to_every_tool(bench: Bench):
     bench.open(picture(bench.folder))
-    shown = bench.run(PinnedTool(ImageVisualizer()), image_path="image-1", cmap="bone")
+    shown = bench.run(RegisteredTool(ImageVisualizer()), image_path="image-1", cmap="bone")
     assert shown.artifacts[0].options["synthetic"] is True
     assert shown.artifacts[0].options["cmap"] == "bone"
     assert synthetic.file_model_title(shown.artifacts[0].path) == "RoentGen"
@@ -204,7 +206,7 @@ def test_a_synthetic_picture_that_the_user_opens_is_synthetic_to_every_tool(benc
 
 def test_a_patients_image_is_called_synthetic_by_nothing(bench: Bench):
     bench.open(write_dicom(bench.folder / "a.dcm", gradient()))
-    result = bench.run(PinnedTool(_Looks()), image_path="image-1")
+    result = bench.run(RegisteredTool(_Looks()), image_path="image-1")
     assert result.summary == "Found a mass."
     assert result.metadata == {"warnings": ["small"]}
     assert result.findings[0].description == "A mass."

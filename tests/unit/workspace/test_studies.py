@@ -168,8 +168,8 @@ def test_an_image_is_told_from_another_with_its_uid_by_its_file():
         assert found[0].instances[found[1]].path == instance.path
     stranger = Instance(Path("/c"), first.sop_instance_uid, "dicom", 4, 4)
     assert studies.series_of(stranger) is None
-    assert studies.has_image(first.sop_instance_uid)
-    assert not studies.has_image("none")
+    assert studies.with_uid(first.sop_instance_uid)
+    assert studies.with_uid("none") is None
     assert studies.with_uid("none") is None
 
 
@@ -208,7 +208,7 @@ def test_looking_up_an_image_does_not_walk_through_all_the_others():
     for image in plain:
         assert studies.series_of(image) is not None
         assert studies.study_of(image) is not None
-        assert studies.has_image(image.sop_instance_uid)
+        assert studies.with_uid(image.sop_instance_uid)
         assert studies.with_uid(image.sop_instance_uid) is image
     assert Counted.walks == before
 

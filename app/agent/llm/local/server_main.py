@@ -125,7 +125,7 @@ def run(connection: Connection, config: ServerConfig, parent: int) -> None:
             )
             os._exit(1)
         _outlive_parent_thread()
-        # From here on a log could hold what is asked and answered.
+        # From here on a log could hold questions and answers.
         silence = os.open(os.devnull, os.O_WRONLY)
         os.dup2(silence, 2)
         os.dup2(silence, 1)

@@ -262,7 +262,7 @@ class _Answerer:
                 outcome["ids"] = self._model.generate(**arguments)
         except Exception as error:
             outcome["error"] = error
-            arguments["streamer"].end()  # or its reader would wait for ever
+            arguments["streamer"].end()  # or the loop over it would never end
 
 
 # -- the server -------------------------------------------------------------------------------
@@ -363,7 +363,7 @@ class _Handler(BaseHTTPRequestHandler):
         except OSError:
             pass  # the app has closed the connection
         except Exception as error:
-            # After half an answer the app notices that its end is missing.
+            # In the middle of an answer, the app notices the missing end.
             if not started:
                 self._error(500, f"the model failed ({type(error).__name__})")
         finally:

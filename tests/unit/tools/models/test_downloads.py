@@ -15,7 +15,7 @@ import pytest
 from app.errors import Cancelled, SightlineError, UsageError
 from app.tools.api import CancelToken
 from app.tools.models.cards import CardFile
-from app.tools.models.downloads import HUB, host_of, hub, mirrored
+from app.tools.models.downloads import HUB, host_of, hub, mirror_address
 from tests.unit.tools.model_support import (
     CODE,
     CONTENT,
@@ -93,8 +93,8 @@ def test_the_hub_is_asked_unless_a_mirror_is_named(monkeypatch: pytest.MonkeyPat
     assert host_of(single()) == "example.invalid"
     monkeypatch.setenv("SIGHTLINE_HUB", "https://mirror.example/")
     assert hub() == "https://mirror.example"
-    assert mirrored(f"{HUB}/a/b/resolve/c/d") == "https://mirror.example/a/b/resolve/c/d"
-    assert mirrored("https://example.invalid/d") == "https://example.invalid/d"
+    assert mirror_address(f"{HUB}/a/b/resolve/c/d") == "https://mirror.example/a/b/resolve/c/d"
+    assert mirror_address("https://example.invalid/d") == "https://example.invalid/d"
     assert host_of(single(f"{HUB}/a/b")) == "mirror.example"
 
 

@@ -210,9 +210,9 @@ def _print(status: ModelStatus) -> None:
     print(f"    {status.path}")
     if status.note:
         print(f"    {status.note}")
-    if not status.accepted and status.there:
+    if not status.accepted and status.usable:
         print("    its terms are not accepted: `models accept`")
-    if status.code in ("not allowed", "changed") and status.there:
+    if status.code in ("not allowed", "changed") and status.usable:
         print(f"    its code: {status.code}")
 
 
@@ -228,7 +228,7 @@ def _show(status: ModelStatus) -> None:
         ("sha256", status.sha256),
         ("intended use", card.intended_use),
         ("tried", card.tried),
-        ("how to get it", "" if status.there else status.how_to_get),
+        ("how to get it", "" if status.usable else status.how_to_get),
     )
     for name, text in rows:
         if text:

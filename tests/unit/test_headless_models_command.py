@@ -15,7 +15,7 @@ from keyring.backends.fail import Keyring as NoKeyring
 
 from app.audit.entries import read_entries
 from app.cli import main
-from app.headless import models as command
+from app.headless import models_command as command
 from app.tools.models import store
 from app.tools.models.cards import CardFile, ModelCard, cards_table
 from tests.unit.tools.model_support import (
