@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QByteArray, QEvent, QObject, QSettings, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QCloseEvent,
     QFontMetrics,
@@ -16,6 +16,7 @@ from PySide6.QtGui import (
     QShowEvent,
 )
 from PySide6.QtWidgets import (
+    QDockWidget,
     QFileDialog,
     QMainWindow,
     QPushButton,
@@ -41,8 +42,7 @@ from app.views.canvas.pane import PaneArea
 from app.views.canvas.plane_switch import PlaneSwitch
 from app.views.chat.dock import ChatDock
 from app.views.content_names import counted
-from app.views.docks import LAYOUT_FILE, WindowDocks, restore_layout, save_layout
-from app.views.documents.document_stack import DocumentStack
+from app.views.documents.document_pages import DocumentStack
 from app.views.file_opening import FileDrops, FileOpening
 from app.views.garbage_collection import freeze_startup_objects
 from app.views.icons import icon
@@ -52,7 +52,7 @@ from app.views.menu_bar import MainActions
 from app.views.notices import Action, Notices, Placeholder
 from app.views.style import restyle
 from app.views.theme import SPACE, THEME
-from app.views.widgets import label, plain_tip
+from app.views.widgets import PanelTitle, label, plain_tip
 from app.workspace.studies import key_of
 from app.workspace.workspace import Workspace
 
@@ -64,7 +64,7 @@ _FILTER = ";;".join(
         "All files (*)",
     )
 )
-NARROW = 480  # px of the middle below which canvas and panes lie one below the other
+NARROW_MIDDLE = 480  # px of the middle below which canvas and panes lie one below the other
 
 
 class MainWindow(QMainWindow):
@@ -337,7 +337,7 @@ class _Center(QSplitter):
         self.setChildrenCollapsible(False)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        narrow = event.size().width() < NARROW
+        narrow = event.size().width() < NARROW_MIDDLE
         self.setOrientation(Qt.Orientation.Vertical if narrow else Qt.Orientation.Horizontal)
         super().resizeEvent(event)
 
@@ -348,9 +348,9 @@ def _own_layout_file() -> Path | None:
     return paths.config_dir() / LAYOUT_FILE
 
 
-LEAST_MS = 900  # that sending is shown: an eye must be able to catch it
-_ROOM = 300  # px for a host's name
-_GOES_ON = (Noted, PlanUpdated)  # events that say nothing of whether the endpoint has answered
+LEAST_SENDING_MS = 900  # shortest time that sending is shown, so that it is seen
+_HOST_WIDTH = 300  # px for the name of a host
+_NO_ANSWER = (Noted, PlanUpdated)  # events that do not mean that the host has answered
 
 
 class ModelHostButton(QPushButton):
@@ -371,7 +371,7 @@ class ModelHostButton(QPushButton):
         self._host = ""
         self._sending = ""  # the host that a request is on its way to
         self._answered = False
-        self._least = QTimer(self, singleShot=True, interval=LEAST_MS)
+        self._least = QTimer(self, singleShot=True, interval=LEAST_SENDING_MS)
         self._least.timeout.connect(self._settle)
         self._show()
 
@@ -396,7 +396,7 @@ class ModelHostButton(QPushButton):
             self._sending, self._answered = event.host, False
             self._least.start()
             self._show()
-        elif self._sending and not isinstance(event, _GOES_ON):
+        elif self._sending and not isinstance(event, _NO_ANSWER):
             self._answered = True
             if not self._least.isActive():
                 self._settle()
@@ -426,7 +426,7 @@ class ModelHostButton(QPushButton):
             "sending": f"A request is on its way to {host}, as you allowed.",
         }[state]
         elide = Qt.TextElideMode.ElideMiddle
-        shown = QFontMetrics(self.font()).elidedText(says, elide, _ROOM)
+        shown = QFontMetrics(self.font()).elidedText(says, elide, _HOST_WIDTH)
         self.setText(f" {shown}".replace("&", "&&"))  # Qt sets the icon too close to the text
         tint = {"local": THEME.ok, "remote": THEME.warning, "sending": THEME.accent_text}[state]
         self.setIcon(icon("cpu" if state == "local" else "cloud", tint))
@@ -436,3 +436,135 @@ class ModelHostButton(QPushButton):
         if self.property("state") != state:
             self.setProperty("state", state)
             restyle(self)
+
+
+LAYOUT_FILE = "window.ini"
+LAYOUT_VERSION = 2  # raised when docks are added or renamed: older layouts are then ignored
+_AREA = Qt.DockWidgetArea
+_ACROSS, _DOWN = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
+_NARROW_WINDOW = 1200  # px of the window
+_LOOKS = {
+    "Studies": ("panel-left", "Ctrl+1"),
+    "Attributes": ("table-properties", "Ctrl+2"),
+    "Findings": ("scan-search", "Ctrl+3"),
+    "Layers": ("layers", "Ctrl+5"),
+    "Assistant": ("message-square", "Ctrl+4"),
+}
+"""Icon and shortcut of each dock, in the order of the View menu."""
+
+
+class WindowDocks(QObject):
+    """Puts the panels into docks of the main window.
+
+    Args:
+        window: The main window.
+        middle: The widget between the docks.
+        panels: Panels by name: Studies, Attributes, Findings, Layers and perhaps Assistant.
+
+    Attributes:
+        by_name: The docks, in the order of the View menu.
+        titles: Title bars by name.
+    """
+
+    def __init__(self, window: QMainWindow, middle: QWidget, panels: Mapping[str, QWidget]) -> None:
+        super().__init__(window)
+        self._window = window
+        self._middle = middle
+        self._alone = 0  # px that the studies have without the attributes beside them
+        self.titles: dict[str, PanelTitle] = {}
+        self.by_name = {name: self._dock(name, panels[name]) for name in _LOOKS if name in panels}
+        self._arrange()
+        for name in ("Studies", "Attributes"):
+            self.by_name[name].installEventFilter(self)
+
+    def _dock(self, name: str, widget: QWidget) -> QDockWidget:
+        dock = QDockWidget(name, self._window)
+        icon, shortcut = _LOOKS[name]
+        dock.setObjectName(f"dock-{name.lower()}")  # what the saved layout calls it
+        dock.setProperty("icon", icon)
+        dock.setProperty("shortcut", shortcut)
+        self.titles[name] = PanelTitle(name, dock)
+        dock.setTitleBarWidget(self.titles[name])
+        dock.setWidget(widget)
+        return dock
+
+    def _arrange(self) -> None:
+        window, docks = self._window, self.by_name
+        window.addDockWidget(_AREA.LeftDockWidgetArea, docks["Studies"])
+        window.splitDockWidget(docks["Studies"], docks["Attributes"], _ACROSS)
+        docks["Attributes"].hide()
+        if "Assistant" in docks:
+            window.addDockWidget(_AREA.RightDockWidgetArea, docks["Assistant"])
+        # Below the studies, which rarely fill their column; the chat needs its own column.
+        window.splitDockWidget(docks["Studies"], docks["Findings"], _DOWN)
+        window.splitDockWidget(docks["Studies"], docks["Layers"], _DOWN)
+        docks["Layers"].hide()  # until an image has any
+
+    def default_sizes(self) -> None:
+        """Set the sizes of a window without a saved layout, once it is laid out."""
+        docks, resize = self.by_name, self._window.resizeDocks
+        resize([docks["Studies"]], [self._default_studies], _ACROSS)
+        if "Assistant" in docks:
+            narrow = self._window.width() < _NARROW_WINDOW
+            resize([docks["Assistant"]], [310 if narrow else 400], _ACROSS)
+        half = round(self._middle.height() * 0.5)
+        resize([docks["Studies"], docks["Findings"]], [half, half], _DOWN)
+
+    def show_layers(self, needed: bool) -> None:
+        """Show the layers dock and make room for it, or hide it."""
+        self.by_name["Layers"].setVisible(needed)
+        if needed:
+            height = self._middle.height()
+            shares = {"Studies": 0.36, "Layers": 0.36, "Findings": 0.28}
+            self._resize({name: round(height * share) for name, share in shares.items()}, _DOWN)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        studies, attributes = self.by_name["Studies"], self.by_name["Attributes"]
+        if watched is studies and event.type() == QEvent.Type.Resize and attributes.isHidden():
+            self._alone = studies.width()
+        # Not when the window is shown, whose layout is restored; a floating dock needs no room.
+        if watched is attributes and self._window.isVisible() and not attributes.isFloating():
+            if event.type() == QEvent.Type.ShowToParent:
+                self._make_room()
+            elif event.type() == QEvent.Type.HideToParent:
+                self._resize({"Studies": self._alone or self._default_studies}, _ACROSS)
+        return False
+
+    def _make_room(self) -> None:
+        """Give the attributes width for their values and keep some for the study list."""
+        wide = self._window.width() >= 1400
+        studies, attributes = (250, 420) if wide else (200, 300)
+        self._resize({"Studies": studies, "Attributes": attributes}, _ACROSS)
+
+    @property
+    def _default_studies(self) -> int:
+        return 230 if self._window.width() < _NARROW_WINDOW else 290
+
+    def _resize(self, sizes: Mapping[str, int], along: Qt.Orientation) -> None:
+        """Resize docks once the docks that were just shown are laid out."""
+        docks = [self.by_name[name] for name in sizes]
+        numbers = list(sizes.values())
+        window = self._window
+        QTimer.singleShot(0, window, lambda: window.resizeDocks(docks, numbers, along))
+
+
+def save_layout(window: QMainWindow, path: Path) -> None:
+    """Write the geometry and docks of a window to an INI file, if that is writable."""
+    settings = QSettings(str(path), QSettings.Format.IniFormat)
+    settings.setValue("window/geometry", window.saveGeometry().toBase64().toStdString())
+    settings.setValue("window/state", window.saveState(LAYOUT_VERSION).toBase64().toStdString())
+    settings.sync()
+
+
+def restore_layout(window: QMainWindow, path: Path) -> bool:
+    """Restore what `save_layout` wrote.
+
+    Returns:
+        False where the file is missing, damaged or of an older version.
+    """
+    settings = QSettings(str(path), QSettings.Format.IniFormat)
+    geometry, state = (
+        QByteArray.fromBase64(str(settings.value(f"window/{name}", "")).encode())
+        for name in ("geometry", "state")
+    )
+    return window.restoreGeometry(geometry) and window.restoreState(state, LAYOUT_VERSION)

@@ -21,7 +21,7 @@ HOST = "api.example.org:8443"
 
 @pytest.fixture
 def mark(qapp: object, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelHostButton]:
-    monkeypatch.setattr(main_window, "LEAST_MS", 60)
+    monkeypatch.setattr(main_window, "LEAST_SENDING_MS", 60)
     made = ModelHostButton()
     made.show()
     yield made

@@ -89,16 +89,12 @@ class FindingLinks:
     def chip(self, finding: Finding) -> FindingChip:
         """Return a chip that selects `finding` and shows whether it is selected."""
         chip = FindingChip(finding)
-        self.know((finding,))
+        # A tool that runs again replaces its findings: the chip then leads to the new one.
+        self._names[finding.id] = (finding.label, finding.image.sop_instance_uid)
         chip.clicked.connect(lambda _checked=False, key=finding.id: self.select(key))
         self._chips.add(chip)
         self._dress(chip)
         return chip
-
-    def know(self, findings: Iterable[Finding]) -> None:
-        """Remember labels of findings, so that their links work after a tool replaced them."""
-        for finding in findings:
-            self._names[finding.id] = (finding.label, finding.image.sop_instance_uid)
 
     @property
     def shown(self) -> str:

@@ -40,7 +40,7 @@ _DEEPEST = 3  # list levels below the first with an indent of their own
 
 
 class Style(Enum):
-    """How a span looks."""
+    """Text style of a span."""
 
     PLAIN = auto()
     BOLD = auto()
@@ -145,7 +145,7 @@ def split(
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What the lines before a line mean for it."""
+    """State of the text before a line."""
 
     fenced: bool = False  # inside a ``` block
     first: bool = True  # nothing is written yet

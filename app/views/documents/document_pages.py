@@ -1,9 +1,9 @@
-"""The page of a report: title, search and text."""
+"""The pages in the place of the image: a report with search, or a note on other objects."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from functools import partial
 
@@ -18,7 +18,7 @@ from PySide6.QtGui import (
     QTextDocument,
     QTextFrameFormat,
 )
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QTextEdit, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QStackedWidget, QTextEdit, QWidget
 from shiboken6 import isValid
 
 from app.errors import SightlineError
@@ -46,7 +46,15 @@ from app.views.loader import Loader, Thumbnail
 from app.views.style import color
 from app.views.text_view import PlainTextBrowser
 from app.views.theme import SPACE, THEME
-from app.views.widgets import ElidedLabel, IconLabel, label, push_button, rule, tool_button
+from app.views.widgets import (
+    ElidedLabel,
+    IconLabel,
+    center_page,
+    label,
+    push_button,
+    rule,
+    tool_button,
+)
 from app.workspace.workspace import Workspace
 
 DRAWN = (Content.SEGMENTATION, Content.STRUCTURES, Content.PRESENTATION)
@@ -416,3 +424,106 @@ class ReportText(PlainTextBrowser):
         link = read_href(url.toString())
         if isinstance(link, ImageLink):
             self.link_clicked.emit(link)
+
+
+_READ = (Content.REPORT, Content.KEY_OBJECTS)
+
+
+class DocumentStack(QStackedWidget):
+    """Shows the page for the viewport's object.
+
+    Args:
+        canvas: Page of everything with frames, and of nothing.
+        workspace: The models.
+        loader: Reads reports.
+        show_attributes: Opens the attributes panel.
+    """
+
+    def __init__(
+        self,
+        canvas: QWidget,
+        workspace: Workspace,
+        loader: Loader,
+        show_attributes: Callable[[], object],
+    ) -> None:
+        super().__init__()
+        self._workspace = workspace
+        self._canvas = canvas
+        self._shown: Instance | None = None
+        self.key_images = KeyImages(workspace)
+        self.report = ReportPage(workspace, loader, self.key_images)
+        self.note = NotePage(show_attributes)
+        for page in (canvas, self.report, self.note):
+            self.addWidget(page)
+        workspace.viewport.image_changed.connect(self.refresh)
+        workspace.studies.changed.connect(self.report.refresh)
+        self.refresh()
+
+    @property
+    def busy(self) -> bool:
+        """Whether a report is being written into its page."""
+        return self.report.text.busy
+
+    def close_models(self) -> None:
+        """Stop reading and writing a report."""
+        self.report.forget()
+
+    def refresh(self) -> None:
+        """Show the page for the viewport's object."""
+        instance = self._workspace.viewport.instance
+        if instance is None or instance.has_frames:
+            self.report.forget()
+            self._change_to(self._canvas)
+        elif instance.content in _READ:
+            self.report.show_instance(instance)
+            self._change_to(self.report)
+        else:
+            self.report.forget()
+            self.note.show_instance(instance)
+            self._change_to(self.note)
+
+    def _change_to(self, page: QWidget) -> None:
+        """Show a page; it gets the focus only if the previous page had it."""
+        focus = self.window().focusWidget()
+        inside = focus is not None and self.isAncestorOf(focus)
+        self.setCurrentWidget(page)
+        if inside:
+            page.setFocus()
+
+
+_NEEDS_IMAGES = (
+    "It is drawn over images, and those are not open. Open the study that it belongs to."
+)
+
+
+class NotePage(QWidget):
+    """Names an object that cannot be shown, and says why.
+
+    Args:
+        show_attributes: Opens the attributes panel.
+    """
+
+    def __init__(self, show_attributes: Callable[[], object]) -> None:
+        super().__init__()
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setProperty("surface", "canvas")
+        self._icon = IconLabel("file-question-mark", 40, THEME.text_faint)
+        self.title = label("", "title", wrap=True)
+        self.text = label("", "muted", wrap=True)
+        self.files = label("", "caption", wrap=True)
+        column = center_page(self, (self._icon, self.title, self.text, self.files), 520)
+        button = push_button("Show its attributes", show_attributes)
+        column.addWidget(button, 0, Qt.AlignmentFlag.AlignHCenter)
+
+    def show_instance(self, instance: Instance) -> None:
+        """Describe an object."""
+        look = LOOKS[instance.content]
+        self._icon.set_icon(look.icon)
+        named = wording.one_line(instance.get("SeriesDescription"))
+        self.title.setText(named or look.one.capitalize())
+        if instance.content is Content.OTHER:
+            note = wording.one_line(instance.note) or "This object is not displayable"
+            self.text.setText(f"{note[:1].upper()}{note[1:].rstrip('.')}.")
+        else:
+            self.text.setText(f"This is a {look.one}. {_NEEDS_IMAGES}")
+        self.files.setText(wording.one_line(instance.path.name))
