@@ -70,7 +70,7 @@ class Results(Protocol):
     def take_results(
         self, tool: str, findings: Sequence[Finding], artifacts: Sequence[Artifact]
     ) -> None:
-        """Show the findings and artifacts of one call."""
+        """Take the findings and artifacts of one tool call."""
         ...
 
 

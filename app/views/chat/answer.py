@@ -26,7 +26,7 @@ Insert = Callable[[QWidget, QWidget | None], object]
 
 
 class AnswerView(QWidget):
-    """Text of the assistant, and below it the signature.
+    """One answer of the assistant, with its author below the text.
 
     Args:
         on_finding: Called with the id of a finding whose name was clicked.
@@ -92,7 +92,7 @@ class ReasoningView(QWidget):
 
     @property
     def text(self) -> str:
-        """All of it, as it came."""
+        """All reasoning so far, as it came."""
         return "".join(self._pieces)
 
     @property
@@ -228,7 +228,7 @@ class AnswerStream:
         )
 
     def withdraw(self) -> None:
-        """Remove everything that was streamed since `mark`, since the endpoint is asked again."""
+        """Remove everything streamed after the last `mark`: the endpoint is asked again."""
         mark = self._mark
         for view in (*self.answers[mark.answers :], *self.thoughts[mark.thoughts :]):
             view.hide()

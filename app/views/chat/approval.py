@@ -88,7 +88,7 @@ class RequestCard(QFrame):
         """React to being placed in the conversation; nothing by default."""
 
     def resolve(self, granted: bool, reason: str = "", scope: str = "once") -> None:
-        """Show the answer."""
+        """Show the answer that the run received, and close the question."""
         text = self._outcome(granted, scope)
         mark = ("circle-check", THEME.ok) if granted else ("ban", THEME.text_faint)
         self._close(f"{text}: {reason}" if reason else text, *mark)

@@ -158,7 +158,7 @@ class Composer(QFrame):
             self.submitted.emit(text[:QUESTION_CHARS])
 
     def remember(self, text: str) -> None:
-        """Keep a question that was not typed here, for Up to bring back."""
+        """Store a question that was not typed here, so that Up recalls it."""
         self._last = text
 
     def set_text(self, text: str) -> None:
@@ -278,7 +278,7 @@ class PendingList(QWidget):
         return tuple(self._numbers)
 
     def show_questions(self, questions: Sequence[Question]) -> None:
-        """Show these questions."""
+        """Replace the list by these questions; hide it if there are none."""
         numbers = [item.number for item in questions]
         if numbers == self._numbers:
             return

@@ -135,12 +135,12 @@ class SentPicture(QWidget):
 
     @property
     def risk(self) -> str:
-        """Return why it may identify the patient; "" if nothing says so."""
+        """Why the picture may identify the patient; "" if nothing says so."""
         return self._risk.text()
 
     @property
     def seen(self) -> bool:
-        """Whether all of it was in view, at once or while scrolling."""
+        """Whether the whole picture was in view, at once or while scrolling."""
         return all(self._ends_seen)
 
     def look(self, viewport: QWidget) -> None:
@@ -153,7 +153,7 @@ class SentPicture(QWidget):
             self._ends_seen[number] |= 0 <= end < viewport.height()
 
     def enlarge(self) -> PictureWindow | None:
-        """Open it pixel by pixel; return the window, or None while the picture is not read."""
+        """Open the picture at full size; return the window, or None before the picture is read."""
         if self.sent is None:
             return None
         large = PictureWindow(self.sent.image, self.name, self.window())

@@ -154,7 +154,7 @@ class ChatDock(QWidget):
         return self._threads.current
 
     def set_model(self, name: str, remote_host: str = "") -> None:
-        """Show which language model answers; arguments as of the constructor."""
+        """Show which language model answers; same arguments as the constructor."""
         self.header.set_model(name, remote_host)
 
     def new_thread(self) -> None:

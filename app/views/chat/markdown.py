@@ -40,7 +40,7 @@ _DEEPEST = 3  # list levels below the first with an indent of their own
 
 
 class Style(Enum):
-    """How a span looks."""
+    """Text style of a span."""
 
     PLAIN = auto()
     BOLD = auto()

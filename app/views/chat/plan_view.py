@@ -89,7 +89,7 @@ class PlanView(QWidget):
         column(heads, self.goal, self.steps, spacing=SPACE.xs, parent=self)
 
     def show_plan(self, event: PlanUpdated) -> None:
-        """Show the state of the plan."""
+        """Show the plan as the event reports it."""
         reader = _Reader(event, self._texts)
         steps, changes = reader.steps(), reader.changes()
         done = sum(1 for step in event.steps if step.get("state") == "done")
@@ -168,7 +168,7 @@ class Checklist(QWidget):
 
 
 class PlanLineView(QWidget):
-    """A line: its icon, its title, the word of its state, and below them its details."""
+    """Shows a line: icon, title and state in a row, the details below."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -190,7 +190,7 @@ class PlanLineView(QWidget):
         grid.addWidget(self.details, 1, 1, 1, 2)
 
     def show_line(self, line: PlanLine, number: str = "") -> None:
-        """Show a line.
+        """Show a line of the checklist.
 
         Args:
             line: The line.

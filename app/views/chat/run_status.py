@@ -46,7 +46,7 @@ class NoteLine(QWidget):
         self._show(one_line(event.text, _CHARS))
 
     def tick(self) -> None:
-        """Update the text with the time; nothing by default."""
+        """Update a text that depends on the time; nothing by default."""
 
     def _show(self, text: str) -> None:
         if text != self.text:
@@ -130,7 +130,7 @@ class RunStatus:
         self.say(text)
 
     def note(self, event: ModelRetry | Noted) -> None:
-        """Show a notice or a retry; rewrite the line that is there if it is a passing one."""
+        """Show a notice or a retry, in the same line if the current one is passing."""
         line = self.line
         if isinstance(event, ModelRetry):
             if isinstance(line, RetryLine):

@@ -67,7 +67,7 @@ class RunActions:
 
 
 class RunView(QWidget):
-    """A question, its cards and its answer, in the order in which they came.
+    """One run: the question, its cards and its answer, in order of arrival.
 
     Args:
         question: The user's text.
@@ -125,7 +125,7 @@ class RunView(QWidget):
 
     @property
     def note(self) -> NoteLine | None:
-        """The quiet line that is shown now, if any."""
+        """The notice or retry line that is shown now; None for none."""
         return self._status.line
 
     @property
@@ -135,7 +135,7 @@ class RunView(QWidget):
 
     @property
     def open_answer(self) -> QWidget | None:
-        """The answer that is written or was written last, for the conversation to scroll to."""
+        """The answer that is streaming or was streamed last; the conversation scrolls to it."""
         return self._stream.open
 
     @property

@@ -90,7 +90,7 @@ class Threads(QObject):
         self._turn = 0  # answers to earlier requests are dropped
 
     def leave(self) -> None:
-        """Show no thread; drop a request that is under way."""
+        """Show no thread, and ignore the answer to a request that is under way."""
         self._turn += 1
         self.busy = False
         self.current = None
@@ -336,7 +336,7 @@ class ThreadExporter(QObject):
         self._warned = False
 
     def export(self, thread: Thread) -> None:
-        """Ask for a file and save `thread` there; the warning comes once a session."""
+        """Ask for a file and save `thread` there; warn before the first export."""
         if thread.folder is None:
             text = "This conversation is kept in memory only and cannot be exported."
             self._tell(Notice(text, "Copy what you need.", tone="warning"))

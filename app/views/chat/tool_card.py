@@ -64,7 +64,7 @@ _STATES = {
 
 @dataclass(frozen=True, slots=True)
 class CardServices:
-    """Services of the dock for its cards.
+    """Callbacks and helpers that the dock gives to tool cards.
 
     Attributes:
         links: Makes chips.
@@ -170,7 +170,7 @@ class ToolCard(QFrame):
             self.progress.setVisible(not waiting)
 
     def stopping(self) -> None:
-        """Show that it is being stopped."""
+        """Show that the call is being stopped."""
         if self.running:
             self._word.setText("Stopping")
             self._word.show()
@@ -362,7 +362,7 @@ class Disclosures(QWidget):
         return self._views.get(title)
 
     def button(self, title: str) -> QPushButton:
-        """Return the button of a section."""
+        """Return the button that opens a section, by its title."""
         return self._buttons[title]
 
 

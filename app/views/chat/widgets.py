@@ -49,7 +49,7 @@ class HoverButton(QToolButton):
 
     @property
     def seen(self) -> bool:
-        """Whether it is painted now."""
+        """Whether the button is painted now."""
         return self._area.underMouse() or self.hasFocus()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
