@@ -132,7 +132,7 @@ def lexical(path: Path) -> Path:
 
 __all__ = ["FrameSource", "OpenImage", "RunImages"]
 
-_KEPT = 4
+_KEPT = 4  # decoded images; a run rarely needs more than the image and its prior
 _DECODE_TIMEOUT_S = 120.0
 _LISTED = 8
 _HEADERS = 200  # files whose whole header is read

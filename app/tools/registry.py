@@ -175,6 +175,7 @@ class RegisteredTool:
                 f"{self._spec.name} has changed what it says of itself since it was loaded",
                 remedy="It is not run. Start Sightline again, or remove the pack that brings it.",
             )
+        # Each call has its own, since calls of one tool may run at the same time.
         images = CallImages(context.images)
         return marked(self._tool.run(args, replace(context, images=images)), images.models)
 

@@ -9,7 +9,7 @@ from app.imaging.types import Content, Series
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ContentName:
     """Icon and names of a kind of content.
 
     Attributes:
@@ -25,16 +25,16 @@ class Look:
     thumbnail: bool = False
 
 
-LOOKS = {
-    Content.IMAGE: Look("image", "image", "images", thumbnail=True),
-    Content.SEGMENTATION: Look("shapes", "segmentation", "segmentations"),
-    Content.STRUCTURES: Look("spline", "set of contours", "sets of contours"),
-    Content.PRESENTATION: Look("pen-line", "presentation state", "presentation states"),
-    Content.KEY_OBJECTS: Look("star", "selection of key images", "selections of key images"),
-    Content.REPORT: Look("file-text", "report", "reports"),
-    Content.DOCUMENT: Look("file-text", "document", "documents", thumbnail=True),
-    Content.WAVEFORM: Look("activity", "waveform", "waveforms"),
-    Content.OTHER: Look("file-question-mark", "not displayable", "not displayable"),
+CONTENT_NAMES = {
+    Content.IMAGE: ContentName("image", "image", "images", thumbnail=True),
+    Content.SEGMENTATION: ContentName("shapes", "segmentation", "segmentations"),
+    Content.STRUCTURES: ContentName("spline", "set of contours", "sets of contours"),
+    Content.PRESENTATION: ContentName("pen-line", "presentation state", "presentation states"),
+    Content.KEY_OBJECTS: ContentName("star", "selection of key images", "selections of key images"),
+    Content.REPORT: ContentName("file-text", "report", "reports"),
+    Content.DOCUMENT: ContentName("file-text", "document", "documents", thumbnail=True),
+    Content.WAVEFORM: ContentName("activity", "waveform", "waveforms"),
+    Content.OTHER: ContentName("file-question-mark", "not displayable", "not displayable"),
 }
 
 
@@ -45,7 +45,7 @@ def counted(count: int, one: str, many: str = "") -> str:
 
 def amount(series: Series) -> str:
     """Return how much a series holds, e.g. "135 images", "2 images, 40 frames", "3 pages"."""
-    look, count = LOOKS[series.content], len(series.instances)
+    name, count = CONTENT_NAMES[series.content], len(series.instances)
     frames = frame_count(series.instances)
     match series.content:
         case Content.IMAGE if count == 1 and frames > 1:
@@ -56,14 +56,14 @@ def amount(series: Series) -> str:
             return counted(count, "image")
         case Content.DOCUMENT:
             pages = counted(frames, "page")
-            return pages if count == 1 else f"{counted(count, look.one)}, {pages}"
+            return pages if count == 1 else f"{counted(count, name.one)}, {pages}"
         case Content.SEGMENTATION:
-            name = look.one if count == 1 else counted(count, look.one)
-            return f"{name}, {counted(frames, 'frame')}"
+            noun = name.one if count == 1 else counted(count, name.one)
+            return f"{noun}, {counted(frames, 'frame')}"
         case Content.KEY_OBJECTS:
             marked = len({uid for one in series.instances for uid in one.references})
             return counted(marked, "key image")
         case Content.OTHER:
-            return look.one if count == 1 else f"{counted(count, 'object')}, {look.many}"
+            return name.one if count == 1 else f"{counted(count, 'object')}, {name.many}"
         case _:
-            return look.one if count == 1 else counted(count, look.one, look.many)
+            return name.one if count == 1 else counted(count, name.one, name.many)

@@ -443,7 +443,7 @@ LAYOUT_VERSION = 2  # raised when docks are added or renamed: older layouts are 
 _AREA = Qt.DockWidgetArea
 _ACROSS, _DOWN = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
 _NARROW_WINDOW = 1200  # px of the window
-_LOOKS = {
+_DOCK_ICONS = {
     "Studies": ("panel-left", "Ctrl+1"),
     "Attributes": ("table-properties", "Ctrl+2"),
     "Findings": ("scan-search", "Ctrl+3"),
@@ -472,14 +472,16 @@ class WindowDocks(QObject):
         self._middle = middle
         self._alone = 0  # px that the studies have without the attributes beside them
         self.titles: dict[str, PanelTitle] = {}
-        self.by_name = {name: self._dock(name, panels[name]) for name in _LOOKS if name in panels}
+        self.by_name = {
+            name: self._dock(name, panels[name]) for name in _DOCK_ICONS if name in panels
+        }
         self._arrange()
         for name in ("Studies", "Attributes"):
             self.by_name[name].installEventFilter(self)
 
     def _dock(self, name: str, widget: QWidget) -> QDockWidget:
         dock = QDockWidget(name, self._window)
-        icon, shortcut = _LOOKS[name]
+        icon, shortcut = _DOCK_ICONS[name]
         dock.setObjectName(f"dock-{name.lower()}")  # what the saved layout calls it
         dock.setProperty("icon", icon)
         dock.setProperty("shortcut", shortcut)

@@ -41,8 +41,8 @@ ReportShapes = Mapping[tuple[str, int], tuple[Shape, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class LayerLook:
-    """How a layer is shown.
+class LayerStyle:
+    """The style a layer is drawn in.
 
     Attributes:
         visible: Whether the layer is drawn at all.
@@ -63,7 +63,7 @@ class LayerEntry:
         key: Unique among the layers of the image.
         content: Content of the layer's object; IMAGE for the image's own overlays.
         title: Title in the list.
-        look: How it is shown.
+        style: The style of the layer.
         layer: The layer's items; None until they are read.
         frame: The layer's shapes on the shown frame; None until they are read.
         error: Why the layer cannot be read, or "".
@@ -72,7 +72,7 @@ class LayerEntry:
     key: str
     content: Content
     title: str
-    look: LayerLook
+    style: LayerStyle
     layer: Layer | None = None
     frame: LayerFrame | None = None
     error: str = ""
@@ -84,9 +84,9 @@ class LayerEntry:
 
     def shapes(self) -> tuple[Shape, ...]:
         """Return the shapes to draw now."""
-        if self.frame is None or not self.look.visible:
+        if self.frame is None or not self.style.visible:
             return ()
-        return tuple(s for s in self.frame.shapes if s.item not in self.look.hidden)
+        return tuple(s for s in self.frame.shapes if s.item not in self.style.hidden)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class Layers:
 
     def __init__(self) -> None:
         self._objects: dict[str, Instance] = {}
-        self._looks: dict[str, LayerLook] = {}
+        self._styles: dict[str, LayerStyle] = {}
         self._layers: dict[str, Layer] = {}
         self._errors: dict[str, str] = {}
         self._asked: set[str] = set()
@@ -124,7 +124,7 @@ class Layers:
         self._frames: OrderedDict[Place, LayerFrame] = OrderedDict()
         self._bytes = 0
         self._pending: set[Place] = set()
-        self.opacity = LayerLook().opacity
+        self.opacity = LayerStyle().opacity
         self._own: tuple[Frame, LayerEntry] | None = None
         self.changed: Signal[()] = Signal()
         self.wanted: Signal[str, Instance] = Signal()
@@ -180,7 +180,7 @@ class Layers:
         """Drop all data of files that were closed."""
         closed = {key_of(instance) for instance in instances}
         self._asked -= closed
-        for known in (self._objects, self._layers, self._looks, self._errors):
+        for known in (self._objects, self._layers, self._styles, self._errors):
             for key in closed.intersection(known):
                 del known[key]
         for place in [one for one in self._frames if not closed.isdisjoint(one[:2])]:
@@ -235,13 +235,13 @@ class Layers:
 
     # Display
 
-    def look(self, key: str) -> LayerLook:
-        """Return how a layer is shown."""
-        return self._looks.get(key) or LayerLook(opacity=self.opacity)
+    def style(self, key: str) -> LayerStyle:
+        """Return the style of a layer."""
+        return self._styles.get(key) or LayerStyle(opacity=self.opacity)
 
     def set_visible(self, key: str, visible: bool) -> None:
         """Show or hide a layer."""
-        self._set_look(key, replace(self.look(key), visible=visible))
+        self._set_style(key, replace(self.style(key), visible=visible))
         if visible:
             self._ask()
 
@@ -251,36 +251,36 @@ class Layers:
 
     def set_item_visible(self, key: str, item: int, visible: bool) -> None:
         """Show or hide one item of a layer."""
-        look = self.look(key)
-        hidden = look.hidden - {item} if visible else look.hidden | {item}
-        self._set_look(key, replace(look, hidden=hidden))
+        style = self.style(key)
+        hidden = style.hidden - {item} if visible else style.hidden | {item}
+        self._set_style(key, replace(style, hidden=hidden))
 
     def show_only(self, key: str, item: int) -> None:
         """Hide all other items of a layer."""
         layer = self._layer_of(key)
         others = frozenset(one.number for one in layer.items) if layer else frozenset[int]()
-        self._set_look(key, replace(self.look(key), visible=True, hidden=others - {item}))
+        self._set_style(key, replace(self.style(key), visible=True, hidden=others - {item}))
         self._ask()
 
     def show_all(self, key: str) -> None:
         """Show every item of a layer."""
-        self._set_look(key, replace(self.look(key), visible=True, hidden=frozenset()))
+        self._set_style(key, replace(self.style(key), visible=True, hidden=frozenset()))
         self._ask()
 
     def set_opacity(self, opacity: float) -> None:
         """Set the opacity of all fills, 0 to 1, also of layers to come."""
         self.opacity = min(max(opacity, 0.0), 1.0)
-        self._looks = {
-            key: replace(look, opacity=self.opacity) for key, look in self._looks.items()
+        self._styles = {
+            key: replace(style, opacity=self.opacity) for key, style in self._styles.items()
         }
         self.changed.emit()
 
     def _layer_of(self, key: str) -> Layer | None:
         return next((entry.layer for entry in self.entries if entry.key == key), None)
 
-    def _set_look(self, key: str, look: LayerLook) -> None:
-        if look != self.look(key):
-            self._looks[key] = look
+    def _set_style(self, key: str, style: LayerStyle) -> None:
+        if style != self.style(key):
+            self._styles[key] = style
             self.changed.emit()
 
     def _ask(self) -> None:
@@ -292,7 +292,7 @@ class Layers:
             request = LayerRequest(key, item, target, index)
             place = request.place
             known = place in self._frames or place in self._pending
-            if self.look(key).visible and not known and key not in self._errors:
+            if self.style(key).visible and not known and key not in self._errors:
                 self._pending.add(place)
                 self.frame_wanted.emit(request)
 
@@ -307,7 +307,7 @@ class Layers:
             key,
             item.content,
             title or item.get("Modality"),
-            self.look(key),
+            self.style(key),
             layer,
             frame,
             self._errors.get(key, ""),
@@ -320,7 +320,7 @@ class Layers:
         instance, _ = self._target
         frame, items, shapes = self._frame, list[LayerItem](), list[Shape]()
         if self._own is not None and self._own[0] is frame:
-            return replace(self._own[1], look=self.look(OVERLAYS))
+            return replace(self._own[1], style=self.style(OVERLAYS))
         for number, overlay in enumerate(frame.overlays, start=1):
             label = overlay.label or f"Overlay {overlay.group:04X}"
             kind = "region of interest" if overlay.kind == "R" else "graphics"
@@ -333,7 +333,7 @@ class Layers:
             OVERLAYS,
             Content.IMAGE,
             "Overlays of the image",
-            self.look(OVERLAYS),
+            self.style(OVERLAYS),
             Layer(instance, "Overlays of the image", tuple(items)),
             LayerFrame(tuple(shapes)),
         )
@@ -351,9 +351,9 @@ class Layers:
         layer = self._state.layer
         # A key per state, so that items hidden in one are not hidden in another.
         key = f"{PRESENTATION}\0{key_of(layer.instance)}"
-        look = self.look(key)
+        style = self.style(key)
         return LayerEntry(
-            key, Content.PRESENTATION, layer.title, look, layer, LayerFrame(image.shapes)
+            key, Content.PRESENTATION, layer.title, style, layer, LayerFrame(image.shapes)
         )
 
     def _regions(self) -> LayerEntry | None:
@@ -369,7 +369,7 @@ class Layers:
         here = {shape.item for shape in shapes}
         layer = replace(layer, items=tuple(one for one in layer.items if one.number in here))
         return LayerEntry(
-            key, Content.REPORT, layer.title, self.look(key), layer, LayerFrame(shapes)
+            key, Content.REPORT, layer.title, self.style(key), layer, LayerFrame(shapes)
         )
 
 

@@ -148,7 +148,7 @@ def test_a_click_selects_the_line_over_the_mask_and_beside_it_nothing(scene: Sce
         QTest.mouseClick(scene.canvas.viewport(), LEFT, pos=scene.at(*at))
         assert scene.workspace.annotations.selected == expected
     scene.workspace.annotations.select("finder-Lung")
-    strong = {item.finding.id: item.look.strong for item in scene.canvas.annotation_items()}
+    strong = {item.finding.id: item.style.strong for item in scene.canvas.annotation_items()}
     assert strong == {"finder-Lung": True, "finder-Width": False}
 
 

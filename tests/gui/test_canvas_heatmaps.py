@@ -68,11 +68,11 @@ def test_of_several_maps_the_selected_one_is_seen_and_the_legend_says_which(scen
     first, second = heat(ref, "Effusion"), heat(ref, "Mass")
     scene.workspace.annotations.add([first, second])
     scene.settle()
-    seen = [item.finding.label for item in scene.canvas.annotation_items() if item.look.strength]
+    seen = [item.finding.label for item in scene.canvas.annotation_items() if item.style.strength]
     assert seen == ["Mass"]
     scene.workspace.annotations.select(first.id)
     scene.settle()
-    seen = [item.finding.label for item in scene.canvas.annotation_items() if item.look.strength]
+    seen = [item.finding.label for item in scene.canvas.annotation_items() if item.style.strength]
     assert seen == ["Effusion"]
     legend = scene.canvas.overlay.legend
     assert legend is not None

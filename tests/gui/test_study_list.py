@@ -19,7 +19,7 @@ from app.views.background import Background
 from app.views.browser.problem_list import by_reason
 from app.views.browser.study_list import StudyList, StudyModel
 from app.views.browser.study_rows import SeriesRow, StudyRow, WarningRow, rows_of
-from app.views.content_names import LOOKS
+from app.views.content_names import CONTENT_NAMES
 from app.views.loader import Loader
 from app.views.theme import THEME
 from app.workspace.workspace import Workspace
@@ -110,7 +110,7 @@ def of(content: Content, count: int = 1, frames: int = 1, references: int = 0) -
 def test_a_card_says_how_much_there_is_of_what(series: Series, detail: str):
     row = SeriesRow(a_study(series), series)
     assert row.detail == f"CT  ·  {detail}"
-    assert LOOKS[series.content].icon
+    assert CONTENT_NAMES[series.content].icon
 
 
 def test_a_split_series_is_named_by_its_part_and_its_tooltip_tells_order_and_warnings():

@@ -59,7 +59,6 @@ _BROKEN = {
     "EndOfStream",
 }
 """Errors of an established connection, in Python, anyio and httpx2."""
-_NO_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE")
 _ELSE = "or choose another model in the settings"
 
 

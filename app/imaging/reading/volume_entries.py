@@ -11,33 +11,107 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydicom.datadict import tag_for_keyword
 
 from app.imaging import guards
 from app.imaging.dicom.dicom_file import Header, silence_pydicom
+from app.imaging.dicom.frame_attributes import FrameAttributes
+from app.imaging.dicom.header_walk import raw_elements
 from app.imaging.dicom.instance_attributes import cached_header
 from app.imaging.dicom.pixel_layout import Layout, complete_frames, layout_of, truncation_problem
 from app.imaging.dicom.whole_slide import slide_of
 from app.imaging.files import sources
 from app.imaging.processes.records import pack
-from app.imaging.reading.dicom_image import decode_stored, frame_without_pixels
+from app.imaging.reading.dicom_image import decode_stored, frame_without_pixels, uid_of
 from app.imaging.reading.dicom_objects import content_of
 from app.imaging.reading.image_entries import read_frame
 from app.imaging.space.plain_slices import PlainLayout
+from app.imaging.space.planes import is_position
 from app.imaging.types import Content, Frame
 
 Message = dict[str, Any]
 Array = NDArray[Any]
 
 _WHOLE_BYTES = (8, 16, 32, 64)
+_PER_SLICE = frozenset(
+    tag_for_keyword(keyword)
+    for keyword in (
+        "SOPInstanceUID", "InstanceNumber", "InstanceCreationDate", "InstanceCreationTime",
+        "AcquisitionDate", "AcquisitionTime", "AcquisitionDateTime", "AcquisitionNumber",
+        "ContentDate", "ContentTime", "ImagePositionPatient", "SliceLocation",
+        "SmallestImagePixelValue", "LargestImagePixelValue", "XRayTubeCurrent", "Exposure",
+        "ExposureTime", "ExposureInuAs", "TriggerTime",
+    )
+)  # fmt: skip
+"""Elements in which the slices of a volume differ, though their descriptions do not. Private
+elements are ignored as well."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Slice:
-    """The header of one slice and its checked figures."""
+    """The header of one slice, its checked figures, and `_key_of` it."""
 
     header: Header
     layout: Layout
+    key: tuple[Any, ...]
     in_archive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Description:
+    """A slice that was described in full.
+
+    Attributes:
+        key: All that its description depends on.
+        frame: The description.
+    """
+
+    key: tuple[Any, ...]
+    frame: Frame
+
+
+class _Answer:
+    """The slices of one request; slices that differ only in position share a description."""
+
+    def __init__(self) -> None:
+        self._described: _Description | None = None
+        self._frames: list[Frame] = []
+        self.slices: list[Message] = []
+
+    def message(self) -> Message:
+        """Return the answer to the request."""
+        return {"frames": [pack(frame) for frame in self._frames], "slices": self.slices}
+
+    def add(
+        self, one: _Slice, index: int, photometric: str, dtype: np.dtype[Any], **where: Any
+    ) -> None:
+        """Add a slice with its description and what `where` says of its pixels."""
+        key = (one.key, one.layout, index, photometric, dtype)
+        known = self._described
+        uid, position = uid_of(one.header), _position_of(one.header)
+        if known is not None and known.key == key and position is not None:
+            self._append({"uid": uid, "position": position} | where)
+            return
+        frame = frame_without_pixels(one.header, one.layout, index, photometric, dtype)
+        self.add_frame(frame, **where)
+        # Dose grids and NM volumes compute positions, which cannot be read off another header.
+        if one.layout.frames == 1 and frame.orientation.position == position:
+            self._described = _Description(key, frame)
+
+    def add_frame(self, frame: Frame, **where: Any) -> None:
+        """Add a slice with a description of its own."""
+        self._described = None
+        self._frames.append(frame)
+        self._append({"uid": frame.ref.sop_instance_uid, "position": None} | where)
+
+    def _append(self, answer: Message) -> None:
+        self.slices.append({"frame": len(self._frames) - 1} | answer)
+
+
+def _position_of(header: Header) -> tuple[float, ...] | None:
+    """Return Image Position (Patient) if it is usable, mm."""
+    found = FrameAttributes(header, 0).numbers("ImagePositionPatient")
+    return found if len(found) == 3 and is_position(found) else None
 
 
 def plain_entry(payload: Message) -> Message:
@@ -47,27 +121,28 @@ def plain_entry(payload: Message) -> Message:
         payload: "slices": [path, size, time (ns), part, frame, kind] of each; all DICOM files.
 
     Returns:
-        "slices": "frame" (a `Frame` without pixels), "layout" (`PlainLayout`) and "offset" (bytes)
-        of each; an empty entry for a slice that must be decoded.
+        "frames": `Frame`s without pixels. "slices": of each the number of its "frame", its "uid",
+        its "position" (mm) where that differs from the frame's, else None, its "layout"
+        (`PlainLayout`) and "offset" (bytes); an empty entry for a slice that must be decoded.
     """
     silence_pydicom()
-    answers: list[Message] = []
+    answer = _Answer()
     for text, size, time_ns, _part, index, _kind in payload["slices"]:
         one = _open(Path(text), (size, time_ns))
         layout = _plain_layout(one.header, one.layout) if one is not None else None
         # The members of an archive lie packed in it.
         if one is None or layout is None or one.in_archive:
-            answers.append({})
+            answer.slices.append({})
             continue
         if index >= complete_frames(one.header, one.layout):
             raise truncation_problem(one.header, one.layout)
-        dtype = np.dtype(layout.dtype)
-        frame = frame_without_pixels(one.header, one.layout, index, one.layout.photometric, dtype)
         span = one.header.pixels
         assert span is not None
         offset = span.offset + index * one.layout.frame_bits // 8
-        answers.append({"frame": pack(frame), "layout": pack(layout), "offset": offset})
-    return {"slices": answers}
+        dtype = np.dtype(layout.dtype)
+        where = {"layout": pack(layout), "offset": offset}
+        answer.add(one, index, one.layout.photometric, dtype, **where)
+    return answer.message()
 
 
 def frames_entry(payload: Message) -> Message:
@@ -77,22 +152,21 @@ def frames_entry(payload: Message) -> Message:
         payload: As for `plain_entry`, of files of any kind.
 
     Returns:
-        "slices": "frame" (a `Frame` without pixels) and "pixels" (its stored values) of each.
+        As `plain_entry`, with "pixels" (stored values) in place of layout and offset.
     """
     silence_pydicom()
-    answers: list[Message] = []
+    answer = _Answer()
     for text, size, time_ns, part, index, kind in payload["slices"]:
         path = Path(text)
         one = _open(path, (size, time_ns)) if kind == "dicom" else None
         if one is None:
             _check_known(path, (size, time_ns), sources.status(path))
             frame = read_frame(path, index, part)
-            frame, stored = _without_stored(frame), frame.stored
+            answer.add_frame(_without_stored(frame), pixels=frame.stored)
         else:
             stored, photometric = decode_stored(one.header, one.layout, index)
-            frame = frame_without_pixels(one.header, one.layout, index, photometric, stored.dtype)
-        answers.append({"frame": pack(frame), "pixels": stored})
-    return {"slices": answers}
+            answer.add(one, index, photometric, stored.dtype, pixels=stored)
+    return answer.message()
 
 
 def _open(path: Path, known: tuple[int, int]) -> _Slice | None:
@@ -111,12 +185,25 @@ def _open(path: Path, known: tuple[int, int]) -> _Slice | None:
     status = sources.status(path)
     _check_known(path, known, status)
     header = cached_header(path, status)
+    key = _key_of(header)
     if content_of(header) not in (Content.IMAGE, Content.SEGMENTATION):
         return None
     layout = layout_of(header)
     if slide_of(header, layout) is not None:
         return None
-    return _Slice(header, layout, status.archive_size != 0)
+    return _Slice(header, layout, key, status.archive_size != 0)
+
+
+def _key_of(header: Header) -> tuple[Any, ...]:
+    """Return all that the description of a slice depends on, except its position.
+
+    Elements must not be converted yet: only those that are equal byte by byte compare as equal.
+    """
+    elements = raw_elements(header.dataset).items()
+    kept = {tag: one for tag, one in elements if tag not in _PER_SLICE and not tag >> 16 & 1}
+    span = header.pixels
+    pixels = (span.keyword, span.vr) if span is not None else ()
+    return (header.syntax, header.sop_class, pixels, kept)
 
 
 def _check_known(path: Path, known: tuple[int, int], status: sources.FileStatus) -> None:

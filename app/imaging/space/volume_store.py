@@ -100,13 +100,14 @@ def slice_answers(slices: Sequence[Slice], message: Message) -> list[SliceAnswer
     Raises:
         FileProblem: A file holds another image than the one that was scanned.
     """
+    frames = [unpack(Frame, frame) for frame in message["frames"]]
     answers: list[SliceAnswer | None] = []
     for (instance, _), found in zip(slices, message["slices"], strict=True):
         if not found:
             answers.append(None)
             continue
-        frame = unpack(Frame, found["frame"])
-        if frame.ref.sop_instance_uid != instance.sop_instance_uid:
+        frame = _placed_frame(frames[found["frame"]], found["uid"], found["position"])
+        if found["uid"] != instance.sop_instance_uid:
             raise guards.changed_file(instance.path)
         if "layout" in found:
             layout = unpack(PlainLayout, found["layout"])
@@ -116,6 +117,15 @@ def slice_answers(slices: Sequence[Slice], message: Message) -> list[SliceAnswer
         else:
             answers.append(SliceAnswer(frame, pixels=found["pixels"]))
     return answers
+
+
+def _placed_frame(frame: Frame, uid: str, position: Sequence[float] | None) -> Frame:
+    """Return a description that several slices share with the UID and position of one of them."""
+    if position is None:
+        return frame
+    x, y, z = position
+    orientation = replace(frame.orientation, position=(x, y, z))
+    return replace(frame, ref=replace(frame.ref, sop_instance_uid=uid), orientation=orientation)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ def likely_device() -> str:
     """
     if sys.platform == "darwin":
         return "mps" if platform.machine() == "arm64" else "cpu"
+    # Users hide their GPUs from torch by this variable.
     if os.environ.get("CUDA_VISIBLE_DEVICES", "0") in ("", "-1"):
         return "cpu"
     if sys.platform == "win32":

@@ -179,7 +179,9 @@ take at most a second, and ending a process that does not heed the cancel takes 
 _UNLOAD_S = 30.0
 _NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 _OUT_OF_MEMORY = re.compile(r"OutOfMemoryError|out of memory|can't allocate memory", re.IGNORECASE)
+# After these errors no CUDA call succeeds any more in the same process.
 _BROKEN_DEVICE = re.compile(r"CUDA error|device-side assert|CUBLAS_STATUS|cuDNN error|HIP error")
+# Names of environment variables that hold keys, such as OPENAI_API_KEY and HF_TOKEN.
 _SECRET = re.compile(r"(?:_|^)(?:KEY|APIKEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
 _ON_THE_PROCESSOR = "the accelerator's memory is too small: it ran on the processor, more slowly"
 
@@ -208,6 +210,7 @@ class ProcessHost:
         durations: Durations | None = None,
     ) -> None:
         count = str(threads or default_threads())
+        # These are read when the libraries are loaded, so they cannot be set later.
         self._env = {
             "OMP_NUM_THREADS": count,
             "MKL_NUM_THREADS": count,

@@ -209,6 +209,7 @@ class StateBoard:
     def _tell(self, model: str) -> None:
         with self._lock:
             self._told[model] = time.monotonic()
+            # Listeners are called without the lock: they may ask for states themselves.
             state, listeners = self._of(model), list(self._listeners)
         for listener in listeners:
             try:

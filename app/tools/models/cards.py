@@ -176,6 +176,7 @@ def _adapter() -> TypeAdapter[ModelCard]:
 def _only_known(data: Any, kind: type[Any], where: str) -> None:
     if not isinstance(data, dict):
         raise ValueError(f"{where or 'it'} is no table")
+    # A misspelt key would silently leave its default, such as "no terms to accept".
     unknown = cast("dict[str, Any]", data).keys() - {item.name for item in fields(kind)}
     if unknown:
         raise ValueError(f"no card has {', '.join(where + key for key in sorted(unknown))}")

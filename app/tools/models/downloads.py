@@ -43,7 +43,7 @@ _COMMIT = re.compile(r"[0-9a-f]{12}")
 _TOKEN = re.compile(r"[!-~]*")
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _LIST_TIMEOUT_S = 30.0
-_ESTIMATE_AFTER_S = 2.0
+_ESTIMATE_AFTER_S = 2.0  # before that the speed says little
 _CHUNK = 1 << 18  # after each of so many bytes progress is reported and a cancel heeded
 _BAD_ANSWER = (
     ValueError,
@@ -168,6 +168,7 @@ class ModelDownload:
         url = (
             mirror_address(own) or f"{hub()}/{card.repository}/resolve/{commit}/{quote(file.name)}"
         )
+        # The token is for the hub alone; a card's own addresses may be of any host.
         headers = {} if own else _authorization()
         download_file(
             url, target, file, headers, progress, self.cancel, alternative=self.alternative
@@ -219,6 +220,7 @@ def list_repository(
     _prepare_library()
     from huggingface_hub import HfApi
 
+    # False: without HF_TOKEN, the library must not use a token that another program has stored.
     api = HfApi(endpoint=hub(), token=token or False, library_name="sightline")
     with _hub_errors(url, alternative):
         try:
@@ -275,13 +277,14 @@ def download_file(
     """
     check_address(url)
     _prepare_library()
+    # Not hf_hub_download: since version 2 it deletes what it has when the connection breaks.
     from huggingface_hub.file_download import http_get
 
     partial = target.with_name(target.name + ".part")
     try:
         have = partial.stat().st_size if partial.is_file() else 0
         if file.size and have > file.size:
-            partial.unlink()
+            partial.unlink()  # it is of another version of the file
             have = 0
         with partial.open("ab") as stream, _hub_errors(url, alternative, partial):
             received = _PartialFile(stream, have, file.size, progress, cancel or CancelToken())

@@ -33,7 +33,7 @@ from app.tools.models.status import utc_now
 from app.tools.models.verification import check_loads, check_tensors
 from app.tools.needs import is_installed
 
-_TRIED_BELOW = 2_000_000_000
+_TRIED_BELOW = 2_000_000_000  # bytes; loading larger models to check them takes minutes
 
 
 @dataclass(slots=True)
@@ -130,8 +130,9 @@ class Installation:
         folder = staging / card.name
         known = {name: place.published_sha256(name) for name in digests}
         wrong = [name for name in digests if known[name] and known[name] != digests[name]]
+        # A pinned model of one file may come converted, under a name that the card does not have.
         if not card.folder and card.pinned and not any(known.values()):
-            wrong = list(digests)  # a conversion under another name
+            wrong = list(digests)
         for name in digests:
             if name.endswith(".safetensors") and not known[name]:
                 check_tensors(folder / name)

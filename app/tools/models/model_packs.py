@@ -239,6 +239,7 @@ def _archive(target: Path, name: str) -> Generator[Callable[[str, int, Any], Non
         with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED, allowZip64=True) as zipped:
 
             def add_to_zip(inside: str, size: int, stream: Any) -> None:
+                # The earliest time that zip knows: digests identify the files, not times.
                 info = zipfile.ZipInfo(inside, (1980, 1, 1, 0, 0, 0))
                 info.external_attr = 0o100644 << 16
                 with zipped.open(info, "w", force_zip64=size >= 1 << 31) as into:

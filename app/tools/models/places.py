@@ -62,6 +62,7 @@ class Place:
 
     def record(self) -> Record | None:
         """Read the record of its installation; None if there is none of this model."""
+        # A record of another model means that its folder was renamed by hand: it does not count.
         found = None if self.card.embedded else read_record(self.record_path)
         return found if found is not None and found.name == self.card.name else None
 

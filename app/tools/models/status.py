@@ -67,6 +67,7 @@ class InstalledModel:
         """Return the card's bytes by dtype, limited to what files of this size can take."""
         files = [self.path] if self.path.is_file() else self.path.rglob("*")
         weights = (".safetensors", ".bin", ".pt", ".pth", ".ckpt")
+        # Files that hold 8 bits a weight take four times their size in float32.
         most = 4 * sum(file.stat().st_size for file in files if file.suffix in weights)
         return {name: min(size, most or size) for name, size in self.card.memory.items()}
 

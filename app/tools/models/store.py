@@ -299,6 +299,7 @@ class ModelStore:
             raise UsageError(f"{wanted.name} comes with Sightline", remedy="Nothing is to be got.")
         status = self.status(wanted)
         agreed_already = status.accepted and (status.code == "allowed" or not code_allowed)
+        # No host is asked for anything if the installed files are the published ones.
         if status.state == "installed" and wanted.pinned and agreed_already:
             (status,) = self.verify(wanted.name)
             if status.state == "intact":
@@ -314,6 +315,7 @@ class ModelStore:
             installation = Installation(self.folder, places, cancel=cancel)
             installation.finish(staging, model, source, consent)
             delete_downloads(place)
+        # Read once more, from the disk that the model will be loaded from.
         return self.verify(wanted.name)[0]
 
     def pack(

@@ -156,7 +156,7 @@ class LayersPanel(QWidget):
         notes = [
             f"{wording.one_line(entry.title or 'Layer')}: {note}"
             for entry in entries
-            if entry.look.visible
+            if entry.style.visible
             for note in _notes(entry)
         ]
         shown = [wording.sentence(note) for note in notes[:MOST_NOTES]]
@@ -236,7 +236,7 @@ class LayersPanel(QWidget):
 
     def _update(self, item: QTreeWidgetItem, entry: LayerEntry) -> None:
         item.setText(0, wording.one_line(entry.title or "Layer"))
-        item.setCheckState(0, _check(entry.look.visible))
+        item.setCheckState(0, _check(entry.style.visible))
         notes = _notes(entry)
         item.setToolTip(0, plain_tip("\n".join([entry.title, *notes])))
         tint = THEME.error if entry.error else THEME.warning if notes else THEME.text
@@ -245,9 +245,9 @@ class LayersPanel(QWidget):
             child = item.child(number)
             if child is None:
                 continue
-            shown = child.data(0, _NUMBER) not in entry.look.hidden
+            shown = child.data(0, _NUMBER) not in entry.style.hidden
             child.setCheckState(0, _check(shown))
-            faint = not (shown and entry.look.visible)
+            faint = not (shown and entry.style.visible)
             child.setForeground(0, QColor(THEME.text_faint if faint else THEME.text))
 
     def _checked(self, item: QTreeWidgetItem) -> None:

@@ -112,12 +112,14 @@ class StudyDelegate(QStyledItemDelegate):
     ) -> None:
         path = QPainterPath()
         path.addRoundedRect(QRectF(box), 5, 5)
-        painter.fillPath(path, QColor(THEME.canvas if row.look.thumbnail else THEME.panel))
+        painter.fillPath(path, QColor(THEME.canvas if row.content_name.thumbnail else THEME.panel))
         if picture is None:
-            mark = QRect(0, 0, 20, 20) if row.look.thumbnail else QRect(0, 0, 26, 26)
+            mark = QRect(0, 0, 20, 20) if row.content_name.thumbnail else QRect(0, 0, 26, 26)
             mark.moveCenter(box.center())
-            plain = row.look.thumbnail or not row.displayable
-            icons.draw(painter, row.look.icon, mark, THEME.text_faint if plain else THEME.text)
+            plain = row.content_name.thumbnail or not row.displayable
+            icons.draw(
+                painter, row.content_name.icon, mark, THEME.text_faint if plain else THEME.text
+            )
             return
         size = picture.size().scaled(box.size(), Qt.AspectRatioMode.KeepAspectRatio)
         place = QRect(QPoint(), size)

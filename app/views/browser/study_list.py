@@ -326,7 +326,7 @@ class StudyModel(QAbstractListModel):
         key, source = row.key, row.middle
         if key in self._thumbnails:
             self._thumbnails.move_to_end(key)
-        if self._is_wanted(key, source) and source is not None and row.look.thumbnail:
+        if self._is_wanted(key, source) and source is not None and row.content_name.thumbnail:
             while len(self._awaited) >= AWAITED:
                 self._awaited.popitem(last=False)[1].cancel()
             self._pictured[key] = source

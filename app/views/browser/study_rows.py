@@ -11,7 +11,7 @@ from app.imaging.space import projections
 from app.imaging.types import Content, Instance, Series, Study
 from app.views import wording
 from app.views.canvas import synthetic_band
-from app.views.content_names import LOOKS, Look, amount
+from app.views.content_names import CONTENT_NAMES, ContentName, amount
 from app.workspace.studies import key_of
 
 ROW = Qt.ItemDataRole.UserRole
@@ -126,9 +126,9 @@ class SeriesRow:
         return "  ·  ".join(part for part in (made, modality, amount(self.series)) if part)
 
     @property
-    def look(self) -> Look:
+    def content_name(self) -> ContentName:
         """Icon and names of the series' content."""
-        return LOOKS[self.series.content]
+        return CONTENT_NAMES[self.series.content]
 
     @property
     def displayable(self) -> bool:

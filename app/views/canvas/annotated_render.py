@@ -33,12 +33,12 @@ from app.views.canvas import (
     text_overlay,
 )
 from app.views.canvas.corner_text import Shown
-from app.views.canvas.finding_items import ITEMS, Look
+from app.views.canvas.finding_items import ITEMS, FindingStyle
 from app.views.canvas.image_layer import to_array, to_qimage
 from app.views.canvas.label_chips import Chip
 from app.views.canvas.orientation import UPRIGHT
 from app.views.theme import THEME
-from app.workspace.layers import LayerLook
+from app.workspace.layers import LayerStyle
 from app.workspace.viewport import Display
 
 REFERENCE_PX = 900.0
@@ -194,7 +194,7 @@ def _draw_layers(
             parts = [shape for shape in frame.shapes if shape.item == item.number]
             if parts:
                 drawing = layer_graphics.build(parts)
-                layer_graphics.draw(painter, drawing, item.color, LayerLook().opacity, size)
+                layer_graphics.draw(painter, drawing, item.color, LayerStyle().opacity, size)
     painter.restore()
 
 
@@ -213,7 +213,7 @@ def _draw_findings(
             continue
         shape = finding_shapes.build(finding)
         item = ITEMS[type(finding.geometry)]
-        item.draw(painter, shape, Look(tint, size=size, strength=heatmap_legend.USUAL))
+        item.draw(painter, shape, FindingStyle(tint, size=size, strength=heatmap_legend.USUAL))
         anchor = painter.worldTransform().map(shape.anchor)
         text = wording.chip_text(finding)
         if text:

@@ -14,7 +14,7 @@ from app.imaging.types import ImageRef
 from app.views import wording
 from app.views.background import Background
 from app.views.canvas import finding_shapes, heatmap_legend
-from app.views.canvas.finding_items import AnnotationItem, Look, make_item
+from app.views.canvas.finding_items import AnnotationItem, FindingStyle, make_item
 from app.views.canvas.image_view import ImageView
 from app.views.canvas.label_chips import Chip
 from app.views.theme import THEME
@@ -133,7 +133,7 @@ class AnnotationLayer(QObject):
 
     def _add(self, annotation: Annotation) -> None:
         finding = annotation.finding
-        item = make_item(finding, self._look(annotation))
+        item = make_item(finding, self._style_of(annotation))
         self._items[finding.id] = item
         self._view.add_item(item)
         known = self._shapes.get(finding.id)
@@ -198,17 +198,17 @@ class AnnotationLayer(QObject):
         for finding_id, item in self._items.items():
             annotation = self._annotations.get(finding_id)
             if annotation is not None:
-                item.set_look(self._look(annotation))
+                item.set_style(self._style_of(annotation))
         self.changed.emit()
 
-    def _look(self, annotation: Annotation) -> Look:
+    def _style_of(self, annotation: Annotation) -> FindingStyle:
         finding_id = annotation.finding.id
         drawn = self._draft is not None and finding_id == self._draft.id
         strong = drawn or finding_id in (self._annotations.selected, self._hovered)
         handles = strong and bool(drawing.points_of(annotation.finding))
         strength = self._strength_of(annotation.finding)
         tint = THEME.annotation_color(annotation.color)
-        return Look(tint, strong, handles=handles, strength=strength)
+        return FindingStyle(tint, strong, handles=handles, strength=strength)
 
     def _strength_of(self, finding: Finding) -> float:
         """Return how strongly a finding is drawn; 0 for all heatmaps but one."""
@@ -220,11 +220,11 @@ class AnnotationLayer(QObject):
     def chips(self) -> list[Chip]:
         """Return the labels of the visible findings, those of lines first."""
         result: list[Chip] = []
-        for item in sorted(self._items.values(), key=lambda item: (-item.look.strong, -item.z)):
+        for item in sorted(self._items.values(), key=lambda item: (-item.style.strong, -item.z)):
             shape = item.outline
             text = wording.chip_text(item.finding)
-            if shape is not None and text and item.look.strength > 0:
+            if shape is not None and text and item.style.strength > 0:
                 anchor = self._view.to_widget(shape.anchor.x(), shape.anchor.y())
-                look = item.look
-                result.append(Chip(item.finding.id, text, anchor, look.color, look.strong))
+                style = item.style
+                result.append(Chip(item.finding.id, text, anchor, style.color, style.strong))
         return result

@@ -29,8 +29,8 @@ CROSS = 7.0  # half size of a point's cross, px on screen
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """How a finding is drawn.
+class FindingStyle:
+    """The style a finding is drawn in.
 
     Attributes:
         color: #RRGGBB.
@@ -52,19 +52,19 @@ class AnnotationItem(QGraphicsItem):
 
     Args:
         finding: The finding to show.
-        look: How, to begin with.
+        style: The first style.
 
     Attributes:
-        look: How it is drawn.
+        style: The current style.
         outline: The shape to draw; None until it is built.
     """
 
     z = 10.0
 
-    def __init__(self, finding: Finding, look: Look) -> None:
+    def __init__(self, finding: Finding, style: FindingStyle) -> None:
         super().__init__()
         self.finding = finding
-        self.look = look
+        self.style = style
         self.outline: Shape | None = None
         self.setZValue(self.z)
 
@@ -84,11 +84,11 @@ class AnnotationItem(QGraphicsItem):
         self.finding = finding
         self.set_shape(shape)
 
-    def set_look(self, look: Look) -> None:
+    def set_style(self, style: FindingStyle) -> None:
         """Change how the finding is drawn."""
-        if look != self.look:
-            self.look = look
-            self.setZValue(self.z + (0.5 if look.strong else 0.0))
+        if style != self.style:
+            self.style = style
+            self.setZValue(self.z + (0.5 if style.strong else 0.0))
             self.update()
 
     def distance(self, at: QPointF, scale: tuple[float, float]) -> float:
@@ -116,23 +116,23 @@ class AnnotationItem(QGraphicsItem):
         widget: QWidget | None = None,
     ) -> None:
         if self.outline is not None:
-            self.draw(painter, self.outline, self.look)
+            self.draw(painter, self.outline, self.style)
 
     @staticmethod
-    def pen(look: Look) -> QPen:
+    def pen(style: FindingStyle) -> QPen:
         """Return a pen to use inside `on_screen`."""
-        pen = QPen(QColor(look.color))
-        pen.setWidthF((LINE_STRONG if look.strong else LINE) * look.size)
+        pen = QPen(QColor(style.color))
+        pen.setWidthF((LINE_STRONG if style.strong else LINE) * style.size)
         # Round joins would double the time of an outline with a thousand corners.
         pen.setJoinStyle(Qt.PenJoinStyle.BevelJoin)
         pen.setCapStyle(Qt.PenCapStyle.RoundCap)
         return pen
 
     @classmethod
-    def draw(cls, painter: QPainter, shape: Shape, look: Look) -> None:
+    def draw(cls, painter: QPainter, shape: Shape, style: FindingStyle) -> None:
         """Draw a shape with a painter in image coordinates."""
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(cls.pen(look))
+        painter.setPen(cls.pen(style))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         with on_screen(painter) as transform:
             painter.drawPath(transform.map(shape.path))
@@ -144,13 +144,13 @@ class MaskItem(AnnotationItem):
     z = 10.0
 
     @classmethod
-    def draw(cls, painter: QPainter, shape: Shape, look: Look) -> None:
-        fill = with_alpha(look.color, FILL_STRONG if look.strong else FILL)
+    def draw(cls, painter: QPainter, shape: Shape, style: FindingStyle) -> None:
+        fill = with_alpha(style.color, FILL_STRONG if style.strong else FILL)
         if shape.image is not None and shape.image_rect is not None:
             painter.drawImage(shape.image_rect, _tinted(shape.image, fill))
             return
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(cls.pen(look))
+        painter.setPen(cls.pen(style))
         painter.setBrush(fill)
         with on_screen(painter) as transform:
             painter.drawPath(transform.map(shape.path))
@@ -183,30 +183,30 @@ class PolylineItem(AnnotationItem):
         return best
 
     @classmethod
-    def draw(cls, painter: QPainter, shape: Shape, look: Look) -> None:
+    def draw(cls, painter: QPainter, shape: Shape, style: FindingStyle) -> None:
         if not shape.ends:
             return
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setBrush(Qt.BrushStyle.NoBrush)
         # A dark line under the coloured one keeps it readable on bright bone.
-        under = cls.pen(look)
+        under = cls.pen(style)
         under.setColor(with_alpha(THEME.overlay_shade, 0.55))
-        under.setWidthF(under.widthF() + 2.0 * look.size)
+        under.setWidthF(under.widthF() + 2.0 * style.size)
         with on_screen(painter) as transform:
             line = transform.map(shape.path)
             # Ticks would be askew on a line with several segments.
-            ends = shape.ends if line.elementCount() == 2 and not look.handles else ()
-            ticks = _ticks(transform, ends, look.size)
-            for pen in (under, cls.pen(look)):
+            ends = shape.ends if line.elementCount() == 2 and not style.handles else ()
+            ticks = _ticks(transform, ends, style.size)
+            for pen in (under, cls.pen(style)):
                 painter.setPen(pen)
                 painter.drawPath(line)
                 painter.drawLines(ticks)
-            if look.handles:
+            if style.handles:
                 painter.setBrush(with_alpha(THEME.overlay_shade, 0.55))
                 for place in range(line.elementCount()):
                     element = line.elementAt(place)
                     center = QPointF(element.x, element.y)
-                    painter.drawEllipse(center, HANDLE * look.size, HANDLE * look.size)
+                    painter.drawEllipse(center, HANDLE * style.size, HANDLE * style.size)
 
 
 class PointItem(AnnotationItem):
@@ -215,12 +215,12 @@ class PointItem(AnnotationItem):
     z = 20.0
 
     @classmethod
-    def draw(cls, painter: QPainter, shape: Shape, look: Look) -> None:
+    def draw(cls, painter: QPainter, shape: Shape, style: FindingStyle) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        reach = CROSS * look.size
+        reach = CROSS * style.size
         with on_screen(painter) as transform:
             center = transform.map(shape.anchor)
-            painter.setPen(cls.pen(look))
+            painter.setPen(cls.pen(style))
             for dx, dy in ((reach, 0.0), (0.0, reach)):
                 offset = QPointF(dx, dy)
                 painter.drawLine(QLineF(center - offset, center - offset * 0.35))
@@ -236,10 +236,10 @@ class HeatmapItem(AnnotationItem):
         return math.inf  # it covers the whole image: chosen in the list, not with the mouse
 
     @classmethod
-    def draw(cls, painter: QPainter, shape: Shape, look: Look) -> None:
-        if shape.image is not None and shape.image_rect is not None and look.strength > 0:
+    def draw(cls, painter: QPainter, shape: Shape, style: FindingStyle) -> None:
+        if shape.image is not None and shape.image_rect is not None and style.strength > 0:
             painter.save()
-            painter.setOpacity(painter.opacity() * look.strength)
+            painter.setOpacity(painter.opacity() * style.strength)
             painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
             painter.drawImage(shape.image_rect, shape.image)
             painter.restore()
@@ -294,6 +294,6 @@ ITEMS: dict[type[Geometry], type[AnnotationItem]] = {
 }
 
 
-def make_item(finding: Finding, look: Look) -> AnnotationItem:
+def make_item(finding: Finding, style: FindingStyle) -> AnnotationItem:
     """Return the item that draws a finding's geometry."""
-    return ITEMS[type(finding.geometry)](finding, look)
+    return ITEMS[type(finding.geometry)](finding, style)

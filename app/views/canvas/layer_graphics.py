@@ -345,7 +345,7 @@ def _parts(entries: Sequence[LayerEntry]) -> list[_Part]:
             if mine:
                 # An item always has the same shapes on a frame, so the first and last identify all.
                 mark = (id(mine[0]), id(mine[-1]), len(mine))
-                opacity = entry.look.opacity
+                opacity = entry.style.opacity
                 parts.append(_Part(entry.key, item.number, mark, item.color, opacity, mine))
     return parts
 

@@ -27,7 +27,7 @@ from app.imaging.report import ImageLink, Report, key_images, nodes_of
 from app.imaging.types import Content, Instance
 from app.views import icons, wording
 from app.views.canvas.image_layer import to_qimage
-from app.views.content_names import LOOKS
+from app.views.content_names import CONTENT_NAMES
 from app.views.documents.key_images import KeyImages
 from app.views.documents.report_document import (
     MOST_PICTURES,
@@ -137,10 +137,10 @@ class ReportPage(QWidget):
         """Read an instance's report and show it."""
         self.forget()
         self._instance = instance
-        look = LOOKS[instance.content]
-        self._icon.set_icon(look.icon)
+        name = CONTENT_NAMES[instance.content]
+        self._icon.set_icon(name.icon)
         described = wording.one_line(instance.get("SeriesDescription"))
-        self.title.setText(described or look.one.capitalize())
+        self.title.setText(described or name.one.capitalize())
         self.first_key.setVisible(instance.content is Content.KEY_OBJECTS and not instance.note)
         self._say("Reading the report…")
         self._update_place()
@@ -517,13 +517,13 @@ class NotePage(QWidget):
 
     def show_instance(self, instance: Instance) -> None:
         """Describe an object."""
-        look = LOOKS[instance.content]
-        self._icon.set_icon(look.icon)
+        name = CONTENT_NAMES[instance.content]
+        self._icon.set_icon(name.icon)
         named = wording.one_line(instance.get("SeriesDescription"))
-        self.title.setText(named or look.one.capitalize())
+        self.title.setText(named or name.one.capitalize())
         if instance.content is Content.OTHER:
             note = wording.one_line(instance.note) or "This object is not displayable"
             self.text.setText(f"{note[:1].upper()}{note[1:].rstrip('.')}.")
         else:
-            self.text.setText(f"This is a {look.one}. {_NEEDS_IMAGES}")
+            self.text.setText(f"This is a {name.one}. {_NEEDS_IMAGES}")
         self.files.setText(wording.one_line(instance.path.name))

@@ -346,7 +346,7 @@ class ModelTasks(QObject):
         then: Callable[[Any], Outcome],
     ) -> None:
         """Call `work` in a thread and `then`, with its result, on the GUI thread."""
-        if self.busy:
+        if self.busy:  # the buttons are disabled then; a key may still be pressed
             return
         cancel = self._cancel = CancelToken()
         self._latest = (-1.0, "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -15,7 +15,7 @@ from app.agent.loop.agent_loop import AgentLoop
 from app.agent.messages import Message
 from app.agent.request import Decision
 from app.agent.sessions import SessionStore, Thread
-from app.agent.sessions.export import FORMS, Form, export
+from app.agent.sessions.export import Form, export
 from app.tools.api import Approval
 from tests.support import cells_pack as cells
 from tests.support.fake_tools import FakeRegistry, FakeTool, ImageInput, collect, ok, request
@@ -67,7 +67,7 @@ def test_a_call_with_wrong_arguments_and_a_tool_that_there_is_not_failed(thread:
     assert ended(asked_for(thread, refuses, "sav")).refused == ""
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", get_args(Form))
 def test_an_export_and_the_model_are_told_that_it_was_not_run(
     thread: Thread, tmp_path: Path, form: Form
 ):

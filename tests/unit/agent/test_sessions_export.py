@@ -9,7 +9,7 @@ import stat
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ from PIL import Image
 from app.agent.events import Override, PlanUpdated, RunFinished, RunStarted
 from app.agent.loop.agent_loop import AgentLoop
 from app.agent.sessions import SessionStore, Thread
-from app.agent.sessions.export import DISCLAIMER, FORMS, WARNING, Form, export
+from app.agent.sessions.export import DISCLAIMER, WARNING, Form, export
 from app.errors import FileProblem
 from app.imaging.findings import Box, Finding, Provenance, new_id
 from app.tools import picture_sources
@@ -143,7 +143,7 @@ def test_the_plan_is_told_as_it_stood_at_the_end(tmp_path: Path):
     assert "Goal: incomplete. No cells." in text
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", get_args(Form))
 @pytest.mark.parametrize(
     ("kind", "damage"),
     [

@@ -13,7 +13,16 @@ import pytest
 from app.errors import SightlineError
 from app.tools.models import status
 from app.tools.models.folder_changes import ChangeLock
-from tests.unit.tools.model_support import FILES, TERMS, contents, foldered, store, write_files
+from tests.unit.tools.model_support import (
+    CONTENT,
+    FILES,
+    TERMS,
+    contents,
+    foldered,
+    single,
+    store,
+    write_files,
+)
 
 HOLDS = """
 import sys
@@ -140,3 +149,49 @@ def test_a_lock_file_that_its_holder_deletes_holds_nobody_up(tmp_path: Path):
     assert contents(tmp_path) == {}
     with second.held(), first.held_if_free() as free:
         assert not free
+
+
+class Killed(BaseException):
+    """The program ends here, as by kill -9."""
+
+
+@pytest.mark.parametrize("name", ["test-folder", "test-net"])
+def test_a_kill_at_any_step_of_a_swap_leaves_one_of_the_two_models_whole(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+):
+    real = Path.replace
+    for step in range(12):
+        home = tmp_path / str(step)
+        home.mkdir()
+        card = foldered(terms=TERMS) if name == "test-folder" else single()
+        made = store(home, card)
+        source = write_files(home / "test-folder", FILES)
+        first = (
+            source if card.folder else write_files(home, {"test-net.pt": CONTENT}) / "test-net.pt"
+        )
+        made.install(made.plan_install(first, name), accepted=True)
+        renames: list[Path] = []
+
+        def killed(
+            self: Path, target: Path, step: int = step, renames: list[Path] = renames
+        ) -> Path:
+            renames.append(self)
+            if len(renames) == step + 1:
+                raise Killed
+            return real(self, target)
+
+        monkeypatch.setattr(Path, "replace", killed)
+        try:
+            made.install(made.plan_install(first, name), accepted=True)
+        except Killed:
+            pass
+        else:
+            assert step > 2, "nothing was replaced"
+            return
+        finally:
+            monkeypatch.setattr(Path, "replace", real)
+        later = store(home, card)
+        assert later.overview()[0].state == "installed"
+        assert later.verify()[0].state == "intact"
+        assert later.require(name, "A tool").accepted
+    pytest.fail("the installation never came to its end")
