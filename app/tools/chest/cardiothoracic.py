@@ -83,10 +83,7 @@ class CardiothoracicRatio:
     def __init__(self, segmenter: Segmenter) -> None:
         self._segmenter = segmenter
 
-    @property
-    def spec(self) -> ToolSpec:
-        """What it is."""
-        return SPEC
+    spec = SPEC
 
     def run(self, args: CardiothoracicInput, context: ToolContext) -> ToolResult:
         """Measure; see `app.tools.api.Tool.run`."""

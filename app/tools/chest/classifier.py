@@ -240,10 +240,7 @@ SPEC = ToolSpec(
 class ChestXRayClassifier:
     """The tool."""
 
-    @property
-    def spec(self) -> ToolSpec:
-        """What it is."""
-        return SPEC
+    spec = SPEC
 
     def run(self, args: ClassifierInput, context: ToolContext) -> ToolResult:
         """Classify; see `app.tools.api.Tool.run`."""

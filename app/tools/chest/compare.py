@@ -111,10 +111,7 @@ class ChestXRayCompare:
     def __init__(self, segmenter: Segmenter) -> None:
         self._segmenter = segmenter
 
-    @property
-    def spec(self) -> ToolSpec:
-        """What it is."""
-        return SPEC
+    spec = SPEC
 
     def run(self, args: CompareInput, context: ToolContext) -> ToolResult:
         """Compare; see `app.tools.api.Tool.run`."""

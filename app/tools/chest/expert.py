@@ -117,10 +117,7 @@ class _Boxes:
 class ChestXRayExpert:
     """The tool."""
 
-    @property
-    def spec(self) -> ToolSpec:
-        """What it is."""
-        return SPEC
+    spec = SPEC
 
     def run(self, args: ExpertInput, context: ToolContext) -> ToolResult:
         """Answer a question; see `app.tools.api.Tool.run`."""

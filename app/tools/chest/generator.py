@@ -151,10 +151,7 @@ SPEC = ToolSpec(
 class ChestXRayGenerator:
     """The tool."""
 
-    @property
-    def spec(self) -> ToolSpec:
-        """What it is."""
-        return SPEC
+    spec = SPEC
 
     def run(self, args: GeneratorInput, context: ToolContext) -> ToolResult:
         """Draw; see `app.tools.api.Tool.run`."""

@@ -117,10 +117,7 @@ class _Answer:
 class XRayPhraseGrounding:
     """The tool."""
 
-    @property
-    def spec(self) -> ToolSpec:
-        """What it is."""
-        return SPEC
+    spec = SPEC
 
     def run(self, args: GroundingInput, context: ToolContext) -> ToolResult:
         """Locate a phrase; see `app.tools.api.Tool.run`."""

@@ -71,10 +71,7 @@ SPEC = ToolSpec(
 class LlavaMed:
     """The tool."""
 
-    @property
-    def spec(self) -> ToolSpec:
-        """What it is."""
-        return SPEC
+    spec = SPEC
 
     def run(self, args: LlavaMedInput, context: ToolContext) -> ToolResult:
         """Answer; see `app.tools.api.Tool.run`."""

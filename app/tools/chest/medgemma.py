@@ -70,10 +70,7 @@ SPEC = ToolSpec(
 class MedGemma:
     """The tool."""
 
-    @property
-    def spec(self) -> ToolSpec:
-        """What it is."""
-        return SPEC
+    spec = SPEC
 
     def run(self, args: MedGemmaInput, context: ToolContext) -> ToolResult:
         """Answer; see `app.tools.api.Tool.run`."""

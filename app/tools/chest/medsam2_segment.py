@@ -240,10 +240,7 @@ SPEC = ToolSpec(
 class MedSam2Segment:
     """The tool."""
 
-    @property
-    def spec(self) -> ToolSpec:
-        """What it is."""
-        return SPEC
+    spec = SPEC
 
     def run(self, args: MedSam2Input, context: ToolContext) -> ToolResult:
         """Outline; see `app.tools.api.Tool.run`."""

@@ -82,10 +82,7 @@ class _Section:
 class ChestXRayReportGenerator:
     """The tool."""
 
-    @property
-    def spec(self) -> ToolSpec:
-        """What it is."""
-        return SPEC
+    spec = SPEC
 
     def run(self, args: ReportInput, context: ToolContext) -> ToolResult:
         """Write both sections; see `app.tools.api.Tool.run`."""
