@@ -362,8 +362,8 @@ class Decoder:
             if pending is None or pending.wanted:
                 return
             if pending.reply.running():
-                # It goes on for a while: who scrolls back has it sooner than from a new one. In
-                # the lock, so that nobody joins before; what runs calls nobody back.
+                # It goes on for a while, so that scrolling back finds it sooner. Cancelled within
+                # the lock, so that no caller joins before; a running reply calls no callback.
                 pending.reply.cancel()
                 return
             del self._pending[key]
@@ -380,7 +380,7 @@ class Decoder:
 
 
 def _small(frame: Frame, size: int) -> NDArray[np.uint8]:
-    # Imported when it is needed: the app starts without Pillow.
+    # Imported on demand, since the app starts without Pillow.
     from app.imaging.pixels.thumbnails import shrink
 
     return shrink(render(frame), size, frame.spacing.aspect)

@@ -85,7 +85,7 @@ def array_on(
 ) -> Array:
     """Return a read-only array on memory at `address`; `let_go` is called after its last use."""
     block = _Block(address, shape, dtype)
-    # Not at exit: the system takes it back then, and other objects may still look at it.
+    # Not at exit: the system frees it then, and other objects may still use it.
     weakref.finalize(block, let_go).atexit = False
     return np.asarray(block)
 
