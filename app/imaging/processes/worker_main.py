@@ -217,7 +217,7 @@ def _describe(error: BaseException) -> dict[str, Any]:
             "detail": "MemoryError",
             "spent": True,
         }
-    if type(error).__name__ == "Vanished":  # its module may not be imported up there
+    if type(error).__name__ == "SourceTruncatedError":  # its module may not be imported up there
         return {
             "type": "WorkerDied",
             "reason": "the file became shorter while it was read",
