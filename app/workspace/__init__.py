@@ -1,1 +1,1 @@
-"""What is open and how it is shown: studies, viewports, annotations with undo."""
+"""The models of the program's window: studies, viewport, annotations with undo."""

@@ -52,7 +52,7 @@ class Annotations:
         return len(self._items)
 
     def all(self) -> tuple[Annotation, ...]:
-        """All annotations in order of arrival."""
+        """Return all annotations in order of arrival."""
         return tuple(self._items.values())
 
     def get(self, finding_id: str) -> Annotation | None:

@@ -42,7 +42,7 @@ ReportShapes = Mapping[tuple[str, int], tuple[Shape, ...]]
 
 @dataclass(frozen=True, slots=True)
 class LayerStyle:
-    """How a layer is shown.
+    """The style a layer is drawn in.
 
     Attributes:
         visible: Whether the layer is drawn at all.
@@ -63,7 +63,7 @@ class LayerEntry:
         key: Unique among the layers of the image.
         content: Content of the layer's object; IMAGE for the image's own overlays.
         title: Title in the list.
-        style: How it is shown.
+        style: The style of the layer.
         layer: The layer's items; None until they are read.
         frame: The layer's shapes on the shown frame; None until they are read.
         error: Why the layer cannot be read, or "".
@@ -236,7 +236,7 @@ class Layers:
     # Display
 
     def style(self, key: str) -> LayerStyle:
-        """Return how a layer is shown."""
+        """Return the style of a layer."""
         return self._styles.get(key) or LayerStyle(opacity=self.opacity)
 
     def set_visible(self, key: str, visible: bool) -> None:

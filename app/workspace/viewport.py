@@ -26,7 +26,7 @@ class FrameRequest:
 
 @dataclass(frozen=True, slots=True)
 class Display:
-    """How an image is shown.
+    """The display of an image: window, polarity and orientation.
 
     Attributes:
         window: The VOI window; None for the file's own or the automatic one.

@@ -23,7 +23,7 @@ from PIL import Image
 from scipy import ndimage
 from skimage.filters import threshold_otsu
 
-from app.tools.chest import ctr
+from app.tools.chest import ctr_geometry
 from tests.support import thorax_cases as cases
 from tests.support.thorax_cases import BoolImage, FloatImage
 
@@ -170,10 +170,10 @@ def ratios(segment: Segment, bounds: Bounds, patients: int) -> None:
     silent, refused = 0, 0
     for i in range(patients):
         image, labels = render.frontal(np.random.default_rng([SEED, i]), model)
-        true = {name: labels == k for k, name in enumerate((*_SIDES, ctr.HEART), start=1)}
-        wanted = ctr.measure(true, position="PA").ratio
+        true = {name: labels == k for k, name in enumerate((*_SIDES, ctr_geometry.HEART), start=1)}
+        wanted = ctr_geometry.measure(true, position="PA").ratio
         found = segment(displayed(image))
-        got = ctr.measure(found.masks, confidence=found.confidence, position="PA")
+        got = ctr_geometry.measure(found.masks, confidence=found.confidence, position="PA")
         refused += wanted is not None and got.ratio is None
         if wanted is not None and got.ratio is not None:
             errors.append(abs(got.ratio - wanted))
@@ -195,9 +195,9 @@ def widths(segment: Segment, bounds: Bounds) -> None:
     """The ratio on the four pairs with their true thoracic width in place of the found one."""
     for name, pixels, true in films():
         found = segment(pixels)
-        ours = ctr.measure(found.masks, confidence=found.confidence)
+        ours = ctr_geometry.measure(found.masks, confidence=found.confidence)
         sides = cases.split(true)
-        width = ctr.thoracic_width(sides[cases.RIGHT], sides[cases.LEFT])
+        width = ctr_geometry.thoracic_width(sides[cases.RIGHT], sides[cases.LEFT])
         if ours.ratio is None or ours.heart is None or width is None:
             print(f"{name}: no ratio{bounds.hold(f'ratio of {name}', False)}")
             continue

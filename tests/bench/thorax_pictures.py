@@ -18,7 +18,7 @@ from PIL import Image, ImageDraw, ImageFont
 from skimage import measure
 
 from app import paths
-from app.tools.chest import ctr
+from app.tools.chest import ctr_geometry
 from app.tools.chest.thorax_arch import STRUCTURES, ThoraxNet
 from app.tools.chest.thorax_net import ThoraxSegmentation, load, segment
 from tests.support import thorax_cases as cases
@@ -59,8 +59,10 @@ class Tile:
         """What is written under it."""
         if self.found.refused is not None:
             return f"refused: {self.found.refused}"
-        ratio = ctr.measure(self.found.masks, confidence=self.found.confidence, position="PA")
-        true = ctr.measure(self.truth, position="PA")
+        ratio = ctr_geometry.measure(
+            self.found.masks, confidence=self.found.confidence, position="PA"
+        )
+        true = ctr_geometry.measure(self.truth, position="PA")
         text = f"lungs' Dice {self.dice:.3f}"
         if ratio.ratio is not None and true.ratio is not None:
             text += f", ratio {ratio.ratio:.2f} (true {true.ratio:.2f})"

@@ -389,7 +389,7 @@ def test_titles_and_states_are_seen_and_nothing_is_cut_off_at_the_side(
     assert not table.isColumnHidden(STATE)
     assert header.sectionSize(TITLE) >= 150
     assert table.isColumnHidden(LICENCE) == (size[0] < 1000), "the details have it"
-    for button in window._buttons:
+    for button in window.findChildren(QPushButton):
         assert not button.isVisible() or window.rect().contains(
             button.mapTo(window, button.rect().bottomRight())
         )

@@ -195,7 +195,7 @@ def decoded(path: Path) -> FloatImage:
     """A file's first image as a chest model is shown it."""
     from app.imaging.pixels import pipeline, windows
     from app.imaging.reading.image_entries import read_frame, read_instance
-    from app.tools.chest.pictures import grey
+    from app.tools.chest.model_pictures import grey
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from app.tools.chest.ctr import measure
+from app.tools.chest.ctr_geometry import measure
 from app.tools.chest.thorax_arch import STRUCTURES, ThoraxNet
 from app.tools.chest.thorax_net import ThoraxSegmentation, load, segment
 from training.thorax import negatives, render, shapes

@@ -272,9 +272,12 @@ class _Run:
         """Go from the question to the answer, or to a limit."""
         self._start()
         self.request.cancel.check()
-        intent = self.director.begin(self.agent.planner, OfferedTools(self.agent.tools).schemas())
-        if isinstance(self.agent.model, OfflineModel):
-            self.answers.model = self.agent.model.following(intent)
+        model, schemas = self.agent.model, OfferedTools(self.agent.tools).schemas()
+        if isinstance(model, OfflineModel):
+            intent = self.director.begin(model.planner, schemas)
+            self.answers.model = model.following(intent)
+        else:
+            self.director.begin(self.agent.planner, schemas)
         rules_first = self.agent.rules_first and not self.answers.window.info.rules
         if rules_first and self.rules.begin():
             await self.asking.keep()

@@ -33,12 +33,12 @@ class OfflineModel:
     info = ModelInfo(context_tokens=1_000_000_000, own_tools=False, metered=False, rules=True)
 
     def __init__(self, plans: Plans = NO_PLANS, intent: Intent | None = None) -> None:
-        self._plans = plans
+        self.planner = Planner(plans)
         self._intent = intent
 
     def following(self, intent: Intent) -> OfflineModel:
         """Return a model for one run, which answers the question as it was interpreted."""
-        return OfflineModel(self._plans, intent)
+        return OfflineModel(self.planner.plans, intent)
 
     async def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema]
@@ -59,7 +59,7 @@ class OfflineModel:
         question = messages[start] if start >= 0 else Message(role="user", text="")
         named = {tool.name: tool for tool in tools}
         scene = Scene(tuple(question.images), named, tuple(messages[: max(start, 0)]))
-        return Planner(self._plans).interpret(question.text, scene)
+        return self.planner.interpret(question.text, scene)
 
 
 async def _work(

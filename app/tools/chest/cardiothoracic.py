@@ -18,8 +18,8 @@ from app.tools.api import (
     ToolResult,
     ToolSpec,
 )
-from app.tools.chest import ctr, gate, organs
-from app.tools.chest.results import with_warnings
+from app.tools.chest import ctr_geometry, image_suitability, organs
+from app.tools.chest.model_results import with_warnings
 from app.tools.chest.segmenter import Hanging, Segmentation, Segmenter
 from app.tools.files import plain
 
@@ -92,7 +92,7 @@ class CardiothoracicRatio:
         """Measure; see `app.tools.api.Tool.run`."""
         context.progress(0.02, "Reading the image")
         snapshot = context.images.resolve(args.image_path)
-        admission = gate.admit(snapshot, context, turns=True)
+        admission = image_suitability.admit(snapshot, context, turns=True)
         model = self._segmenter.choose(context)
         found = self._segmenter.segment(snapshot, model, organs.EMBEDDED, context)
         context.cancel.check()
@@ -132,22 +132,22 @@ class _Measured:
     """A ratio that was not refused."""
 
     ratio: float
-    heart: ctr.Line
-    thorax: ctr.Line
+    heart: ctr_geometry.Line
+    thorax: ctr_geometry.Line
     heart_mm: float | None
     thorax_mm: float | None
     warnings: tuple[str, ...]
 
 
 def _measured(
-    found: Segmentation, hanging: Hanging, position: ctr.Position, snapshot: ImageSnapshot
+    found: Segmentation, hanging: Hanging, position: ctr_geometry.Position, snapshot: ImageSnapshot
 ) -> _Measured:
     """Measure on the image hung the usual way.
 
     Raises:
         ToolFailed: There is no ratio on this image; says why.
     """
-    result = ctr.measure(
+    result = ctr_geometry.measure(
         {name: hanging.turned(mask) for name, mask in found.masks.items()},
         confidence=found.confidence,
         position=position,
@@ -183,14 +183,16 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 1)
 
 
-def _width(line: ctr.Line, spacing: Spacing) -> tuple[float, str]:
+def _width(line: ctr_geometry.Line, spacing: Spacing) -> tuple[float, str]:
     """A horizontal line's length and its units, which say what mm rest on."""
     if spacing.column_mm is None:
         return round(line.length, 1), "px"
     return round(line.length * spacing.column_mm, 1), f"mm ({spacing.source})"
 
 
-def _own_points(line: ctr.Line, hanging: Hanging, rows: int, columns: int) -> tuple[XY, XY]:
+def _own_points(
+    line: ctr_geometry.Line, hanging: Hanging, rows: int, columns: int
+) -> tuple[XY, XY]:
     """The ends of a line in the image's own pixels, the viewer's left one first."""
 
     def back(point: XY) -> XY:

@@ -1,20 +1,27 @@
-"""Reading weights safely: tensors only, whatever the file says (torch; model process only).
+"""Whole modules saved by torch before 1.6: read as data, nothing in them is run (torch).
 
-Three kinds of file are met: safetensors, a state dict written by `torch.save`, and a whole pickled
-module, as torchxrayvision publishes its DenseNets. None of them is unpickled by Python's pickle.
+The published torchxrayvision DenseNets are of this kind. `torch.load(weights_only=True)` refuses
+them, since they refer to their classes by "persistent ids", and plain unpickling would run whatever
+the file asks for. So the pickle's opcodes are walked here by hand: a class is only its name, a call
+only a note of it, and from the tree that results the tensors are taken.
+
+Layout of the file: four pickles (magic number, protocol version, system information, the object),
+a pickle with the keys of the storages, then for each its length (int64) and its numbers, all
+little endian.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import pickletools
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import torch
 from torch import Tensor, nn
 
 from app.tools.api import ToolFailed
-from app.tools.chest import legacy_checkpoint
 from app.tools.needs import command
 
 State = dict[str, Tensor]
@@ -76,7 +83,7 @@ def _load(path: Path, classes: Iterable[type[nn.Module]]) -> State:
         from safetensors.torch import load_file
 
         return load_file(path)
-    module = legacy_checkpoint.read_module(path)
+    module = read_module(path)
     if module is not None:
         return module
     with torch.serialization.safe_globals([*_LAYERS, *classes, set]):
@@ -113,3 +120,268 @@ def _without_prefix(state: State) -> State:
     if state and all(name.startswith("module.") for name in state):
         return {name.removeprefix("module."): tensor for name, tensor in state.items()}
     return state
+
+
+_MAGIC = 0x1950A86A20F9469CFC6C
+_MAX_DEPTH = 64
+_STORAGES: dict[str, tuple[torch.dtype, int]] = {
+    "FloatStorage": (torch.float32, 4),
+    "DoubleStorage": (torch.float64, 8),
+    "HalfStorage": (torch.float16, 2),
+    "LongStorage": (torch.int64, 8),
+    "IntStorage": (torch.int32, 4),
+    "ByteStorage": (torch.uint8, 1),
+    "BoolStorage": (torch.bool, 1),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """A global the pickle refers to: its name, never the thing itself."""
+
+    text: str
+
+
+@dataclass(slots=True)
+class _Made:
+    """A call or an object that unpickling would have made."""
+
+    what: Any
+    args: tuple[Any, ...]
+    state: Any = None
+    items: dict[Any, Any] = field(default_factory=dict[Any, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class _Storage:
+    kind: str
+    key: str
+    length: int
+
+
+def read_module(path: Path) -> dict[str, Tensor] | None:
+    """The tensors of the module in the file, by their name in its state dict.
+
+    Returns:
+        None when it is no file of the old layout, or holds something else than a module.
+
+    Raises:
+        ValueError: The module in it is malformed.
+    """
+    with path.open("rb") as stream:
+        tree = _object_of(stream)
+        if not isinstance(tree, _Made) or "_modules" not in _items(tree.state):
+            return None
+        keys = _Reader(stream).read()
+        found: dict[str, _Made] = {}
+        _collect(tree, "", found, 0)
+        kinds = {item.args[0].key: item.args[0] for item in found.values()}
+        storages = {str(key): _read_storage(stream, kinds.get(str(key))) for key in keys}
+    if not found:
+        raise ValueError("no tensors")
+    return {name: _tensor(item, storages) for name, item in found.items()}
+
+
+def _object_of(stream: IO[bytes]) -> Any:
+    """The tree of the fourth pickle, or None when it is no file of the old layout."""
+    if stream.read(4) == b"PK\x03\x04":
+        return None
+    stream.seek(0)
+    try:
+        if _Reader(stream).read() != _MAGIC:
+            return None
+        for _ in range(2):
+            _Reader(stream).read()
+        return _Reader(stream).read()
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return None
+
+
+def _collect(tree: Any, prefix: str, found: dict[str, _Made], depth: int) -> None:
+    """Note the tensors of a module and of those inside it."""
+    if not isinstance(tree, _Made) or not isinstance(tree.state, dict) or depth > _MAX_DEPTH:
+        raise ValueError("not a module")
+    state: dict[str, Any] = tree.state
+    for table in ("_parameters", "_buffers"):
+        for name, value in _items(state.get(table)).items():
+            tensor = _unwrapped(value)
+            if tensor is not None:
+                found[f"{prefix}{name}"] = tensor
+    for name, child in _items(state.get("_modules")).items():
+        if child is not None:
+            _collect(child, f"{prefix}{name}.", found, depth + 1)
+
+
+def _items(table: Any) -> dict[Any, Any]:
+    if isinstance(table, _Made):  # an OrderedDict
+        return table.items
+    return table if isinstance(table, dict) else {}
+
+
+def _unwrapped(value: Any) -> _Made | None:
+    """The `_rebuild_tensor_v2` call of a tensor or parameter."""
+    if not isinstance(value, _Made) or not isinstance(value.what, _Name):
+        return None
+    if value.what.text == "torch._utils._rebuild_parameter":
+        return _unwrapped(value.args[0])
+    is_tensor = value.what.text == "torch._utils._rebuild_tensor_v2"
+    return value if is_tensor and isinstance(value.args[0], _Storage) else None
+
+
+def _read_storage(stream: IO[bytes], storage: _Storage | None) -> Tensor | None:
+    length = int.from_bytes(stream.read(8), "little")
+    if storage is None or length != storage.length:
+        raise ValueError("a storage nobody refers to, or of another length")
+    dtype, size = _STORAGES[storage.kind]
+    data = stream.read(length * size)
+    if len(data) != length * size:
+        raise ValueError("the file ends early")
+    if not length:
+        return torch.empty(0, dtype=dtype)
+    return torch.frombuffer(bytearray(data), dtype=dtype)
+
+
+def _tensor(item: _Made, storages: dict[str, Tensor | None]) -> Tensor:
+    storage, offset, size, stride = item.args[:4]
+    data = storages[storage.key]
+    numbers = [offset, *size, *stride]
+    if data is None or any(not isinstance(n, int) or n < 0 for n in numbers):
+        raise ValueError("a malformed tensor")
+    last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
+    if all(size) and last >= len(data):
+        raise ValueError("a tensor reaches beyond its storage")
+    return data.as_strided(tuple(size), tuple(stride), offset).clone()
+
+
+class _Reader:
+    """Walks one pickle. Knows the opcodes that torch wrote (protocol 2); refuses others."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._stack: list[Any] = []
+        self._marks: list[int] = []
+        self._memo: dict[int, Any] = {}
+
+    def read(self) -> Any:
+        """What the pickle holds; the stream then stands behind it."""
+        for opcode, argument, _ in pickletools.genops(self._stream):
+            if opcode.name == "STOP":
+                return self._stack.pop()
+            if opcode.name in _CONSTANTS:
+                self._stack.append(_CONSTANTS[opcode.name]())
+            elif opcode.name in _VALUES:
+                self._stack.append(argument)
+            elif opcode.name in _STEPS:
+                _STEPS[opcode.name](self, argument)
+            else:
+                raise ValueError(f"opcode {opcode.name} is not expected in weights")
+        raise ValueError("a pickle without an end")
+
+    def mark(self, _argument: Any) -> None:
+        self._marks.append(len(self._stack))
+
+    def since_mark(self) -> list[Any]:
+        at = self._marks.pop()
+        taken = self._stack[at:]
+        del self._stack[at:]
+        return taken
+
+    def put(self, index: int) -> None:
+        self._memo[index] = self._stack[-1]
+
+    def get(self, index: int) -> None:
+        self._stack.append(self._memo[index])
+
+    def tuple_of(self, count: int) -> None:
+        taken = self._stack[-count:]
+        del self._stack[-count:]
+        self._stack.append(tuple(taken))
+
+    def global_(self, argument: str) -> None:
+        self._stack.append(_Name(argument.replace(" ", ".")))
+
+    def make(self, _argument: Any) -> None:
+        args = self._stack.pop()
+        what = self._stack.pop()
+        self._stack.append(_Made(what, tuple(args)))
+
+    def build(self, _argument: Any) -> None:
+        state = self._stack.pop()
+        if isinstance(self._stack[-1], _Made):
+            self._stack[-1].state = state
+
+    def set_items(self, taken: list[Any]) -> None:
+        target = self._stack[-1]
+        items = target.items if isinstance(target, _Made) else target
+        items.update(zip(taken[::2], taken[1::2], strict=True))
+
+    def set_item(self, _argument: Any) -> None:
+        value = self._stack.pop()
+        key = self._stack.pop()
+        self.set_items([key, value])
+
+    def append(self, _argument: Any) -> None:
+        value = self._stack.pop()
+        self._stack[-1].append(value)
+
+    def persistent(self, _argument: Any) -> None:
+        """A storage, or ("module", class, source file, source): of that only the class's name."""
+        pid = self._stack.pop()
+        kind = pid[0]
+        if kind == "storage":
+            if len(pid) > 5 and pid[5] is not None:
+                raise ValueError("views of storages are not expected in weights")
+            name: str = pid[1].text
+            self._stack.append(_Storage(name.rpartition(".")[2], str(pid[2]), int(pid[4])))
+        elif kind == "module":
+            self._stack.append(pid[1])
+        else:
+            raise ValueError("an unknown kind of reference")
+
+    def push(self, value: Any) -> None:
+        self._stack.append(value)
+
+    def extend(self, _argument: Any) -> None:
+        taken = self.since_mark()
+        self._stack[-1].extend(taken)
+
+
+_CONSTANTS: dict[str, Callable[[], Any]] = {
+    "NONE": lambda: None,
+    "NEWTRUE": lambda: True,
+    "NEWFALSE": lambda: False,
+    "EMPTY_DICT": dict,
+    "EMPTY_LIST": list,
+    "EMPTY_TUPLE": tuple,
+}
+_VALUES = {
+    "BININT",
+    "BININT1",
+    "BININT2",
+    "LONG1",
+    "BINFLOAT",
+    "BINUNICODE",
+    "SHORT_BINSTRING",
+    "BINSTRING",
+}
+_STEPS: dict[str, Callable[[_Reader, Any], None]] = {
+    "PROTO": lambda reader, argument: None,
+    "MARK": _Reader.mark,
+    "BINPUT": _Reader.put,
+    "LONG_BINPUT": _Reader.put,
+    "BINGET": _Reader.get,
+    "LONG_BINGET": _Reader.get,
+    "GLOBAL": _Reader.global_,
+    "REDUCE": _Reader.make,
+    "NEWOBJ": _Reader.make,
+    "BUILD": _Reader.build,
+    "SETITEM": _Reader.set_item,
+    "SETITEMS": lambda reader, argument: reader.set_items(reader.since_mark()),
+    "APPEND": _Reader.append,
+    "APPENDS": _Reader.extend,
+    "TUPLE": lambda reader, argument: reader.push(tuple(reader.since_mark())),
+    "TUPLE1": lambda reader, argument: reader.tuple_of(1),
+    "TUPLE2": lambda reader, argument: reader.tuple_of(2),
+    "TUPLE3": lambda reader, argument: reader.tuple_of(3),
+    "BINPERSID": _Reader.persistent,
+}

@@ -6,27 +6,198 @@ or the model's own program through the interface that its authors publish.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from PIL import Image
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from torch import Tensor, nn
+from transformers import (
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    CodeGenTokenizer,
+    PhiConfig,
+    PhiForCausalLM,
+    SiglipVisionConfig,
+    SiglipVisionModel,
+)
 
-from app.tools.chest import chexagent_net, remote_code, two_ways
-from app.tools.chest.chexagent_net import SYSTEM, CheXagent
+from app.tools.chest import published_programs
 from app.tools.chest.decoding import Ids, Tokens, embedded_inputs, write
-from app.tools.chest.published_weights import checked
-from app.tools.chest.two_ways import OWN, PUBLISHED
+from app.tools.chest.published_programs import OWN, PUBLISHED
+from app.tools.chest.published_weights import OtherLayout, checked, config_of, fill, made_on
 from app.tools.model_process.serving import Progress, Work, serve
+
+SYSTEM = "You are a helpful assistant."
+IMAGE, IMAGE_END, IMAGE_PAD = "<|img|>", "<|/img|>", "<|imgpad|>"
+_BRACKETS = ("<|ref|>", "<|/ref|>", "<|box|>", "<|/box|>", "<|quad|>", "<|/quad|>")
+_SPECIAL = (IMAGE, IMAGE_END, IMAGE_PAD, *_BRACKETS, *(f"<|coord_{n}|>" for n in range(10)))
+_PHI_KEYS = (
+    "vocab_size",
+    "hidden_size",
+    "intermediate_size",
+    "num_hidden_layers",
+    "num_attention_heads",
+    "num_key_value_heads",
+    "hidden_act",
+    "max_position_embeddings",
+    "layer_norm_eps",
+    "qk_layernorm",
+    "rope_theta",
+    "rope_scaling",
+    "partial_rotary_factor",
+    "tie_word_embeddings",
+)
+
+
+class Visual(nn.Module):
+    """Tower and projection; its names are the published ones below "model.visual."."""
+
+    def __init__(self, config: Any, width: int) -> None:
+        super().__init__()
+        hidden = config.hidden_size
+        places = (config.image_size // config.patch_size) ** 2
+        self.model = SiglipVisionModel(config)
+        self.pos_embed = nn.Parameter(torch.empty(places, hidden), requires_grad=False)
+        self.attn_pool = nn.Sequential(
+            nn.Linear(hidden, width * 4), nn.GELU(), nn.Linear(width * 4, width)
+        )
+        self.ln_post = nn.LayerNorm(width, eps=1e-6)
+        self.proj = nn.Parameter(torch.empty(width, width))
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        """[images, 3, size, size] -> [images, places, width].
+
+        The encoder's own output is used: transformers' `last_hidden_state` of the whole tower has
+        gone through a layer norm that the published model does not apply.
+        """
+        seen = self.model.encoder(inputs_embeds=self.model.embeddings(pixels)).last_hidden_state
+        return self.ln_post(self.attn_pool(seen + self.pos_embed)) @ self.proj
+
+
+@dataclass(slots=True)
+class CheXagent:
+    """The model, ready to run."""
+
+    tokenizer: Any
+    language: Any
+    visual: Visual
+    size: int
+    mean: Tensor
+    std: Tensor
+    context: int
+
+    @property
+    def end(self) -> int:
+        """The token that ends an answer."""
+        return int(self.tokenizer.eos_token_id)
+
+    def prepared(self, image: Image.Image) -> Tensor:
+        """RGB, squeezed into a square (bicubic), 0..1, then normalised: the published transform."""
+        square = image.convert("RGB").resize((self.size, self.size), Image.Resampling.BICUBIC)
+        levels = torch.from_numpy(np.asarray(square, np.float32) / 255).permute(2, 0, 1)
+        return (levels - self.mean) / self.std
+
+    def prompt(self, count: int, text: str) -> list[int]:
+        """Tokens of a question on `count` images, with room for what is seen of each."""
+        places = self.visual.pos_embed.shape[0]
+        end = str(self.tokenizer.eos_token)
+        tokens = self._tokens(f"<|system|>\n{SYSTEM}{end}\n<|user|>\n")
+        for number in range(1, count + 1):
+            tokens += self._tokens(f"Picture {number}:")
+            tokens += self._ids(IMAGE, *[IMAGE_PAD] * places, IMAGE_END)
+            tokens += self._tokens("\n")
+        return tokens + self._tokens(f"{text}{end}\n<|assistant|>\n")
+
+    def embedded(self, tokens: Sequence[int], images: Sequence[Image.Image]) -> Tensor:
+        """[1, tokens, width]: the prompt with each image in its place."""
+        device = self.visual.proj.device
+        ids = torch.tensor([list(tokens)], device=device)
+        found = self.language.get_input_embeddings()(ids)
+        if images:
+            pixels = torch.stack([self.prepared(image) for image in images])
+            seen = self.visual(pixels.to(device, self.visual.proj.dtype))
+            pads = ids == self._ids(IMAGE_PAD)[0]
+            found[pads] = seen.flatten(0, 1).to(found.dtype)
+        return found
+
+    def _tokens(self, text: str) -> list[int]:
+        return list(self.tokenizer.encode(text, add_special_tokens=False))
+
+    def _ids(self, *tokens: str) -> list[int]:
+        return list(self.tokenizer.convert_tokens_to_ids(list(tokens)))
+
+
+def made(folder: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
+    """The network as the folder describes it, by the prefix of its published names; no values yet.
+
+    Raises:
+        OtherLayout: The folder is not laid out so.
+        ToolFailed: A file is missing or damaged.
+    """
+    config = config_of(folder)
+    visual = config.get("visual")
+    if "CheXagentForCausalLM" not in config.get("architectures", ()) or not isinstance(
+        visual, dict
+    ):
+        raise OtherLayout("config.json is not that of the published CheXagent-2")
+    if not (folder / "vision" / "config.json").is_file():
+        raise OtherLayout("vision/config.json is missing")
+    seen = config_of(folder, "vision/config.json")
+    siglip = SiglipVisionConfig(
+        **{**seen.get("vision_config", seen), "image_size": visual["image_size"]}
+    )
+    phi = PhiConfig(**{key: config[key] for key in _PHI_KEYS if key in config})
+    if visual["output_dim"] != phi.hidden_size:
+        raise OtherLayout("the projection does not fit the decoder")
+    with made_on(device, dtype):
+        tower = Visual(siglip, int(visual["output_dim"]))
+        return {"model.visual.": tower, "": PhiForCausalLM(phi)}
+
+
+def load(folder: Path, device: str, dtype: torch.dtype, tell: Callable[[float], None]) -> CheXagent:
+    """The published model from its folder.
+
+    Raises:
+        OtherLayout: It is not laid out so.
+        ToolFailed: A file is missing or damaged.
+    """
+    parts = made(folder, device, dtype)
+    fill(parts, folder, tell=tell)
+    looks = config_of(folder, "vision/preprocessor_config.json")
+    mean, std = (torch.tensor(looks[key]).view(3, 1, 1) for key in ("image_mean", "image_std"))
+    tower: Any = parts["model.visual."].eval()
+    language: Any = parts[""].eval()
+    return CheXagent(
+        tokenizer=_tokenizer(folder),
+        language=language,
+        visual=tower,
+        size=int(tower.model.config.image_size),
+        mean=mean,
+        std=std,
+        context=int(language.config.max_position_embeddings),
+    )
+
+
+def _tokenizer(folder: Path) -> Any:
+    """CodeGen's byte-level BPE with the model's own marks, numbered as the published one does."""
+    found = CodeGenTokenizer.from_pretrained(str(folder), local_files_only=True)
+    known = found.get_vocab()
+    for mark in _SPECIAL:
+        if mark not in known:
+            found.add_tokens([mark], special_tokens=True)
+    return found
 
 
 class Published:
     """The model through its own program: the tokenizer is given image paths."""
 
     def __init__(self, folder: Path, work: Work) -> None:
-        self.tokenizer = remote_code.loaded(AutoTokenizer, folder, work)
-        self.model = remote_code.loaded_model(AutoModelForCausalLM, folder, work)
+        self.tokenizer = published_programs.loaded(AutoTokenizer, folder, work)
+        self.model = published_programs.loaded_model(AutoModelForCausalLM, folder, work)
         self.context = int(getattr(self.model.config, "max_position_embeddings", 0) or 0)
 
     def ask(self, paths: list[str], prompt: str, most: int, work: Work) -> tuple[str, Tokens, int]:
@@ -86,7 +257,7 @@ def _load(folder: Path, work: Work) -> CheXagent | Published:
     if dtype == torch.float16:
         # Phi-2's attention overflows in half precision, as its published program says.
         dtype = torch.bfloat16
-    return two_ways.loaded(chexagent_net.load, Published, folder, work, dtype, "CheXagent-2")
+    return published_programs.load_either_way(load, Published, folder, work, dtype, "CheXagent-2")
 
 
 def _own(
@@ -107,4 +278,4 @@ def check(payload: dict[str, Any]) -> dict[str, Any]:
     Raises:
         ToolFailed: A file is missing, damaged or does not fit.
     """
-    return checked(payload, chexagent_net.made)
+    return checked(payload, made)

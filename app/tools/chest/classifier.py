@@ -1,8 +1,11 @@
-"""`chest_xray_classifier`: torchxrayvision's 18 scores."""
+"""`chest_xray_classifier`: torchxrayvision's 18 scores, and the regions they rest on."""
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,12 +15,163 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel
 
 from app.imaging.findings import Finding, Heatmap, Provenance, new_id
 from app.imaging.types import ImageRef
-from app.tools.api import Approval, Need, ToolContext, ToolResult, ToolSpec
-from app.tools.chest import gate, labels, saliency
-from app.tools.chest.asking import ask, required
-from app.tools.chest.results import made_by, with_warnings
-from app.tools.chest.shown import Shown
+from app.tools.api import Approval, Need, ToolContext, ToolResult, ToolRetry, ToolSpec
+from app.tools.chest import image_suitability
+from app.tools.chest.model_pictures import Shown
+from app.tools.chest.model_results import ask, made_by, required, with_warnings
 from app.tools.files import plain
+
+LABELS = (
+    "Atelectasis",
+    "Consolidation",
+    "Infiltration",
+    "Pneumothorax",
+    "Edema",
+    "Emphysema",
+    "Fibrosis",
+    "Effusion",
+    "Pneumonia",
+    "Pleural_Thickening",
+    "Cardiomegaly",
+    "Nodule",
+    "Mass",
+    "Hernia",
+    "Lung Lesion",
+    "Fracture",
+    "Lung Opacity",
+    "Enlarged Cardiomediastinum",
+)
+"""torchxrayvision's densenet121-res224-all, in the order of its outputs."""
+
+MOST = 6
+"""Labels of which maps are drawn at once: each map is as large as the image."""
+
+_OTHER_NAMES = {
+    "pleuraleffusion": "Effusion",
+    "oedema": "Edema",
+    "pulmonaryedema": "Edema",
+    "pulmonaryoedema": "Edema",
+    "lungedema": "Edema",
+    "infiltrate": "Infiltration",
+    "collapse": "Atelectasis",
+    "enlargedheart": "Cardiomegaly",
+    "heartenlargement": "Cardiomegaly",
+    "opacity": "Lung Opacity",
+    "lesion": "Lung Lesion",
+    "hiatalhernia": "Hernia",
+    "pleuralthickening": "Pleural_Thickening",
+    "widemediastinum": "Enlarged Cardiomediastinum",
+}
+
+
+def match(asked: Sequence[str] | None) -> tuple[str, ...]:
+    """The labels that are asked for, in the order asked, each once; none where none is.
+
+    Raises:
+        ToolRetry: One is not known, or they are too many; says which there are.
+    """
+    known = {_key(label): label for label in LABELS}
+    found: list[str] = []
+    for name in asked or ():
+        key = _key(name)
+        label = known.get(key) or _OTHER_NAMES.get(key) or known.get(key.removesuffix("s"))
+        if label is None:
+            near = difflib.get_close_matches(key, known, n=2, cutoff=0.7)
+            hint = f" Did you mean {' or '.join(known[item] for item in near)}?" if near else ""
+            raise ToolRetry(
+                f"the classifier has no label {name[:60]!r}.{hint}",
+                remedy=f"Its labels: {', '.join(LABELS)}.",
+            )
+        found.append(label)
+    found = list(dict.fromkeys(found))
+    if len(found) > MOST:
+        raise ToolRetry(
+            f"maps of at most {MOST} labels are drawn at once, not of {len(found)}",
+            remedy="Name fewer labels; the scores of all 18 are given anyway.",
+        )
+    return tuple(found)
+
+
+def _key(name: str) -> str:
+    return re.sub(r"[^a-z]", "", name.lower())
+
+
+INPUT_SIZE = 224
+CELL = 32.0
+"""Input pixels from one cell of the last layer to the next."""
+FIRST = 14.0
+"""Input pixel at which the first cell is centred.
+
+Convolutions and poolings of the network up to there, from the back: three averages over 2 x 2 (each
+x -> 2x + 0.5), the maximum over 3 x 3 and the convolution of 7 x 7 (each x -> 2x) give 32x + 14.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Square:
+    """The part of an image that the model saw: the central square, as torchxrayvision crops it.
+
+    Attributes:
+        left: First column.
+        top: First row.
+        side: Pixels of a side.
+    """
+
+    left: int
+    top: int
+    side: int
+
+    @classmethod
+    def of(cls, shape: tuple[int, int]) -> Square:
+        """Of an image [rows, columns]; see `torchxrayvision.datasets.XRayCenterCrop`."""
+        rows, columns = shape
+        side = min(rows, columns)
+        return cls(columns // 2 - side // 2, rows // 2 - side // 2, side)
+
+    def to_image(self, x: float, y: float) -> tuple[float, float]:
+        """A point of the model's input in the image; pixel centres are whole numbers in both."""
+        scale = self.side / INPUT_SIZE
+        return (
+            self.left + (x + 0.5) * scale - 0.5,
+            self.top + (y + 0.5) * scale - 0.5,
+        )
+
+
+def in_image(cells: NDArray[Any], shape: tuple[int, int]) -> NDArray[np.float32]:
+    """A map over cells as one over the image's pixels.
+
+    Args:
+        cells: [7, 7], not negative.
+        shape: (rows, columns) of the image.
+
+    Returns:
+        float32 [rows, columns], 0..1 (1 where it is highest), 0 outside what the model saw.
+    """
+    square = Square.of(shape)
+    wide = np.maximum(np.asarray(cells, np.float32), 0)
+    highest = float(wide.max())
+    found = np.zeros(shape, np.float32)
+    if highest > 0:
+        down = _weights(square.side, wide.shape[0])
+        across = _weights(square.side, wide.shape[1])
+        inside = slice(square.top, square.top + square.side)
+        beside = slice(square.left, square.left + square.side)
+        np.matmul(down @ (wide / highest), across.T, out=found[inside, beside])
+    return found
+
+
+def _weights(side: int, cells: int) -> NDArray[np.float32]:
+    """[side, cells]: how much of each cell a pixel has, linear between the cells' centres."""
+    at = ((np.arange(side) + 0.5) * (INPUT_SIZE / side) - 0.5 - FIRST) / CELL
+    at = np.clip(at, 0, cells - 1)
+    first = np.minimum(at.astype(int), cells - 2)
+    share = (at - first).astype(np.float32)
+    found = np.zeros((side, cells), np.float32)
+    rows = np.arange(side)
+    found[rows, first] = 1 - share
+    found[rows, first + 1] = share
+    return found
+
 
 MODEL = "densenet121-res224-all"
 OPERATING_POINT = 0.5
@@ -94,9 +248,9 @@ class ChestXRayClassifier:
     def run(self, args: ClassifierInput, context: ToolContext) -> ToolResult:
         """Classify; see `app.tools.api.Tool.run`."""
         context.progress(0.02, "Reading the image")
-        asked = labels.match(args.labels)
+        asked = match(args.labels)
         snapshot = context.images.resolve(args.image_path)
-        admission = gate.admit(snapshot, context, turns=True, needs=(MODEL,))
+        admission = image_suitability.admit(snapshot, context, turns=True, needs=(MODEL,))
         model = required(MODEL, "The chest classifier", _PACKAGES, context)
         shown = Shown.of(snapshot)
         payload = {"pixels": shown.pixels, "labels": list(asked), "spread": bool(asked)}
@@ -157,7 +311,7 @@ def _findings(
 def _heatmap(cells: NDArray[np.float32], shown: Shown) -> NDArray[np.float32]:
     """Where the model looked, in the image's own pixels; it was shown square ones."""
     rows, columns = shown.pixels.shape
-    found = shown.hanging.turned(saliency.in_image(cells, (rows, columns)))
+    found = shown.hanging.turned(in_image(cells, (rows, columns)))
     if (rows, columns) == (shown.rows, shown.columns):
         return found
     size = (shown.columns, shown.rows)

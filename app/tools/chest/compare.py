@@ -27,14 +27,14 @@ from app.tools.api import (
     ToolRetry,
     ToolSpec,
 )
-from app.tools.chest import comparing, gate, organs
+from app.tools.chest import comparison, image_suitability, organs
 from app.tools.chest.classifier import MODEL as CLASSIFIER
 from app.tools.chest.classifier import ChestXRayClassifier, ClassifierInput
-from app.tools.chest.comparing import Row
-from app.tools.chest.ctr import LEFT_LUNG, RIGHT_LUNG
-from app.tools.chest.laying import Laid, Looked, lay
-from app.tools.chest.pictures import Hanging, model_pixels
-from app.tools.chest.results import placed, with_warnings
+from app.tools.chest.comparison import Row
+from app.tools.chest.ctr_geometry import LEFT_LUNG, RIGHT_LUNG
+from app.tools.chest.model_pictures import Hanging, model_pixels
+from app.tools.chest.model_results import placed, with_warnings
+from app.tools.chest.prior_alignment import Laid, Looked, lay
 from app.tools.chest.segmenter import Segmenter
 from app.tools.files import plain, save_png
 from app.tools.models.store import ModelStore
@@ -59,7 +59,7 @@ class CompareInput(BaseModel):
 
 
 class CompareRow(BaseModel):
-    """A line of the table; see `app.tools.chest.comparing.Row`."""
+    """A line of the table; see `app.tools.chest.comparison.Row`."""
 
     what: str
     unit: str
@@ -133,7 +133,7 @@ class ChestXRayCompare:
         prior = self._image(names[1], named[1], _part(context, 0.3, 0.58, "Prior"))
         laid = lay(current, prior, _part(context, 0.58, 0.95, "Registering"))
         context.cancel.check()
-        rows = comparing.table(
+        rows = comparison.table(
             current.side,
             prior.side,
             None if laid.doubt else laid.degrees,
@@ -148,7 +148,7 @@ class ChestXRayCompare:
         Raises:
             ToolFailed: It is no frontal chest radiograph, or has no lungs that are found.
         """
-        admission = gate.admit(snapshot, context, turns=True)
+        admission = image_suitability.admit(snapshot, context, turns=True)
         model = self._segmenter.choose(context)
         found = self._segmenter.segment(snapshot, model, organs.EMBEDDED, context)
         missing = [lung for lung in (RIGHT_LUNG, LEFT_LUNG) if lung not in found.masks]
@@ -216,7 +216,7 @@ def _named_alike(one: Identity, other: Identity) -> bool:
 
 def _order(current: ImageSnapshot, prior: ImageSnapshot) -> tuple[bool, list[str]]:
     """Whether the two were named the wrong way round, and what to say of their order."""
-    newer = comparing.is_newer(prior.instance, current.instance)
+    newer = comparison.is_newer(prior.instance, current.instance)
     if newer is None:
         return False, ["the files do not say which is older: the order is as you named them"]
     if newer:
@@ -249,12 +249,12 @@ def _boxes(
     if laid.doubt or not (now or then):
         return [], ()
     to_current: NDArray[np.float64] = np.linalg.inv(laid.to_prior).astype(np.float64)
-    corners = [comparing.moved_box(box, to_current) for box in then]
-    pairs = comparing.pair(now, [comparing.bounds(c) for c in corners])
+    corners = [comparison.moved_box(box, to_current) for box in then]
+    pairs = comparison.pair(now, [comparison.bounds(c) for c in corners])
     spacings = (current.snapshot.frame.spacing, prior.snapshot.frame.spacing)
-    against = comparing.length_reasons(current.side, prior.side, laid.degrees, laid.scale)
+    against = comparison.length_reasons(current.side, prior.side, laid.degrees, laid.scale)
     rows = [
-        comparing.box_row(
+        comparison.box_row(
             number,
             (None if i is None else now[i], None if j is None else then[j]),
             spacings,
@@ -300,7 +300,7 @@ def _result(
         "rows": [row.plain() for row in rows],
         "registered_image_path": None if picture is None else str(picture),
         "registration": laid.told,
-        "days_between": comparing.days_between(current.snapshot.instance, prior.snapshot.instance),
+        "days_between": comparison.days_between(current.snapshot.instance, prior.snapshot.instance),
     }
     metadata = {
         "image_path": current.name,
@@ -344,7 +344,7 @@ def _summary(rows: Sequence[Row], output: dict[str, Any], warnings: Sequence[str
     when = "" if days is None else f" ({days} days apart)"
     changed = [
         f"{row.what} {row.prior:g} -> {row.current:g} {row.unit}".strip()
-        for row in comparing.changed(rows)
+        for row in comparison.changed(rows)
     ]
     compared = sum(row.comparable for row in rows)
     text = (

@@ -21,14 +21,22 @@ from app.tools.api import (
     ToolRetry,
     ToolSpec,
 )
-from app.tools.chest import gate
-from app.tools.chest.asking import ask, needs_of, required
+from app.tools.chest import image_suitability
 from app.tools.chest.boxes import Reading, box_of, read_chexagent, whole, written_corners
-from app.tools.chest.results import by_image, made_by, placed, with_warnings
-from app.tools.chest.shown import Shown
-from app.tools.chest.together import doubts_together
-from app.tools.chest.written import NOTE as TEXT_NOTE
-from app.tools.chest.written import Written, judged
+from app.tools.chest.model_pictures import Shown
+from app.tools.chest.model_results import NOTE as TEXT_NOTE
+from app.tools.chest.model_results import (
+    Written,
+    ask,
+    by_image,
+    judged,
+    made_by,
+    needs_of,
+    placed,
+    required,
+    with_warnings,
+)
+from app.tools.chest.question_answering import doubts_together
 from app.tools.files import plain, save_png
 from app.tools.models.store import InstalledModel
 
@@ -123,7 +131,8 @@ class ChestXRayExpert:
         context.progress(0.02, "Reading the images")
         snapshots = [context.images.resolve(name) for name in args.image_paths]
         admitted = [
-            gate.admit(snapshot, context, turns=True, needs=(MODEL,)) for snapshot in snapshots
+            image_suitability.admit(snapshot, context, turns=True, needs=(MODEL,))
+            for snapshot in snapshots
         ]
         model = required(MODEL, _FEATURE, _PACKAGES, context)
         shown = [Shown.of(snapshot) for snapshot in snapshots]

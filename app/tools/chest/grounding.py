@@ -21,12 +21,10 @@ from app.tools.api import (
     ToolRetry,
     ToolSpec,
 )
-from app.tools.chest import gate, overlay
-from app.tools.chest.asking import ask, needs_of, required
+from app.tools.chest import image_suitability, overlay
 from app.tools.chest.boxes import Corners, Seen, box_of, written_corners
-from app.tools.chest.pictures import grey
-from app.tools.chest.results import made_by, placed, with_warnings
-from app.tools.chest.shown import Shown
+from app.tools.chest.model_pictures import Shown, grey
+from app.tools.chest.model_results import ask, made_by, needs_of, placed, required, with_warnings
 from app.tools.files import plain, save_png
 from app.tools.models.store import InstalledModel
 
@@ -131,7 +129,7 @@ class XRayPhraseGrounding:
             raise ToolRetry('the phrase must be plain words, such as "left pleural effusion"')
         context.progress(0.02, "Reading the image")
         snapshot = context.images.resolve(args.image_path)
-        admission = gate.admit(snapshot, context, turns=True, needs=(MODEL,))
+        admission = image_suitability.admit(snapshot, context, turns=True, needs=(MODEL,))
         model = required(MODEL, _FEATURE, _PACKAGES, context)
         shown = Shown.of(snapshot)
         if shown.blank:

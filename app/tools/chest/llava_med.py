@@ -5,8 +5,14 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.tools.api import Approval, ToolContext, ToolResult, ToolSpec
-from app.tools.chest.asking import needs_of, required
-from app.tools.chest.qa import LONGEST_QUESTION, MOST_TOKENS, TIMEOUT_S, answered, seen
+from app.tools.chest.model_results import needs_of, required
+from app.tools.chest.question_answering import (
+    LONGEST_QUESTION,
+    MOST_TOKENS,
+    TIMEOUT_S,
+    answered,
+    seen,
+)
 from app.tools.models.cards import card
 from app.tools.models.store import ModelStore
 

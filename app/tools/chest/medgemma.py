@@ -5,10 +5,15 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.tools.api import Approval, ToolContext, ToolResult, ToolSpec
-from app.tools.chest.asking import needs_of, required
-from app.tools.chest.qa import LONGEST_QUESTION, MOST_TOKENS, TIMEOUT_S, answered, seen
-from app.tools.chest.results import by_image
-from app.tools.chest.together import doubts_together
+from app.tools.chest.model_results import by_image, needs_of, required
+from app.tools.chest.question_answering import (
+    LONGEST_QUESTION,
+    MOST_TOKENS,
+    TIMEOUT_S,
+    answered,
+    doubts_together,
+    seen,
+)
 
 MODEL = "medgemma-4b-it"
 MOST_IMAGES = 8

@@ -6,7 +6,7 @@ another pack may bring them, and what is not there is not planned.
 
 from __future__ import annotations
 
-from app.tools.chest.agreement import disagreements
+from app.tools.chest.contradictions import disagreements
 from app.tools.chest.plan_findings import FINDINGS, LABELS
 from app.tools.chest.plan_free import DEVICES, FREE, FREE_ALONE, LOOKS, NO_DEVICE
 from app.tools.chest.plan_models import (
@@ -51,7 +51,7 @@ from app.tools.chest.plan_words import (
     WHERE,
     WIDE_MEDIASTINUM,
 )
-from app.tools.chest.telling import WORDINGS, unanswered
+from app.tools.chest.result_wording import WORDINGS, unanswered
 from app.tools.pack_plan import Accepts, AnyOf, PackPlan, QuestionKind, TextWords, ToolRule
 
 _CLASSIFIER = "chest_xray_classifier"

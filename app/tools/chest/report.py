@@ -10,11 +10,9 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.tools.api import Approval, Need, ToolContext, ToolFailed, ToolResult, ToolSpec
-from app.tools.chest import gate
-from app.tools.chest.asking import ask
-from app.tools.chest.results import with_warnings
-from app.tools.chest.shown import Shown
-from app.tools.chest.written import NOTE, Written, judged
+from app.tools.chest import image_suitability
+from app.tools.chest.model_pictures import Shown
+from app.tools.chest.model_results import NOTE, Written, ask, judged, with_warnings
 from app.tools.files import plain
 from app.tools.models.cards import card
 from app.tools.models.store import InstalledModel, ModelStore
@@ -93,7 +91,9 @@ class ChestXRayReportGenerator:
         """Write both sections; see `app.tools.api.Tool.run`."""
         context.progress(0.02, "Reading the image")
         snapshot = context.images.resolve(args.image_path)
-        admission = gate.admit(snapshot, context, turns=True, needs=tuple(SECTIONS.values()))
+        admission = image_suitability.admit(
+            snapshot, context, turns=True, needs=tuple(SECTIONS.values())
+        )
         models = _installed(ModelStore(context.models_dir))
         require_packages(_FEATURE, "torch", "transformers")
         # A film that is stored mirrored would be reported with its sides exchanged.

@@ -17,9 +17,9 @@ from app.tools.api import (
     ToolResult,
     ToolSpec,
 )
-from app.tools.chest import gate, organs, overlay
-from app.tools.chest.metrics import area_note, organ_metrics, spacing_mm
-from app.tools.chest.results import with_warnings
+from app.tools.chest import image_suitability, organs, overlay
+from app.tools.chest.mask_figures import area_note, organ_metrics, spacing_mm
+from app.tools.chest.model_results import with_warnings
 from app.tools.chest.segmenter import PSPNET, Model, Segmentation, Segmenter
 from app.tools.files import plain, save_png
 from app.tools.models.cards import card
@@ -41,7 +41,7 @@ class SegmentationInput(BaseModel):
 
 
 class OrganMetrics(BaseModel):
-    """Figures of one structure; see `app.tools.chest.metrics.organ_metrics`."""
+    """Figures of one structure; see `app.tools.chest.mask_figures.organ_metrics`."""
 
     area_pixels: int
     area_cm2: float | None = Field(description="None unless the real pixel spacing is known.")
@@ -102,7 +102,7 @@ class ChestXRaySegmentation:
         wanted = organs.match(args.organs, organs.ALL)
         context.progress(0.02, "Reading the image")
         snapshot = context.images.resolve(args.image_path)
-        admission = gate.admit(snapshot, context, turns=True)
+        admission = image_suitability.admit(snapshot, context, turns=True)
         model = self._segmenter.choose(context)
         able = tuple(organ for organ in wanted if organ in model.organs)
         unavailable = tuple(organ for organ in wanted if organ not in model.organs)
@@ -142,7 +142,7 @@ def _result(
     how: str,
 ) -> ToolResult:
     frame = snapshot.frame
-    pixels = gate.grey(snapshot.display)
+    pixels = image_suitability.grey(snapshot.display)
     metrics = {
         name: organ_metrics(mask, pixels, frame.spacing, found.confidence[name])
         for name, mask in found.masks.items()

@@ -20,10 +20,10 @@ from PIL import Image
 
 from app.tools.api import ImageSnapshot, ToolContext, ToolFailed
 from app.tools.chest import organs
-from app.tools.chest.asking import ask
-from app.tools.chest.pictures import Hanging as Hanging
-from app.tools.chest.pictures import model_pixels as model_pixels
-from app.tools.chest.shown import Shown
+from app.tools.chest.model_pictures import Hanging as Hanging
+from app.tools.chest.model_pictures import Shown
+from app.tools.chest.model_pictures import model_pixels as model_pixels
+from app.tools.chest.model_results import ask
 from app.tools.models.cards import ModelCard
 from app.tools.models.store import InstalledModel, ModelStore
 from app.tools.needs import require_packages

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy import ndimage
 from skimage.morphology import convex_hull_image
 
-from app.tools.chest import ctr
-from app.tools.chest.pictures import MIRRORED, MIRRORED_NOTE
+from app.tools.chest import ctr_geometry
+from app.tools.chest.model_pictures import MIRRORED, MIRRORED_NOTE
 
 BoolImage = NDArray[np.bool_]
 FloatImage = NDArray[np.float32]
@@ -275,10 +275,10 @@ def _doubts(
 
 
 def _heart_is_left(right: BoolImage, left: BoolImage, heart: BoolImage) -> bool:
-    thorax = ctr.thoracic_width(right, left)
+    thorax = ctr_geometry.thoracic_width(right, left)
     if thorax is None or thorax.length <= 0:
         return True
-    offset = _centre(heart, 1) - ctr.midline(right, left, thorax)
+    offset = _centre(heart, 1) - ctr_geometry.midline(right, left, thorax)
     return offset >= LEAST_LEFT * thorax.length
 
 

@@ -22,6 +22,7 @@ from safetensors.torch import load as load_tensors
 from app.tools.chest.thorax_arch import STRUCTURES, ThoraxNet
 from app.tools.chest.thorax_looks import (
     SMALLEST,
+    Spread,
     View,
     glance,
     in_the_mirror,
@@ -29,11 +30,11 @@ from app.tools.chest.thorax_looks import (
     letterboxed,
     looked_closer,
     looks,
+    spread_of,
     unboxed,
     view_of,
 )
 from app.tools.chest.thorax_masks import BoolImage, FloatImage, Judgement, cleaned, judge
-from app.tools.chest.thorax_spread import Spread, spread_of
 from app.tools.chest.thorax_windows import Window, coarse, enlarged, film
 from app.tools.model_process.serving import Work, serve
 

@@ -1,1 +1,1 @@
-"""The study list, the findings list and the attribute panel."""
+"""The panels beside the image: studies, findings, layers and attributes."""

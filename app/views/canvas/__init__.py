@@ -1,1 +1,1 @@
-"""The image canvas and what is drawn on it."""
+"""The image canvas and everything drawn on it."""

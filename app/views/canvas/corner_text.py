@@ -64,7 +64,7 @@ class Sides:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What the corner text describes.
+    """The image and display that the corner text describes.
 
     Attributes:
         instance: The image's file.

@@ -30,7 +30,7 @@ CROSS = 7.0  # half size of a point's cross, px on screen
 
 @dataclass(frozen=True, slots=True)
 class FindingStyle:
-    """How a finding is drawn.
+    """The style a finding is drawn in.
 
     Attributes:
         color: #RRGGBB.
@@ -52,10 +52,10 @@ class AnnotationItem(QGraphicsItem):
 
     Args:
         finding: The finding to show.
-        style: How, to begin with.
+        style: The first style.
 
     Attributes:
-        style: How it is drawn.
+        style: The current style.
         outline: The shape to draw; None until it is built.
     """
 

@@ -118,23 +118,6 @@ class ModelsWindow(QDialog):
         self.unload_button.setToolTip("Take it out of memory; it is loaded again when needed")
         self.remove_button = push_button("Remove…", self.ask_remove)
         self.close_button = push_button("Close", self.reject)
-        for button in self.findChildren(QPushButton):
-            button.setAutoDefault(False)
-        for button in self._buttons:
-            button.setAutoDefault(False)
-
-    @property
-    def _buttons(self) -> tuple[QPushButton, ...]:
-        return (
-            self.install_button,
-            self.verify_all_button,
-            self.get_button,
-            self.verify_button,
-            self.agree_button,
-            self.unload_button,
-            self.remove_button,
-            self.close_button,
-        )
 
     def _arrange(self) -> None:
         self.empty = EmptyState("cpu", "Looking into the models folder", "")
@@ -174,6 +157,8 @@ class ModelsWindow(QDialog):
         column.addLayout(top)
         column.addWidget(split, 1)
         column.addLayout(foot)
+        for button in self.findChildren(QPushButton):
+            button.setAutoDefault(False)  # Enter in the list must not press one
 
     # What is shown
 

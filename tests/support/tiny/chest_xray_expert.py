@@ -14,7 +14,7 @@ from transformers import (
     SiglipVisionConfig,
 )
 
-from app.tools.chest.chexagent_net import Visual
+from app.tools.chest.chexagent import Visual
 from tests.support.tiny_files import (
     copy_program,
     randomise,

@@ -21,7 +21,7 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
-from app.tools.chest.maira_net import Projector
+from app.tools.chest.maira import Projector
 from tests.support.tiny_files import (
     copy_program,
     randomise,

@@ -14,8 +14,8 @@ from app.imaging.files import synthetic
 from app.imaging.types import SpacingSource
 from app.tools import picture_sources
 from app.tools.api import ImageSnapshot, RegistrationTarget, ToolRetry
-from app.tools.chest import gate
-from app.tools.chest.pictures import Hanging
+from app.tools.chest import image_suitability
+from app.tools.chest.model_pictures import Hanging
 from app.tools.files import save_png
 from app.tools.images import RunImages
 from app.tools.synthetic_results import CallImages
@@ -104,24 +104,24 @@ def test_without_a_scale_or_a_spacing_it_has_none(
 def test_a_chest_tool_is_warned_as_of_the_prior_that_it_shows(bench: Bench):
     opened(bench)
     snapshot = seen(bench, laid(bench))
-    assert gate.admit(snapshot, turns=True) == gate.Admission("AP", ())
-    (warning,) = gate.admit(snapshot).warnings
+    assert image_suitability.admit(snapshot, turns=True) == image_suitability.Admission("AP", ())
+    (warning,) = image_suitability.admit(snapshot).warnings
     assert "stored mirrored" in warning
 
 
 def test_a_screenshot_is_one_still_for_whoever_warns_of_it(bench: Bench):
-    said = {"SOPClassUID": gate.SECONDARY_CAPTURE, "BurnedInAnnotation": "NO"}
+    said = {"SOPClassUID": image_suitability.SECONDARY_CAPTURE, "BurnedInAnnotation": "NO"}
     opened(bench, **said)
     snapshot = seen(bench, laid(bench))
-    assert "secondary capture" in gate.admit(snapshot, turns=True).warnings[0]
+    assert "secondary capture" in image_suitability.admit(snapshot, turns=True).warnings[0]
     assert risk_of(snapshot.instance) == risk_of(bench.images.resolve("image-2").instance) != ""
 
 
 def test_a_prior_that_was_no_chest_film_is_none_once_it_is_moved(bench: Bench):
     opened(bench, BodyPartExamined="ABDOMEN", ViewPosition="LL")
     snapshot = seen(bench, laid(bench))
-    with pytest.raises(gate.ToolFailed, match="shows the abdomen"):
-        gate.admit(snapshot, turns=True)
+    with pytest.raises(image_suitability.ToolFailed, match="shows the abdomen"):
+        image_suitability.admit(snapshot, turns=True)
 
 
 def later(bench: Bench, *ids: str) -> RunImages:

@@ -14,7 +14,7 @@ import pytest
 from pydantic_core import PydanticUndefined
 
 from app.tools.api import Approval, ToolSpec
-from app.tools.chest import labels, organs
+from app.tools.chest import classifier, organs
 from app.tools.models.cards import ModelCard, cards
 from app.tools.registry import load_packs
 
@@ -154,7 +154,7 @@ def test_the_tools_beyond_the_seed_have_their_models(tool: str, model: str):
 
 
 def test_the_numbers_in_the_table():
-    assert len(labels.LABELS) == 18
+    assert len(classifier.LABELS) == 18
     assert len(organs.ALL) == 14
     assert organs.EMBEDDED == ("Right Lung", "Left Lung", "Heart")
     (pspnet,) = [need for need in SPECS["chest_xray_segmentation"].needs if need.kind == "weights"]

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from app.tools.chest import agreement
-from app.tools.chest.agreement import TOPICS, disagreements, read_text
+from app.tools.chest import contradictions
+from app.tools.chest.contradictions import TOPICS, disagreements, read_text
 from app.tools.result_wording import CallResult
 
 FILM = frozenset({"/films/a.dcm"})
@@ -65,7 +65,7 @@ def topics(*results: CallResult) -> list[str]:
     return [found.about for found in disagreements(results)]
 
 
-HEART = agreement.HEART
+HEART = contradictions.HEART
 
 
 @pytest.mark.parametrize(
@@ -211,6 +211,6 @@ def test_a_text_is_read_by_its_sentences(text: str, there: bool | None):
     ],
 )
 def test_a_broken_result_claims_nothing(output: dict[str, Any]):
-    tools = [*agreement.TEXTS, "cardiothoracic_ratio", "chest_xray_segmentation", "other"]
+    tools = [*contradictions.TEXTS, "cardiothoracic_ratio", "chest_xray_segmentation", "other"]
     results = [given(tool, output, phrase="left effusion") for tool in tools]
     assert disagreements([*results, given("chest_xray_classifier", output)]) == []

@@ -17,7 +17,7 @@ from app.tools.chest.boxes import (
     read_maira,
     whole,
 )
-from app.tools.chest.shown import Shown
+from app.tools.chest.model_pictures import Shown
 from tests.unit.tools.support import Bench, write_dicom
 
 

@@ -15,7 +15,7 @@ xrv = pytest.importorskip("torchxrayvision")
 from safetensors.torch import save_file  # noqa: E402
 
 from app.tools.api import ToolFailed  # noqa: E402
-from app.tools.chest import checkpoint, densenet, legacy_checkpoint  # noqa: E402
+from app.tools.chest import checkpoint, densenet  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def test_every_layout_gives_the_same_tensors(model: Any, files: dict[str, Path],
 
 
 def test_only_the_old_layout_of_a_module_is_read_by_hand(files: dict[str, Path]):
-    by_hand = {name for name, path in files.items() if legacy_checkpoint.read_module(path)}
+    by_hand = {name for name, path in files.items() if checkpoint.read_module(path)}
     assert by_hand == {"old_module"}
 
 
@@ -77,7 +77,7 @@ def test_views_and_shared_storages_are_read_right(tmp_path: Path):
     module.register_buffer("short", torch.ones(2, dtype=torch.float16))
     path = tmp_path / "views.pt"
     torch.save(module, path, _use_new_zipfile_serialization=False)
-    state = legacy_checkpoint.read_module(path)
+    state = checkpoint.read_module(path)
     assert state is not None
     for name, tensor in module.named_buffers():
         assert torch.equal(state[name], tensor), name

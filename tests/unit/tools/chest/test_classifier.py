@@ -11,7 +11,7 @@ import pytest
 
 from app.imaging.findings import Heatmap
 from app.tools.api import ToolFailed
-from app.tools.chest import saliency
+from app.tools.chest import classifier
 from app.tools.chest.classifier import ChestXRayClassifier
 from app.tools.files import save_png
 from app.tools.hosting.host import ProcessHost
@@ -193,16 +193,16 @@ def test_a_damaged_file_fails_with_its_name_and_what_to_do(
 
 
 def test_the_labels_are_the_networks_own(torch: Any):
-    from app.tools.chest import densenet, labels
+    from app.tools.chest import classifier, densenet
 
-    assert tuple(densenet.LABELS) == labels.LABELS
+    assert tuple(densenet.LABELS) == classifier.LABELS
 
 
 def test_a_cell_of_the_network_looks_at_the_place_that_is_drawn(torch: Any):
     """The centre of what a cell of the last layer sees, measured on the network itself."""
     import torchxrayvision as xrv
 
-    from app.tools.chest import saliency
+    from app.tools.chest import classifier
 
     features: Any = xrv.models.DenseNet(weights=None).features.eval()
     with torch.no_grad():
@@ -218,7 +218,7 @@ def test_a_cell_of_the_network_looks_at_the_place_that_is_drawn(torch: Any):
     at = torch.arange(224.0)
     x = float((weight.sum(0) * at).sum() / weight.sum())
     y = float((weight.sum(1) * at).sum() / weight.sum())
-    middle = saliency.FIRST + 3 * saliency.CELL
+    middle = classifier.FIRST + 3 * classifier.CELL
     assert (x, y) == pytest.approx((middle, middle), abs=0.5)
 
 
@@ -250,10 +250,10 @@ def test_asked_labels_come_with_a_map_and_a_spread(
     result = bench.run(ChestXRayClassifier(), image_path="image-1", labels=asked)
     assert result.output == pytest.approx(plain.output, abs=1e-5)
     assert plain.findings == ()
-    labels = ["Effusion", "Mass", "Nodule", "Edema"]
-    assert result.metadata["labels"] == labels
+    classifier = ["Effusion", "Mass", "Nodule", "Edema"]
+    assert result.metadata["labels"] == classifier
     drawn = {finding.label for finding in result.findings}
-    assert drawn | set(result.metadata["without_heatmap"]) == set(labels)
+    assert drawn | set(result.metadata["without_heatmap"]) == set(classifier)
     assert drawn
     snapshot = bench.images.resolve("image-1")
     for finding in result.findings:
@@ -262,7 +262,7 @@ def test_asked_labels_come_with_a_map_and_a_spread(
         assert finding.geometry.values.shape == snapshot.display.shape
         assert finding.score == result.output[finding.label]
         assert "no outline" in finding.description
-    for label in labels:
+    for label in classifier:
         told = result.metadata["uncertainty"][label]
         assert told["distance"] == pytest.approx(told["score"] - 0.5, abs=1e-6)
         assert told["range"][0] <= told["score"] + 1e-6
@@ -301,7 +301,7 @@ def test_a_mirrored_image_is_turned_for_the_model_and_its_map_turned_back(
     geometry = result.findings[0].geometry
     assert isinstance(geometry, Heatmap)
     values = geometry.values
-    np.testing.assert_array_equal(values[turned], saliency.in_image(cells, shown.shape))
+    np.testing.assert_array_equal(values[turned], classifier.in_image(cells, shown.shape))
 
 
 def test_pixels_that_are_not_square_are_squared_for_the_model_and_its_map_fits_the_image(
@@ -320,7 +320,7 @@ def test_pixels_that_are_not_square_are_squared_for_the_model_and_its_map_fits_t
     geometry = result.findings[0].geometry
     assert isinstance(geometry, Heatmap)
     assert geometry.values.shape == (120, 224)
-    whole = saliency.in_image(cells, (240, 224))
+    whole = classifier.in_image(cells, (240, 224))
     rows = np.arange(120)[:, None] * geometry.values
     meant = (np.arange(240)[:, None] - 0.5) / 2 * whole
     y, wanted = rows.sum() / geometry.values.sum(), meant.sum() / whole.sum()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.tools.chest.ctr import HEART, LEFT_LUNG, RIGHT_LUNG, measure
+from app.tools.chest.ctr_geometry import HEART, LEFT_LUNG, RIGHT_LUNG, measure
 
 Masks = dict[str, NDArray[np.bool_]]
 

@@ -13,8 +13,8 @@ from app.agent.loop.agent_loop import AgentLoop
 from app.agent.sessions import Thread
 from app.imaging.types import Orientation
 from app.tools.api import ToolContext, ToolResult
-from app.tools.chest import gate, view_check
-from app.tools.chest.pictures import Hanging
+from app.tools.chest import image_suitability
+from app.tools.chest.model_pictures import Hanging
 from app.tools.registry import load_packs
 from tests.support.fake_tools import FakeRegistry, FakeTool, ImageInput, collect, request
 from tests.support.scripted_model import ScriptedModel, call, says
@@ -35,7 +35,7 @@ class Mirrored:
 
 def gated(args: Any, context: ToolContext) -> ToolResult:
     """As the chest tools do: the gate's warnings stand in the result."""
-    admitted = gate.admit(context.images.resolve(args.image_path), context)
+    admitted = image_suitability.admit(context.images.resolve(args.image_path), context)
     return ToolResult("Looked.", {"Effusion": 0.7}, {"warnings": list(admitted.warnings)})
 
 
@@ -76,7 +76,7 @@ def test_what_speaks_against_the_file_is_told(bench: Bench, attributes: dict[str
 
 def test_a_film_that_looks_mirrored_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     # Another test may have looked at the same pixels, and each picture is looked at once.
-    monkeypatch.setattr(view_check, "_looks", OrderedDict())
+    monkeypatch.setattr(image_suitability, "_looks", OrderedDict())
     bench = Bench(tmp_path, Mirrored())
     bench.open(write_dicom(bench.folder / "a.dcm", radiograph()))
     assert "the film looks mirrored" in second_answer(bench).split("Mind the images")[1]

@@ -10,16 +10,16 @@ import pytest
 
 from app.imaging.types import ImageRef, Window
 from app.tools.api import ToolContext, ToolFailed, ToolRetry
-from app.tools.chest import gate
+from app.tools.chest import image_suitability
 from app.tools.files import save_png
 from app.tools.general.image_visualizer import ImageVisualizer
 from tests.unit.tools.chest.synthetic import radiograph
 from tests.unit.tools.support import LOOK, Bench, write_dicom
 
 
-def admit(bench: Bench, **attributes: Any) -> gate.Admission:
+def admit(bench: Bench, **attributes: Any) -> image_suitability.Admission:
     bench.open(write_dicom(bench.folder / "a.dcm", radiograph(), **attributes))
-    return gate.admit(bench.images.resolve("image-1"))
+    return image_suitability.admit(bench.images.resolve("image-1"))
 
 
 @pytest.mark.parametrize("modality", ["CT", "US", "MR", "MG", "NM", "OT", "PX", "XA"])
@@ -30,7 +30,7 @@ def test_other_modalities_are_refused_by_name(bench: Bench, modality: str):
 
 @pytest.mark.parametrize("modality", ["CR", "DX", "RG"])
 def test_radiographs_pass(bench: Bench, modality: str):
-    assert admit(bench, Modality=modality) == gate.Admission("PA", ())
+    assert admit(bench, Modality=modality) == image_suitability.Admission("PA", ())
 
 
 def test_a_file_without_modality_passes_with_a_warning(bench: Bench):
@@ -70,12 +70,12 @@ def test_a_derived_png_of_a_ct_is_still_a_ct(bench: Bench):
     path = save_png(source.display, bench.out, "dicom")
     bench.images.add_derived(path, source)
     with pytest.raises(ToolFailed, match="this image is CT"):
-        gate.admit(bench.images.resolve(str(path)))
+        image_suitability.admit(bench.images.resolve(str(path)))
 
 
 def test_a_picture_passes_with_a_warning(bench: Bench):
     path = save_png((radiograph() >> 4).astype(np.uint8), bench.out, "x")
-    admission = gate.admit(bench.images.resolve(str(path)))
+    admission = image_suitability.admit(bench.images.resolve(str(path)))
     assert "picture" in admission.warnings[0]
 
 
@@ -87,7 +87,7 @@ def test_an_overlay_is_sent_back_for_the_original(bench: Bench):
     path = save_png(colours, bench.out, "segmentation")
     bench.images.add_derived(path, source)
     with pytest.raises(ToolRetry, match="original image"):
-        gate.admit(bench.images.resolve(str(path)))
+        image_suitability.admit(bench.images.resolve(str(path)))
 
 
 def test_a_photograph_is_refused(bench: Bench):
@@ -97,12 +97,14 @@ def test_a_photograph_is_refused(bench: Bench):
     path = save_png(rng.integers(0, 255, (50, 60, 3), np.uint8), photo, "p")
     bench.open(path)
     with pytest.raises(ToolFailed, match="colour picture"):
-        gate.admit(bench.images.resolve("image-1"))
+        image_suitability.admit(bench.images.resolve("image-1"))
 
 
 def test_luma_of_grey_is_grey():
     grey = np.arange(256, dtype=np.uint8).reshape(16, 16)
-    np.testing.assert_array_equal(gate.grey(np.repeat(grey[..., None], 3, axis=2)), grey)
+    np.testing.assert_array_equal(
+        image_suitability.grey(np.repeat(grey[..., None], 3, axis=2)), grey
+    )
 
 
 class User:
@@ -133,7 +135,7 @@ def test_a_yes_of_the_user_lets_it_in_and_the_results_say_so(
     bench.open(write_dicom(bench.folder / "a.dcm", radiograph(), **attributes))
     snapshot = bench.images.resolve("image-1")
     user = User(bench, granted=True)
-    admission = gate.admit(snapshot, user.context)
+    admission = image_suitability.admit(snapshot, user.context)
     ((_title, detail, image),) = user.asked
     assert why in detail
     assert image == snapshot.ref
@@ -150,7 +152,7 @@ def test_without_a_yes_it_is_refused_with_the_reason_and_what_to_do(
     snapshot = bench.images.resolve("image-1")
     for context in (User(bench, granted=False).context, bench.context(), None):
         with pytest.raises(ToolFailed, match=why) as caught:
-            gate.admit(snapshot, context)
+            image_suitability.admit(snapshot, context)
         assert "Open a frontal chest radiograph" in caught.value.remedy
 
 
@@ -158,7 +160,7 @@ def test_all_that_speaks_against_an_image_is_asked_at_once(bench: Bench):
     head = {"Modality": "CT", "BodyPartExamined": "HEAD", "ViewPosition": "LL"}
     bench.open(write_dicom(bench.folder / "a.dcm", radiograph(), **head))
     user = User(bench, granted=True)
-    admission = gate.admit(bench.images.resolve("image-1"), user.context)
+    admission = image_suitability.admit(bench.images.resolve("image-1"), user.context)
     assert len(user.asked) == 1
     assert len(admission.overridden) == 3
 
@@ -170,7 +172,7 @@ def test_a_file_cannot_write_the_question(bench: Bench):
     instance = replace(snapshot.instance, attributes={"Modality": told})
     user = User(bench, granted=False)
     with pytest.raises(ToolFailed):
-        gate.admit(replace(snapshot, instance=instance), user.context)
+        image_suitability.admit(replace(snapshot, instance=instance), user.context)
     ((_title, detail, _image),) = user.asked
     assert not {"\u202e", "<", ","} & set(detail.split(", not a chest")[0])
     assert "SAFE" not in detail.upper().partition("NOT A CHEST")[0]
@@ -183,7 +185,7 @@ def test_what_shows_nothing_is_refused_without_a_question(bench: Bench, granted:
         bench.open(write_dicom(bench.folder / f"{number}.dcm", pixels))
         user = User(bench, granted=granted)
         with pytest.raises(ToolFailed, match=why):
-            gate.admit(bench.images.resolve(f"image-{number}"), user.context)
+            image_suitability.admit(bench.images.resolve(f"image-{number}"), user.context)
         assert not user.asked
 
 
@@ -192,7 +194,7 @@ def test_an_empty_exposure_is_refused(bench: Bench):
     pixels[:3, :20] = 4000
     bench.open(write_dicom(bench.folder / "a.dcm", pixels))
     with pytest.raises(ToolFailed, match="nearly all of the picture is one grey"):
-        gate.admit(bench.images.resolve("image-1"))
+        image_suitability.admit(bench.images.resolve("image-1"))
 
 
 @pytest.mark.parametrize(
@@ -203,12 +205,12 @@ def test_a_mirrored_image_is_told_where_the_tool_does_not_turn_it(
     bench: Bench, letters: list[str], turns: bool, told: str
 ):
     bench.open(write_dicom(bench.folder / "a.dcm", radiograph(), PatientOrientation=letters))
-    warnings = gate.admit(bench.images.resolve("image-1"), turns=turns).warnings
+    warnings = image_suitability.admit(bench.images.resolve("image-1"), turns=turns).warnings
     assert any(told in text for text in warnings) if told else warnings == ()
 
 
 def test_a_screenshot_says_that_it_is_one(bench: Bench):
-    capture = {"SOPClassUID": gate.SECONDARY_CAPTURE}
+    capture = {"SOPClassUID": image_suitability.SECONDARY_CAPTURE}
     assert "secondary capture" in admit(bench, **capture).warnings[0]
 
 
@@ -223,7 +225,9 @@ class Seen:
         return dict(self.answer)
 
 
-def look_at(bench: Bench, view: str, certainty: float, *, dicom: bool) -> gate.Admission:
+def look_at(
+    bench: Bench, view: str, certainty: float, *, dicom: bool
+) -> image_suitability.Admission:
     # Looks are kept for each picture: another one for each case.
     pixels = radiograph(240, 200 + int(certainty * 100) + len(view))
     if dicom:
@@ -233,7 +237,7 @@ def look_at(bench: Bench, view: str, certainty: float, *, dicom: bool) -> gate.A
         folder.mkdir()
         bench.open(save_png((pixels >> 4).astype(np.uint8), folder, "x"))
     context = replace(bench.context(), host=Seen(view, certainty))
-    return gate.admit(bench.images.resolve("image-1"), context)
+    return image_suitability.admit(bench.images.resolve("image-1"), context)
 
 
 @pytest.mark.parametrize("view", ["lateral", "other"])
@@ -260,10 +264,13 @@ def test_where_the_model_is_missing_nobody_is_asked_and_none_looks(bench: Bench)
     user = User(bench, granted=True)
     needs = ("maira-2",)
     with pytest.raises(ToolFailed, match="this image is CT"):
-        gate.admit(bench.images.resolve("image-1"), user.context, needs=needs)
+        image_suitability.admit(bench.images.resolve("image-1"), user.context, needs=needs)
     assert not user.asked
     context = replace(bench.context(), host=Seen("other", 1.0))
-    assert gate.admit(bench.images.resolve("image-2"), context, needs=needs).warnings == ()
+    assert (
+        image_suitability.admit(bench.images.resolve("image-2"), context, needs=needs).warnings
+        == ()
+    )
 
 
 @pytest.mark.parametrize("view", ["lateral", "other"])
@@ -278,7 +285,7 @@ def test_a_picture_is_not_let_in_by_converting_it_first(bench: Bench, view: str)
     user = User(bench, granted=False)
     context = replace(user.context, host=Seen(view, 0.97))
     with pytest.raises(ToolFailed, match=r"the picture (looks|does not look)"):
-        gate.admit(bench.images.resolve(str(path)), context)
+        image_suitability.admit(bench.images.resolve(str(path)), context)
     assert [image for _, _, image in user.asked] == [source.ref]
 
 
@@ -315,7 +322,7 @@ def test_a_window_that_was_dragged_refuses_nothing(bench: Bench):
     bench.open(path, window=Window(-5000.0, 1.0))
     snapshot = bench.images.resolve("image-1")
     assert int(snapshot.display.min()) == int(snapshot.display.max())
-    assert gate.admit(snapshot).warnings == ()
+    assert image_suitability.admit(snapshot).warnings == ()
 
 
 @pytest.mark.parametrize("cmap", ["gray_r", "bone", "viridis_r"])
@@ -323,14 +330,14 @@ def test_a_picture_with_mapped_greys_is_sent_back_for_the_original(bench: Bench,
     bench.open(write_dicom(bench.folder / "a.dcm", radiograph()))
     made = bench.run(ImageVisualizer(), image_path="image-1", cmap=cmap)
     with pytest.raises(ToolRetry, match="original image"):
-        gate.admit(bench.images.resolve(made.output["image_path"]))
+        image_suitability.admit(bench.images.resolve(made.output["image_path"]))
 
 
 def test_after_a_yes_what_the_picture_looks_like_is_told_all_the_same(bench: Bench):
     pixels = radiograph(244, 222)
     bench.open(write_dicom(bench.folder / "a.dcm", pixels, BodyPartExamined="ABDOMEN"))
     context = replace(User(bench, granted=True).context, host=Seen("inverted", 0.99))
-    admission = gate.admit(bench.images.resolve("image-1"), context)
+    admission = image_suitability.admit(bench.images.resolve("image-1"), context)
     assert any("negative" in text for text in admission.warnings)
     assert len(admission.overridden) == 1
 

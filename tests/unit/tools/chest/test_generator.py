@@ -15,8 +15,7 @@ from pydantic import ValidationError
 
 from app.errors import Cancelled
 from app.tools.api import ModelHost, ToolFailed, ToolResult
-from app.tools.chest.generator import SPEC, ChestXRayGenerator
-from app.tools.chest.synthetic_frame import framed
+from app.tools.chest.generator import SPEC, ChestXRayGenerator, framed
 from app.tools.general.image_visualizer import ImageVisualizer
 from app.tools.models.store import ModelStore
 from app.tools.registry import RegisteredTool

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from app.tools.api import ModelHost, ToolFailed
 from app.tools.chest.llava_med import CONVERTED, MODEL, LlavaMed
-from app.tools.general.image_visualizer import ImageVisualizer, table
+from app.tools.general.image_visualizer import ImageVisualizer, colormap_table
 from app.tools.hosting.host import ProcessHost
 from app.tools.models.cards import card
 from app.tools.models.store import ModelStore
@@ -210,7 +210,7 @@ def test_a_picture_made_of_a_mirrored_film_is_turned_as_the_film_is(
     if cmap == "rgb":
         assert np.array_equal(turned, usual)
     else:
-        assert np.array_equal(turned, table("bone")[usual])
+        assert np.array_equal(turned, colormap_table("bone")[usual])
     assert any("it was turned for the model" in text for text in answer.metadata["warnings"])
 
 

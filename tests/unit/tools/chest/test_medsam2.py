@@ -12,9 +12,9 @@ import pytest
 from app.imaging.findings import Box, Finding, Mask, Point, Provenance, new_id
 from app.imaging.types import ImageRef
 from app.tools.api import CancelToken, ModelHost, ToolFailed, ToolResult, ToolRetry
-from app.tools.chest import marks, sam2_names
-from app.tools.chest.marks import Marks
-from app.tools.chest.medsam2_segment import MedSam2Segment
+from app.tools.chest import medsam2 as network
+from app.tools.chest import medsam2_segment
+from app.tools.chest.medsam2_segment import Marks, MedSam2Segment
 from tests.support import tiny_making as making
 from tests.unit.tools.support import Bench, FakeHost, write_dicom
 
@@ -244,7 +244,10 @@ def test_a_doubtful_answer_is_called_doubtful(bench: Bench, medsam2: Path):
 def test_a_mask_well_inside_its_box_raises_no_doubt():
     mask = np.zeros((40, 40), bool)
     mask[10:20, 10:20] = True
-    assert marks.doubts(Marks((5.5, 5.5, 30.5, 30.5), ((12, 12), (2, 2)), (1, 0)), mask) == []
+    assert (
+        medsam2_segment.doubts(Marks((5.5, 5.5, 30.5, 30.5), ((12, 12), (2, 2)), (1, 0)), mask)
+        == []
+    )
 
 
 def test_without_weights_it_says_what_is_missing(bench: Bench):
@@ -349,11 +352,11 @@ def test_the_network_is_the_published_one_layer_by_layer(
 )
 def test_names_are_those_of_transformers_conversion(published: str, ours: str):
     """As `convert_sam2_to_hf.py` of transformers maps them."""
-    assert sam2_names.renamed(published) == ours
+    assert network.renamed(published) == ours
 
 
 def test_the_memory_of_videos_is_left_out():
-    assert sam2_names.is_memory("memory_attention.layers.0.norm1.weight")
-    assert sam2_names.is_memory("maskmem_tpos_enc")
-    assert not sam2_names.is_memory("no_mem_embed")
-    assert not sam2_names.is_memory("sam_mask_decoder.conv_s0.weight")
+    assert network.is_memory("memory_attention.layers.0.norm1.weight")
+    assert network.is_memory("maskmem_tpos_enc")
+    assert not network.is_memory("no_mem_embed")
+    assert not network.is_memory("sam_mask_decoder.conv_s0.weight")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from app.imaging.types import Spacing, SpacingSource
-from app.tools.chest.metrics import area_note, organ_metrics, spacing_mm
+from app.tools.chest.mask_figures import area_note, organ_metrics, spacing_mm
 from app.tools.files import plain
 
 

@@ -15,11 +15,10 @@ import pytest
 from app.imaging.findings import Box, Finding, Heatmap, Mask
 from app.tools.api import ToolRetry
 from app.tools.chest.boxes import centre_crop
-from app.tools.chest.classifier import ChestXRayClassifier
+from app.tools.chest.classifier import ChestXRayClassifier, Square
 from app.tools.chest.expert import ChestXRayExpert
 from app.tools.chest.grounding import XRayPhraseGrounding
 from app.tools.chest.medsam2_segment import MedSam2Segment
-from app.tools.chest.saliency import Square
 from app.tools.chest.segmentation import ChestXRaySegmentation
 from app.tools.chest.segmenter import PSPNET, Segmenter
 from app.tools.general.dicom_processor import DicomProcessor
@@ -165,7 +164,7 @@ def installed(monkeypatch: pytest.MonkeyPatch, bench: Bench) -> Bench:
 
     monkeypatch.setattr(ModelStore, "require", require)
     monkeypatch.setattr(ModelStore, "has", lambda store, name: name != PSPNET)
-    for module in ("asking", "segmenter"):
+    for module in ("model_results", "segmenter"):
         name = f"app.tools.chest.{module}.require_packages"
         monkeypatch.setattr(name, lambda *_: None)
     return bench

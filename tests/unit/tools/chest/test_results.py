@@ -11,11 +11,18 @@ import pytest
 from app.imaging.findings import Box
 from app.imaging.types import ImageRef
 from app.tools.api import ToolFailed, ToolRetry
-from app.tools.chest.asking import ask, needs_of, required
 from app.tools.chest.boxes import written_corners
 from app.tools.chest.grounding import SPEC
+from app.tools.chest.model_results import (
+    ask,
+    by_image,
+    made_by,
+    needs_of,
+    placed,
+    required,
+    with_warnings,
+)
 from app.tools.chest.questions import harmless, room
-from app.tools.chest.results import by_image, made_by, placed, with_warnings
 from app.tools.models.cards import card
 from app.tools.models.store import InstalledModel
 from tests.unit.tools.support import Bench

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from app.tools.api import ToolRetry
-from app.tools.chest import labels, saliency
+from app.tools.chest import classifier
 
 SHAPES = [(224, 224), (500, 500), (512, 700), (701, 512), (333, 1001), (2048, 2500)]
 
@@ -25,10 +25,10 @@ def test_a_cell_lands_where_it_looked_to_half_a_pixel(
 ):
     cells = np.zeros((7, 7), np.float32)
     cells[cell] = 3.0
-    found = saliency.in_image(cells, shape)
+    found = classifier.in_image(cells, shape)
     row, column = cell
-    first, apart = saliency.FIRST, saliency.CELL
-    wanted = saliency.Square.of(shape).to_image(first + apart * column, first + apart * row)
+    first, apart = classifier.FIRST, classifier.CELL
+    wanted = classifier.Square.of(shape).to_image(first + apart * column, first + apart * row)
     assert centre(found) == pytest.approx(wanted, abs=0.5)
     assert found.shape == shape
     assert found.dtype == np.float32
@@ -37,7 +37,7 @@ def test_a_cell_lands_where_it_looked_to_half_a_pixel(
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_outside_the_central_square_it_is_zero(shape: tuple[int, int]):
-    found = saliency.in_image(np.ones((7, 7), np.float32), shape)
+    found = classifier.in_image(np.ones((7, 7), np.float32), shape)
     rows, columns = shape
     side = min(shape)
     seen = np.zeros(shape, bool)
@@ -51,7 +51,7 @@ def test_the_square_is_the_one_that_torchxrayvision_crops():
     xrv = pytest.importorskip("torchxrayvision")
     for shape in SHAPES:
         image = np.arange(shape[0] * shape[1], dtype=np.float32).reshape(1, *shape)
-        square = saliency.Square.of(shape)
+        square = classifier.Square.of(shape)
         inside = image[
             :, square.top : square.top + square.side, square.left : square.left + square.side
         ]
@@ -59,20 +59,20 @@ def test_the_square_is_the_one_that_torchxrayvision_crops():
 
 
 def test_a_map_that_speaks_for_nothing_is_empty():
-    assert not saliency.in_image(np.full((7, 7), -1.0), (300, 400)).any()
+    assert not classifier.in_image(np.full((7, 7), -1.0), (300, 400)).any()
 
 
 def test_labels_are_taken_however_they_are_written():
     asked = ["pleural thickening", "EFFUSIONS", "Lung opacity", "oedema", "Effusion"]
     wanted = ("Pleural_Thickening", "Effusion", "Lung Opacity", "Edema")
-    assert labels.match(asked) == wanted
-    assert labels.match(None) == labels.match([]) == ()
+    assert classifier.match(asked) == wanted
+    assert classifier.match(None) == classifier.match([]) == ()
 
 
 @pytest.mark.parametrize(
-    ("asked", "why"), [(["Scoliosis"], "no label"), (list(labels.LABELS[:7]), "at most 6")]
+    ("asked", "why"), [(["Scoliosis"], "no label"), (list(classifier.LABELS[:7]), "at most 6")]
 )
 def test_labels_that_cannot_be_drawn_are_sent_back_with_those_there_are(asked: list[str], why: str):
     with pytest.raises(ToolRetry, match=why) as caught:
-        labels.match(asked)
+        classifier.match(asked)
     assert caught.value.remedy

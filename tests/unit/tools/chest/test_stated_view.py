@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from app.tools.api import ToolFailed
-from app.tools.chest import gate
-from app.tools.chest.stated_view import Position
+from app.tools.chest import image_suitability
+from app.tools.chest.image_suitability import Position
 from tests.unit.imaging.files import item
 from tests.unit.tools.chest.synthetic import radiograph
 from tests.unit.tools.support import Bench, write_dicom
@@ -25,9 +25,9 @@ def coded(value: str, scheme: str = "SCT") -> dict[str, Any]:
     return {"ViewCodeSequence": [code]}
 
 
-def admit(bench: Bench, **attributes: Any) -> gate.Admission:
+def admit(bench: Bench, **attributes: Any) -> image_suitability.Admission:
     bench.open(write_dicom(bench.folder / "a.dcm", radiograph(), **(NOTHING | attributes)))
-    return gate.admit(bench.images.resolve("image-1"), turns=True)
+    return image_suitability.admit(bench.images.resolve("image-1"), turns=True)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def admit(bench: Bench, **attributes: Any) -> gate.Admission:
 def test_a_frontal_view_is_known_by_whichever_attribute_says_it(
     bench: Bench, attributes: dict[str, Any], position: Position
 ):
-    assert admit(bench, **attributes) == gate.Admission(position, ())
+    assert admit(bench, **attributes) == image_suitability.Admission(position, ())
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_a_lateral_is_one_however_its_term_goes_on(bench: Bench, term: str):
     [("PA UPRIGHT", "PA"), ("PA_ERECT", "PA"), ("AP SUPINE", "AP"), ("AP-PORTABLE", "AP")],
 )
 def test_what_stands_behind_pa_and_ap_changes_nothing(bench: Bench, term: str, position: Position):
-    assert admit(bench, ViewPosition=term) == gate.Admission(position, ())
+    assert admit(bench, ViewPosition=term) == image_suitability.Admission(position, ())
 
 
 @pytest.mark.parametrize("term", ["LAT DECUBITUS", "AP DECUB", "LLD"])
@@ -194,9 +194,11 @@ def test_a_chest_film_of_no_stated_view_that_looks_like_a_lateral_is_asked_about
     snapshot = bench.images.resolve("image-1")
     if stopped:
         with pytest.raises(ToolFailed, match="looks like a lateral view"):
-            gate.admit(snapshot, context)
+            image_suitability.admit(snapshot, context)
     else:
-        assert "looks like a lateral view" in gate.admit(snapshot, context).warnings[-1]
+        assert (
+            "looks like a lateral view" in image_suitability.admit(snapshot, context).warnings[-1]
+        )
     assert host.looked
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.tools.chest.pictures import MIRRORED_NOTE
+from app.tools.chest.model_pictures import MIRRORED_NOTE
 from app.tools.chest.thorax_masks import (
     HEART,
     LEFT_LUNG,

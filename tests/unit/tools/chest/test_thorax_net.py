@@ -18,7 +18,7 @@ torch = pytest.importorskip("torch")
 from safetensors.torch import load_file, save_file  # noqa: E402
 
 from app.tools.chest import thorax_net  # noqa: E402
-from app.tools.chest.ctr import measure  # noqa: E402
+from app.tools.chest.ctr_geometry import measure  # noqa: E402
 from app.tools.chest.thorax_arch import STRUCTURES, ThoraxNet  # noqa: E402
 from tests.support import thorax_cases as cases  # noqa: E402
 
@@ -316,7 +316,9 @@ def test_card_tells_size_and_parameters():
 
 
 def test_measuring_module_loads_neither_torch_nor_qt():
-    code = "import sys, app.tools.chest.ctr; print({'torch', 'PySide6'} & set(sys.modules))"
+    code = (
+        "import sys, app.tools.chest.ctr_geometry; print({'torch', 'PySide6'} & set(sys.modules))"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,

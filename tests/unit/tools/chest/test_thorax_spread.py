@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.tools.chest.thorax_spread import NAMES, spread_of
+from app.tools.chest.thorax_looks import NAMES, spread_of
 from app.tools.chest.thorax_windows import Window, around, coarse, enlarged
 from tests.unit.tools.chest.synthetic import masks
 

@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from app.tools.chest import two_ways  # noqa: E402
+from app.tools.chest import published_programs  # noqa: E402
 from app.tools.chest.published_weights import OtherLayout, Tell  # noqa: E402
 from app.tools.model_process.placement import Placement  # noqa: E402
 from app.tools.model_process.serving import Work  # noqa: E402
@@ -33,7 +33,7 @@ def run(folder: Path, work: Work) -> str:
 
 
 def loaded(reader: Any, work: Work) -> str:
-    return two_ways.loaded(reader, run, FOLDER, work, torch.bfloat16, "MAIRA-2")
+    return published_programs.load_either_way(reader, run, FOLDER, work, torch.bfloat16, "MAIRA-2")
 
 
 def test_the_published_layout_is_read_by_our_reader_and_told_in_whole_percents():

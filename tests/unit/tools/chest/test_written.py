@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.tools.chest.written import MOST_REPEATS, judged
+from app.tools.chest.model_results import MOST_REPEATS, judged
 
 
 def test_a_finished_text_is_passed_on_as_it_is():

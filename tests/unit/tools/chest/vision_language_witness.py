@@ -16,7 +16,7 @@ from transformers import LlavaConfig
 from transformers.initialization import no_init_weights
 from transformers.models.llava.modeling_llava import LlavaModel
 
-from app.tools.chest import chexagent_net, maira_net
+from app.tools.chest import chexagent, maira
 from app.tools.chest.maira import seen_by
 
 Payload = dict[str, Any]
@@ -26,12 +26,12 @@ def _quiet(fraction: float) -> None:
     del fraction
 
 
-def _maira(payload: Payload) -> maira_net.Maira:
-    return maira_net.load(Path(payload["folder"]), "cpu", torch.float32, _quiet)
+def _maira(payload: Payload) -> maira.Maira:
+    return maira.load(Path(payload["folder"]), "cpu", torch.float32, _quiet)
 
 
-def _chexagent(payload: Payload) -> chexagent_net.CheXagent:
-    return chexagent_net.load(Path(payload["folder"]), "cpu", torch.float32, _quiet)
+def _chexagent(payload: Payload) -> chexagent.CheXagent:
+    return chexagent.load(Path(payload["folder"]), "cpu", torch.float32, _quiet)
 
 
 def maira_planted(payload: Payload) -> Payload:
@@ -89,7 +89,7 @@ def maira_input(payload: Payload) -> Payload:
 class _Witness(LlavaModel):
     """MAIRA-2 as transformers' LLaVA, which merges image and text by itself."""
 
-    def __init__(self, config: Any, model: maira_net.Maira) -> None:
+    def __init__(self, config: Any, model: maira.Maira) -> None:
         nn.Module.__init__(self)
         self.config = config
         self.language_model = model.language.model
@@ -134,8 +134,8 @@ def maira_names(payload: Payload) -> Payload:
     """Names of the published files as transformers has them now."""
     del payload
     return {
-        "name": maira_net.renamed("vision_tower.encoder.layer.3.attention.attention.query.weight"),
-        "out": maira_net.renamed("vision_tower.encoder.layer.3.attention.output.dense.bias"),
+        "name": maira.renamed("vision_tower.encoder.layer.3.attention.attention.query.weight"),
+        "out": maira.renamed("vision_tower.encoder.layer.3.attention.output.dense.bias"),
     }
 
 

@@ -1,27 +1,241 @@
-"""What a chest model may be given: frontal chest radiographs. Anything else is refused, and why.
-
-CT slices, ultrasound and laterals must not reach these models: they answer with confidence on
-whatever they are shown. Attributes err, so the user (and nobody else) may say that it is a chest
-radiograph all the same; every result then says so.
-"""
+"""The suitability of an image for chest models: only frontal chest radiographs are accepted."""
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Sequence
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from app.imaging.files import synthetic
 from app.imaging.pixels import pipeline, windows
-from app.imaging.types import Instance
+from app.imaging.space.projections import Course, coded_projection
+from app.imaging.types import Instance, Orientation
 from app.tools.api import ImageSnapshot, ToolContext, ToolFailed, ToolRetry
-from app.tools.chest import view_check
-from app.tools.chest.pictures import MIRRORED, MIRRORED_NOTE, grey, model_pixels
-from app.tools.chest.stated_view import Position, stated_view
-from app.tools.models.store import ModelStore
+from app.tools.chest.model_pictures import (
+    MIRRORED,
+    MIRRORED_NOTE,
+    Hanging,
+    grey,
+    model_pixels,
+    squared,
+)
+from app.tools.models.store import InstalledModel, ModelStore
+
+Position: TypeAlias = Literal["PA", "AP", "lateral", "unknown"]
+ViewTerm: TypeAlias = Course | Literal["decubitus"]
+
+ONLY_FRONTAL = "only frontal chest radiographs (PA or AP) can be used"
+_LATERAL = r"[LR]?LAT|LATERAL|LATERO\w*|SEITLICH|PROFIL|X-?TABLE"
+_POSITIONS: tuple[tuple[re.Pattern[str], ViewTerm], ...] = (
+    # A lateral decubitus film is taken from the front.
+    (re.compile(r"LLD|RLD|(.*[^A-Z])?DECUB(ITUS)?([^A-Z].*)?"), "decubitus"),
+    (re.compile(rf"LL|RL|LLO|RLO|(.*[^A-Z])?(?:{_LATERAL})([^A-Z].*)?"), Course.LATERAL),
+    (re.compile(r"LAO|RAO|LPO|RPO|(.*[^A-Z])?OBL(IQUE)?([^A-Z].*)?"), Course.OBLIQUE),
+    (re.compile(r"PA([^A-Z].*)?"), Course.PA),
+    (re.compile(r"AP.*"), Course.AP),
+)
+"""View Position, whose terms few machines keep to -> what it means."""
+_FRONTAL = frozenset({Course.PA, Course.AP, Course.FRONTAL, "decubitus"})
+_AGAINST: tuple[tuple[ViewTerm, str], ...] = (
+    (Course.LATERAL, f"this is a lateral view; {ONLY_FRONTAL}"),
+    (Course.ALONG, "it was taken along the body, not from the front"),
+    (Course.OBLIQUE, f"this is an oblique view; {ONLY_FRONTAL}"),
+    (Course.OTHER, f"this is another view than one from the front; {ONLY_FRONTAL}"),
+)
+_DECUBITUS = "a decubitus view: free fluid and air lie elsewhere than upright"
+
+
+@dataclass(frozen=True, slots=True)
+class StatedView:
+    """What a file says of the view.
+
+    Attributes:
+        position: PA, AP or lateral; "unknown" where it does not say, or says both PA and AP.
+        frontal: Whether something in it calls the film frontal, and nothing anything else.
+        objection: Why it cannot be used as a frontal film, or "".
+        doubts: What the user is to know.
+    """
+
+    position: Position
+    frontal: bool
+    objection: str
+    doubts: tuple[str, ...]
+
+
+def stated_view(snapshot: ImageSnapshot) -> StatedView:
+    """The view of an image by all that its file says of it."""
+    said = _stated_text(snapshot)
+    views = set(said.values())
+    for view, text in _AGAINST:
+        if view in views:
+            position: Position = "lateral" if view is Course.LATERAL else "unknown"
+            also = _otherwise(said, view)
+            return StatedView(position, False, f"the file says that {text}{also}", ())
+    if "decubitus" in views:
+        return StatedView("unknown", True, "", (_DECUBITUS,))
+    if {Course.PA, Course.AP} <= views:
+        return StatedView("unknown", True, "", (f"the file contradicts itself: {_list(said)}",))
+    known: Position = "PA" if Course.PA in views else "AP" if Course.AP in views else "unknown"
+    return StatedView(known, bool(views), "", ())
+
+
+def _stated_text(snapshot: ImageSnapshot) -> dict[str, ViewTerm]:
+    """What says something -> which view it says."""
+    code = coded_projection(snapshot.instance)
+    found: dict[str, ViewTerm | None] = {
+        "ViewPosition": _by_position(snapshot.instance.get("ViewPosition")),
+        "view code": code.course if code else None,
+        "orientation": _by_orientation(snapshot.frame.orientation),
+    }
+    return {source: view for source, view in found.items() if view is not None}
+
+
+def _by_position(text: str) -> ViewTerm | None:
+    term = " ".join(text.upper().split())
+    return next((view for form, view in _POSITIONS if form.fullmatch(term)), None)
+
+
+def _by_orientation(orientation: Orientation) -> ViewTerm | None:
+    """Rows of a lateral run to the patient's front or back, columns of an axial view do."""
+    row, column = orientation.row[:1], orientation.column[:1]
+    if row in ("A", "P"):
+        return Course.LATERAL
+    if column in ("A", "P"):
+        return Course.ALONG
+    return Course.FRONTAL if row and column else None
+
+
+def _otherwise(said: Mapping[str, ViewTerm], view: ViewTerm) -> str:
+    """Which of a file's statements call a film frontal that another one calls something else."""
+    frontal: dict[str, ViewTerm] = {name: told for name, told in said.items() if told in _FRONTAL}
+    # An oblique film's rows still run to the left or right for the most part.
+    if view is Course.OBLIQUE:
+        frontal.pop("orientation", None)
+    if not frontal:
+        return ""
+    against: dict[str, ViewTerm] = {
+        name: told for name, told in said.items() if told not in _FRONTAL
+    }
+    return f"; but it contradicts itself: {_list(against | frontal)}"
+
+
+def _list(said: Mapping[str, ViewTerm]) -> str:
+    return ", ".join(f"its {source} says {view}" for source, view in said.items())
+
+
+PictureView: TypeAlias = Literal["frontal", "lateral", "other", "inverted", "unknown"]
+
+SMALLEST_PICTURE = 32
+"""Pixels a side below which a picture shows no anatomy."""
+_ENTRY = "app.tools.chest.thorax_net:look_entry"
+_SHOWN = 512  # pixels of the long side that the network is given, twice its own input
+_TIMEOUT_S = 60.0
+_KEPT = 64
+
+_WHY: dict[PictureView, str] = {
+    "frontal": "",
+    "lateral": "the picture looks like a lateral view, not a frontal one",
+    "other": "the picture does not look like an upright frontal chest radiograph",
+    "inverted": "the picture looks like a negative of a frontal chest radiograph: air is bright",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What the picture looks like.
+
+    Attributes:
+        view: "frontal"; "lateral"; "other" (no chest film, or one that lies on its side or head);
+            "inverted" (a frontal film whose black and white are exchanged); "unknown" where nobody
+            could look.
+        certainty: The network's share for that view, 0..1; 1 where a plain rule decided, 0 for
+            "unknown". Not calibrated.
+        why: What speaks against the picture, for the user; "" for a frontal one.
+        mirrored: The network's share for "a film shown mirrored", 0..1, of the picture hung as the
+            file says.
+    """
+
+    view: PictureView
+    certainty: float
+    why: str = ""
+    mirrored: float = 0.0
+
+
+_looks: OrderedDict[tuple[str, str], Look] = OrderedDict()
+_lock = threading.Lock()
+
+
+def look_at_picture(snapshot: ImageSnapshot, context: ToolContext) -> Look:
+    """Look at an image, or remember what it looked like.
+
+    Never fails: without the packages or the embedded weights the answer is "unknown".
+
+    Raises:
+        Cancelled: The run was stopped.
+    """
+    pixels = model_pixels(snapshot)
+    problem = plain_problem(pixels)
+    if problem is not None:
+        return Look("other", 1.0, problem)
+    shown = _small(squared(pixels, snapshot.frame.spacing.aspect))
+    shown = Hanging.of(snapshot.frame.orientation).turned(shown)
+    try:
+        model = ModelStore(context.models_dir).require("thorax-net", "The check of the view")
+        key = (_digest(shown), model.sha256)
+        with _lock:
+            known = _looks.get(key)
+        return known or _kept(key, _asked(shown, model, context))
+    except ToolFailed as error:
+        return Look("unknown", 0.0, f"the view could not be checked: {error.reason}")
+
+
+def plain_problem(pixels: NDArray[np.uint8]) -> str | None:
+    """Why a picture [rows, columns] can show no chest at all, or None."""
+    rows, columns = pixels.shape
+    if min(rows, columns) < SMALLEST_PICTURE:
+        return f"the picture is too small ({columns} x {rows} pixels)"
+    if int(pixels.max()) == int(pixels.min()):
+        return "the picture is blank"
+    return None
+
+
+def _asked(shown: NDArray[np.uint8], model: InstalledModel, context: ToolContext) -> Look:
+    payload = {"pixels": shown, **model.payload(context.device)}
+    answer = context.host.call(_ENTRY, payload, cancel=context.cancel, timeout_s=_TIMEOUT_S)
+    view: PictureView = answer["view"]
+    mirrored = round(float(answer.get("mirrored", 0.0)), 3)
+    return Look(view, round(float(answer["certainty"]), 3), _WHY[view], mirrored)
+
+
+def _kept(key: tuple[str, str], found: Look) -> Look:
+    with _lock:
+        _looks[key] = found
+        while len(_looks) > _KEPT:
+            _looks.popitem(last=False)
+    return found
+
+
+def _small(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Reduced by a whole number, so that no more crosses to the process than is looked at."""
+    factor = max(1, max(pixels.shape) // _SHOWN)
+    if factor == 1:
+        return pixels
+    return np.asarray(Image.fromarray(pixels).reduce(factor))
+
+
+def _digest(shown: NDArray[np.uint8]) -> str:
+    digest = hashlib.sha256(np.ascontiguousarray(shown).data)
+    digest.update(repr(shown.shape).encode())
+    return digest.hexdigest()
+
 
 RADIOGRAPHY = frozenset({"CR", "DX", "RG", "XR"})
 """Modality (0008,0060) of projection radiographs: computed, digital, film; XR is seen too."""
@@ -291,7 +505,7 @@ def _check_picture(
     A small network errs on films that it never saw the like of: it may stop a picture of which
     nothing is known, and not one that whoever took it calls a frontal chest radiograph.
     """
-    seen = view_check.look(snapshot, context)
+    seen = look_at_picture(snapshot, context)
     if seen.mirrored >= MIRRORED:
         look.warnings.append(MIRRORED_NOTE)
     if seen.view in ("frontal", "unknown"):
@@ -303,7 +517,7 @@ def _check_picture(
         look.warnings.append(seen.why)
 
 
-def _stated(snapshot: ImageSnapshot, look: _Look, seen: view_check.View) -> bool:
+def _stated(snapshot: ImageSnapshot, look: _Look, seen: PictureView) -> bool:
     """Whether the file says that it is a chest radiograph, or a model drew it as one.
 
     A lateral is one too: what looks like it must be said to be frontal. Of a picture that a tool

@@ -1,21 +1,21 @@
-"""What the tools share that let a model answer a question in words."""
+"""Shared parts of the tools whose models answer questions in words."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from app.imaging.studies.patients import conflict, identity_of
 from app.tools.api import ImageSnapshot, ToolContext, ToolFailed, ToolResult
-from app.tools.chest import gate
-from app.tools.chest.asking import ask
-from app.tools.chest.pictures import model_pixels
-from app.tools.chest.results import made_by, with_warnings
-from app.tools.chest.shown import Shown
-from app.tools.chest.written import NOTE, judged
+from app.tools.chest import image_suitability
+from app.tools.chest.comparison import is_newer
+from app.tools.chest.model_pictures import Shown, model_pixels
+from app.tools.chest.model_results import NOTE, ask, judged, made_by, with_warnings
 from app.tools.files import plain
 from app.tools.models.store import InstalledModel
 
@@ -62,9 +62,9 @@ def seen(snapshot: ImageSnapshot, model: str) -> Seen:
     warnings: list[str] = []
     if snapshot.derived and display.ndim == 3:
         warnings.append("a picture that a tool made: the model may describe what is drawn into it")
-    if modality and modality not in gate.RADIOGRAPHY:
+    if modality and modality not in image_suitability.RADIOGRAPHY:
         warnings.append(f"this image is {modality}: {model} was not tried on such images here")
-    if modality not in gate.RADIOGRAPHY:
+    if modality not in image_suitability.RADIOGRAPHY:
         return Seen(display, tuple(warnings))
     # Also of a picture that a tool made of it: one of a mirrored film is mirrored as well.
     shown = Shown.of(snapshot, display if display.ndim == 3 else model_pixels(snapshot))
@@ -113,3 +113,33 @@ def answered(
     }
     summary = with_warnings(f"{title} answers: {written.text}\n\n{NOTE}", said)
     return ToolResult(summary, {"answer": written.text}, plain(metadata))
+
+
+def doubts_together(snapshots: Sequence[ImageSnapshot]) -> list[str]:
+    """Warnings about images that are asked about together, by their numbers from 1.
+
+    A model is told neither whose images they are nor when they were taken: it speaks of a change
+    between two patients, or of one that runs backwards, as readily as of any other.
+    """
+    return [*_patients(snapshots), *_order(snapshots)]
+
+
+def _patients(snapshots: Sequence[ImageSnapshot]) -> Iterator[str]:
+    said = [identity_of(snapshot.instance) for snapshot in snapshots]
+    for (number, one), (other_number, other) in combinations(enumerate(said, 1), 2):
+        if conflict(one, other):
+            yield (
+                f"image {number} and image {other_number} name different patients: what the model "
+                "says of a change means nothing"
+            )
+
+
+def _order(snapshots: Sequence[ImageSnapshot]) -> Iterator[str]:
+    for number, (first, second) in enumerate(pairwise(snapshots), 1):
+        one, other = (item.instance.get("SeriesInstanceUID") for item in (first, second))
+        # Slices of one series are of one time, whatever order they are named in.
+        if one != other and is_newer(first.instance, second.instance):
+            yield (
+                f"image {number} was taken after image {number + 1}: a change that the model tells "
+                "of may run the other way"
+            )

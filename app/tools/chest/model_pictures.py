@@ -1,4 +1,4 @@
-"""What a chest model is shown of an image: its greys, how it hangs, square pixels."""
+"""Pictures for chest models: greys, orientation, square pixels, and the way back."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from PIL import Image
 from app.imaging.pixels import pipeline, windows
 from app.imaging.types import Orientation
 from app.tools.api import ImageSnapshot
+from app.tools.chest.boxes import Corners
 
 MIRRORED = 0.5
 """The network's share from which a film is said to look mirrored."""
@@ -87,3 +88,50 @@ def squared(pixels: NDArray[np.uint8], aspect: float) -> NDArray[np.uint8]:
     # Stretched, never shrunk: fine signs stay.
     size = (columns, round(rows * aspect)) if aspect > 1 else (round(columns / aspect), rows)
     return np.asarray(Image.fromarray(pixels).resize(size, Image.Resampling.BILINEAR))
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An image as a model is shown it: the file's own window, upright, with square pixels.
+
+    Attributes:
+        pixels: uint8 [rows, columns] or [rows, columns, 3], bright = dense.
+        hanging: How it was turned.
+        rows: Of the original image.
+        columns: Of the original image.
+    """
+
+    pixels: NDArray[np.uint8]
+    hanging: Hanging
+    rows: int
+    columns: int
+
+    @classmethod
+    def of(cls, snapshot: ImageSnapshot, pixels: NDArray[np.uint8] | None = None) -> Shown:
+        """An image for a model that was trained on PNG and JPEG files of radiographs.
+
+        Args:
+            snapshot: The image.
+            pixels: What of it is shown, of its rows and columns; None for its own `model_pixels`.
+        """
+        pixels = model_pixels(snapshot) if pixels is None else pixels
+        hanging = Hanging.of(snapshot.frame.orientation)
+        shown = hanging.turned(squared(pixels, snapshot.frame.spacing.aspect))
+        return cls(shown, hanging, *pixels.shape[:2])
+
+    @property
+    def blank(self) -> bool:
+        """Whether all pixels are alike."""
+        return int(self.pixels.min()) == int(self.pixels.max())
+
+    def original(self, corners: Corners) -> Corners:
+        """Pixel edges of what was shown -> pixel edges of the original image."""
+        x0, y0, x1, y1 = corners
+        down = self.rows / self.pixels.shape[0]
+        across = self.columns / self.pixels.shape[1]
+        x0, y0, x1, y1 = x0 * across, y0 * down, x1 * across, y1 * down
+        if self.hanging.mirror:
+            x0, x1 = self.columns - x1, self.columns - x0
+        if self.hanging.upside_down:
+            y0, y1 = self.rows - y1, self.rows - y0
+        return x0, y0, x1, y1

@@ -1,10 +1,4 @@
-"""Where the chest tools contradict each other on one image, by rules; nothing is averaged.
-
-Each result is read for what it claims to be there or not: scores and ratios by their operating
-points with a margin, boxes by whether there are any, texts by their sentences. Texts are read with
-the cues of NegEx (Chapman et al., J Biomed Inform 34:301, 2001): what a sentence only supposes is
-no claim, for contradictions that are none would soon be read over.
-"""
+"""Contradictions between the chest tools' results on one image; nothing is averaged."""
 
 from __future__ import annotations
 

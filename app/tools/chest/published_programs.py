@@ -1,24 +1,73 @@
-"""Runs the program that lies in a model's folder, only where the user has said yes (model process).
-
-`trust_remote_code` of transformers, narrowed: from the installed folder only, never from a network,
-and copied for this process alone, so that no older copy in the user's home is run instead.
-"""
+"""Programs that authors publish beside their weights; they run only with the user's consent."""
 
 from __future__ import annotations
 
 import atexit
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import torch
 from transformers import dynamic_module_utils
 
 from app.tools.api import ToolFailed
+from app.tools.chest.published_weights import OtherLayout, Tell
 from app.tools.model_process import memory
 from app.tools.model_process.serving import Work
 from app.tools.models.programs import are_allowed
 from app.tools.needs import command
+
+Read = TypeVar("Read")
+Run = TypeVar("Run")
+
+OWN, PUBLISHED = "Sightline's reader of the published weights", "the model's own program"
+_START, _END = 0.02, 0.18  # of a call's progress
+
+
+def load_either_way(
+    read: Callable[[Path, str, torch.dtype, Tell], Read],
+    run: Callable[[Path, Work], Run],
+    folder: Path,
+    work: Work,
+    dtype: torch.dtype,
+    title: str,
+) -> Read | Run:
+    """The model of a folder, ready to run, whichever way leads to it.
+
+    Args:
+        read: Our reader; raises `OtherLayout` where the folder is another one.
+        run: The way through the folder's own program.
+        folder: The model's.
+        work: Where to load it.
+        dtype: How precisely our reader loads it.
+        title: Of the model, to tell how far it is.
+
+    Raises:
+        ToolFailed: Neither way leads to it.
+    """
+    try:
+        return read(folder, work.placement.device, dtype, _telling(work, f"Loading {title}"))
+    except OtherLayout as error:
+        if not work.source.get("trust_remote_code"):
+            work.notes.append(f"not the published layout: {error}")
+        return run(folder, work)
+
+
+def _telling(work: Work, text: str) -> Tell:
+    """Tells a fraction of the loading as one of the whole call, in whole percents."""
+    last = -1
+
+    def tell(fraction: float) -> None:
+        nonlocal last
+        whole = _START + (_END - _START) * fraction
+        if int(whole * 100) > last:
+            last = int(whole * 100)
+            work.progress(whole, text)
+
+    return tell
+
 
 _private: list[str] = []
 _REMEDY = (

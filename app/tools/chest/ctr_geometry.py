@@ -1,14 +1,4 @@
-"""Cardiothoracic ratio from masks of the lungs and the heart.
-
-The ratio of the heart's greatest horizontal width (greatest extent to the right plus greatest
-extent to the left of the midline) to the greatest inner width of the thorax (Danzer, "The
-cardiothoracic ratio: an index of cardiac enlargement", Am J Med Sci 157, 1919).  It is defined on
-an upright PA film in inspiration; above 0.5 in adults is commonly read as enlarged.  On an AP film
-the heart is magnified and the ratio comes out too large.
-
-Pixel centres have integer coordinates, so pixel `i` reaches from i - 0.5 to i + 0.5; points are
-(x, y).  A ratio of two horizontal widths needs no pixel spacing.  Not for diagnosis.
-"""
+"""The cardiothoracic ratio from masks of the lungs and the heart."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""What of two radiographs of one patient can be compared, and how it has changed.
-
-A figure that differs for another reason than the patient (view, spacing, rotation) is shown and
-called not comparable, with the reason, never subtracted in silence.
-"""
+"""Comparison of two radiographs of one patient: comparable quantities and their change."""
 
 from __future__ import annotations
 
@@ -16,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.imaging.types import Instance, Spacing
-from app.tools.chest import ctr
-from app.tools.chest.ctr import HEART, LEFT_LUNG, RIGHT_LUNG
-from app.tools.chest.metrics import organ_metrics
+from app.tools.chest import ctr_geometry
+from app.tools.chest.ctr_geometry import HEART, LEFT_LUNG, RIGHT_LUNG
+from app.tools.chest.mask_figures import organ_metrics
 
 Mask: TypeAlias = NDArray[np.bool_]
 
@@ -49,7 +45,7 @@ class Side:
         scores: The classifier's, or none.
     """
 
-    position: ctr.Position
+    position: ctr_geometry.Position
     masks: Mapping[str, Mask]
     confidence: Mapping[str, float]
     pixels: NDArray[np.uint8]
@@ -210,7 +206,7 @@ def _round(value: float | None) -> float | None:
 
 def _ratio_row(current: Side, prior: Side, reasons: Sequence[str]) -> Row:
     measured = [
-        ctr.measure(side.masks, confidence=side.confidence, position=side.position)
+        ctr_geometry.measure(side.masks, confidence=side.confidence, position=side.position)
         for side in (current, prior)
     ]
     why = list(reasons)

@@ -1,4 +1,4 @@
-"""Lays a prior radiograph on the current one: what the registration is given and gives back."""
+"""Alignment of a prior radiograph with the current one, by a registration in the model process."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.tools.api import ImageSnapshot, ToolContext
-from app.tools.chest import comparing, gate
-from app.tools.chest.comparing import Side
-from app.tools.chest.ctr import LEFT_LUNG, RIGHT_LUNG
-from app.tools.chest.pictures import Hanging
+from app.tools.chest import comparison, image_suitability
+from app.tools.chest.comparison import Side
+from app.tools.chest.ctr_geometry import LEFT_LUNG, RIGHT_LUNG
+from app.tools.chest.model_pictures import Hanging
 from app.tools.chest.segmenter import Segmentation
 
 TIMEOUT_S = 240.0
@@ -25,7 +25,7 @@ class Looked:
 
     name: str
     snapshot: ImageSnapshot
-    admission: gate.Admission
+    admission: image_suitability.Admission
     found: Segmentation
     hanging: Hanging
     pixels: NDArray[np.uint8]
@@ -83,7 +83,7 @@ def lay(current: Looked, prior: Looked, context: ToolContext) -> Laid:
     )
     degrees, scale = round(float(answer["degrees"]), 2), round(float(answer["scale"]), 4)
     overlap = round(float(answer["overlap"]), 3)
-    doubt = comparing.is_sound(degrees, scale, overlap)
+    doubt = comparison.is_sound(degrees, scale, overlap)
     told: dict[str, Any] = {
         "dice_before": round(float(answer["before"]), 3),
         "dice_after": overlap,
