@@ -422,8 +422,8 @@ _PASSING_TEXT = (
 _PASSING = frozenset(_PASSING_TEXT.split())
 
 
-def everyday(tokens: Sequence[Token]) -> frozenset[int]:
-    """The words of the clauses that ask of the world, not of what is open."""
+def everyday_words(tokens: Sequence[Token]) -> frozenset[int]:
+    """Return the positions of the words in clauses about everyday matters, not the open images."""
     frames = _FRAMES.find(tokens)
     if not frames:
         return frozenset()

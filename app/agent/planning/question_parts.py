@@ -1,7 +1,7 @@
-"""The parts of a question: what is asked in one breath, and which of them ask for something.
+"""The parts of a question, and which of them ask for something.
 
-"He mentions a mass, can you frame it, and then measure the heart" has three parts. The first only
-tells; the second and the third ask, each for its own.
+"He mentions a mass, can you frame it, and then measure the heart" has three parts: a statement
+and two separate requests.
 """
 
 from __future__ import annotations
@@ -87,40 +87,40 @@ class Parts:
     """The parts of a question.
 
     Attributes:
-        of: By number of a word, the number of its part.
-        asks: By number of a part, whether it asks or orders something by itself.
-        follows: By number of a part, whether it begins with "then" or the like.
+        part_numbers: The number of each word's part, in the order of the words.
+        asks: For each part, whether it is a question or request by itself.
+        follows: For each part, whether it begins with "then" or a similar word.
     """
 
-    of: Sequence[int]
+    part_numbers: Sequence[int]
     asks: Sequence[bool]
     follows: Sequence[bool]
 
     def words(self, parts: Collection[int]) -> frozenset[int]:
-        """The numbers of the words of some parts."""
-        return frozenset(place for place, part in enumerate(self.of) if part in parts)
+        """Return the positions of the words in the given parts."""
+        return frozenset(place for place, part in enumerate(self.part_numbers) if part in parts)
 
 
 def parts_of(tokens: Sequence[Token]) -> Parts:
-    """The parts of a question, from its words."""
+    """Split a question's words into parts."""
     of: list[int] = []
     starts: list[int] = []
     for place, token in enumerate(tokens):
         fresh = not of or token.clause != tokens[place - 1].clause
-        if fresh or _begins(tokens, place, starts[-1]):
+        if fresh or _starts_part(tokens, place, starts[-1]):
             starts.append(place)
         of.append(len(starts) - 1)
     ends = [*starts[1:], len(tokens)]
     spans = list(zip(starts, ends, strict=False))
     return Parts(
         of,
-        [_asks(tokens, start, end) for start, end in spans],
-        [_then(tokens[start:end]) for start, end in spans],
+        [_is_request(tokens, start, end) for start, end in spans],
+        [_starts_with_then(tokens[start:end]) for start, end in spans],
     )
 
 
-def _begins(tokens: Sequence[Token], place: int, start: int) -> bool:
-    """Whether a word begins a part within its clause: "then ...", "and measure ..."."""
+def _starts_part(tokens: Sequence[Token], place: int, start: int) -> bool:
+    """Return whether a word begins a new part within its clause: "then ...", "and measure ..."."""
     word = tokens[place].text
     if word in _THEN:
         before = tokens[place - 1].text
@@ -138,7 +138,7 @@ def _begins(tokens: Sequence[Token], place: int, start: int) -> bool:
     return bool(said) and (said[0] in _ORDERS or said[0] in _QUESTIONS)
 
 
-def _then(words: Sequence[Token]) -> bool:
+def _starts_with_then(words: Sequence[Token]) -> bool:
     if any(token.text in _THEN for token in words[:2]):
         return True
     # "Once that is done measure the heart".
@@ -146,15 +146,15 @@ def _then(words: Sequence[Token]) -> bool:
     return said[0] in _ONCE and any(word in _ORDERS for word in said[2:])
 
 
-def _asks(tokens: Sequence[Token], start: int, end: int) -> bool:
+def _is_request(tokens: Sequence[Token], start: int, end: int) -> bool:
     words = [token.text for token in tokens[start:end]]
     if start and tokens[start - 1].text in _MEANT and words[0] in _RELATIVE:
         return False
     if words[-1] in _WORKED_ON and not any(word in _PERSONS for word in words):
         return True
-    if _then(tokens[start:end]):
+    if _starts_with_then(tokens[start:end]):
         return True
-    if tokens[end - 1].asked and (
+    if tokens[end - 1].in_question and (
         end == len(tokens) or tokens[end].sentence != tokens[end - 1].sentence
     ):
         return True
@@ -173,4 +173,6 @@ def _asks(tokens: Sequence[Token], start: int, end: int) -> bool:
         any(word in _WISHES for word in head) or any(word.endswith("'d") for word in head)
     ):
         return True
-    return bool(_INFINITIVES.known(tokens[end - 1].forms)) and not tokens[end - 1].asked
+    return (
+        bool(_INFINITIVES.word_numbers(tokens[end - 1].forms)) and not tokens[end - 1].in_question
+    )
