@@ -35,6 +35,13 @@ from tests.unit.imaging.image_files import DAMAGED, PYDICOM_FILES, images, roots
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:pydicom")
 
 IMAGES = images()
+LARGE = frozenset(
+    """
+    RG1_J2KI.dcm RG1_J2KR.dcm RG1_UNCI.dcm RG3_J2KI.dcm RG3_J2KR.dcm RG3_UNCI.dcm wg04/MG1_J2KI
+    color3d_jpeg_baseline.dcm
+    """.split()  # noqa: SIM905 - one string reads better
+)
+"""Images that take seconds: the end-to-end tests leave them out."""
 SAMPLE = sample(IMAGES)
 FILES = [n if n in SAMPLE else pytest.param(n, marks=pytest.mark.slow) for n in IMAGES]
 
