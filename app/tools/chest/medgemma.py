@@ -1,4 +1,4 @@
-"""`medgemma_qa`: MedGemma 4B answers a question about images, or without any."""
+"""The tool `medgemma_qa`: MedGemma 4B answers a question, with or without images."""
 
 from __future__ import annotations
 
@@ -68,15 +68,15 @@ SPEC = ToolSpec(
 
 
 class MedGemma:
-    """The tool."""
+    """The tool `medgemma_qa`."""
 
     @property
     def spec(self) -> ToolSpec:
-        """What it is."""
+        """Return the tool's description."""
         return SPEC
 
     def run(self, args: MedGemmaInput, context: ToolContext) -> ToolResult:
-        """Answer; see `app.tools.api.Tool.run`."""
+        """Answer the question; see `app.tools.api.Tool.run`."""
         names = args.image_paths or []
         if names:
             context.progress(0.02, "Reading the images")
