@@ -15,11 +15,11 @@ from app.audit.exports import record_export
 from app.errors import FileProblem, UsageError
 from app.headless.common import open_program, scan_source
 from app.imaging.decode import Decoder
-from app.imaging.export import write_png
 from app.imaging.files import synthetic
 from app.imaging.layer_links import layers_for
 from app.imaging.layers import Layer, LayerFrame
 from app.imaging.pixels import pipeline, presentation_pipeline
+from app.imaging.png_files import write_png
 from app.imaging.presentation import ImagePresentation, PresentationState
 from app.imaging.types import Content, Frame, Instance, ScanResult, Series, Window
 from app.imaging.volume import Plane

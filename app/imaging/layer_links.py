@@ -18,7 +18,8 @@ class ImageReferences:
     """
 
     def __init__(self) -> None:
-        # By identity: an Instance compares by all it holds. Kept with it, so that the id is its.
+        # Keyed by identity, since comparing an Instance compares all its fields. The instance is
+        # stored too, so that its id is not reused.
         self._sets: dict[int, tuple[Instance, frozenset[str]]] = {}
 
     def for_objects(self, objects: Iterable[Instance]) -> Self:

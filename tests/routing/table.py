@@ -35,7 +35,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from app.agent.planning import Absent, Planner, Scene, Step, ToolPlan, schema_of
+from app.agent.planning import MissingValue, Planner, Scene, Step, ToolPlan, schema_of
 from app.tools.registry import Registry, load_packs
 from tests.support import cells_pack
 
@@ -212,4 +212,4 @@ def _same(row: Row, answer: tuple[str, ...], got: tuple[str, ...]) -> bool:
 
 def _runs(step: Step) -> bool:
     """Whether a step can run as planned: nothing it needs is known to be absent."""
-    return not step.skip and not any(isinstance(source, Absent) for source in step.sources())
+    return not step.skip and not any(isinstance(source, MissingValue) for source in step.sources())

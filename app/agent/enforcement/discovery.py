@@ -17,7 +17,7 @@ from app.agent.enforcement.verdicts import found_nothing, listed, output_of
 from app.agent.image_reference import image_arguments
 from app.agent.llm.base import ToolSchema
 from app.agent.messages import Message, ToolCall
-from app.agent.planning import Intent, edits
+from app.agent.planning import Intent, edit_distance
 from app.tools.pack_plan import ToolRule
 
 LOOK = "-look"
@@ -138,9 +138,9 @@ def nearest(wanted: str, names: Sequence[str]) -> list[str]:
         if exact:
             return exact
     wrong = {name: _edits(folded, _folded(name)) for name in names}
-    near = {name: edits for name, edits in wrong.items() if edits is not None}
+    near = {name: distance for name, distance in wrong.items() if distance is not None}
     least = min(near.values(), default=0)
-    return [name for name, edits in near.items() if edits == least]
+    return [name for name, distance in near.items() if distance == least]
 
 
 def _shared(call: ToolCall, caller: ToolSchema | None, schema: ToolSchema) -> dict[str, Any] | None:
@@ -199,7 +199,7 @@ def _edits(one: Sequence[str], other: Sequence[str]) -> int | None:
         return None
     total = 0
     for a, b in zip(one, other, strict=True):
-        wrong = edits(a, b)
+        wrong = edit_distance(a, b)
         allowed = next((most for least, most in _EDITS if max(len(a), len(b)) >= least), 0)
         if wrong > allowed or (wrong and (_prefix(a) != _prefix(b) or _turned(a, b))):
             return None

@@ -10,7 +10,7 @@ from app.agent.answers.result_summaries import Skipped, write_summary
 from app.agent.enforcement.rulings import INSERTED
 from app.agent.llm.base import Call, ModelEvent, ModelInfo, Plan, Text, ToolSchema
 from app.agent.messages import Message, ToolCall
-from app.agent.planning import Blocked, Intent, Planner, Scene, ToolPlan, resolve
+from app.agent.planning import BlockedStep, Intent, Planner, Scene, ToolPlan, resolve
 from app.tools.pack_plan import NO_PLANS, Plans
 
 _PREFIX = "Offline planner (no language model): "
@@ -81,7 +81,7 @@ async def _work(
     skipped: list[Skipped] = []
     for number, step in enumerate(plan.steps, start=1):
         ready = resolve(step, plan.steps, results, scene)
-        if isinstance(ready, Blocked):
+        if isinstance(ready, BlockedStep):
             skipped.append(Skipped(number, step.tool, ready.reason))
             continue
         notes += [f"{step.tool}: {note}." for note in ready.notes]

@@ -17,7 +17,7 @@ from app.agent.loop.emitter import Emitter
 from app.agent.loop.limits import Stop
 from app.agent.loop.transcript import Transcript
 from app.agent.messages import Message, ToolCall
-from app.agent.planning import Blocked, Intent, Scene, Step, ToolPlan, resolve
+from app.agent.planning import BlockedStep, Intent, Scene, Step, ToolPlan, resolve
 from app.tools.pack_plan import Plans
 
 BY_RULES = "Answered by rules, no language model was asked: "
@@ -89,7 +89,7 @@ def next_action(intent: Intent, results: Sequence[Message]) -> Act | Finished | 
 
 def _act(step: Step, plan: ToolPlan, done: dict[int, Message], scene: Scene) -> Act | Undecided:
     ready = resolve(step, plan.steps, done, scene)
-    if isinstance(ready, Blocked):
+    if isinstance(ready, BlockedStep):
         return Undecided()
     return Act(replace(step, arguments=ready.arguments))
 

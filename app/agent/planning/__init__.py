@@ -1,16 +1,15 @@
-"""Interpreting questions and planning the tool calls that answer them, by rules.
+"""Rules that interpret a question and plan the tool calls that answer it.
 
-`Planner.interpret(question, scene)` is the one door: it reads a question once, and what it returns,
-an `Intent` with its `ToolPlan`, is all that the other rooms know of the question. They import from
-here, never from the modules behind it.
+`Planner.interpret(question, scene)` is the only entry point: it reads a question once and returns
+an `Intent` with its `ToolPlan`. Other packages import from here, not from the modules of this one.
 """
 
 from app.agent.planning.intent import Intent
 from app.agent.planning.plan import (
-    Absent,
-    Blocked,
+    BlockedStep,
     Decision,
-    Earlier,
+    EarlierOutput,
+    MissingValue,
     NoRule,
     OpenImage,
     Output,
@@ -21,14 +20,14 @@ from app.agent.planning.plan import (
     resolve,
 )
 from app.agent.planning.planner import PlannedCall, Planner, schema_of
-from app.agent.planning.word_distance import edits, near_names
+from app.agent.planning.word_distance import edit_distance, near_names
 
 __all__ = [
-    "Absent",
-    "Blocked",
+    "BlockedStep",
     "Decision",
-    "Earlier",
+    "EarlierOutput",
     "Intent",
+    "MissingValue",
     "NoRule",
     "OpenImage",
     "Output",
@@ -38,7 +37,7 @@ __all__ = [
     "Scene",
     "Step",
     "ToolPlan",
-    "edits",
+    "edit_distance",
     "near_names",
     "resolve",
     "schema_of",

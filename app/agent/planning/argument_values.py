@@ -1,4 +1,4 @@
-"""Values of arguments in a question, by the packs' words: "collarbone", "window 40/400"."""
+"""Values of arguments in a question, found by the packs' words: "collarbone", "window 40/400"."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ from typing import Any
 
 from app.agent.llm.base import ToolSchema
 from app.agent.planning.negation import Denial
-from app.agent.planning.vocabulary import DETERMINERS, Match, Token, Vocabulary, telling, tokens_of
+from app.agent.planning.vocabulary import (
+    DETERMINERS,
+    Match,
+    Token,
+    Vocabulary,
+    longest_matches,
+    tokens_of,
+)
 from app.tools.pack_plan import TextWords, ToolRule, ValueWords
 
 _SIDES = {
@@ -50,24 +57,26 @@ _SIDES = {
     ),
 }
 _WITH_SIDE = frozenset(("and", "or", "und", "oder", "sided", "seitige", "seitigen", "hand"))
-# "Is the right lung smaller than the left?" is about both.
-_AGAINST = frozenset(
+# In "is the right lung smaller than the left?", the side after these words is meant as well.
+_COMPARISON_WORDS = frozenset(
     ("than", "versus", "vs", "with", "to", "and", "or", "als", "mit", "und", "oder", "zum")
 )
-_ONE = frozenset(("one", "side", "seite", "ones"))
+_SIDE_NOUNS = frozenset(("one", "side", "seite", "ones"))
 _REACH = 12
-# What stands before a noun and is no part of how it is called.
+# Words before a noun that are not part of its name, so that a text argument starts after them.
 _NO_ADJECTIVES_TEXT = (
     "is are was there where wheres of for to at on in with box frame draw put mark show find see "
     "me and or that which if whether ist sind wo von um fuer zu mit ob und oder bitte zeig zeige "
     "zeichne rahme markiere"
 )
 _NO_ADJECTIVES = frozenset(_NO_ADJECTIVES_TEXT.split())
+# Words at which a text argument without its own punctuation ends.
 _ENDS_PHRASE_TEXT = (
     "please bitte box boxes frame can could would and then und dann is are sits lies liegt sitzt "
     "ist einrahmen umrahmen so"
 )
 _ENDS_PHRASE = frozenset(_ENDS_PHRASE_TEXT.split())
+# The contents of quoted strings are masked by NUL characters at this point.
 _QUOTED = re.compile("[\"'](\x00+)[\"']")
 _NUMBER = r"(-?\d+(?:\.\d+)?)"
 _LINK = re.compile(r"\s*(?:=|:|of|to|auf|von|is|at)?\s*", re.IGNORECASE)
@@ -79,19 +88,19 @@ _NUMBERS = re.compile(rf"{_NUMBER}(?:\s*[/,]\s*{_NUMBER})?(?![\w])")
 def find_values(
     rule: ToolRule, tokens: Sequence[Token], denied: Sequence[Denial]
 ) -> dict[str, list[Any]]:
-    """By argument, the values that a question names, in its order.
+    """Return the values that a question names, in its order, by argument.
 
     Args:
-        rule: What is known of the tool.
+        rule: The tool's rule, with the words for each value.
         tokens: The question's words.
-        denied: What it leaves out.
+        denied: The words that the question leaves out.
     """
     found: dict[str, list[Any]] = {}
-    for item, match in _named(rule, tokens):
-        if _excluded(match, denied):
-            wanted = _other_one(item, match, tokens, denied)
+    for item, match in _value_matches(rule, tokens):
+        if _is_excluded(match, denied):
+            wanted = _other_side_value(item, match, tokens, denied)
         else:
-            wanted = _sided(item, match, tokens)
+            wanted = _values_by_side(item, match, tokens)
         if wanted:
             values = found.setdefault(item.argument, [])
             values += [value for value in wanted if value not in values]
@@ -101,11 +110,19 @@ def find_values(
 def usual_values(
     rule: ToolRule, tokens: Sequence[Token], denied: Sequence[Denial]
 ) -> dict[str, list[Any]]:
-    """What arguments are where nothing is named, less what is left out ("all but the heart")."""
+    """Return a tool's default values, without those that the question leaves out.
+
+    "All but the heart" leaves out the heart. If nothing would remain, all defaults are returned.
+
+    Args:
+        rule: The tool's rule, with its default values.
+        tokens: The question's words.
+        denied: The words that the question leaves out.
+    """
     out: set[tuple[str, Any]] = set()
-    for item, match in _named(rule, tokens):
-        if _excluded(match, denied):
-            out.update((item.argument, value) for value in _sided(item, match, tokens))
+    for item, match in _value_matches(rule, tokens):
+        if _is_excluded(match, denied):
+            out.update((item.argument, value) for value in _values_by_side(item, match, tokens))
     left = {
         name: [value for value in values if (name, value) not in out] for name, values in rule.usual
     }
@@ -113,7 +130,7 @@ def usual_values(
 
 
 def as_argument(values: Sequence[Any], field: Mapping[str, Any]) -> Any:
-    """Values as an argument of that JSON schema takes them: all, or the first; numbers as such."""
+    """Return values as an argument of this JSON schema: a list, the first value, or a number."""
     described = str(field)
     if "array" in described:
         return list(values)
@@ -121,13 +138,19 @@ def as_argument(values: Sequence[Any], field: Mapping[str, Any]) -> Any:
 
 
 def find_numbers(rule: ToolRule, blank: str, schema: ToolSchema) -> dict[str, float]:
-    """Numbers that stand after their words: "window 40/400", "center 40 and width 400"."""
+    """Return the numbers that follow their words, by argument: "window 40/400", "center 40".
+
+    Args:
+        rule: The tool's rule, with the words that numbers follow.
+        blank: The question with the contents of quoted strings blanked.
+        schema: The tool's schema; arguments that it lacks are skipped.
+    """
     known = schema.parameters.get("properties", {})
     found: dict[str, float] = {}
     for item in rule.numbers:
-        words = "|".join(_pattern(word) for word in sorted(item.words, key=len, reverse=True))
+        words = "|".join(_word_pattern(word) for word in sorted(item.words, key=len, reverse=True))
         for match in re.finditer(rf"(?<![\w.])(?:{words})(?![^\W\d])", blank, re.IGNORECASE):
-            numbers = _after(blank, match.end(), len(item.arguments))
+            numbers = _numbers_after(blank, match.end(), len(item.arguments))
             for name, number in zip(item.arguments, numbers, strict=False):
                 if name in known:
                     found.setdefault(name, number)
@@ -137,47 +160,47 @@ def find_numbers(rule: ToolRule, blank: str, schema: ToolSchema) -> dict[str, fl
 def find_texts(
     rule: ToolRule, blank: str, text: str, tokens: Sequence[Token] = ()
 ) -> dict[str, str]:
-    """Arguments that take words of the question.
+    """Return the arguments whose value is text from the question.
 
     Args:
-        rule: What is known of the tool.
-        blank: The question with the insides of quoted strings blanked.
-        text: The same as it was written.
-        tokens: Its words, where misspelt ones were put right.
+        rule: The tool's rule.
+        blank: The question with the contents of quoted strings blanked.
+        text: The question as it was written, of the same length.
+        tokens: The question's words with spelling corrected.
     """
     found: dict[str, str] = {}
     for item in rule.texts:
-        span = _span(item, blank, tokens)
+        span = _text_span(item, blank, tokens)
         if span is None:
             continue
         said = text[span[0] : span[1]].strip()
-        if not blank[: span[0]].endswith(('"', "'")):  # what is quoted stays as it is
+        if not blank[: span[0]].endswith(('"', "'")):  # quoted text is passed on unchanged
             said = _LEAD.sub("", said)
         if said.strip(" ?.!\"'"):
             found.setdefault(item.argument, said.strip(" .!\"'") if item.after else said)
     return found
 
 
-def _span(item: TextWords, blank: str, tokens: Sequence[Token]) -> tuple[int, int] | None:
-    """From where to where an argument's text goes, None where nothing is said of it."""
+def _text_span(item: TextWords, blank: str, tokens: Sequence[Token]) -> tuple[int, int] | None:
+    """Return the start and end of an argument's text in the question, or None."""
     quoted = list(_QUOTED.finditer(blank)) if item.quoted else []
     if len(quoted) == 1:
         return quoted[0].span(1)
     if not item.after:
         return 0, len(blank)
-    words = "|".join(_pattern(word) for word in sorted(item.after, key=len, reverse=True))
+    words = "|".join(_word_pattern(word) for word in sorted(item.after, key=len, reverse=True))
     match = re.search(rf"(?<!\w)(?:{words})(?!\w)\s*:?", blank, re.IGNORECASE)
     if match is not None and blank[match.end() :].strip(" ?.!"):
         end = _SENTENCE_END.search(blank, match.end())
         return match.end(), end.start() if end else len(blank)
     if item.about:
-        return _around(item.about, tokens or tokens_of(blank))
+        return _phrase_span(item.about, tokens or tokens_of(blank))
     return (0, len(blank)) if item.whole else None
 
 
-def _around(words: tuple[str, ...], tokens: Sequence[Token]) -> tuple[int, int] | None:
-    """What is said around the first of these words: "the mass in the upper zone, can you ..."."""
-    first = min((match.first for match in _spoken_of(words).find(tokens)), default=None)
+def _phrase_span(words: tuple[str, ...], tokens: Sequence[Token]) -> tuple[int, int] | None:
+    """Return the start and end of the phrase around the first of `words`, or None."""
+    first = min((match.first for match in _phrase_vocabulary(words).find(tokens)), default=None)
     if first is None:
         return None
     start = first
@@ -194,70 +217,74 @@ def _around(words: tuple[str, ...], tokens: Sequence[Token]) -> tuple[int, int] 
 
 
 @lru_cache(maxsize=16)
-def _spoken_of(words: tuple[str, ...]) -> Vocabulary:
+def _phrase_vocabulary(words: tuple[str, ...]) -> Vocabulary:
     return Vocabulary(("", word) for word in words)
 
 
-def _after(blank: str, position: int, count: int) -> list[float]:
+def _numbers_after(blank: str, position: int, count: int) -> list[float]:
+    """Return the `count` numbers that start at a position, or []."""
     link = _LINK.match(blank, position)
     match = _NUMBERS.match(blank, link.end() if link else position)
     given = [float(part) for part in match.groups() if part] if match else []
     return given if len(given) >= count else []
 
 
-def _pattern(word: str) -> str:
+def _word_pattern(word: str) -> str:
+    """Return a regular expression for a pack's word or phrase."""
     return r"[\s-]+".join(re.escape(part).replace(r"\*", r"\w*") for part in word.split())
 
 
-def _named(rule: ToolRule, tokens: Sequence[Token]) -> Iterator[tuple[ValueWords, Match]]:
-    vocabulary = _vocabulary(rule.values)
-    matches = telling(vocabulary.find(tokens))
+def _value_matches(rule: ToolRule, tokens: Sequence[Token]) -> Iterator[tuple[ValueWords, Match]]:
+    """Yield the values whose words occur in the question, in its order."""
+    vocabulary = _value_vocabulary(rule.values)
+    matches = longest_matches(vocabulary.find(tokens))
     for match in sorted(matches, key=lambda one: one.first):
         yield rule.values[int(match.owner)], match
 
 
 @lru_cache(maxsize=64)
-def _vocabulary(values: tuple[ValueWords, ...]) -> Vocabulary:
+def _value_vocabulary(values: tuple[ValueWords, ...]) -> Vocabulary:
     return Vocabulary(
         (str(number), word) for number, item in enumerate(values) for word in item.words
     )
 
 
-def _excluded(match: Match, denied: Sequence[Denial]) -> bool:
-    return any(match.at <= denial.at for denial in denied)
+def _is_excluded(match: Match, denied: Sequence[Denial]) -> bool:
+    return any(match.positions <= denial.positions for denial in denied)
 
 
-def _sided(item: ValueWords, match: Match, tokens: Sequence[Token]) -> list[Any]:
-    """The value, once a side: those that are named, both where none is."""
+def _values_by_side(item: ValueWords, match: Match, tokens: Sequence[Token]) -> list[Any]:
+    """Return the value for each side that is named, or for both sides if none is."""
     if not item.sided:
         return [item.value]
-    sides = _before(match, tokens) or _behind(match, tokens)
+    sides = _sides_before(match, tokens) or _sides_after(match, tokens)
     if sides:
-        other = _against(match, tokens)
+        other = _compared_side(match, tokens)
         sides += [other] if other and other not in sides else []
     return [item.value.format(side=side) for side in sides or ("Left", "Right")]
 
 
-def _other_one(
+def _other_side_value(
     item: ValueWords, match: Match, tokens: Sequence[Token], denied: Sequence[Denial]
 ) -> list[Any]:
-    """What is left out on one side is asked for on the other: "..., only the right one"."""
+    """Return the value for the other side: "don't outline the left lung, only the right one"."""
     if not item.sided:
         return []
-    start = max(match.at) + 1
+    start = max(match.positions) + 1
     for position in range(start, min(len(tokens), start + _REACH)):
         token = tokens[position]
         if token.sentence != tokens[match.first].sentence:
             break
         side = _SIDES.get(token.text)
-        if side and position + 1 < len(tokens) and tokens[position + 1].text in _ONE:
+        if side and position + 1 < len(tokens) and tokens[position + 1].text in _SIDE_NOUNS:
             value = item.value.format(side=side)
-            out = any(position in denial.at for denial in denied)
-            return [] if out or value in _sided(item, match, tokens) else [value]
+            out = any(position in denial.positions for denial in denied)
+            return [] if out or value in _values_by_side(item, match, tokens) else [value]
     return []
 
 
-def _before(match: Match, tokens: Sequence[Token]) -> list[str]:
+def _sides_before(match: Match, tokens: Sequence[Token]) -> list[str]:
+    """Return the sides named before a word: "left and right lung"."""
     sides: list[str] = []
     for position in range(match.first - 1, max(-1, match.first - 6), -1):
         token = tokens[position]
@@ -271,9 +298,9 @@ def _before(match: Match, tokens: Sequence[Token]) -> list[str]:
     return list(dict.fromkeys(sides))
 
 
-def _behind(match: Match, tokens: Sequence[Token]) -> list[str]:
-    """A side named behind: "lung, left", "Lunge links", "the lung on the left"."""
-    for token in tokens[max(match.at) + 1 : max(match.at) + 5]:
+def _sides_after(match: Match, tokens: Sequence[Token]) -> list[str]:
+    """Return the side named after a word: "lung, left", "Lunge links", "the lung on the left"."""
+    for token in tokens[max(match.positions) + 1 : max(match.positions) + 5]:
         if token.text in _SIDES:
             return [_SIDES[token.text]]
         if token.text not in DETERMINERS | {"on", "auf"}:
@@ -281,28 +308,30 @@ def _behind(match: Match, tokens: Sequence[Token]) -> list[str]:
     return []
 
 
-def _against(match: Match, tokens: Sequence[Token]) -> str:
-    """The side that it is compared with or joined to: "... than the left?"."""
-    start = max(match.at) + 1
+def _compared_side(match: Match, tokens: Sequence[Token]) -> str:
+    """Return the second side of a comparison, or "": "is the right larger than the left?"."""
+    start = max(match.positions) + 1
     for position in range(start, min(len(tokens), start + _REACH)):
         token = tokens[position]
         if token.sentence != tokens[match.first].sentence:
             break
         side = _SIDES.get(token.text)
-        if side and _stands_alone(tokens, position) and _joined(tokens, position):
+        if side and _ends_clause(tokens, position) and _is_joined(tokens, position):
             return side
     return ""
 
 
-def _stands_alone(tokens: Sequence[Token], position: int) -> bool:
+def _ends_clause(tokens: Sequence[Token], position: int) -> bool:
+    """Return whether a side ends its clause, alone or with "one" or "side"."""
     after = position + 1
-    if after < len(tokens) and tokens[after].text in _ONE:
+    if after < len(tokens) and tokens[after].text in _SIDE_NOUNS:
         after += 1
     return after >= len(tokens) or tokens[after].clause != tokens[position].clause
 
 
-def _joined(tokens: Sequence[Token], position: int) -> bool:
+def _is_joined(tokens: Sequence[Token], position: int) -> bool:
+    """Return whether a word follows "than", "and" or a similar word."""
     before = position - 1
     while before >= 0 and tokens[before].text in DETERMINERS:
         before -= 1
-    return before >= 0 and tokens[before].text in _AGAINST
+    return before >= 0 and tokens[before].text in _COMPARISON_WORDS

@@ -1,4 +1,4 @@
-"""Reading of a question: its kinds, and the fewest tools that answer it, by the packs' words."""
+"""Reading of a question by the packs' words: its kinds, and the fewest tools that answer it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from app.agent.llm.base import ToolSchema
-from app.agent.planning.clause_scope import carries_no_meaning, is_beyond_word, reported_speech
+from app.agent.planning.clause_scope import (
+    carries_no_meaning,
+    is_unanswerable_word,
+    reported_speech,
+)
 from app.agent.planning.german import in_standard_german
 from app.agent.planning.intent import Intent
 from app.agent.planning.mentions import Mention, find_mentions, with_phrases
@@ -16,25 +20,27 @@ from app.agent.planning.vocabulary import Match, Token, forms_of, tokens_of
 from app.agent.planning.word_matches import Key, PackWords, WordMatches, pack_words
 from app.tools.pack_plan import Plans, QuestionKind
 
-_LATER = frozenset(("before", "bevor", "ehe"))
-_SOONER = frozenset(("after", "nachdem"))
+_BEFORE_WORDS = frozenset(("before", "bevor", "ehe"))
+_AFTER_WORDS = frozenset(("after", "nachdem"))
 _THAT = frozenset(("that", "it", "them", "this", "which", "wards"))
+# "Before anything else, ..." orders this first; "before x, y" orders y first.
 _ANYTHING = frozenset(("anything", "everything", "all", "else", "alles", "allem"))
+# How many words before a match "before" or "after" may stand.
 _LEAD = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A question, read.
+    """A question with its words, kinds and intent.
 
     Attributes:
-        intent: What it asks for, as far as its words say.
-        mentions: The tools that it names, those named by a phrase not among them.
-        tokens: Its words, misspelt ones put right.
-        kinds: Its kinds by (pack, name), with the words that make it one.
-        denied: What it leaves out.
-        work: Where what tools do stands in it.
-        reach: By kind, the words that are said to its tools, for kinds that reach over words.
+        intent: What the question asks for, as far as rules can tell from its words.
+        mentions: The tools that it mentions by name; those mentioned by a phrase are not included.
+        tokens: Its words with spelling corrected.
+        kinds: Its kinds by (pack, name), with the matches that identify each kind.
+        denied: The words that it leaves out.
+        action_matches: Matches of the words for what a tool does ("segment"), excluded or not.
+        reach: The positions of the words addressed to each kind that claims parts of the question.
     """
 
     intent: Intent
@@ -42,11 +48,16 @@ class Reading:
     tokens: Sequence[Token]
     kinds: Mapping[Key, Sequence[Match]]
     denied: Sequence[Denial]
-    work: Sequence[Match]
+    action_matches: Sequence[Match]
     reach: Mapping[Key, frozenset[int]] = field(default_factory=dict[Key, frozenset[int]])
 
-    def said_to(self, kinds: Collection[Key], text: str) -> str:
-        """What of a text of the same length as the question is said to some kinds."""
+    def text_for(self, kinds: Collection[Key], text: str) -> str:
+        """Return the part of `text` addressed to the given kinds, or all of it if there is none.
+
+        Args:
+            kinds: Kinds by (pack, name).
+            text: A text of the same length as the question.
+        """
         words = frozenset[int]().union(*(self.reach.get(key, frozenset()) for key in kinds))
         spans: list[str] = []
         for place in sorted(words):
@@ -55,23 +66,25 @@ class Reading:
             spans.append(text[self.tokens[place].start if place else 0 : end])
         return "".join(spans).strip() or text
 
-    def denied_to(self, tool: str) -> list[Denial]:
-        """What it leaves out of a tool's work: "don't classify the lungs" is not about outlines."""
+    def denials_for(self, tool: str) -> list[Denial]:
+        """Return the exclusions for a tool: "don't classify the lungs" is not about outlines."""
         found: list[Denial] = []
         for denial in self.denied:
-            owners = {match.owner for match in self.work if match.at <= denial.at}
+            owners = {
+                match.owner for match in self.action_matches if match.positions <= denial.positions
+            }
             if not owners or tool in owners:
                 found.append(denial)
         return found
 
 
-def read(blank: str, plans: Plans, tools: Collection[str]) -> Reading:
-    """Read a question.
+def read_question(blank: str, plans: Plans, tools: Collection[str]) -> Reading:
+    """Return a question's words, kinds and intent.
 
     Args:
-        blank: The question, normalised, with the insides of quotations blanked.
-        plans: What the packs declare.
-        tools: The tools there are; where this maps them to schemas, their phrases name them too.
+        blank: The normalised question with the contents of quoted strings blanked.
+        plans: The packs' plans.
+        tools: The available tools; if it maps names to schemas, their phrases are found as well.
     """
     book = pack_words(plans.packs)
     named = find_mentions(blank, tools)
@@ -79,34 +92,34 @@ def read(blank: str, plans: Plans, tools: Collection[str]) -> Reading:
     tokens, mended = corrected_tokens(blank, book)
     denied = denials(tokens)
     quoted = reported_speech(blank, tokens)
-    found = WordMatches(book, tokens, denied, quoted, firm=True)
+    found = WordMatches(book, tokens, denied, quoted, strict=True)
     kinds = found.kinds()
-    asked = _asked(blank, found, kinds, plans, tools, mentions)
+    asked = _read_intent(blank, found, kinds, plans, tools, mentions)
     if not asked.wanted and not asked.named:
-        # "kein Erguss": nothing but what may be absent, so that is what is asked about.
-        loose = WordMatches(book, tokens, denied, quoted, firm=False)
-        again = _asked(blank, loose, loose.kinds(), plans, tools, mentions)
+        # "kein Erguss" excludes everything it mentions, so the question is whether there is one.
+        loose = WordMatches(book, tokens, denied, quoted, strict=False)
+        again = _read_intent(blank, loose, loose.kinds(), plans, tools, mentions)
         asked, kinds = (again, loose.kinds()) if again.wanted else (asked, kinds)
-    told = found.counted(kinds)
+    meaningful = found.meaningful_words(kinds)
     corrections = tuple(
         (blank[tokens[position].start : tokens[position].end], meant)
         for position, meant in mended.items()
-        if position in told
+        if position in meaningful
     )
-    subjects = frozenset(match.owner for match in found.mentioned)
+    subjects = frozenset(match.owner for match in found.subject_mentions)
     intent = replace(asked, corrections=tuple(dict.fromkeys(corrections)), subjects=subjects)
-    return Reading(intent, named, tokens, kinds, denied, found.work, found.reach(kinds))
+    return Reading(intent, named, tokens, kinds, denied, found.action_matches, found.reach(kinds))
 
 
 def corrected_tokens(blank: str, book: PackWords) -> tuple[list[Token], dict[int, str]]:
-    """The words with misspelt ones put right, and by number what these are read as."""
+    """Return a text's words with spelling corrected, and the corrections by position."""
     mended: dict[int, str] = {}
     done: list[Token] = []
     for token in in_standard_german(tokens_of(blank)):
-        if token.forms and not any(part.known(token.forms) for part in book.parts):
+        if token.forms and not any(part.word_numbers(token.forms) for part in book.parts):
             meant = (
                 ""
-                if carries_no_meaning(token) or is_cue_word(token) or is_beyond_word(token)
+                if carries_no_meaning(token) or is_cue_word(token) or is_unanswerable_word(token)
                 else book.speller.nearest(token.text)
             )
             if meant:
@@ -117,12 +130,12 @@ def corrected_tokens(blank: str, book: PackWords) -> tuple[list[Token], dict[int
 
 
 def words_in(blank: str, plans: Plans) -> tuple[list[Token], list[Denial]]:
-    """The words of a text, misspelt ones put right, and what it leaves out."""
+    """Return a text's words with spelling corrected, and what it leaves out."""
     tokens, _ = corrected_tokens(blank, pack_words(plans.packs))
     return tokens, denials(tokens)
 
 
-def _asked(
+def _read_intent(
     blank: str,
     found: WordMatches,
     kinds: Mapping[Key, list[Match]],
@@ -130,65 +143,76 @@ def _asked(
     tools: Collection[str],
     mentions: Sequence[Mention],
 ) -> Intent:
+    """Return the intent of a question whose words have been matched."""
     left_out = found.left_out(blank)
     for item in mentions:
         if item.negated:
             left_out.setdefault(item.name, " ".join(blank[item.start : item.end].split()))
-    forbidden = found.no_tools(blank)
+    forbidden = found.all_tools_exclusion(blank)
     if forbidden:
         left_out = dict.fromkeys(tools, forbidden)
     named = frozenset(
-        item.name for item in mentions if item.known and not (item.negated or item.about)
+        item.name for item in mentions if item.known and not (item.negated or item.about_tool)
     )
-    order = sorted(kinds, key=lambda key: min(_turn(match, found.tokens) for match in kinds[key]))
-    answering = [(found.book.kinds[key], kinds[key]) for key in order]
-    known = (found.about, found.tokens, plans, tools, left_out, named)
+    order = sorted(
+        kinds, key=lambda key: min(_running_order(match, found.tokens) for match in kinds[key])
+    )
+    answering = [(found.pack_words.kinds[key], kinds[key]) for key in order]
+    known = (found.subject_matches, found.tokens, plans, tools, left_out, named)
     wanted, absent = choose(answering, *known)
-    looking = [item for item in answering if not item[0].by_eye]
-    firm = choose(looking, *known)[0] if len(looking) < len(answering) else wanted
-    telling_first = sorted(order, key=lambda key: -max(len(match.at) for match in kinds[key]))
-    working = [kind for kind in map(found.book.kinds.__getitem__, order) if kind.tools]
+    without_seeing = [item for item in answering if not item[0].by_eye]
+    without_eyes = (
+        choose(without_seeing, *known)[0] if len(without_seeing) < len(answering) else wanted
+    )
+    most_specific = sorted(
+        order, key=lambda key: -max(len(match.positions) for match in kinds[key])
+    )
+    kinds_with_tools = [
+        kind for kind in map(found.pack_words.kinds.__getitem__, order) if kind.tools
+    ]
     return Intent(
-        kinds=tuple(dict.fromkeys(name for _, name in telling_first)),
+        kinds=tuple(dict.fromkeys(name for _, name in most_specific)),
         left_out=left_out,
         named=named,
         wanted=wanted,
-        certain=_certain(found, kinds, working, absent),
+        certain=_is_certain(found, kinds, kinds_with_tools, absent),
         expects_data=any(plans.rule(tool).empty for tool in wanted),
-        needs_image=any(kind.needs_image for kind in working),
+        needs_image=any(kind.needs_image for kind in kinds_with_tools),
         absent=absent,
-        by_eye=frozenset(wanted) - frozenset(firm) - named,
+        by_eye=frozenset(wanted) - frozenset(without_eyes) - named,
     )
 
 
-def _turn(match: Match, tokens: Sequence[Token]) -> int:
-    """When it is to be done: in the order of the words, but "before x, y" and "y after x"."""
+def _running_order(match: Match, tokens: Sequence[Token]) -> int:
+    """Return a sort key for the order of execution: word order, except for "before" and "after"."""
     first = match.first
     for position in range(first - 1, max(-1, first - 1 - _LEAD), -1):
         if tokens[position].clause != tokens[first].clause:
             break
-        if tokens[position].text in _LATER:
+        if tokens[position].text in _BEFORE_WORDS:
             if tokens[position + 1].text in _ANYTHING:
                 return first - len(tokens)  # "before anything else"
             return first + len(tokens)
         after = tokens[position + 1].text
-        if tokens[position].text in _SOONER and after not in _THAT:
+        if tokens[position].text in _AFTER_WORDS and after not in _THAT:
             return first - len(tokens)
     return first
 
 
-def _certain(
+def _is_certain(
     found: WordMatches,
     kinds: Mapping[Key, Sequence[Match]],
     working: Sequence[QuestionKind],
     absent: Sequence[str],
 ) -> bool:
-    """Whether each word of the question is understood, and all it asks is certain."""
+    """Return whether every word is understood and every kind can be answered by rules alone."""
     if not working or absent or not all(kind.certain for kind in working):
         return False
-    used = {position for matches in kinds.values() for match in matches for position in match.at}
-    for match in [*found.about, *found.values, *found.work]:
-        used |= match.at
+    used = {
+        position for matches in kinds.values() for match in matches for position in match.positions
+    }
+    for match in [*found.subject_matches, *found.values, *found.action_matches]:
+        used |= match.positions
     for denial in found.denied:
         used |= set(range(denial.cue, denial.last + 1))
     return all(
@@ -197,7 +221,7 @@ def _certain(
 
 
 def _with_phrases(blank: str, mentions: list[Mention], tools: Collection[str]) -> Sequence[Mention]:
-    """Return the mentions with the tools named by their phrases, where schemas are known."""
+    """Return the mentions, with those of tools mentioned by a phrase if schemas are known."""
     if isinstance(tools, Mapping):
         schemas: dict[str, ToolSchema] = {
             name: schema for name, schema in tools.items() if isinstance(schema, ToolSchema)

@@ -1,4 +1,4 @@
-"""Scope of clauses: words of no weight, reported speech, and how far a kind of question reaches."""
+"""Scope of clauses: filler words, reported speech, and words addressed to a kind of question."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import TypeVar
 
-from app.agent.planning.out_of_scope import ERRANDS, KNOWLEDGE, everyday
+from app.agent.planning.out_of_scope import ERRANDS, KNOWLEDGE, everyday_words
 from app.agent.planning.question_parts import Parts
 from app.agent.planning.vocabulary import DETERMINERS, Match, Token, Vocabulary
 
@@ -19,7 +19,7 @@ _HISTORY = Vocabulary(
         )
     ]
 )
-_TELLS = Vocabulary(
+_STATEMENTS = Vocabulary(
     [
         ("tells", entry)
         for entry in (
@@ -29,14 +29,14 @@ _TELLS = Vocabulary(
             *("was", "were", "drained", "treated for", "yesterday", "ago", "since", "last week"),
             *("jaehrig*", "seit", "gestern", "vor .. tagen", "vor .. wochen", "hatte", "klagt"),
             *("meint", "schreibt", "vermutet", "suspects", "suspected", "behandelt", "hausarzt"),
-            # Why somebody asks, or what is done after that.
+            # Reasons for the question, or what follows from its answer.
             *("before|bevor|ehe|until|bis|while|because|weil i|we|ich|wir", "so i|we can"),
             *("supposing", "assuming", "suppose", "provided that", "angenommen", "falls"),
             *("kommt mit", "kam mit", "aufgenommen mit", "j"),
         )
     ]
 )
-_BEYOND = Vocabulary([("knows", entry) for entry in KNOWLEDGE + ERRANDS])
+_UNANSWERABLE = Vocabulary([("knows", entry) for entry in KNOWLEDGE + ERRANDS])
 _WHAT_IS = Vocabulary(
     [
         *(("what", entry) for entry in ("what is", "what's", "what are", "was ist", "was sind")),
@@ -65,7 +65,9 @@ _LIGHT_TEXT = (
     "total altogether overall denn eigentlich wohl"
 )
 _LIGHT = DETERMINERS | frozenset(_LIGHT_TEXT.split())
+# How many words a cue may precede the word it concerns.
 _NEAR = 2
+# How many words before a quotation may hold the verb that reports it.
 _REPORTED = 4
 _ORDERED = frozenset(("a", "with", "as", "ein", "einen", "einem", "mit", "als"))
 _TITLES = frozenset(("title", "titled", "caption", "heading", "titel", "ueberschrift"))
@@ -94,35 +96,41 @@ _REPORTS = Vocabulary(
 )
 
 
-def beyond_words(tokens: Sequence[Token]) -> frozenset[int]:
-    """The words that ask for what no tool answers."""
-    return frozenset(place for match in _BEYOND.find(tokens) for place in match.at)
+def unanswerable_words(tokens: Sequence[Token]) -> frozenset[int]:
+    """Return the positions of words about subjects that no tool covers, such as billing."""
+    return frozenset(place for match in _UNANSWERABLE.find(tokens) for place in match.positions)
 
 
-def beyond_tools(tokens: Sequence[Token], matches: Sequence[Match]) -> frozenset[Match]:
-    """The matches that stand in a textbook question or an errand."""
-    world = everyday(tokens)
+def unanswerable_matches(tokens: Sequence[Token], matches: Sequence[Match]) -> frozenset[Match]:
+    """Return the matches that belong to a textbook question or an errand, which no tool answers."""
+    world = everyday_words(tokens)
     found = {match for match in matches if match.first in world}
-    for cue in _BEYOND.find(tokens):
-        first = min(cue.at)
+    for cue in _UNANSWERABLE.find(tokens):
+        first = min(cue.positions)
         for match in matches:
             same = tokens[match.first].clause == tokens[first].clause
-            near = max(match.at) >= first - _NEAR
-            # The tools' own words are no cue against them: "treatment" beside "control".
-            if same and near and not cue.at & match.at:
+            near = max(match.positions) >= first - _NEAR
+            # A cue within a tool's own words does not count: "treatment" beside "control".
+            if same and near and not cue.positions & match.positions:
                 found.add(match)
     for cue in _WHAT_IS.find(tokens):
         articles = _INDEFINITE if cue.owner == "what" else DETERMINERS
-        found.update(match for match in matches if _defines(tokens, max(cue.at), match, articles))
+        found.update(
+            match
+            for match in matches
+            if _asks_definition(tokens, max(cue.positions), match, articles)
+        )
     return frozenset(found)
 
 
-def _defines(tokens: Sequence[Token], last: int, match: Match, articles: Collection[str]) -> bool:
-    """Whether "what is" asks for what a thing is at all: "a pneumothorax", not "the ratio"."""
+def _asks_definition(
+    tokens: Sequence[Token], last: int, match: Match, articles: Collection[str]
+) -> bool:
+    """Return whether "what is" asks for a definition: "a pneumothorax", but not "the ratio"."""
     between = [token.text for token in tokens[last + 1 : match.first]]
     if match.first <= last or any(word not in articles for word in between):
         return False
-    end = max(match.at)
+    end = max(match.positions)
     while end + 1 < len(tokens) and tokens[end + 1].text in _TRAILING:
         end += 1
     after = tokens[end + 1] if end + 1 < len(tokens) else None
@@ -130,16 +138,19 @@ def _defines(tokens: Sequence[Token], last: int, match: Match, articles: Collect
     return ends and (bool(between) or tokens[match.first].text not in _STATES)
 
 
-def history(tokens: Sequence[Token], parts: Parts) -> frozenset[int]:
-    """The words that tell what is known of the patient: "known cardiomegaly". They ask nothing."""
+def history_words(tokens: Sequence[Token], parts: Parts) -> frozenset[int]:
+    """Return the positions of words that state the patient's history: "known cardiomegaly".
+
+    They provide context and ask for nothing.
+    """
     found = {
         place
-        for place, part in enumerate(parts.of)
-        if not parts.asks[part] and part in _told_parts(tokens, parts)
+        for place, part in enumerate(parts.part_numbers)
+        if not parts.asks[part] and part in _statement_parts(tokens, parts)
     }
     for cue in _HISTORY.find(tokens):
-        last = max(cue.at)
-        if parts.asks[parts.of[last]]:
+        last = max(cue.positions)
+        if parts.asks[parts.part_numbers[last]]:
             continue
         found.update(
             position
@@ -149,15 +160,20 @@ def history(tokens: Sequence[Token], parts: Parts) -> frozenset[int]:
     return frozenset(found)
 
 
-def _told_parts(tokens: Sequence[Token], parts: Parts) -> frozenset[int]:
-    """The parts that speak of the patient, or of what somebody thinks."""
-    return frozenset(parts.of[match.first] for match in _TELLS.find(tokens))
+def _statement_parts(tokens: Sequence[Token], parts: Parts) -> frozenset[int]:
+    """Return the parts that describe the patient or report an opinion."""
+    return frozenset(parts.part_numbers[match.first] for match in _STATEMENTS.find(tokens))
 
 
 def reported_speech(blank: str, tokens: Sequence[Token]) -> frozenset[int]:
-    """The words that tell what somebody else wrote: "the tag says "..."". They ask for nothing."""
+    """Return the positions of words that quote a text: 'the tag says "..."'. They ask for nothing.
+
+    Args:
+        blank: The question with the contents of quoted strings replaced by NUL characters.
+        tokens: The question's words.
+    """
     found: set[int] = set()
-    # "With a title saying ..." orders one; "the title says ..." tells of one.
+    # "With a title saying ..." requests a title; "the title says ..." reports one.
     titles = {
         place
         for place, token in enumerate(tokens)
@@ -179,13 +195,13 @@ def reported_speech(blank: str, tokens: Sequence[Token]) -> frozenset[int]:
     return frozenset(found)
 
 
-def is_beyond_word(token: Token) -> bool:
-    """Whether a word is, or is part of, what no tool answers: it is not misspelt."""
-    return bool(_BEYOND.known(token.forms))
+def is_unanswerable_word(token: Token) -> bool:
+    """Return whether a word is about a subject that no tool covers, so it is not misspelt."""
+    return bool(_UNANSWERABLE.word_numbers(token.forms))
 
 
 def carries_no_meaning(token: Token) -> bool:
-    """Whether a word adds nothing to what is asked."""
+    """Return whether a word adds nothing to what is asked ("please", "the", "show")."""
     return not token.forms or any(form in _LIGHT for form in token.forms)
 
 
@@ -205,7 +221,7 @@ _ADDRESSING_TEXT = (
 _ADDRESSING = frozenset(_ADDRESSING_TEXT.split())
 
 
-# "Please ask it, as you did before, whether ...": what it is asked.
+# Words that begin the question passed on in "please ask it, as you did before, whether ...".
 _WHETHER_TEXT = "ob whether if wether weather was wie how what which wo where welche"
 _WHETHER = frozenset(_WHETHER_TEXT.split())
 _ANSWERING_TEXT = (
@@ -215,44 +231,44 @@ _ANSWERING_TEXT = (
 _ANSWERING = frozenset(_ANSWERING_TEXT.split())
 
 
-def reaches(
+def words_by_kind(
     kinds: Mapping[_K, Sequence[Match]],
     whole: Collection[_K],
     named: Collection[_K],
     tokens: Sequence[Token],
     parts: Parts,
 ) -> dict[_K, frozenset[int]]:
-    """By kind, the numbers of the words that it has.
+    """Return the positions of the words addressed to each kind of question.
 
-    These are the parts in which its own words stand, and what is told beside them: "he mentions a
-    mass, can you frame it". Another request is none of it: "frame it, and measure the heart".
+    These are the parts with the kind's own words, and statements next to them: "he mentions a mass,
+    can you frame it". A separate request is excluded: "frame it, and measure the heart".
 
     Args:
-        kinds: The kinds, with the words that make the question one.
-        whole: Those of them that have whole parts.
-        named: Those of them whose words name somebody who is asked.
+        kinds: The question's kinds with their matches.
+        whole: The kinds that claim whole parts of a question (`QuestionKind.whole`).
+        named: The kinds whose words name the tool that is asked (`QuestionKind.addressed`).
         tokens: The question's words.
         parts: The question's parts.
     """
-    at = {key: {parts.of[place] for match in found for place in match.at}
+    at = {key: {parts.part_numbers[place] for match in found for place in match.positions}
           for key, found in kinds.items()}  # fmt: skip
     found: dict[_K, frozenset[int]] = {}
     for key, own in at.items():
         others = set[int]().union(*(at[other] for other in whole if other != key)) - own
         reach = set(own)
         for part in own:
-            reach |= _told(part, -1, parts, own | others)
-            reach |= _told(part, 1, parts, own | others)
+            reach |= _adjacent_statements(part, -1, parts, own | others)
+            reach |= _adjacent_statements(part, 1, parts, own | others)
             if key in whole:
-                reach |= _spoken_of(part, tokens, parts) - others
-            if key in named and _addressed(part, kinds[key], tokens, parts):
+                reach |= _following_request(part, tokens, parts) - others
+            if key in named and _addresses_next_part(part, kinds[key], tokens, parts):
                 reach |= {part + 1} - others
         found[key] = parts.words(reach)
     return found
 
 
-def _told(part: int, step: int, parts: Parts, taken: Collection[int]) -> set[int]:
-    """The parts next to one that ask for nothing by themselves."""
+def _adjacent_statements(part: int, step: int, parts: Parts, taken: Collection[int]) -> set[int]:
+    """Return the adjacent parts that ask for nothing themselves, in the direction of `step`."""
     found: set[int] = set()
     part += step
     while 0 <= part < len(parts.asks) and part not in taken and not parts.asks[part]:
@@ -261,8 +277,8 @@ def _told(part: int, step: int, parts: Parts, taken: Collection[int]) -> set[int
     return found
 
 
-def _spoken_of(part: int, tokens: Sequence[Token], parts: Parts) -> set[int]:
-    """The request after a part that only tells, if it is about what that told: "outline it"."""
+def _following_request(part: int, tokens: Sequence[Token], parts: Parts) -> set[int]:
+    """Return the request after a statement if it refers to that statement: "outline it"."""
     if parts.asks[part]:
         return set()
     if _is_subject(part, tokens, parts):
@@ -279,23 +295,25 @@ def _spoken_of(part: int, tokens: Sequence[Token], parts: Parts) -> set[int]:
 
 
 def _is_subject(part: int, tokens: Sequence[Token], parts: Parts) -> bool:
-    """Whether the next part only says what is done to this one: "what I marked, should be ..."."""
+    """Return whether the next part only completes this one: "what I marked, should be outlined"."""
     after = part + 1
     if after >= len(parts.asks) or parts.follows[after]:
         return False
-    following = parts.of.index(after)
+    following = parts.part_numbers.index(after)
     same = tokens[following - 1].sentence == tokens[following].sentence
     return same and tokens[following].text in _PREDICATES
 
 
-def _addressed(part: int, matches: Sequence[Match], tokens: Sequence[Token], parts: Parts) -> bool:
-    """Whether a part does no more than name whom the next one is for: "MedGemma: lines ok?"."""
+def _addresses_next_part(
+    part: int, matches: Sequence[Match], tokens: Sequence[Token], parts: Parts
+) -> bool:
+    """Return whether a part only names the tool for the next part: "MedGemma: lines ok?"."""
     after = part + 1
     if after >= len(parts.asks) or parts.follows[after]:
         return False
-    named = frozenset(place for match in matches for place in match.at)
-    words = [place for place, number in enumerate(parts.of) if number == part]
-    following = parts.of.index(after)
+    named = frozenset(place for match in matches for place in match.positions)
+    words = [place for place, number in enumerate(parts.part_numbers) if number == part]
+    following = parts.part_numbers.index(after)
     said = [tokens[place].text for place in words]
     if tokens[following].text in _WHETHER and any(
         word in _ADDRESSING or word in _ANSWERING for word in said

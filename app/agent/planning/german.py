@@ -1,7 +1,7 @@
-"""Common German words: what is one is no misspelling of a pack's word.
+"""Common German words, which are never taken for misspellings of a pack's words.
 
-No list of German words is among our packages, so this one holds the most frequent words and those
-that lie near a word of the field. Umlauts as "ae".
+No dependency provides a German word list, so this one holds the most frequent words and those
+similar to a medical term. Umlauts are written "ae", "oe", "ue".
 """
 
 from __future__ import annotations
@@ -94,20 +94,22 @@ zustand zuviel stund stunde beruht beruhen basiert zwar zwei zweite zweiten zwis
 """
 GERMAN = frozenset(_TEXT.split())
 
-_SPOKEN = {"net": "nicht", "ned": "nicht", "nit": "nicht", "san": "sind", "bloss": "nur"}
-_TELLING = frozenset(("die", "der", "das", "den", "ich", "bitte", "ist", "und", "mir", "wie"))
+_DIALECT = {"net": "nicht", "ned": "nicht", "nit": "nicht", "san": "sind", "bloss": "nur"}
+_GERMAN_MARKERS = frozenset(
+    ("die", "der", "das", "den", "ich", "bitte", "ist", "und", "mir", "wie")
+)
 
 
 def in_standard_german(tokens: Sequence[Token]) -> list[Token]:
-    """A German question's words, those of dialects as they are written: "net" is "nicht".
+    """Return a German question's words with dialect replaced by standard German ("net" is "nicht").
 
-    In English a net is what computes.
+    English questions are returned unchanged: there, "net" is a neural network.
     """
-    if not any(token.text in _TELLING for token in tokens):
+    if not any(token.text in _GERMAN_MARKERS for token in tokens):
         return list(tokens)
     return [
         replace(token, text=meant, forms=(meant,))
-        if token.forms and (meant := _SPOKEN.get(token.text))
+        if token.forms and (meant := _DIALECT.get(token.text))
         else token
         for token in tokens
     ]

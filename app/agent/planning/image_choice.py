@@ -1,7 +1,7 @@
 """Choice of the open image that a question is about: the current one, a named one, or unclear.
 
-A tool that runs on the wrong image is worse than none: where a question speaks of several images,
-or of another one without saying which, rules do not guess.
+A tool that runs on the wrong image is worse than none. So if a question is about several images,
+or about another one without naming it, no tool runs and the user is asked.
 """
 
 from __future__ import annotations
@@ -64,24 +64,24 @@ _PERHAPS = re.compile(
     rf"(?:chest\s|thorax)?{_NOUN}(?!\w)",
     re.IGNORECASE,
 )
-"""Words that may be about another image than the current one; rules are not stopped by them."""
+"""Words that may refer to another image than the current one. They do not stop the rules."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImageChoice:
-    """The image of a question.
+    """The images that a question is about.
 
     Attributes:
-        ids: The images that it names, by the app's id.
-        unclear: Its words for another image, or for several, "" where it has none.
+        ids: The ids of the open images that it names ("image-2"); () for the current one.
+        unclear: Its words for several images, or for another one that it does not name; else "".
     """
 
     ids: tuple[str, ...] = ()
     unclear: str = ""
 
     @property
-    def one(self) -> str:
-        """The image, where it is one and that is clear; "" for the current one."""
+    def only_id(self) -> str:
+        """Return the id of the image if exactly one is named clearly, or "" for the current one."""
         return self.ids[0] if len(self.ids) == 1 and not self.unclear else ""
 
 
@@ -89,16 +89,16 @@ def image_choice(text: str, images: Sequence[Mapping[str, Any]]) -> ImageChoice:
     """Return which image a question is about.
 
     Args:
-        text: The question, normalised; a file's name counts in quotation marks too.
-        images: Notes on what is open, the current one first.
+        text: The normalised question; a file name counts even in quotation marks.
+        images: Notes on the open images, the current one first.
     """
     blank = masked(text)
     named = [f"image-{int(match[1])}" for match in IMAGE_ID.finditer(blank)]
-    for match in _numbers(blank):
+    for match in _numbered_mentions(blank):
         named += [f"image-{int(number)}" for number in re.findall(r"\d+", match[1])]
     if len(images) > 1:
         low = text.lower()
-        named += [str(note.get("id")) for note in images if _says(low, note)]
+        named += [str(note.get("id")) for note in images if _names_file(low, note)]
     found = tuple(dict.fromkeys(named))
     if found:
         compared = _COMPARED.search(blank)
@@ -108,12 +108,12 @@ def image_choice(text: str, images: Sequence[Mapping[str, Any]]) -> ImageChoice:
 
 
 def may_concern_another_image(text: str) -> bool:
-    """Whether a question, normalised, may be about another image besides: nothing is certain."""
+    """Return whether a normalised question might be about another image besides the current one."""
     return _PERHAPS.search(masked(text)) is not None
 
 
-def _numbers(text: str) -> list[re.Match[str]]:
-    """Where a text numbers an image; not in "1) this on the image 2) that on it"."""
+def _numbered_mentions(text: str) -> list[re.Match[str]]:
+    """Return the matches of image numbers; not "1)" in "1) this on the image 2) that on it"."""
     return [
         match
         for match in _NUMBERED.finditer(text)
@@ -122,23 +122,25 @@ def _numbers(text: str) -> list[re.Match[str]]:
 
 
 def numbered_image(text: str) -> str:
-    """The app's id of the image that a text names first: "image-2", "image 2", "Bild 2"."""
-    match = IMAGE_ID.search(text) or next(iter(_numbers(text)), None)
+    """Return the id of the first image that a text numbers ("image 2", "Bild 2"), or ""."""
+    match = IMAGE_ID.search(text) or next(iter(_numbered_mentions(text)), None)
     return f"image-{int(re.split(r'[^0-9]', match[1])[0])}" if match else ""
 
 
-def _says(text: str, note: Mapping[str, Any]) -> bool:
-    """Whether a text in small letters names a file."""
+def _names_file(text: str, note: Mapping[str, Any]) -> bool:
+    """Return whether a text in lower case names the file of an open image."""
     path = str(note.get("path") or "").lower()
     name = re.split(r"[/\\]", path)[-1]
-    telling = "." in name or (len(name) > 3 and re.search(r"[a-z]", name) and name[-1].isdigit())
-    if not telling or name not in text:
+    distinctive = "." in name or (
+        len(name) > 3 and re.search(r"[a-z]", name) and name[-1].isdigit()
+    )
+    if not distinctive or name not in text:
         return bool(path) and path != name and path in text
     return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", text) is not None
 
 
 def relevant_scene(scene: Scene, which: ImageChoice) -> Scene:
-    """The scene without earlier results on other images: they count as none."""
+    """Return the scene with earlier results on other images marked as failed, to be ignored."""
     if not any(message.role == "tool" for message in scene.earlier) or not scene.images:
         return scene
     record = CallLog(scene.earlier, scene.images)
@@ -155,10 +157,10 @@ def relevant_scene(scene: Scene, which: ImageChoice) -> Scene:
 
 
 def ask_if_unclear(decision: Decision, which: ImageChoice, scene: Scene) -> Decision:
-    """The decision; where a step would guess which image is meant, a question back."""
+    """Return the decision, or a question to the user if a step would have to guess the image."""
     if not isinstance(decision, ToolPlan) or not (which.unclear or len(which.ids) > 1):
         return decision
-    # "Compare with the earlier film": a tool that takes several images settles which they are.
+    # "Compare with the earlier film": a tool with several image arguments selects them itself.
     settled = {step.tool for step in decision.steps if _takes_several(step, scene)}
     guessed = not settled and any(
         source == OpenImage() for step in decision.steps for source in step.sources()
@@ -167,13 +169,14 @@ def ask_if_unclear(decision: Decision, which: ImageChoice, scene: Scene) -> Deci
 
 
 def _takes_several(step: Step, scene: Scene) -> bool:
-    """Whether a tool needs more than one image."""
+    """Return whether a step's tool requires more than one image."""
     schema = scene.tools.get(step.tool)
     needed = schema.parameters.get("required", ()) if schema else ()
     return schema is not None and sum(n in needed for n in image_arguments(schema)) > 1
 
 
 def _unclear_text(which: ImageChoice, scene: Scene) -> str:
+    """Return the message that asks the user which image is meant."""
     said = f'"{which.unclear}"' if which.unclear else " and ".join(which.ids)
     first = name_of(scene.images[0], scene.images)
     if len(scene.images) < 2:

@@ -1,4 +1,4 @@
-"""The intent of a question: all that the other rooms know of what was asked."""
+"""The intent of a question: everything that other packages know about what was asked."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from app.agent.planning.plan import Decision, NoRule, Scene
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What a question asks for. `Planner.interpret` makes it, once a run.
+    """What a question asks for, as `Planner.interpret` determines it once for each run.
 
     Attributes:
         question: The user's text.
-        scene: What it was asked about.
-        kinds: Names of the kinds of question that it is, the most specific first; those that
-            another one overrides are not among them.
-        named: The tools that it names, by name or by one of their phrases.
-        left_out: The tools that it leaves out, each with the words that do ("don't classify").
-        wanted: The fewest tools that suffice, in order; none of those left out.
-        absent: Tools that would answer it and are not installed.
-        by_eye: Those of `wanted` that a model which sees the picture can do without.
-        subjects: The tools whose subjects it speaks of ("nuclei"), left out or not.
-        certain: It says nothing else, so rules alone may answer it.
+        scene: The open images, the tools and the earlier results.
+        kinds: Names of the kinds of question that it is, the most specific first, without those
+            that another kind overrides.
+        named: The tools that it mentions by name or by one of their phrases.
+        left_out: The tools that it excludes, each with the words that do so ("don't classify").
+        wanted: The fewest tools that suffice, in running order; none of `left_out`.
+        absent: Tools that would answer it but are not installed.
+        by_eye: Those of `wanted` that a model can do without if it sees the picture.
+        subjects: The tools whose subjects it mentions ("nuclei"), excluded or not.
+        certain: Every word is understood, so rules alone may answer it.
         expects_data: An empty result would be suspicious.
         needs_image: It is about an open image.
-        images: The open images that it names, by the app's id; () for the current one.
-        unclear_image: Its words for another image, or for several, that no image could be found
-            for; "" where it has none.
-        may_concern_other_images: It may be about another image besides the current one.
-        corrections: Misspelt words, each with what it was read as.
-        plan: The calls that answer it by rules, a reply that needs none, or that no rule matches.
+        images: The ids of the open images that it names; () for the current one.
+        unclear_image: Its words for several images, or for another one that could not be
+            identified; else "".
+        may_concern_other_images: It might be about another image besides the current one.
+        corrections: Pairs of a misspelt word and the word that it was read as.
+        plan: The tool calls that answer it by rules, a reply without calls, or `NoRule`.
     """
 
     question: str = ""
@@ -53,6 +53,6 @@ class Intent:
     plan: Decision = field(default_factory=NoRule)
 
     def with_eyes(self) -> Intent:
-        """Return the intent for a model that sees the picture, without tools it can do without."""
+        """Return the intent without the tools that a model does not need if it sees the picture."""
         left = tuple(tool for tool in self.wanted if tool not in self.by_eye)
         return replace(self, wanted=left, absent=()) if self.by_eye else self

@@ -1,4 +1,4 @@
-"""Finds the tools that a question names, in the order in which it names them."""
+"""Tools that a question mentions, in the order of the question."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app.agent.llm.base import ToolSchema
 
 _VERB = r"run|call|use|execute|invoke|apply|start|do"
 _MARKER = r"(?:step\s*)?\d{1,2}\s*[).:\-]|[-*\u2022]"
-# What may stand right before an unknown name for it to count as a tool's.
+# Words that must precede an unknown name for it to count as a tool's: any identifier would match.
 _CALLING = re.compile(
     rf"(?:(?:^|[\s;.:,])(?:{_MARKER})\s*|\b(?:{_VERB}|then|first|next|afterwards)\s+)"
     rf"(?:(?:{_VERB}|then|first|next|please|also|the|tool)\s+)*(?:tool\s+)?$",
@@ -31,26 +31,28 @@ _ABOUT = re.compile(
     r"(?:(?:to\s+me|how|what|mir|wie|was)\s+)*(?:(?:the|das|der|die)\s+)?(?:tool\s+|werkzeug\s+)?$",
     re.IGNORECASE,
 )
-_THERE = re.compile(r"\s+(?:tool\s+)?(?:available|installed|there)\s*\?", re.IGNORECASE)
+_INSTALLED = re.compile(r"\s+(?:tool\s+)?(?:available|installed|there)\s*\?", re.IGNORECASE)
 _WHAT_IS = re.compile(r"what\s+is\b", re.IGNORECASE)
 _PART = re.compile(r"[.?!;\n]+|,?\s+\b(?:and|then|also)\b", re.IGNORECASE)
 _IDENTIFIER = re.compile(r"(?<![\w./\\-])[A-Za-z]\w*_\w+(?![\w/\\]|-\d)")
+# Identifiers that are arguments, not tools.
 _PATHLIKE = re.compile(r"_paths?$|_tokens$|_scale$|_steps$|_center$|_width$", re.IGNORECASE)
+# Characters before a name that are searched; the patterns' time grows with them.
 _REACH = 120
 _ASSIGNED = re.compile(r"\s*=")
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A tool named in a question.
+    """A tool mentioned in a question.
 
     Attributes:
-        name: As the registry spells it, or as the user wrote it when there is no such tool.
-        start: Where it begins.
-        end: Where it ends.
-        known: Whether there is such a tool.
-        negated: Whether it is named to be left out.
-        about: Whether the question is about the tool ("what does X do").
+        name: The tool's registered name; for an unknown tool the name as written.
+        start: Offset of its first character in the question.
+        end: Offset after its last character.
+        known: There is such a tool.
+        negated: It is mentioned to be left out.
+        about_tool: The question is about the tool itself ("what does X do").
     """
 
     name: str
@@ -58,23 +60,29 @@ class Mention:
     end: int
     known: bool
     negated: bool = False
-    about: bool = False
+    about_tool: bool = False
 
 
 def find_mentions(text: str, names: Collection[str]) -> list[Mention]:
-    """The tools named in `text` (quoted strings blanked), in its order.
+    """Return the tools mentioned by name in a text, in its order.
 
-    Known ones in any spelling with underscores, spaces or hyphens; unknown ones where they stand
-    like a call.
+    A known tool's name may be written with underscores, spaces or hyphens. An unknown name counts
+    only where it is used like a call ("run X").
+
+    Args:
+        text: The question with the contents of quoted strings blanked.
+        names: The names of the available tools.
     """
-    found = [_known(text, match, name) for name in names for match in _spelled(name, text)]
+    found = [
+        _known_mention(text, match, name) for name in names for match in _name_matches(name, text)
+    ]
     found = _longest(found)
     for match in _IDENTIFIER.finditer(text):
         if any(item.start < match.end() and match.start() < item.end for item in found):
             continue
         if _PATHLIKE.search(match.group()) or _ASSIGNED.match(text, match.end()):
             continue
-        before = _before(text, match.start())
+        before = _text_before(text, match.start())
         previous = max((item.end for item in found if item.end <= match.start()), default=-1)
         joined = previous >= 0 and _JOINED.match(text[previous : match.start()])
         if _CALLING.search(before) or joined or _NEGATED.search(before):
@@ -86,23 +94,23 @@ def find_mentions(text: str, names: Collection[str]) -> list[Mention]:
 def with_phrases(
     text: str, mentions: list[Mention], tools: Mapping[str, ToolSchema]
 ) -> list[Mention]:
-    """The mentions, and where `text` says one of the tools' own phrases instead of the name."""
+    """Return the mentions with those by a tool's phrase instead of its name, in text order."""
     spoken = [
         Mention(name, match.start(), match.end(), known=True, negated=_is_negated(text, match))
         for name, tool in tools.items()
         for phrase in tool.phrases
-        for match in _said(phrase, text)
+        for match in _phrase_matches(phrase, text)
     ]
     found = list(mentions)
     for item in _longest(spoken):
-        # Said twice, meant once.
+        # A tool mentioned by name and by phrase is to run once.
         if not any(other.name == item.name or _overlap(other, item) for other in found):
             found.append(item)
     return sorted(found, key=lambda item: item.start)
 
 
 def without_phrases(text: str, tools: Mapping[str, ToolSchema]) -> str | None:
-    """`text` with the parts blanked that say a tool's phrase; None when none does."""
+    """Return the text with parts blanked that contain a tool's phrase, or None without any."""
     said = with_phrases(text, [], tools)
     if not said:
         return None
@@ -114,8 +122,8 @@ def without_phrases(text: str, tools: Mapping[str, ToolSchema]) -> str | None:
     return rest
 
 
-def _said(phrase: str, text: str) -> list[re.Match[str]]:
-    """Where a phrase stands, in any case, with or without articles between its words."""
+def _phrase_matches(phrase: str, text: str) -> list[re.Match[str]]:
+    """Return a phrase's matches, ignoring case and articles between its words."""
     words = [re.escape(word) for word in re.split(r"[\s_-]+", phrase.strip()) if word]
     if not words:
         return []
@@ -124,7 +132,7 @@ def _said(phrase: str, text: str) -> list[re.Match[str]]:
 
 
 def _spread_negation(text: str, mentions: list[Mention]) -> list[Mention]:
-    """In "without a and b" both are left out."""
+    """Mark mentions as negated that continue a negated list, as b in "without a and b"."""
     spread: list[Mention] = []
     for item in mentions:
         before = spread[-1] if spread else None
@@ -135,7 +143,7 @@ def _spread_negation(text: str, mentions: list[Mention]) -> list[Mention]:
 
 
 def grouped(text: str, mentions: list[Mention]) -> list[list[Mention]]:
-    """Mentions that share what follows them ("a, b, and c on that image")."""
+    """Return mentions in groups that share the words after them ("a, b, and c on that image")."""
     groups: list[list[Mention]] = []
     for mention in mentions:
         if groups and _JOINED.match(text[groups[-1][-1].end : mention.start]):
@@ -145,50 +153,52 @@ def grouped(text: str, mentions: list[Mention]) -> list[list[Mention]]:
     return groups
 
 
-def _spelled(name: str, text: str) -> list[re.Match[str]]:
+def _name_matches(name: str, text: str) -> list[re.Match[str]]:
+    """Return the places where a tool's name is written in any spelling."""
     parts = [re.escape(part) for part in re.split(r"[_-]+", name) if part]
     if len(parts) == 1:
-        # A one-word name ("echo") is a common word: only a call counts.
+        # A one-word name ("echo") may be an ordinary word, so it counts only after "run" etc.
         pattern = re.compile(rf"(?<![\w./\\-]){parts[0]}(?![\w/\\=-])", re.IGNORECASE)
-        return [m for m in pattern.finditer(text) if _CALLING.search(_before(text, m.start()))]
+        return [m for m in pattern.finditer(text) if _CALLING.search(_text_before(text, m.start()))]
     joined = r"[_\s-]+".join(part.replace("xray", "x-?ray") for part in parts)
     return list(re.finditer(rf"(?<![\w./\\-]){joined}(?![\w/\\=-])", text, re.IGNORECASE))
 
 
-def _before(text: str, position: int) -> str:
-    """What stands right before a position; further back nothing bears on it."""
+def _text_before(text: str, position: int) -> str:
+    """Return the text shortly before a position; words further back have no effect."""
     return text[max(0, position - _REACH) : position]
 
 
-def _known(text: str, match: re.Match[str], name: str) -> Mention:
+def _known_mention(text: str, match: re.Match[str], name: str) -> Mention:
     return _mention(text, match, name, known=True)
 
 
 def _mention(text: str, match: re.Match[str], name: str, *, known: bool) -> Mention:
-    before = _before(text, match.start())
+    before = _text_before(text, match.start())
     return Mention(
         name,
         match.start(),
         match.end(),
         known,
         negated=_is_negated(text, match),
-        about=_is_about(before, match.group()) or _asks_if_there(text, match),
+        about_tool=_asks_about_tool(before, match.group()) or _asks_if_installed(text, match),
     )
 
 
-def _is_about(before: str, written: str) -> bool:
+def _asks_about_tool(before: str, written: str) -> bool:
+    """Return whether the words before a name ask about the tool itself."""
     found = _ABOUT.search(before)
-    # "What is the cell count?" wants it counted; "What is cell_count?" asks about the tool.
+    # "What is the cell count?" asks for a result; "What is cell_count?" asks about the tool.
     of_tool = "_" in written or (found is not None and "tool" in found.group().lower())
     return found is not None and (of_tool or not _WHAT_IS.match(found.group()))
 
 
-def _asks_if_there(text: str, match: re.Match[str]) -> bool:
-    return _THERE.match(text, match.end()) is not None
+def _asks_if_installed(text: str, match: re.Match[str]) -> bool:
+    return _INSTALLED.match(text, match.end()) is not None
 
 
 def _is_negated(text: str, match: re.Match[str]) -> bool:
-    return _NEGATED.search(_before(text, match.start())) is not None
+    return _NEGATED.search(_text_before(text, match.start())) is not None
 
 
 def _overlap(one: Mention, other: Mention) -> bool:
@@ -196,6 +206,7 @@ def _overlap(one: Mention, other: Mention) -> bool:
 
 
 def _longest(found: list[Mention]) -> list[Mention]:
+    """Return the mentions without those that overlap a longer one."""
     kept: list[Mention] = []
     for item in sorted(found, key=lambda one: one.start - one.end):
         if not any(_overlap(other, item) for other in kept):

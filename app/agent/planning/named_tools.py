@@ -10,11 +10,11 @@ from typing import Any
 from app.agent.image_reference import image_argument, image_arguments
 from app.agent.llm.base import ToolSchema
 from app.agent.planning.argument_values import find_texts
-from app.agent.planning.classify import read
+from app.agent.planning.classify import read_question
 from app.agent.planning.mentions import Mention, grouped, with_phrases
 from app.agent.planning.plan import (
-    Absent,
-    Earlier,
+    EarlierOutput,
+    MissingValue,
     OpenImage,
     Output,
     Reply,
@@ -26,18 +26,18 @@ from app.agent.planning.plan import (
 from app.agent.planning.question_text import masked
 from app.agent.planning.targets import (
     IMAGE_ID,
-    by_key,
     default_target,
     feed_arguments,
     find_target,
     makes_from_nothing,
-    unsuitable,
+    output_source,
+    unsuitable_reason,
 )
-from app.agent.planning.tool_choice import required
-from app.agent.planning.word_distance import edits, near_names
+from app.agent.planning.tool_choice import prerequisites
+from app.agent.planning.word_distance import edit_distance, near_names
 from app.agent.planning.written_arguments import (
     ASSIGNMENT,
-    LACKING,
+    NEEDS_PREFIX,
     missing_arguments,
     read_arguments,
 )
@@ -63,74 +63,76 @@ _COMPARE = re.compile(r"\b(?:compare|agree|disagreement|contrast)\b", re.IGNOREC
 def plan_named_tools(
     question: str, scene: Scene, before: Sequence[Step], named: Sequence[Mention]
 ) -> ToolPlan | Reply | None:
-    """The steps of a question that names tools, or None when it names none.
+    """Return the plan for a question that names tools, a reply, or None if it names none.
 
     Args:
-        question: Normalised text.
-        scene: Images, tools and earlier results.
-        before: Steps that answer what else is asked; they run first.
-        named: The tools that it names by name.
+        question: The normalised question.
+        scene: The open images, the tools and the earlier results.
+        before: Steps for the rest of the question, which run first.
+        named: The tools that it mentions by name.
     """
     blank = masked(question)
     mentions = with_phrases(blank, list(named), scene.tools)
     if not before and (mentions or len(_ITEM.findall(blank)) > 1):
-        mentions = _with_described(blank, mentions, scene)
-    about = [item for item in mentions if item.about and item.known]
+        mentions = _with_described_items(blank, mentions, scene)
+    about = [item for item in mentions if item.about_tool and item.known]
     if about and len(about) == len(mentions):
-        return Reply("\n".join(_about(scene.tools[item.name]) for item in about))
-    # A numbered list is a program: what is wrong in it is said, not guessed.
+        return Reply("\n".join(_tool_description(scene.tools[item.name]) for item in about))
+    # A numbered list is followed exactly: mistakes in it are reported, not corrected.
     listed = len(_ITEM.findall(blank)) > 1
-    wanted = [item for item in mentions if not item.negated and not item.about]
-    wanted = wanted if listed else [_respelt(item, scene) for item in wanted]
+    wanted = [item for item in mentions if not item.negated and not item.about_tool]
+    wanted = wanted if listed else [_with_corrected_name(item, scene) for item in wanted]
     if not wanted:
         return None
     steps: list[Step] = [*before]
-    notes: list[str] = [] if before else _not_understood(question, blank, mentions)
+    notes: list[str] = [] if before else _unknown_item_notes(question, blank, mentions)
     notes += [
         f'I read "{blank[item.start : item.end]}" as {item.name}.'
         for item in wanted
         if item not in mentions
     ]
     groups = grouped(blank, wanted)
-    numbered = _STEP.search(blank) is not None  # what is put in between would shift the numbers
+    numbered = _STEP.search(blank) is not None  # added steps would shift the numbers
     for index, group in enumerate(groups):
         limit = groups[index + 1][0].start if index + 1 < len(groups) else len(question)
         start, end = group[-1].end, _clause_end(blank, group[-1].end, limit)
-        # "In the red channel, count the cells": what leads to the first tool is about it as well.
+        # "In the red channel, count the cells": the words before the first tool concern it as well.
         lead = slice(_sentence_start(blank, group[0].start), group[0].start)
         for mention in group:
             clause = (question[start:end], blank[start:end])
             if index == 0:
                 clause = (f"{clause[0]} ; {question[lead]}", f"{clause[1]} ; {blank[lead]}")
             if not numbered:
-                _put_before(mention, clause, steps, scene)
+                _add_prerequisites(mention, clause, steps, scene)
             spelt = "_" in blank[mention.start : mention.end]
             whole = None if spelt else (question, blank) if len(wanted) == 1 else clause
             steps.append(_step(mention, clause, steps, scene, notes, whole))
-    lacking = [step for step in steps if step.skip.startswith(LACKING)]
+    lacking = [step for step in steps if step.skip.startswith(NEEDS_PREFIX)]
     if len(lacking) == len(steps):
         return Reply(" ".join(f"I did not run {step.tool}: {step.skip}" for step in lacking))
     topics = {"explicit"} | ({"compare"} if _COMPARE.search(blank) else set())
     return ToolPlan(tuple(steps), frozenset(topics), tuple(notes))
 
 
-def _respelt(mention: Mention, scene: Scene) -> Mention:
-    """A misspelt tool's name as the one tool that is called nearly so."""
+def _with_corrected_name(mention: Mention, scene: Scene) -> Mention:
+    """Return the mention with a misspelt name corrected, if only one tool's name is similar."""
     if mention.known:
         return mention
     written = mention.name.lower()
-    near = [name for name in scene.tools if edits(written, name.lower(), most=2) <= 2]
+    near = [name for name in scene.tools if edit_distance(written, name.lower(), most=2) <= 2]
     return replace(mention, name=near[0], known=True) if len(near) == 1 else mention
 
 
-def _excluded(rule: ToolRule) -> str:
+def _exclusion_reason(rule: ToolRule) -> str:
     never = rule.priority == Priority.EXCLUDED
     return "its pack says that it is not to be run for a question" if never else ""
 
 
-def _put_before(mention: Mention, clause: tuple[str, str], steps: list[Step], scene: Scene) -> None:
-    """Adds what the tool requires and nothing has run yet."""
-    for tool in required(mention.name, [step.tool for step in steps], scene):
+def _add_prerequisites(
+    mention: Mention, clause: tuple[str, str], steps: list[Step], scene: Scene
+) -> None:
+    """Append steps for the tools that this one requires and that have not run yet."""
+    for tool in prerequisites(mention.name, [step.tool for step in steps], scene):
         needed = Mention(tool, mention.start, mention.start, known=True)
         step = _step(needed, clause, steps, scene, [])
         steps.append(replace(step, why=f"{mention.name} needs it"))
@@ -144,21 +146,22 @@ def _step(
     notes: list[str],
     whole: tuple[str, str] | None = None,
 ) -> Step:
-    """A step for a tool that the question names.
+    """Return a step for a tool that the question names.
 
     Args:
-        mention: Where.
-        clause: What is said of it, as written and with the insides of quoted strings blanked.
+        mention: The mention of the tool.
+        clause: The text about it, as written and with the contents of quoted strings blanked.
         before: The steps before it.
-        scene: Images, tools and earlier results.
-        notes: Takes what the user should know.
-        whole: What is asked of a tool that is named in words; None where its very name is written.
+        scene: The open images, the tools and the earlier results.
+        notes: Receives remarks for the user.
+        whole: The request to a tool that is named in plain words, in the same two forms; None if
+            the name itself is written with underscores.
     """
     text, blank = clause
     target = _target(mention.name, text, blank, before, scene)
     rule = scene.plans.rule(mention.name)
-    if isinstance(target, Absent) and target.what in (rule.makes, *rule.made):
-        target = None  # "run a, then b on what a makes": that is for b
+    if isinstance(target, MissingValue) and target.what in (rule.makes, *rule.made):
+        target = None  # in "run a, then b on what a makes" the picture is for b
     if makes_from_nothing(rule, scene):
         target = Output(len(before) + 1, rule.makes)
     schema = scene.tools.get(mention.name)
@@ -166,21 +169,21 @@ def _step(
         near = near_names(mention.name, list(scene.tools), likeness=0.8)
         hint = f"; did you mean {' or '.join(near)}?" if near else ""
         return Step(mention.name, skip=f"there is no such tool here{hint}", target=target)
-    arguments, told = read_arguments(schema, text, blank, before, scene)
-    notes.extend(told)
+    arguments, remarks = read_arguments(schema, text, blank, before, scene)
+    notes.extend(remarks)
     if whole is not None:
         arguments = find_texts(rule, whole[1], whole[0]) | arguments
     slot = image_argument(schema)
-    if slot and slot not in arguments and _takes(schema, slot, target, scene):
+    if slot and slot not in arguments and _needs_target(schema, slot, target, scene):
         target = target or default_target(mention.name, before, scene)
         arguments = {slot: [target] if slot.endswith("s") else target, **arguments}
     arguments |= feed_arguments(schema, arguments, before, scene)
     _other_images(schema, blank, arguments, before, scene)
     found = _first_source(arguments, slot) if slot else None
     target = found or target
-    skip = _excluded(rule)
+    skip = _exclusion_reason(rule)
     if whole is not None or not rule.accepts.asks:
-        skip = skip or unsuitable(mention.name, target, before, scene)
+        skip = skip or unsuitable_reason(mention.name, target, before, scene)
     skip = skip or missing_arguments(schema, arguments)
     return Step(mention.name, arguments, "as you asked", skip, target)
 
@@ -188,7 +191,7 @@ def _step(
 def _other_images(
     schema: ToolSchema, blank: str, arguments: dict[str, Any], before: Sequence[Step], scene: Scene
 ) -> None:
-    """Images of a tool that takes more than one: as many as are named, else from steps before."""
+    """Set the images of a tool that needs several: the named ones, or those from earlier steps."""
     names = [
         name for name in image_arguments(schema) if name in schema.parameters.get("required", ())
     ]
@@ -198,17 +201,18 @@ def _other_images(
     if len(named) == len(names):
         arguments.update({name: OpenImage(one) for name, one in zip(names, named, strict=True)})
     for name in names:
-        source = by_key(name, before, scene) if name not in arguments else Absent(name)
-        if not isinstance(source, Absent):
+        source = output_source(name, before, scene) if name not in arguments else MissingValue(name)
+        if not isinstance(source, MissingValue):
             arguments[name] = source
 
 
 def _target(
     tool: str, text: str, blank: str, before: Sequence[Step], scene: Scene
 ) -> Source | None:
+    """Return the source that a clause names for a tool, or its default; None for no image."""
     schema = scene.tools.get(tool)
     slot = image_argument(schema) if schema else ""
-    # What is given to another argument is not what the tool works on.
+    # A value assigned to another argument is not the image that the tool works on.
     blank = _ASSIGNED.sub(lambda m: m.group() if m.group(1).lower() == slot else " ", blank)
     outside = ASSIGNMENT.split(blank)[0] if "=" in blank else blank
     found = find_target(outside, before, scene) or find_target(blank, before, scene)
@@ -216,21 +220,21 @@ def _target(
         return found
     quoted = re.search(r"\bon\s+[\"']([^\"']+)[\"']", text)
     if quoted:
-        return Earlier(quoted.group(1))
+        return EarlierOutput(quoted.group(1))
     path = re.search(r"\bon\s+(?:the\s+file\s+)?([^\s,;]*[/\\.][^\s,;]*[^\s,;.])", blank)
     if path:
-        return Earlier(path.group(1))
-    return None if image_argument_missing(tool, scene) else default_target(tool, before, scene)
+        return EarlierOutput(path.group(1))
+    return None if takes_no_image(tool, scene) else default_target(tool, before, scene)
 
 
-def image_argument_missing(tool: str, scene: Scene) -> bool:
-    """Whether a known tool takes no image."""
+def takes_no_image(tool: str, scene: Scene) -> bool:
+    """Return whether a known tool takes no image."""
     schema = scene.tools.get(tool)
     return schema is not None and not image_argument(schema)
 
 
-def _takes(schema: ToolSchema, name: str, target: Source | None, scene: Scene) -> bool:
-    """Whether an image argument gets the target: an optional one only where there is an image."""
+def _needs_target(schema: ToolSchema, name: str, target: Source | None, scene: Scene) -> bool:
+    """Return whether to set an image argument; an optional one only if there is an image for it."""
     if name in schema.parameters.get("required", ()):
         return True
     if isinstance(target, OpenImage) and not scene.images:
@@ -239,11 +243,12 @@ def _takes(schema: ToolSchema, name: str, target: Source | None, scene: Scene) -
 
 
 def _first_source(arguments: dict[str, Any], slot: str) -> Source | None:
+    """Return the image argument's value as a source, or None."""
     value = arguments.get(slot)
     first = value[0] if isinstance(value, list) and value else value
-    if isinstance(first, (OpenImage, Output, Earlier)):
+    if isinstance(first, (OpenImage, Output, EarlierOutput)):
         return first
-    return Earlier(first) if isinstance(first, str) and first else None
+    return EarlierOutput(first) if isinstance(first, str) and first else None
 
 
 def _sentence_start(blank: str, position: int) -> int:
@@ -251,14 +256,15 @@ def _sentence_start(blank: str, position: int) -> int:
 
 
 def _clause_end(blank: str, start: int, limit: int) -> int:
+    """Return where the clause about a tool ends, at most `limit`."""
     ends = [
         found.start() for rule in (_CLOSING, _THEN) if (found := rule.search(blank, start, limit))
     ]
     return min(ends, default=limit)
 
 
-def _items(blank: str) -> list[tuple[str, int, int]]:
-    """The numbered items as ("Step 1", start, end); without numbers what follows each "then"."""
+def _list_items(blank: str) -> list[tuple[str, int, int]]:
+    """Return list items, or the texts after each "then", as (label, start, end)."""
     marks = list(_ITEM.finditer(blank))
     if len(marks) < 2:
         marks = list(_THEN.finditer(blank))
@@ -274,31 +280,32 @@ def _items(blank: str) -> list[tuple[str, int, int]]:
     ]
 
 
-def _with_described(blank: str, mentions: list[Mention], scene: Scene) -> list[Mention]:
-    """Adds the items of a numbered list that say what to do without naming the tool."""
+def _with_described_items(blank: str, mentions: list[Mention], scene: Scene) -> list[Mention]:
+    """Return the mentions with one for each list item that only describes its tool."""
     added = list(mentions)
-    for _, start, end in _items(blank):
+    for _, start, end in _list_items(blank):
         item = blank[start:end]
         if any(start <= mention.start < end for mention in mentions) or _SUMMARY.match(item):
             continue
-        asked = read(item, scene.plans, scene.tools).intent
+        asked = read_question(item, scene.plans, scene.tools).intent
         already = {mention.name for mention in added if mention.start < start}
         tools = [tool for tool in asked.wanted if tool not in already] or asked.wanted[-1:]
-        # In order of the numbers, whatever stands first in the item.
+        # Steps follow the numbers, wherever the words stand within the item.
         added += [Mention(tool, start, start, known=True) for tool in tools]
     return sorted(added, key=lambda mention: mention.start)
 
 
-def _not_understood(question: str, blank: str, mentions: list[Mention]) -> list[str]:
+def _unknown_item_notes(question: str, blank: str, mentions: list[Mention]) -> list[str]:
+    """Return a note for each list item that names no known tool."""
     return [
         f'{label}"{" ".join(question[start:end].split()).rstrip(" .")[:80]}" names no tool that I '
         "know: left out."
-        for label, start, end in _items(blank)
+        for label, start, end in _list_items(blank)
         if not any(start <= mention.start < end for mention in mentions)
         and not _SUMMARY.match(blank[start:end])
     ]
 
 
-def _about(schema: ToolSchema) -> str:
+def _tool_description(schema: ToolSchema) -> str:
     names = ", ".join(schema.parameters.get("properties", {})) or "none"
     return f"**{schema.name}**: {schema.description} Arguments: {names}."

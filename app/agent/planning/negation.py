@@ -1,8 +1,9 @@
-"""What a question leaves out: "don't classify", "without a report", "ohne Segmentierung".
+"""Words that a question leaves out: "don't classify", "without a report", "ohne Segmentierung".
 
 A question about something that may be absent leaves nothing out: "is there no effusion?". So
-there are two strengths. A *strong* cue ("don't", "without", "skip") leaves out whatever it stands
-before; a *weak* one ("no", "not", "kein") only a tool's work ("no report"), never a finding.
+there are two strengths. A *strong* cue ("don't", "without", "skip") excludes whatever follows
+it; a *weak* one ("no", "not", "kein") only excludes a tool's action ("no report"), never a
+finding.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from dataclasses import dataclass
 
 from app.agent.planning.vocabulary import DETERMINERS, Token, Vocabulary
 
+# How many words a strong cue and a weak cue exclude at most.
 _REACH = 8
 _NEAR = 3
 
-# "+" in front: the cue leaves out a list, commas and all ("without a, b and c").
+# "+" marks cues that exclude a whole list across commas ("without a, b and c").
 _BEFORE = (
     ("+strong", "without", "w/o", "except", "except for", "excluding", "apart from", "other than"),
     (
@@ -52,10 +54,10 @@ _BEFORE = (
     ("strong", "kein bedarf an", "won't need", "will not need", "not necessary to", "not need"),
     ("weak", "no", "not", "nor", "neither", "kein", "keine", "keinen", "keinem", "keiner", "nicht"),
     ("weak", "weder", "noch"),
-    # Before it as well: "segment nothing", "gezählt werden muss nichts".
+    # These also exclude the words before them: "gezählt werden muss nichts".
     ("weak", "nothing", "nichts"),
 )
-# Nothing else than what follows: it is asked for, and "everything" is not.
+# These ask for the words after them; "everything" within them is not asked for.
 _ONLY = (
     *("skip everything except", "skip everything but", "skip all except", "skip all but"),
     *("ignore everything except", "ignore everything but", "leave out everything except"),
@@ -99,9 +101,9 @@ _AFTER = (
     "ueberspringen",
     "aussparen",
 )
-# With these a cue leaves out nothing: "don't you see", "I don't know if", "not only".
+# Phrases that contain a cue but exclude nothing: "don't you see", "not only".
 _NO_CUES = (
-    # "Lass das Modell schauen": let.
+    # "Lass" also means "let": "lass das Modell schauen".
     "lass .. *eilen|*tworten|*chauen|*sehen|*reiben|*werten|*ruefen|*scheiden|*schaetzen|sagen",
     *("lass uns", "lass mich", "lass .. einfallen", "lass .. laufen"),
     "don't you",
@@ -161,7 +163,7 @@ _ENDS_TEXT = (
     "jedoch doch"
 )
 _ENDS = frozenset(_ENDS_TEXT.split())
-# "Rather than a report give me the ratio": an order of its own.
+# A new request ends an exclusion: "rather than a report give me the ratio".
 _ORDERS = frozenset(("give", "tell", "show", "get", "gib", "zeig", "zeige", "sag", "nenne"))
 _JOINS = frozenset(("or", "nor", "and", "oder", "und", "noch", "sowie"))
 _CUES = Vocabulary(
@@ -177,35 +179,37 @@ _CUES = Vocabulary(
 
 @dataclass(frozen=True, slots=True)
 class Denial:
-    """Words that a cue leaves out.
+    """The words that one cue leaves out.
 
     Attributes:
-        strong: Findings and structures are left out as well, not only a tool's work.
-        at: Numbers of the words.
-        mild: It may as well ask about what it stands before: "exclude a fracture".
-        cue: Number of the cue's first word.
-        last: Number of the cue's last word.
+        strong: Findings and structures are excluded as well, not only a tool's action.
+        positions: Positions of the excluded words among the question's words.
+        cue: Position of the cue's first word.
+        last: Position of the cue's last word.
+        mild: The cue may also ask about the words after it: "exclude a fracture".
     """
 
     strong: bool
-    at: frozenset[int]
+    positions: frozenset[int]
     cue: int
     last: int
     mild: bool = False
 
 
 def denials(tokens: Sequence[Token]) -> list[Denial]:
-    """What the question leaves out, cue by cue."""
+    """Return what the question leaves out, one entry for each cue."""
     found = _CUES.find(tokens)
-    harmless = {position for match in found if match.owner == "none" for position in match.at}
-    cues = [match for match in found if match.owner != "none" and not match.at & harmless]
-    longest = [cue for cue in cues if not any(cue.at < other.at for other in cues)]
-    starts = {min(cue.at) for cue in longest}
+    harmless = {
+        position for match in found if match.owner == "none" for position in match.positions
+    }
+    cues = [match for match in found if match.owner != "none" and not match.positions & harmless]
+    longest = [cue for cue in cues if not any(cue.positions < other.positions for other in cues)]
+    starts = {min(cue.positions) for cue in longest}
     denied: list[Denial] = []
     for cue in longest:
-        first, last = min(cue.at), max(cue.at)
+        first, last = min(cue.positions), max(cue.positions)
         if cue.owner == "after":
-            denied.append(Denial(True, _before(tokens, first), first, last))
+            denied.append(Denial(True, _words_before(tokens, first), first, last))
             continue
         if cue.owner in ("around", "only"):
             at = range(first + 1, last) if cue.owner == "around" else range(first, last + 1)
@@ -213,21 +217,21 @@ def denials(tokens: Sequence[Token]) -> list[Denial]:
             continue
         strong = "strong" in cue.owner
         listed = cue.owner.startswith("+") or cue.entry in ("no", "kein", "keine", "keinen", "nor")
-        at = _after(tokens, last, starts, listed=listed, reach=_REACH if strong else _NEAR)
+        at = _words_after(tokens, last, starts, listed=listed, reach=_REACH if strong else _NEAR)
         behind = cue.entry in ("nicht", "nothing", "nichts")
-        if not strong and behind and not tokens[first].asked:
-            at |= _before(tokens, first)  # "klassifiziere nicht", "einen Bericht bitte nicht"
+        if not strong and behind and not tokens[first].in_question:
+            at |= _words_before(tokens, first)  # "klassifiziere nicht", "einen Bericht bitte nicht"
         denied.append(Denial(strong, at, first, last, mild=cue.owner == "mild"))
     return denied
 
 
 def is_cue_word(token: Token) -> bool:
-    """Whether a word is, or is part of, what leaves something out: it is not misspelt."""
-    return bool(_CUES.known(token.forms))
+    """Return whether a word belongs to a cue, so that it is not taken for a misspelling."""
+    return bool(_CUES.word_numbers(token.forms))
 
 
-def _before(tokens: Sequence[Token], first: int) -> frozenset[int]:
-    """The words of the clause before a cue, from the last "and", "but" or "only" on."""
+def _words_before(tokens: Sequence[Token], first: int) -> frozenset[int]:
+    """Return the positions in the clause before a cue, back to the last "and", "but" or "only"."""
     found: set[int] = set()
     for position in range(first - 1, max(-1, first - 1 - _REACH), -1):
         token = tokens[position]
@@ -237,10 +241,10 @@ def _before(tokens: Sequence[Token], first: int) -> frozenset[int]:
     return frozenset(found)
 
 
-def _after(
+def _words_after(
     tokens: Sequence[Token], last: int, starts: set[int], *, listed: bool, reach: int
 ) -> frozenset[int]:
-    """The words that a cue stands before: to the end of its clause, of a list, or of its reach."""
+    """Return the positions excluded after a cue, up to the end of its clause, list or reach."""
     found: set[int] = set()
     clause = tokens[last].clause
     left = reach
@@ -249,12 +253,12 @@ def _after(
         if token.sentence != tokens[last].sentence or position in starts or token.text in _ENDS:
             break
         if token.clause != clause:
-            if not listed or not _goes_on(tokens, position):
+            if not listed or not _continues_list(tokens, position):
                 break
             clause = token.clause
             left = max(left, _NEAR)
         if token.text in _JOINS:
-            if not _joins(tokens, position, listed=listed):
+            if not _extends_denial(tokens, position, listed=listed):
                 break
             left = max(left, _NEAR)
             continue
@@ -269,8 +273,8 @@ def _after(
     return frozenset(found)
 
 
-def _goes_on(tokens: Sequence[Token], start: int) -> bool:
-    """Whether a clause is one more item of a list: one word, and then "and" and the last."""
+def _continues_list(tokens: Sequence[Token], start: int) -> bool:
+    """Return whether a clause continues a list: one item, or "and" with the last item."""
     words = [token for token in tokens[start : start + 8] if token.clause == tokens[start].clause]
     said = [token for token in words if token.text not in DETERMINERS]
     if not said or said[0].text in _ENDS:
@@ -279,8 +283,8 @@ def _goes_on(tokens: Sequence[Token], start: int) -> bool:
     return joined in ([0], [1]) and len(said) <= joined[0] + 2
 
 
-def _joins(tokens: Sequence[Token], position: int, *, listed: bool) -> bool:
-    """Whether what follows an "and" is left out as well: not where it is an order of its own."""
+def _extends_denial(tokens: Sequence[Token], position: int, *, listed: bool) -> bool:
+    """Return whether the words after an "and" are excluded too; not if they are a new request."""
     token = tokens[position]
     if token.text in ("or", "nor", "oder", "noch"):
         return True

@@ -1,4 +1,4 @@
-"""Questions in plain words: from their kinds to the steps that answer them."""
+"""Plans for questions in plain words, from their kinds to the steps that answer them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from app.agent.planning.argument_values import (
     find_values,
     usual_values,
 )
-from app.agent.planning.classify import Reading, read
+from app.agent.planning.classify import Reading, read_question
 from app.agent.planning.plan import Decision, NoRule, OpenImage, Reply, Scene, Step, ToolPlan
 from app.agent.planning.question_parts import parts_of
 from app.agent.planning.question_text import has_words
-from app.agent.planning.targets import feed_arguments, feeding_source, title_of, unsuitable
+from app.agent.planning.targets import feed_arguments, feeding_source, title_of, unsuitable_reason
 from app.agent.planning.tool_choice import with_prerequisites
 from app.agent.planning.written_arguments import missing_arguments
 from app.tools.pack_plan import AnyOf, QuestionKind
@@ -46,30 +46,30 @@ def plan_plain_question(
     text: str = "",
     reading: Reading | None = None,
 ) -> Decision:
-    """The decision on a question in plain words.
+    """Return the plan, reply or `NoRule` for a question in plain words.
 
     Args:
-        question: Normalised text.
-        scene: Images, tools and earlier results.
+        question: The normalised question with the contents of quoted strings blanked.
+        scene: The open images, the tools and the earlier results.
         excluded: Tools that the question names to be left out.
-        image: The app's id of the image that it is about; "" for the current one.
-        text: The question with the insides of quoted strings, where they were blanked.
-        reading: The question, read, where that has been done already.
+        image: The id of the image that it is about; "" for the current one.
+        text: The normalised question with its quoted strings.
+        reading: The result of `read_question`, if the question has been read already.
     """
-    reading = reading or read(question, scene.plans, scene.tools)
+    reading = reading or read_question(question, scene.plans, scene.tools)
     asked = reading.intent
     topics = frozenset(asked.kinds)
     if not (asked.wanted or asked.absent) and has_words(question, _HELP):
         return Reply(help_text(scene))
     if has_words(question, _SUMMARY) and any(message.role == "tool" for message in scene.earlier):
         return ToolPlan((), topics | {"summary"})
-    wanted = _not_made_before(asked.wanted, reading, scene)
+    wanted = _without_existing_results(asked.wanted, reading, scene)
     wanted = [tool for tool in wanted if tool not in excluded]
     if not wanted and not asked.absent:
         return NoRule()
     if asked.needs_image and not scene.images:
         return Reply(no_image_text())
-    wanted = _suited(wanted, reading, scene, OpenImage(image))
+    wanted = _with_suitable_alternatives(wanted, reading, scene, OpenImage(image))
     tools = with_prerequisites([*wanted, *asked.absent], asked, scene)
     steps: list[Step] = []
     texts = (question, text if len(text) == len(question) else question)
@@ -81,17 +81,17 @@ def plan_plain_question(
 
 
 def help_text(scene: Scene) -> str:
-    """What the planner can do, with the tools there are."""
+    """Return a message that explains what can be asked, with the available tools."""
     lines = [
         "I match your words to rules and run the tools that fit; I understand no more than that. "
         'You can ask in plain words, name tools in order ("1) ... 2) ..."), or say "but don\'t '
         '..." to leave one out.'
     ]
-    return "\n".join([*lines, *_listed(tuple(scene.tools.values()))])
+    return "\n".join([*lines, *_tool_list(tuple(scene.tools.values()))])
 
 
 def no_rule_text(tools: Sequence[ToolSchema]) -> str:
-    """That the question was not understood, and what could be done instead."""
+    """Return a message that the question was not understood, with what could be asked instead."""
     head = "no rule of mine matches this question, so I ran no tool and have no answer."
     if not tools:
         return f"{head} There are no tools here. Choose a language model in the settings."
@@ -99,11 +99,11 @@ def no_rule_text(tools: Sequence[ToolSchema]) -> str:
         "\nAsk for one of these in plain words or by its name, name several in order, or ask "
         '"What can you do?". For free questions choose a language model in the settings.'
     )
-    return "\n".join([head, *_listed(tools), ask])
+    return "\n".join([head, *_tool_list(tools), ask])
 
 
-def _listed(tools: Sequence[ToolSchema]) -> list[str]:
-    """The tools, each with what it does and how it may be asked for."""
+def _tool_list(tools: Sequence[ToolSchema]) -> list[str]:
+    """Return a line for each tool with what it does and phrases to ask for it."""
     lines = ["\nThe tools:"] if tools else []
     for tool in tools:
         first = tool.description.split(". ")[0].rstrip(".")
@@ -113,13 +113,13 @@ def _listed(tools: Sequence[ToolSchema]) -> list[str]:
 
 
 def no_image_text() -> str:
-    """What to do when nothing is open."""
+    """Return a message that asks the user to open an image."""
     return "No image is open. Open one (File > Open, or drop it on the window), then ask again."
 
 
-def _not_made_before(wanted: Sequence[str], reading: Reading, scene: Scene) -> list[str]:
-    """The tools without those whose result an earlier question has, for "show that overlay"."""
-    kinds = [kind for key in reading.kinds for kind in [_kind(key, scene)] if kind]
+def _without_existing_results(wanted: Sequence[str], reading: Reading, scene: Scene) -> list[str]:
+    """Return the tools without those whose result already exists, for "show that overlay"."""
+    kinds = [kind for key in reading.kinds for kind in [_kind_of(key, scene)] if kind]
     anew = {tool for kind in kinds if kind.again for tool in kind.tools}
     needless: set[str] = set()
     for kind in kinds:
@@ -132,7 +132,8 @@ def _not_made_before(wanted: Sequence[str], reading: Reading, scene: Scene) -> l
     return [tool for tool in wanted if tool not in needless - anew]
 
 
-def _kind(key: tuple[str, str], scene: Scene) -> QuestionKind | None:
+def _kind_of(key: tuple[str, str], scene: Scene) -> QuestionKind | None:
+    """Return the kind of that pack and name, or None."""
     for pack, kind in scene.plans.kinds():
         if (pack.pack, kind.name) == key:
             return kind
@@ -140,7 +141,7 @@ def _kind(key: tuple[str, str], scene: Scene) -> QuestionKind | None:
 
 
 def _tools_of(kind: QuestionKind | None) -> frozenset[str]:
-    """All tools that may answer a kind of question."""
+    """Return all tools that may answer a kind of question."""
     needs = kind.tools if kind else ()
     return frozenset(
         name for need in needs for name in (need.tools if isinstance(need, AnyOf) else (need,))
@@ -156,9 +157,10 @@ def _step(
     scene: Scene,
     image: str,
 ) -> Step:
-    """A step on what feeds it, else on the open image itself.
+    """Return a step on the output that feeds the tool, or else on the open image.
 
-    The open image's stored values and spacing are worth more to the tools than a converted PNG's.
+    A converted PNG is used only if the tool's rule says so: the open image has the stored values
+    and the pixel spacing, which tools need for measurements.
     """
     rule, schema = scene.plans.rule(tool), scene.tools.get(tool)
     if schema is None:
@@ -172,35 +174,38 @@ def _step(
     title = title_of(rule, slot, before, scene) if not isinstance(target, OpenImage) else None
     if title and title[0] in schema.parameters.get("properties", {}):
         arguments[title[0]] = title[1]
-    arguments |= _values(tool, texts, reading, scene, schema)
+    arguments |= _argument_values(tool, texts, reading, scene, schema)
     _other_images(schema, arguments, scene)
     arguments |= feed_arguments(schema, arguments, before, scene)
-    skip = unsuitable(tool, target, before, scene) or missing_arguments(schema, arguments)
+    skip = unsuitable_reason(tool, target, before, scene) or missing_arguments(schema, arguments)
     return Step(tool, arguments, why, skip, target)
 
 
-def _values(
+def _argument_values(
     tool: str, texts: tuple[str, str], reading: Reading, scene: Scene, schema: ToolSchema
 ) -> dict[str, Any]:
+    """Return the values that a question gives for a tool's arguments."""
     rule = scene.plans.rule(tool)
-    found: dict[str, Any] = dict(usual_values(rule, reading.tokens, reading.denied_to(tool)))
-    named = find_values(rule, reading.tokens, reading.denied_to(tool))
-    theirs = _said_to_others(tool, reading, scene) if named else frozenset[int]()
+    found: dict[str, Any] = dict(usual_values(rule, reading.tokens, reading.denials_for(tool)))
+    named = find_values(rule, reading.tokens, reading.denials_for(tool))
+    theirs = _words_for_other_tools(tool, reading, scene) if named else frozenset[int]()
     if theirs:
         own = [
             replace(token, forms=()) if place in theirs else token
             for place, token in enumerate(reading.tokens)
         ]
-        named = find_values(rule, own, reading.denied_to(tool)) or named
+        named = find_values(rule, own, reading.denials_for(tool)) or named
     known = schema.parameters.get("properties", {})
     for name, values in named.items():
         if values and name in known:
             found[name] = as_argument(values, known[name])
     found = {name: value for name, value in found.items() if name in known}
     keys = (
-        [key for key in reading.kinds if tool in _tools_of(_kind(key, scene))] if rule.texts else []
+        [key for key in reading.kinds if tool in _tools_of(_kind_of(key, scene))]
+        if rule.texts
+        else []
     )
-    said = [reading.said_to(keys, text) for text in texts]
+    said = [reading.text_for(keys, text) for text in texts]
     texts_said = find_texts(rule, texts[0], texts[1], reading.tokens) | find_texts(
         rule, said[0], said[1]
     )
@@ -208,40 +213,41 @@ def _values(
     return words | found | find_numbers(rule, texts[0], schema)
 
 
-def _suited(wanted: Sequence[str], reading: Reading, scene: Scene, shown: OpenImage) -> list[str]:
-    """The tools, another of those that do as well in the place of one that is not for the image."""
-    needs = [need for key in reading.kinds for need in (_kind(key, scene) or _NONE).tools]
+def _with_suitable_alternatives(
+    wanted: Sequence[str], reading: Reading, scene: Scene, shown: OpenImage
+) -> list[str]:
+    """Return the tools, with suitable alternatives for those that cannot use the image."""
+    needs = [need for key in reading.kinds for need in (_kind_of(key, scene) or _NONE).tools]
     found: list[str] = []
     for tool in wanted:
         groups = [need.tools for need in needs if isinstance(need, AnyOf) and tool in need.tools]
-        if groups and tool not in needs and unsuitable(tool, shown, (), scene):
+        if groups and tool not in needs and unsuitable_reason(tool, shown, (), scene):
             left_out = reading.intent.left_out
             able = [
                 name
                 for name in groups[0]
                 if name in scene.tools
                 and name not in left_out
-                and not unsuitable(name, shown, (), scene)
+                and not unsuitable_reason(name, shown, (), scene)
             ]
             tool = next(iter(able), tool)
         found.append(tool)
     return list(dict.fromkeys(found))
 
 
-def _said_to_others(tool: str, reading: Reading, scene: Scene) -> frozenset[int]:
-    """The words of parts that ask something of other tools alone, in sentences of their own.
+def _words_for_other_tools(tool: str, reading: Reading, scene: Scene) -> frozenset[int]:
+    """Return the positions of words addressed only to other tools, in separate sentences.
 
-    "Is the heart enlarged? Also outline the lungs." outlines no heart. "Where are the lungs, and is
-    the heart enlarged?" does: whoever asks to be shown something is shown all that its sentence is
-    about.
+    "Is the heart enlarged? Also outline the lungs." does not outline the heart. "Where are the
+    lungs, and is the heart enlarged?" does: a request to show something covers its whole sentence.
     """
     parts = parts_of(reading.tokens)
     own: set[int] = set()
     others: set[int] = set()
     for key, matches in reading.kinds.items():
-        tools = _tools_of(_kind(key, scene))
+        tools = _tools_of(_kind_of(key, scene))
         if tools:
-            asked = {parts.of[place] for match in matches for place in match.at}
+            asked = {parts.part_numbers[place] for match in matches for place in match.positions}
             (own if tool in tools else others).update(asked)
     tokens = reading.tokens
     here = {tokens[place].sentence for place in parts.words(own)}
@@ -251,9 +257,9 @@ def _said_to_others(tool: str, reading: Reading, scene: Scene) -> frozenset[int]
 
 
 def _other_images(schema: ToolSchema, arguments: dict[str, Any], scene: Scene) -> None:
-    """The images of a tool that needs more than one: the shown one, then the others that are open.
+    """Set the images of a tool that needs several: the current one, then the other open ones.
 
-    Where more are open than it needs, nobody knows which are meant.
+    If more images are open than it needs, none is set because the choice would be a guess.
     """
     needed = schema.parameters.get("required", ())
     names = [name for name in image_arguments(schema) if name in needed and name.endswith("_path")]

@@ -14,20 +14,20 @@ from app.tools.pack_plan import NO_PLANS, Plans
 
 @dataclass(frozen=True, slots=True)
 class OpenImage:
-    """An image that is open: the one of that id, or the current one."""
+    """An argument's value: the open image with this id, or the current one for ""."""
 
     id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A value from an earlier step's output.
+    """An argument's value: part of an earlier step's output.
 
     Attributes:
-        step: Number of that step, from 1.
+        step: Number of that step, counted from 1.
         key: Key in its output.
-        fallback: Whether the open image serves as well when the step gave nothing (a DICOM file
-            and the PNG converted from it show the same).
+        fallback: The open image may be used if the step returned nothing, because it shows the same
+            (a DICOM file and the PNG converted from it).
     """
 
     step: int
@@ -36,31 +36,31 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
-class Absent:
-    """A value that nothing gives: no step before makes it, nor did an earlier question."""
+class MissingValue:
+    """An argument's value that neither a step of the plan nor an earlier question provides."""
 
     what: str
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
-    """What an earlier question of the thread made, most often a file."""
+class EarlierOutput:
+    """An argument's value from an earlier question in the conversation, usually a file path."""
 
     path: Any
 
 
-Source = OpenImage | Output | Earlier | Absent
+Source = OpenImage | Output | EarlierOutput | MissingValue
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One call to make.
+    """A tool call to make.
 
     Attributes:
         tool: The tool's name.
-        arguments: Literals, sources, or lists of them.
+        arguments: Values by argument: literals, sources, or lists of them.
         why: A few words for the plan shown to the user.
-        skip: Why it cannot be run, known beforehand; "" when it can.
+        skip: The reason why the step cannot run, if known beforehand; else "".
         target: The image it works on, for "the same image" in a later step.
     """
 
@@ -71,21 +71,21 @@ class Step:
     target: Source | None = None
 
     def sources(self) -> Iterator[Source]:
-        """The arguments that are not literals."""
+        """Yield the arguments that are sources, not literals."""
         for value in self.arguments.values():
             for item in value if isinstance(value, list) else (value,):
-                if isinstance(item, (OpenImage, Output, Earlier, Absent)):
+                if isinstance(item, (OpenImage, Output, EarlierOutput, MissingValue)):
                     yield item
 
 
 @dataclass(frozen=True, slots=True)
 class ToolPlan:
-    """Tools answer the question.
+    """The decision to answer a question with tools.
 
     Attributes:
-        steps: In the order in which they run.
-        topics: What is asked, for the summary ("disease", "where", "heart_size", ...).
-        notes: What to tell the user about the plan itself.
+        steps: The steps in running order.
+        topics: Names of the question's kinds, for the summary ("disease", "heart_size", ...).
+        notes: Remarks for the user about the plan itself.
     """
 
     steps: tuple[Step, ...]
@@ -95,17 +95,17 @@ class ToolPlan:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A rule answers the question without a tool."""
+    """The decision to answer a question with a fixed text, without tools."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class NoRule:
-    """No rule matches: not the same as having nothing left to do.
+    """The result if no rule matches the question, as opposed to a plan without steps.
 
     Attributes:
-        text: Says so to the user, with what could be asked instead.
+        text: Message for the user, with what could be asked instead.
     """
 
     text: str = ""
@@ -116,13 +116,13 @@ Decision = ToolPlan | Reply | NoRule
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What a question is asked about.
+    """The circumstances in which a question is asked.
 
     Attributes:
         images: Notes on the open images, the current one first.
-        tools: The tools there are, by name.
-        earlier: Messages of earlier questions in the thread.
-        plans: What the packs tell of their tools.
+        tools: Schemas of the available tools, by name.
+        earlier: Messages of earlier questions in the conversation.
+        plans: The packs' plans.
     """
 
     images: tuple[Mapping[str, Any], ...]
@@ -131,14 +131,19 @@ class Scene:
     plans: Plans = NO_PLANS
 
     def note(self, image: OpenImage | None = None) -> Mapping[str, Any] | None:
-        """The note on an image, or None when it is not open."""
+        """Return the note on an image, the current one by default, or None if it is not open."""
         wanted = image.id if image else ""
         if not wanted:
             return self.images[0] if self.images else None
         return next((note for note in self.images if note.get("id") == wanted), None)
 
     def earlier_output(self, key: str, tool: str = "") -> Any | None:
-        """The latest value of that output key in the thread, or None."""
+        """Return the latest value of an output key in the conversation, or None.
+
+        Args:
+            key: Key in a tool's output.
+            tool: Only outputs of this tool; "" for any tool.
+        """
         for message in reversed(self.earlier):
             if message.role == "tool" and message.ok and tool in ("", message.tool):
                 value = message.data.get("output", {}).get(key)
@@ -148,44 +153,59 @@ class Scene:
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
-    """A step with all its arguments, and what to tell the user about them."""
+class ReadyStep:
+    """A step's resolved arguments.
+
+    Attributes:
+        arguments: Literal values by argument.
+        notes: Remarks for the user on how they were chosen.
+    """
 
     arguments: dict[str, Any]
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Blocked:
-    """Why a step cannot be run."""
+class BlockedStep:
+    """A step that cannot run, with the reason for the user."""
 
     reason: str
 
 
 class _Missing(Exception):
-    pass
+    """A source without a value; its text is the reason for the user."""
 
 
 def resolve(
     step: Step, steps: Sequence[Step], results: Mapping[int, Message], scene: Scene
-) -> Ready | Blocked:
-    """The step's arguments, from the results of earlier steps by number."""
+) -> ReadyStep | BlockedStep:
+    """Return a step's arguments with each source replaced by its value.
+
+    Args:
+        step: The step.
+        steps: All steps of the plan.
+        results: Results of the steps that have run, by step number from 1.
+        scene: The open images, the tools and the earlier results.
+
+    Returns:
+        The arguments, or the reason why the step cannot run.
+    """
     if step.skip:
-        return Blocked(step.skip)
+        return BlockedStep(step.skip)
     notes: list[str] = []
 
     def value_of(value: Any) -> Any:
         if isinstance(value, list):
             return [value_of(item) for item in value]
-        if isinstance(value, (OpenImage, Output, Earlier, Absent)):
+        if isinstance(value, (OpenImage, Output, EarlierOutput, MissingValue)):
             return _lookup(value, steps, results, scene, notes)
         return value
 
     try:
         arguments = {name: value_of(value) for name, value in step.arguments.items()}
     except _Missing as missing:
-        return Blocked(str(missing))
-    return Ready(arguments, tuple(notes))
+        return BlockedStep(str(missing))
+    return ReadyStep(arguments, tuple(notes))
 
 
 def _lookup(
@@ -195,15 +215,16 @@ def _lookup(
     scene: Scene,
     notes: list[str],
 ) -> Any:
+    """Return a source's value; raise `_Missing` if there is none."""
     match source:
         case OpenImage():
             note = scene.note(source)
             if note is None:
                 raise _Missing(f"{source.id} is not open" if source.id else "no image is open")
             return image_reference(note)
-        case Earlier(path):
+        case EarlierOutput(path):
             return path
-        case Absent(what):
+        case MissingValue(what):
             raise _Missing(f"there is no {what}: no step before makes one")
         case Output(number, key, fallback):
             tool = steps[number - 1].tool

@@ -1,4 +1,4 @@
-"""The door of planning: `Planner.interpret` reads a question once and returns its intent."""
+"""The entry point of planning: `Planner.interpret` reads a question and returns its intent."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from app.agent.image_reference import image_reference
 from app.agent.llm.base import ToolSchema
-from app.agent.planning.classify import Reading, read
+from app.agent.planning.classify import Reading, read_question
 from app.agent.planning.image_choice import (
     ImageChoice,
     ask_if_unclear,
@@ -21,9 +21,9 @@ from app.agent.planning.mentions import Mention, with_phrases, without_phrases
 from app.agent.planning.named_tools import plan_named_tools
 from app.agent.planning.plain_questions import no_image_text, no_rule_text, plan_plain_question
 from app.agent.planning.plan import (
-    Absent,
     Decision,
-    Earlier,
+    EarlierOutput,
+    MissingValue,
     NoRule,
     OpenImage,
     Output,
@@ -39,7 +39,7 @@ from app.tools.pack_plan import NO_PLANS, AnyOf, Plans
 
 @dataclass(frozen=True, slots=True)
 class PlannedCall:
-    """A call that would be made; `<image_path of step 1>` stands for a value not known yet."""
+    """A planned call for display; `<image_path of step 1>` stands for a value not yet known."""
 
     step: int
     tool: str
@@ -48,28 +48,28 @@ class PlannedCall:
 
 
 class Planner:
-    """Interprets questions by rules over the words that the packs declare, without a model.
+    """Interprets questions by rules over the packs' words, without a language model.
 
     Args:
-        plans: What the packs declare of their tools.
+        plans: The packs' plans.
     """
 
     def __init__(self, plans: Plans = NO_PLANS) -> None:
         self.plans = plans
 
     def interpret(self, question: str, scene: Scene) -> Intent:
-        """Return what a question asks for. Called once a run.
+        """Return what a question asks for. It is called once for each run.
 
         Args:
             question: The user's text.
-            scene: What is open, the tools, and earlier results. A scene without plans gets those
-                of the planner.
+            scene: The open images, the tools and the earlier results. If it has no plans, those of
+                the planner are used.
         """
         scene = scene if scene.plans else replace(scene, plans=self.plans)
         text = normalised(question)
         blank = masked(text)
         which = image_choice(text, scene.images)
-        reading = read(blank, scene.plans, scene.tools)
+        reading = read_question(blank, scene.plans, scene.tools)
         relevant = relevant_scene(scene, which)
         plan = ask_if_unclear(
             _decide(question, text, blank, reading, which, relevant), which, relevant
@@ -92,12 +92,12 @@ class Planner:
         image_notes: Sequence[Mapping[str, Any]],
         tools: Sequence[Tool] | Sequence[ToolSchema],
     ) -> list[PlannedCall]:
-        """Return the calls that answer a question by rules; steps that cannot run are left out.
+        """Return the calls that answer a question by rules, without the steps that cannot run.
 
         Args:
             question: The user's text.
             image_notes: Notes on the open images, the current one first.
-            tools: The tools there are.
+            tools: The available tools.
         """
         schemas = [tool if isinstance(tool, ToolSchema) else schema_of(tool) for tool in tools]
         scene = Scene(tuple(image_notes), {schema.name: schema for schema in schemas})
@@ -123,14 +123,14 @@ def schema_of(tool: Tool) -> ToolSchema:
 def _decide(
     question: str, text: str, blank: str, reading: Reading, which: ImageChoice, scene: Scene
 ) -> Decision:
-    """Return the steps to run, a reply, or that no rule matches.
+    """Return the plan, reply or `NoRule` for a question.
 
     Args:
-        question: As the user wrote it.
-        text: The question, normalised.
-        blank: The same with the insides of quotations blanked.
-        reading: `blank`, read.
-        which: The image that it is relevant_scene.
+        question: The question as the user wrote it.
+        text: The normalised question.
+        blank: The same with the contents of quoted strings blanked.
+        reading: The result of `read_question` for `blank`.
+        which: The images that the question is about.
         scene: The scene without earlier results on other images.
     """
     mentions = reading.mentions
@@ -143,9 +143,9 @@ def _decide(
         said = with_phrases(blank, mentions, scene.tools)
         denied = {item.name for item in said if item.negated}
         return plan_plain_question(
-            blank, plain, denied, image=which.one, text=text, reading=reading
+            blank, plain, denied, image=which.only_id, text=text, reading=reading
         )
-    wider = _in_words(blank, text, mentions, explicit, scene, which.one)
+    wider = _in_words(blank, text, mentions, explicit, scene, which.only_id)
     if wider is not None:
         return wider
     if isinstance(explicit, ToolPlan) and not scene.images and _needs_image(explicit):
@@ -159,18 +159,18 @@ def _decide(
 
 
 def _besides_phrases(blank: str, mentions: Sequence[Mention], scene: Scene) -> Decision | None:
-    """Return the decision on what a question says besides tools' phrases, or None.
+    """Return the plan for the rest of a question that contains a tool's phrase, or None.
 
-    "Count the cells and show it" has the phrase of one tool, and asks for another by its words.
+    "Count the cells and show it" has the phrase of one tool and asks for another by its words.
     """
     rest = None if mentions else without_phrases(blank, scene.tools)
     if rest is None:
         return None
-    return plan_plain_question(rest, scene, image=image_choice(rest, scene.images).one)
+    return plan_plain_question(rest, scene, image=image_choice(rest, scene.images).only_id)
 
 
 def _without_planned_phrases(scene: Scene) -> Mapping[str, ToolSchema]:
-    """Return the tools, without the phrases of those whose pack declares words of its own."""
+    """Return the tools, without the phrases of those whose pack declares words for them."""
     planned = {
         name
         for _, kind in scene.plans.kinds()
@@ -191,9 +191,10 @@ def _in_words(
     scene: Scene,
     image: str,
 ) -> ToolPlan | None:
-    """Return the plan of a plain question that only happens to contain a tool's name in words.
+    """Return the plan in plain words if it does more than run the named tools, else None.
 
-    "Measure the cardiothoracic ratio and outline the heart" asks for more than that tool.
+    "Measure the cardiothoracic ratio and outline the heart" happens to contain a tool's name, and
+    asks for more than that tool.
     """
     spelt = any("_" in blank[item.start : item.end] or "-" in item.name for item in mentions)
     if spelt or not mentions or not isinstance(explicit, ToolPlan):
@@ -207,7 +208,7 @@ def _in_words(
 
 
 def _needs_image(plan: ToolPlan) -> bool:
-    """Return whether no step can run without an open image."""
+    """Return whether the first step that can run needs an open image."""
     runnable = [step for step in plan.steps if not step.skip]
     first = runnable[0] if runnable else None
     return first is not None and any(isinstance(item, OpenImage) for item in first.sources())
@@ -233,6 +234,7 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _displayed_value(value: Any, numbers: Mapping[int, int], scene: Scene) -> Any:
+    """Return a value for display, or None if it is not available."""
     match value:
         case OpenImage():
             note = scene.note(value)
@@ -242,9 +244,9 @@ def _displayed_value(value: Any, numbers: Mapping[int, int], scene: Scene) -> An
                 return f"<{key} of step {numbers[step]}>"
             note = scene.note() if fallback else None
             return image_reference(note) if note else None
-        case Earlier(path):
+        case EarlierOutput(path):
             return path
-        case Absent():
+        case MissingValue():
             return None
         case _:
             return value

@@ -1,7 +1,7 @@
-"""The parts of a question: what is asked in one breath, and which of them ask for something.
+"""The parts of a question, and which of them ask for something.
 
-"He mentions a mass, can you frame it, and then measure the heart" has three parts. The first only
-tells; the second and the third ask, each for its own.
+"He mentions a mass, can you frame it, and then measure the heart" has three parts: a statement
+and two separate requests.
 """
 
 from __future__ import annotations
@@ -67,18 +67,19 @@ _INFINITIVES = Vocabulary(
         *("*generieren", "*erzeugen", "*segmentieren", "*diktieren", "*faerben", "*schneiden"),
     )
 )
-# "The right lung outlined, ...": an order without a verb of its own.
+# A participle at the end makes a request without a verb: "the right lung outlined".
 _WORKED_ON_TEXT = (
     "outlined segmented measured calculated computed traced delineated contoured classified "
     "scored counted boxed framed compared segmentiert umrandet gemessen vermessen berechnet "
     "bestimmt klassifiziert gezaehlt eingezeichnet nachgezeichnet verglichen"
 )
 _WORKED_ON = frozenset(_WORKED_ON_TEXT.split())
-# "Das, was ich markiert habe": no question.
+# After these a question word begins a relative clause: "das, was ich markiert habe".
 _MEANT = frozenset(("das", "alles", "dasjenige", "den", "dem", "that", "everything", "all"))
 _RELATIVE = frozenset(("was", "what", "which", "who", "welches", "welche", "where", "wo"))
 _AHEAD = frozenset(("before", "vor", "zunaechst", "bevor"))
 _ELSE = frozenset(("anything", "everything", "else", "allem", "alles", "other", "anderen"))
+# How many words at the start of a part show whether it is a request.
 _FEW = 4
 
 
@@ -87,40 +88,40 @@ class Parts:
     """The parts of a question.
 
     Attributes:
-        of: By number of a word, the number of its part.
-        asks: By number of a part, whether it asks or orders something by itself.
-        follows: By number of a part, whether it begins with "then" or the like.
+        part_numbers: The number of each word's part, in the order of the words.
+        asks: For each part, whether it is a question or request by itself.
+        follows: For each part, whether it begins with "then" or a similar word.
     """
 
-    of: Sequence[int]
+    part_numbers: Sequence[int]
     asks: Sequence[bool]
     follows: Sequence[bool]
 
     def words(self, parts: Collection[int]) -> frozenset[int]:
-        """The numbers of the words of some parts."""
-        return frozenset(place for place, part in enumerate(self.of) if part in parts)
+        """Return the positions of the words in the given parts."""
+        return frozenset(place for place, part in enumerate(self.part_numbers) if part in parts)
 
 
 def parts_of(tokens: Sequence[Token]) -> Parts:
-    """The parts of a question, from its words."""
+    """Split a question's words into parts."""
     of: list[int] = []
     starts: list[int] = []
     for place, token in enumerate(tokens):
         fresh = not of or token.clause != tokens[place - 1].clause
-        if fresh or _begins(tokens, place, starts[-1]):
+        if fresh or _starts_part(tokens, place, starts[-1]):
             starts.append(place)
         of.append(len(starts) - 1)
     ends = [*starts[1:], len(tokens)]
     spans = list(zip(starts, ends, strict=False))
     return Parts(
         of,
-        [_asks(tokens, start, end) for start, end in spans],
-        [_then(tokens[start:end]) for start, end in spans],
+        [_is_request(tokens, start, end) for start, end in spans],
+        [_starts_with_then(tokens[start:end]) for start, end in spans],
     )
 
 
-def _begins(tokens: Sequence[Token], place: int, start: int) -> bool:
-    """Whether a word begins a part within its clause: "then ...", "and measure ..."."""
+def _starts_part(tokens: Sequence[Token], place: int, start: int) -> bool:
+    """Return whether a word begins a new part within its clause: "then ...", "and measure ..."."""
     word = tokens[place].text
     if word in _THEN:
         before = tokens[place - 1].text
@@ -138,30 +139,32 @@ def _begins(tokens: Sequence[Token], place: int, start: int) -> bool:
     return bool(said) and (said[0] in _ORDERS or said[0] in _QUESTIONS)
 
 
-def _then(words: Sequence[Token]) -> bool:
+def _starts_with_then(words: Sequence[Token]) -> bool:
+    """Return whether a part begins with "then" or "once that is done"."""
     if any(token.text in _THEN for token in words[:2]):
         return True
-    # "Once that is done measure the heart".
+    # A clause with a request after its condition: "once that is done measure the heart".
     said = [token.text for token in words]
     return said[0] in _ONCE and any(word in _ORDERS for word in said[2:])
 
 
-def _asks(tokens: Sequence[Token], start: int, end: int) -> bool:
+def _is_request(tokens: Sequence[Token], start: int, end: int) -> bool:
+    """Return whether the part from `start` to `end` is a question or a request."""
     words = [token.text for token in tokens[start:end]]
     if start and tokens[start - 1].text in _MEANT and words[0] in _RELATIVE:
         return False
     if words[-1] in _WORKED_ON and not any(word in _PERSONS for word in words):
         return True
-    if _then(tokens[start:end]):
+    if _starts_with_then(tokens[start:end]):
         return True
-    if tokens[end - 1].asked and (
+    if tokens[end - 1].in_question and (
         end == len(tokens) or tokens[end].sentence != tokens[end - 1].sentence
     ):
         return True
     lead = 0
     while lead < len(words) and words[lead] in _FILLERS - {"can", "could", "would", "will"}:
         lead += 1
-    # "Before anything else window this at 40/400".
+    # The request follows such an introduction: "before anything else window this at 40/400".
     if words[lead : lead + 1] and words[lead] in _AHEAD:
         while lead < len(words) and words[lead] in _AHEAD | _FILLERS | _ELSE:
             lead += 1
@@ -173,4 +176,6 @@ def _asks(tokens: Sequence[Token], start: int, end: int) -> bool:
         any(word in _WISHES for word in head) or any(word.endswith("'d") for word in head)
     ):
         return True
-    return bool(_INFINITIVES.known(tokens[end - 1].forms)) and not tokens[end - 1].asked
+    return (
+        bool(_INFINITIVES.word_numbers(tokens[end - 1].forms)) and not tokens[end - 1].in_question
+    )

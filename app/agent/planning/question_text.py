@@ -1,4 +1,4 @@
-"""The text of a question: plain quotes, masked quotations, words at their boundaries, values."""
+"""Text of a question: normalised characters, masked quotations, whole words and written values."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _MASK = "\x00"
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
 MAX_QUESTION = 5_000
-"""Characters of a question that rules read: some take time that grows with its square."""
+"""Maximum length of a question in characters; the time of some rules grows with its square."""
 
 
 def normalised(question: str) -> str:
-    """The question with plain quotes, dashes and line ends, and no invisible characters."""
+    """Return the question with plain quotes, dashes and line ends, without invisible characters."""
     text = question[:MAX_QUESTION].replace("\r\n", "\n").replace("\r", "\n").translate(_QUOTES)
     return "".join(
         char for char in text if char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cf")
@@ -26,9 +26,9 @@ def normalised(question: str) -> str:
 
 
 def masked(text: str) -> str:
-    """`text` of the same length with the insides of quoted strings blanked.
+    """Return `text` with the contents of quoted strings replaced by NUL, at the same length.
 
-    What a user quotes is thus never read as an instruction.
+    So quoted text is never read as an instruction.
     """
 
     def blank(match: re.Match[str]) -> str:
@@ -39,14 +39,15 @@ def masked(text: str) -> str:
 
 
 def has_words(text: str, pattern: str) -> bool:
-    """Whether `pattern` occurs in `text` as whole words ("count" is not in "account")."""
+    """Return whether `pattern` matches whole words in `text` ("count" is not in "account")."""
     return re.search(rf"(?<!\w)(?:{pattern})(?!\w)", text, re.IGNORECASE) is not None
 
 
 def read_value(text: str) -> tuple[Any, str] | None:
-    """The value at the start of `text`: (value, its source text), or None.
+    """Return the value at the start of `text` as (value, its source text), or None.
 
-    Quoted strings, [lists], (tuples), <placeholders>, numbers, true, false, null and bare words.
+    Quoted strings, [lists], (tuples), <placeholders>, numbers, true, false, null and bare words are
+    recognised.
     """
     stripped = text.lstrip()
     if not stripped:
@@ -56,6 +57,7 @@ def read_value(text: str) -> tuple[Any, str] | None:
 
 
 def _value_source(text: str) -> str:
+    """Return the text of the value at the start of `text`, or an empty string."""
     closing = {"[": "]", "(": ")", "<": ">", "{": "}"}.get(text[0])
     if closing:
         end = masked(text).find(closing)
@@ -70,6 +72,7 @@ def _value_source(text: str) -> str:
 
 
 def _parsed(source: str) -> Any:
+    """Return the value that a source text stands for."""
     if source[0] in "\"'":
         return source[1:-1].replace(f"\\{source[0]}", source[0])
     if source[0] in "[(":
@@ -82,6 +85,7 @@ def _parsed(source: str) -> Any:
 
 
 def _parsed_list(source: str) -> list[Any]:
+    """Return a list's items, read as JSON or else as comma-separated values."""
     try:
         value: Any = json.loads(f"[{source[1:-1]}]")
     except (ValueError, RecursionError):

@@ -1,7 +1,7 @@
-"""Misspelt words: which word of the packs was meant, if any.
+"""Spelling correction: the pack's word that a misspelt word stands for, if any.
 
-A word that is one in English or is common in German is never "corrected": hear, long, massage and
-account stay what they are.
+English words and common German words are never corrected: hear, long, massage and account stay
+as they are.
 """
 
 from __future__ import annotations
@@ -14,31 +14,32 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from app.agent.planning.german import GERMAN
-from app.agent.planning.word_distance import closest, edits
+from app.agent.planning.word_distance import closest, edit_distance
 from app.log import get_logger
 
 _log = get_logger(__name__)
 
 _SHORTEST = 3
 _SAFE = 4
-"""A shorter word is only put right where its letters are swapped."""
+"""Words shorter than this are corrected only if letters are swapped."""
+# From these lengths on two mistakes are allowed, in a whole word and in a part of one.
 _LONG = 7
 _LONG_PART = 9
 _LIST = "frequency_dictionary_en_82_765.txt"
 
 
 class Speller:
-    """What misspelt words may have meant.
+    """Corrects misspelt words to words that the packs declare.
 
     Args:
-        literals: The packs' words, and whether letters may stand before and after them.
-        telling: Those of them that ask for something by themselves: they are likelier meant.
+        literals: The packs' words, each with whether letters may precede and follow it.
+        preferred: Words that are an entry by themselves, preferred if several are equally near.
     """
 
     def __init__(
-        self, literals: Iterable[tuple[str, bool, bool]], telling: Collection[str] = ()
+        self, literals: Iterable[tuple[str, bool, bool]], preferred: Collection[str] = ()
     ) -> None:
-        self._telling = telling
+        self._preferred = preferred
         self._words: set[str] = set()
         self._starts: dict[int, set[str]] = {}
         self._ends: dict[int, set[str]] = {}
@@ -53,41 +54,42 @@ class Speller:
         self.nearest = lru_cache(maxsize=4096)(self._nearest)
 
     def _nearest(self, word: str) -> str:
-        """What `word` misspells, "" where that is nothing or it is a word itself.
+        """Return the intended word, or "" if `word` is correct or resembles no pack's word.
 
-        What stands around a pack's stem is kept: "pneumotorax" is read as "pneumothorax".
+        Letters around a pack's stem are kept: "pneumotorax" is read as "pneumothorax".
 
         Args:
-            word: In small letters, umlauts as "ae".
+            word: A word in lower case, with umlauts as "ae".
         """
         if len(word) < _SHORTEST or not word.isalpha() or word in GERMAN:
             return ""
         found = [
             (
                 distance,
-                meant not in self._telling,
-                edits(_sound(word), _sound(read)),
+                meant not in self._preferred,
+                edit_distance(_pronunciation(word), _pronunciation(read)),
                 abs(len(word) - len(read)),
                 read,
             )
-            for distance, part, meant, read in self._near(word)
+            for distance, part, meant, read in self._candidates(word)
             if 0 < distance <= 2
             and (
-                distance <= _allowed(meant, whole=read == meant) or _swapped(part, meant, distance)
+                distance <= _allowed_edits(meant, whole=read == meant)
+                or _has_same_letters(part, meant, distance)
             )
-            and _begins_alike(part, meant, distance)
+            and _has_same_start(part, meant, distance)
         ]
         if _is_word(word):
             return ""
-        heard = [one for one in _heard(word) if one in self._words]
+        heard = [one for one in _sound_alikes(word) if one in self._words]
         if not found:
             return heard[0] if heard else ""
-        return _written(word, min(found)[-1], self._words)
+        return _full_spelling(word, min(found)[-1], self._words)
 
-    def _near(self, word: str) -> Iterator[tuple[int, str, str, str]]:
-        """Distance, the part of the word that is compared, the pack's word, and the whole as meant.
+    def _candidates(self, word: str) -> Iterator[tuple[int, str, str, str]]:
+        """Yield (distance, compared part, pack's word, corrected word) for each similar word.
 
-        A part at the word's end is compared only behind at least `_SAFE` letters.
+        A part at the end of `word` is compared only if at least `_SAFE` letters precede it.
         """
         for meant, distance in closest(word, self._words):
             yield distance, word, meant, meant
@@ -106,8 +108,8 @@ class Speller:
                         yield distance, word[start:], meant, word[:start] + meant
 
 
-def _heard(word: str) -> list[str]:
-    """What sounds like a word: "bocks" and "box"."""
+def _sound_alikes(word: str) -> list[str]:
+    """Return spellings that sound the same: "box" for "bocks"."""
     pairs = (
         ("kw", "qu"),
         ("cks", "x"),
@@ -121,65 +123,71 @@ def _heard(word: str) -> list[str]:
     return [word.replace(said, spelt) for said, spelt in pairs if said in word]
 
 
-def _sound(word: str) -> str:
-    """A word without what is seldom heard: doubled letters, umlauts, h behind a vowel."""
+def _pronunciation(word: str) -> str:
+    """Return a word in a simplified spelling that ignores doubled letters and umlauts."""
     plain = word.replace("ae", "e").replace("oe", "o").replace("ue", "u").replace("ph", "f")
     return re.sub(r"(.)\1", r"\1", plain)
 
 
-def _allowed(literal: str, *, whole: bool) -> int:
-    """How many letters of a word, or of a part of one, may be wrong, doubled, lost or swapped."""
+def _allowed_edits(literal: str, *, whole: bool) -> int:
+    """Return how many letters may be wrong, doubled, missing or swapped in a word."""
     return 2 if len(literal) >= (_LONG if whole else _LONG_PART) else 1
 
 
-def _swapped(word: str, literal: str, distance: int) -> bool:
-    """Whether a word has no other letters than what was meant, in another order or doubled."""
+def _has_same_letters(word: str, literal: str, distance: int) -> bool:
+    """Return whether two words consist of the same letters, in another order or doubled."""
     same = set(word) == set(literal) and abs(len(word) - len(literal)) < 2
     return same and distance == 2 and len(literal) > _SAFE
 
 
-def _begins_alike(word: str, literal: str, distance: int) -> bool:
-    """Whoever misspells a word seldom gets its first letter wrong; in a short one it is another."""
+def _has_same_start(word: str, literal: str, distance: int) -> bool:
+    """Return whether a word starts like the intended one.
+
+    A wrong first letter is a rare mistake.
+    """
     if min(len(word), len(literal)) < _SAFE:
         swapped = sorted(word) == sorted(literal)
-        return word[0] == literal[0] and (swapped or _sound(word) == _sound(literal))
+        return word[0] == literal[0] and (
+            swapped or _pronunciation(word) == _pronunciation(literal)
+        )
     if word[0] == literal[0] or word[:2] == literal[1::-1]:
         return True
     return distance == 1 and len(literal) >= 6
 
 
-def _written(word: str, meant: str, words: Collection[str]) -> str:
-    """How what was meant is written: for a pack's stem the English word that is nearest."""
+def _full_spelling(word: str, meant: str, words: Collection[str]) -> str:
+    """Return a corrected word's full spelling: the nearest English word with the pack's stem."""
     if meant in words and meant in english() and len(meant) >= len(word):
         return meant
     stem = max((one for one in words if meant.startswith(one)), key=len, default="")
-    ordered = _ordered()
+    ordered = _sorted_english()
     start = bisect_left(ordered, stem)
     near: list[tuple[float, str]] = []
     for position in range(start, len(ordered) if stem else start):
         other = ordered[position]
         if not other.startswith(stem):
             break
-        near.append((edits(word, other), other))
+        near.append((edit_distance(word, other), other))
     distance, best = min(near, default=(99, ""))
     return best if distance <= 2 else meant
 
 
 @lru_cache(maxsize=1)
-def _ordered() -> Sequence[str]:
+def _sorted_english() -> Sequence[str]:
     return sorted(english())
 
 
 def _is_word(word: str) -> bool:
+    """Return whether a word is an English word or the plural of one."""
     known = english()
-    # Without the list nothing is corrected: any word might be one.
+    # Without the word list nothing is corrected, because any word might be correct.
     return not known or word in known or (word.endswith("s") and word[:-1] in known)
 
 
 @lru_cache(maxsize=1)
 def english() -> Collection[str]:
-    """English words, read when the first doubtful one comes up; none where there is no list."""
-    package = find_spec("symspellpy")  # found, not imported: only its list is wanted
+    """Return the English word list, read on first use; empty if the file cannot be read."""
+    package = find_spec("symspellpy")  # not imported: only its word list is needed
     folders = package.submodule_search_locations if package else None
     try:
         text = Path((folders or [""])[0], _LIST).read_text(encoding="utf-8-sig")

@@ -1,4 +1,4 @@
-"""What a step works on: "the converted PNG", "segmentation_image_path", "the same image", ..."""
+"""The image a step works on, from words such as "the converted PNG" or "the same image"."""
 
 from __future__ import annotations
 
@@ -10,7 +10,15 @@ from typing import Any
 from app.agent.image_reference import image_argument, unsuitable_image
 from app.agent.llm.base import ToolSchema
 from app.agent.planning.image_choice import numbered_image
-from app.agent.planning.plan import Absent, Earlier, OpenImage, Output, Scene, Source, Step
+from app.agent.planning.plan import (
+    EarlierOutput,
+    MissingValue,
+    OpenImage,
+    Output,
+    Scene,
+    Source,
+    Step,
+)
 from app.agent.planning.vocabulary import Match, Vocabulary, tokens_of
 from app.tools.pack_plan import Feed, ToolRule
 
@@ -34,19 +42,24 @@ _IMAGE_PATH = re.compile(r"\bimage_path\b", re.IGNORECASE)
 
 
 def find_target(text: str, steps: Sequence[Step], scene: Scene) -> Source | None:
-    """The source that `text` (quoted strings blanked) names, or None when it names none.
+    """Return the source that a text names, or None if it names none.
 
     The most specific wording wins: "that same generated image" is the generated one.
+
+    Args:
+        text: The question or clause with the contents of quoted strings blanked.
+        steps: The steps before it.
+        scene: The open images, the tools and the earlier results.
     """
     of_step = _OF_STEP.search(text)
     if of_step:
-        return _of_step(int(of_step["step"]), of_step["key"], steps, scene)
-    made = _made(text, scene)
+        return _step_source(int(of_step["step"]), of_step["key"], steps, scene)
+    made = _picture_match(text, scene)
     if made is not None:
-        return _from_words(made, text, steps, scene)
+        return _picture_source(made, text, steps, scene)
     other = _OTHER_KEY.search(text)
     if other:
-        return by_key(other.group(1).lower(), steps, scene)
+        return output_source(other.group(1).lower(), steps, scene)
     named = numbered_image(text)
     if named:
         return OpenImage(named)
@@ -59,41 +72,45 @@ def find_target(text: str, steps: Sequence[Step], scene: Scene) -> Source | None
     return None
 
 
-def _made(text: str, scene: Scene) -> Match | None:
-    """Where the text names a picture by how a tool's pack says that it is called."""
-    found = _calls(scene.plans.rules()).find(tokens_of(text))
-    return max(found, key=lambda match: len(match.at), default=None)
+def _picture_match(text: str, scene: Scene) -> Match | None:
+    """Return the longest match of a name that a pack gives to a tool's picture, or None."""
+    found = _picture_names(scene.plans.rules()).find(tokens_of(text))
+    return max(found, key=lambda match: len(match.positions), default=None)
 
 
 @lru_cache(maxsize=8)
-def _calls(rules: tuple[ToolRule, ...]) -> Vocabulary:
+def _picture_names(rules: tuple[ToolRule, ...]) -> Vocabulary:
     return Vocabulary((rule.tool, words) for rule in rules for words in rule.made)
 
 
-def _from_words(made: Match, text: str, steps: Sequence[Step], scene: Scene) -> Source:
+def _picture_source(made: Match, text: str, steps: Sequence[Step], scene: Scene) -> Source:
+    """Return the source of a picture that the question names."""
     rule = scene.plans.rule(made.owner)
     for number in range(len(steps), 0, -1):
         if steps[number - 1].tool == rule.tool:
             return Output(number, rule.makes, fallback=rule.converts)
     if rule.converts:
-        return OpenImage()  # it shows the same
+        return OpenImage()  # the converted picture shows the same
     earlier = scene.earlier_output(rule.makes, rule.tool)
-    return Earlier(str(earlier)) if earlier else Absent(made.entry)
+    return EarlierOutput(str(earlier)) if earlier else MissingValue(made.entry)
 
 
-def by_key(key: str, steps: Sequence[Step], scene: Scene) -> Source:
-    """The last step that returns `key`: one known to, else the last whose outputs are unknown."""
+def output_source(key: str, steps: Sequence[Step], scene: Scene) -> Source:
+    """Return the last output with this key; tools without a known output key come last.
+
+    If no step provides it, the value of an earlier question is used, else `MissingValue`.
+    """
     for known in (True, False):
         for number in range(len(steps), 0, -1):
             produced = scene.plans.rule(steps[number - 1].tool).makes
             if produced == key if known else not produced:
                 return Output(number, key)
     earlier = scene.earlier_output(key)
-    return Earlier(str(earlier)) if earlier else Absent(key)
+    return EarlierOutput(str(earlier)) if earlier else MissingValue(key)
 
 
 def latest_picture(steps: Sequence[Step], scene: Scene) -> Source | None:
-    """The picture of the last step that makes one to work on: converted, or made from nothing."""
+    """Return the picture of the last step that converts or generates one to work on, or None."""
     for number in range(len(steps), 0, -1):
         rule = scene.plans.rule(steps[number - 1].tool)
         if rule.makes and (rule.converts or makes_from_nothing(rule, scene)):
@@ -102,15 +119,15 @@ def latest_picture(steps: Sequence[Step], scene: Scene) -> Source | None:
 
 
 def makes_from_nothing(rule: ToolRule, scene: Scene) -> bool:
-    """Whether a tool makes a picture without being given one."""
+    """Return whether a tool makes a picture without taking an image."""
     schema = scene.tools.get(rule.tool)
     return bool(rule.makes) and (schema is None or not image_argument(schema))
 
 
 def default_target(tool: str, steps: Sequence[Step], scene: Scene) -> Source:
-    """What a tool works on when the user does not say.
+    """Return the image a tool works on if the user names none.
 
-    What feeds it, else the converted or generated image, else the open one.
+    It is the output that feeds the tool, else the converted or generated image, else the open one.
     """
     rule = scene.plans.rule(tool)
     if rule.converts:
@@ -127,11 +144,19 @@ def default_target(tool: str, steps: Sequence[Step], scene: Scene) -> Source:
 def feeding_source(
     rule: ToolRule, argument: str, steps: Sequence[Step], scene: Scene, *, earlier: bool = True
 ) -> Source | None:
-    """Where an argument comes from by what the pack says: a step before, or an earlier question."""
+    """Return the source of an argument that the pack's plan takes from an earlier output, or None.
+
+    Args:
+        rule: The tool's rule, with its feeds.
+        argument: The argument's name.
+        steps: The steps before it.
+        scene: The open images, the tools and the earlier results.
+        earlier: Results of earlier questions in the conversation may be used as well.
+    """
     feeds = [feed for feed in rule.feeds if feed.argument == argument]
     for number in range(len(steps), 0, -1):
         for feed in feeds:
-            key = _key(feed, steps[number - 1].tool, rule.tool, scene)
+            key = _output_key(feed, steps[number - 1].tool, rule.tool, scene)
             if key:
                 converts = scene.plans.rule(steps[number - 1].tool).converts
                 return Output(number, key, fallback=converts)
@@ -139,17 +164,17 @@ def feeding_source(
         if message.role != "tool" or not message.ok:
             continue
         for feed in feeds:
-            key = _key(feed, message.tool, rule.tool, scene)
+            key = _output_key(feed, message.tool, rule.tool, scene)
             value = message.data.get("output", {}).get(key) if key else None
             if value:
-                return Earlier(value)
+                return EarlierOutput(value)
     return None
 
 
 def title_of(
     rule: ToolRule, argument: str, steps: Sequence[Step], scene: Scene
 ) -> tuple[str, str] | None:
-    """The argument that takes what the picture is called that feeds another one, and its name."""
+    """Return the argument for the title of the picture fed to `argument`, and the title."""
     for feed in rule.feeds:
         if feed.argument == argument and feed.title:
             tools = [step.tool for step in steps]
@@ -160,8 +185,8 @@ def title_of(
     return None
 
 
-def _key(feed: Feed, tool: str, itself: str, scene: Scene) -> str:
-    """The key under which `tool` gives what a feed wants, or ""."""
+def _output_key(feed: Feed, tool: str, itself: str, scene: Scene) -> str:
+    """Return the output key under which `tool` provides the value for a feed, or ""."""
     if tool == itself or (feed.tools and tool not in feed.tools):
         return ""
     return feed.key or scene.plans.rule(tool).makes
@@ -170,7 +195,7 @@ def _key(feed: Feed, tool: str, itself: str, scene: Scene) -> str:
 def feed_arguments(
     schema: ToolSchema, arguments: Mapping[str, Any], steps: Sequence[Step], scene: Scene
 ) -> dict[str, Any]:
-    """The arguments that nobody gave and that earlier calls feed."""
+    """Return the arguments that are not given and that earlier outputs feed, by name."""
     rule = scene.plans.rule(schema.name)
     known = schema.parameters.get("properties", {})
     found: dict[str, Any] = {}
@@ -183,23 +208,26 @@ def feed_arguments(
     return found
 
 
-def _of_step(number: int, key: str, steps: Sequence[Step], scene: Scene) -> Source:
+def _step_source(number: int, key: str, steps: Sequence[Step], scene: Scene) -> Source:
+    """Return the source for "image of step 2"."""
     if not 1 <= number <= len(steps):
-        return Absent(f"output of step {number}")
+        return MissingValue(f"output of step {number}")
     rule = scene.plans.rule(steps[number - 1].tool)
     wanted = key.lower() if key.lower().endswith("_path") else rule.makes or "image_path"
     return Output(number, wanted, fallback=rule.converts)
 
 
-def unsuitable(tool: str, target: Source | None, before: Sequence[Step], scene: Scene) -> str:
-    """Return why a step's tool must not be run on its target, or ""."""
+def unsuitable_reason(
+    tool: str, target: Source | None, before: Sequence[Step], scene: Scene
+) -> str:
+    """Return the reason why a tool must not run on its target, or ""."""
     shown = shown_image(target, before)
     note = scene.note(shown) if shown is not None else None
     return unsuitable_image(scene.plans.rule(tool).accepts, note) if note is not None else ""
 
 
 def shown_image(target: Source | None, before: Sequence[Step]) -> OpenImage | None:
-    """Return the open image that a target shows, directly or converted."""
+    """Return the open image that a target shows, directly or converted, or None."""
     if isinstance(target, Output) and target.fallback and target.step <= len(before):
         return shown_image(before[target.step - 1].target or OpenImage(), before)
     return target if isinstance(target, OpenImage) else None

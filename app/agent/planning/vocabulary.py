@@ -1,9 +1,9 @@
-"""Vocabulary of the packs, found in a question: whole words, stems (`segment*`), phrases, gaps.
+"""Search for the packs' words in a question: whole words, stems (`segment*`), phrases and gaps.
 
-`heart size` is a phrase: between its words nothing may stand but articles and the like ("size of
-the heart" has `size of heart`). `heart .. enlarg*` has a gap: up to `GAP` other words of the same
-clause; `big|large heart` has alternatives for a word. Case, accents and the spelling of umlauts do
-not count: "vergrößert", "vergroessert" and "vergrossert" are the same word.
+`heart size` is a phrase: only articles and similar words may stand between its words ("size of
+the heart" matches `size of heart`). `heart .. enlarg*` has a gap of up to `GAP` other words of the
+same clause; `big|large heart` has alternatives for a word. Case, accents and the spelling of
+umlauts are ignored: "vergrößert", "vergroessert" and "vergrossert" are the same word.
 """
 
 from __future__ import annotations
@@ -15,23 +15,24 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 GAP = 5
-"""Most words that `..` stands for."""
+"""Maximum number of words that `..` stands for."""
+# Longer runs of letters are codes, not words; comparing them would be slow.
 _LONGEST = 40
 _WORD = re.compile(r"\w+(?:['’]\w+)*|#(?!\w)")
 _NUMBERED = re.compile(r"([a-z]{0,2})\d+")
-# What looks like a file, an address or a name of code holds no words.
+# Addresses, paths and file names: their letters are not words of the question.
 _NO_WORDS = re.compile(
     r"\b[a-z][a-z0-9+.]{0,12}://\S+|[\w.+-]{1,64}@[\w.-]{1,200}|(?<!\w)[~.]{0,2}/[^\s,;]+|"
     r"\b[a-z]:\\\S*|\\\\\S+|[^\s/]{1,80}(?:/[^\s/]{1,80}){2,}|"
     r"(?<!\w)[\w-]{1,100}\.(?:dcm|png|jpe?g|tiff?|dicom|zip|txt|pdf|json|py)\b",
     re.IGNORECASE,
 )
-# Not in "0.5" nor behind "Dr".
+# A full stop that ends a sentence; not in "0.5" or after "Dr".
 _STOP = (
     r"(?<!\bdr)(?<!\bmr)(?<!\bmrs)(?<!\bprof)(?<!\bca)(?<!\bbzw)(?<!\bz\.b)(?<!\bz\.n)"
     r"\.(?=[\s\"')]|$)"
 )
-# "Small, moderate or large" is one clause.
+# A comma within a list does not end a clause: "small, moderate or large".
 _NO_LIST = r"(?!\s+(?!and\b|und\b|or\b|oder\b)\w+\s+(?:or|oder)\s+\w+\s*(?:[?.!,;]|$))"
 _CLAUSE = re.compile(
     rf"{_STOP}|:(?=\s|$)|,{_NO_LIST}|[?!;()\[\]\n\x00\"]+|\s-+\s|\b(?:aber|sondern|jedoch|whereas|while)\b|"
@@ -57,13 +58,13 @@ class Token:
     """A word of the question.
 
     Attributes:
-        text: As it is compared: in small letters, umlauts as "ae".
-        forms: Other ways to write it, `text` first; () for what is no word (a path, a tool's name).
-        start: Where it begins in the question.
-        end: Where it ends.
+        text: Its normalised form: lower case, umlauts as "ae".
+        forms: Its spellings to compare, `text` first; () for a path or an identifier.
+        start: Offset of its first character in the question.
+        end: Offset after its last character.
         clause: Number of its clause.
         sentence: Number of its sentence.
-        asked: Whether that sentence ends with a question mark.
+        in_question: That sentence ends with a question mark.
     """
 
     text: str
@@ -72,26 +73,32 @@ class Token:
     end: int
     clause: int
     sentence: int
-    asked: bool
+    in_question: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A pack's words, found: by which entry, and the numbers of the words that it has used."""
+    """An entry of a vocabulary found in the question.
+
+    Attributes:
+        owner: The owner of the entry, such as a tool's name.
+        entry: The entry as the pack wrote it.
+        positions: Positions of the matched words among the question's words.
+    """
 
     owner: str
     entry: str
-    at: frozenset[int]
+    positions: frozenset[int]
 
     @property
     def first(self) -> int:
-        """Number of its first word."""
-        return min(self.at)
+        """Return the position of its first word."""
+        return min(self.positions)
 
 
 @lru_cache(maxsize=4096)
 def folded(word: str) -> tuple[str, ...]:
-    """A word in small letters, umlauts as "ae", and where that differs without any accents."""
+    """Return a word's normalised forms: lower case with umlauts as "ae", then without accents."""
     small = unicodedata.normalize("NFC", word.casefold())
     if small in _SIGNS:
         return ("number",)
@@ -105,9 +112,9 @@ def folded(word: str) -> tuple[str, ...]:
 
 
 def tokens_of(blank: str) -> list[Token]:
-    """The words of a question whose quoted strings are blanked."""
+    """Return the words of a question whose quoted strings are blanked."""
     hidden = [(match.start(), match.end()) for match in _NO_WORDS.finditer(blank)]
-    # A colon behind the very first word breaks nothing: "generate: a normal chest".
+    # A colon after the first word does not end a clause: "generate: a normal chest".
     lead = _LEAD.match(blank)
     after = lead.end() if lead else 0
     clauses = [match.start() for match in _CLAUSE.finditer(blank, after)]
@@ -141,7 +148,7 @@ def tokens_of(blank: str) -> list[Token]:
 
 
 def forms_of(forms: Sequence[str]) -> tuple[str, ...]:
-    """The forms, each without a genitive's or a plural's s, and a number as 0: "W350" is "w0"."""
+    """Return the forms with singulars, without genitive s, and with numbers as 0 ("w0")."""
     found = list(forms)
     for form in forms:
         bare = re.sub(r"['’]s$", "", form)
@@ -158,13 +165,13 @@ def forms_of(forms: Sequence[str]) -> tuple[str, ...]:
 
 
 class Vocabulary:
-    """Entries by owner, compiled: finding them takes time that grows with the question alone.
+    """Compiled words and phrases of several owners; search time depends only on the text.
 
     Args:
         entries: (owner, entry) pairs.
 
     Attributes:
-        alone: The words that are an entry by themselves, not only a part of phrases.
+        alone: The words that are entries by themselves, not only part of a phrase.
     """
 
     def __init__(self, entries: Iterable[tuple[str, str]]) -> None:
@@ -172,7 +179,7 @@ class Vocabulary:
         self._starts: dict[str, set[int]] = {}
         self._ends: dict[str, set[int]] = {}
         self._within: dict[str, set[int]] = {}
-        # By the number of their first word: (owner, entry, the rest).
+        # Entries by the number of their first word: (owner, entry, numbers of the other words).
         self._by_first: dict[int, list[tuple[str, str, tuple[int | None, ...]]]] = {}
         self.alone: set[str] = set()
         tables = {
@@ -182,7 +189,7 @@ class Vocabulary:
             (True, True): self._within,
         }
         numbers: dict[str, int] = {}
-        # In one loop without helpers: at start-up it goes over some ten thousand words.
+        # One loop without helper functions, because it compiles about ten thousand words at start.
         for owner, entry in dict.fromkeys(entries):
             written = entry.replace("-", " ").split()
             parts: list[int | None] = []
@@ -210,7 +217,7 @@ class Vocabulary:
                 self._by_first.setdefault(parts[0], []).append((owner, entry, tuple(parts[1:])))
 
     def literals(self) -> list[tuple[str, bool, bool]]:
-        """Return every word, and whether letters may stand before and after it."""
+        """Return every word with whether letters may precede and follow it."""
         return [
             *[(word, False, False) for word in self._exact],
             *[(word, False, True) for word in self._starts],
@@ -218,8 +225,8 @@ class Vocabulary:
             *[(word, True, True) for word in self._within],
         ]
 
-    def known(self, forms: Sequence[str]) -> frozenset[int]:
-        """The numbers of the words that a word is."""
+    def word_numbers(self, forms: Sequence[str]) -> frozenset[int]:
+        """Return the internal numbers of the vocabulary's words that match any of the forms."""
         found: set[int] = set()
         for form in forms:
             found |= self._exact.get(form, set())
@@ -232,30 +239,30 @@ class Vocabulary:
         return frozenset(found)
 
     def find(self, tokens: Sequence[Token]) -> list[Match]:
-        """Where entries stand in the question, overlapping ones included."""
-        seen = {token.forms: self.known(token.forms) for token in tokens}
+        """Return all matches in the question, including overlapping ones."""
+        seen = {token.forms: self.word_numbers(token.forms) for token in tokens}
         known = [seen[token.forms] for token in tokens]
         found: dict[Match, None] = {}
         for start, numbers in enumerate(known):
             for number in sorted(numbers):
                 for owner, entry, rest in self._by_first.get(number, ()):
-                    at = _follow(rest, start, tokens, known)
+                    at = _match_rest(rest, start, tokens, known)
                     if at is not None:
                         found[Match(owner, entry, frozenset(at))] = None
         return list(found)
 
 
-def _follow(
+def _match_rest(
     rest: Sequence[int | None], start: int, tokens: Sequence[Token], known: Sequence[frozenset[int]]
 ) -> list[int] | None:
-    """The words that the rest of an entry takes after word `start`, or None."""
+    """Return the positions that a whole entry takes if its first word is at `start`, or None."""
     at = [start]
     reach = 0
     for number in rest:
         if number is None:
             reach = GAP
             continue
-        position = _next(number, at[-1], reach, tokens, known)
+        position = _next_position(number, at[-1], reach, tokens, known)
         if position is None:
             return None
         at.append(position)
@@ -263,9 +270,10 @@ def _follow(
     return at
 
 
-def _next(
+def _next_position(
     number: int, after: int, reach: int, tokens: Sequence[Token], known: Sequence[frozenset[int]]
 ) -> int | None:
+    """Return the position of the entry's next word, at most `reach` words on, or None."""
     skipped = 0
     for position in range(after + 1, min(len(tokens), after + 2 + GAP + reach)):
         token = tokens[position]
@@ -280,18 +288,18 @@ def _next(
     return None
 
 
-def telling(matches: Sequence[Match]) -> list[Match]:
-    """The matches without those that only repeat a part of a longer one.
+def longest_matches(matches: Sequence[Match]) -> list[Match]:
+    """Return the matches without those that are only part of a longer one.
 
     "heart" in "heart size" does not ask for the heart.
     """
     held: dict[int, list[Match]] = {}
     for match in matches:
-        if len(match.at) > 1:
-            for position in match.at:
+        if len(match.positions) > 1:
+            for position in match.positions:
                 held.setdefault(position, []).append(match)
     return [
         match
         for match in matches
-        if not any(match.at < other.at for other in held.get(match.first, ()))
+        if not any(match.positions < other.positions for other in held.get(match.first, ()))
     ]

@@ -1,4 +1,4 @@
-"""Distances between words, and the names that are nearest to what was written."""
+"""Edit distances between words, and the names most similar to a written one."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import difflib
 from collections.abc import Iterable
 
 
-def edits(word: str, other: str, *, most: int | None = None) -> int:
-    """Return how many letters are wrong, doubled, lost or swapped between two words.
+def edit_distance(word: str, other: str, *, most: int | None = None) -> int:
+    """Return the number of letters that are wrong, added, missing or swapped between two words.
 
     Args:
-        word: The one.
-        other: The other.
-        most: Larger distances are returned as `most + 1`, which is quicker.
+        word: The first word.
+        other: The second word.
+        most: Larger distances are returned as `most + 1`, which is faster.
     """
-    from rapidfuzz.distance import OSA  # loaded when words are first compared
+    from rapidfuzz.distance import OSA  # loaded on first use, to start faster
 
     return int(OSA.distance(word, other, score_cutoff=most))
 
 
 def closest(word: str, words: Iterable[str], *, most: int = 2) -> list[tuple[str, int]]:
-    """Return the eight nearest of the words with their distances, none farther than `most`."""
+    """Return up to eight nearest words as (word, distance), none farther than `most`."""
     from rapidfuzz import process
     from rapidfuzz.distance import OSA
 
@@ -29,11 +29,11 @@ def closest(word: str, words: Iterable[str], *, most: int = 2) -> list[tuple[str
 
 
 def near_names(name: str, names: list[str], likeness: float = 0.55) -> list[str]:
-    """Return up to three names that look like `name`, the nearest first.
+    """Return up to three names similar to `name`, the most similar first.
 
     Args:
-        name: As it was written.
-        names: Those that exist.
-        likeness: The least similarity, 0 to 1, as `difflib` counts it.
+        name: The name as written.
+        names: The existing names.
+        likeness: The minimum similarity, 0 to 1, as `difflib` computes it.
     """
     return difflib.get_close_matches(name.lower(), names, n=3, cutoff=likeness)

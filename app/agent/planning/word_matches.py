@@ -1,4 +1,4 @@
-"""Matches of the packs' words in a question: kinds, subjects, what is left out, misspelt words."""
+"""Matches of the packs' words in a question: its kinds, subjects, exclusions and corrections."""
 
 from __future__ import annotations
 
@@ -8,62 +8,76 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from app.agent.planning.clause_scope import (
-    beyond_tools,
-    beyond_words,
     carries_no_meaning,
-    history,
-    reaches,
+    history_words,
+    unanswerable_matches,
+    unanswerable_words,
+    words_by_kind,
 )
 from app.agent.planning.negation import Denial, is_cue_word
 from app.agent.planning.question_parts import Parts, parts_of
 from app.agent.planning.spelling import Speller
-from app.agent.planning.vocabulary import DETERMINERS, Match, Token, Vocabulary, telling
+from app.agent.planning.vocabulary import DETERMINERS, Match, Token, Vocabulary, longest_matches
 from app.tools.pack_plan import AnyOf, PackPlan, QuestionKind
 
 Key = tuple[str, str]
-"""A kind's pack and name."""
+"""A kind of question, as the names of its pack and of the kind."""
 NOWHERE: Mapping[Key, frozenset[int]] = MappingProxyType({})
 _TOOLS = frozenset(("tool", "tools", "werkzeug", "werkzeuge", "werkzeugen"))
 _RUNNING = frozenset(("run", "running", "execute", "call", "calling", "use", "using", "start"))
 _OTHERS = frozenset(
     ("other", "others", "further", "more", "additional", "else", "weitere", "andere")
 )
-# Words of no pack that a question hangs on.
+# Words that no pack declares, but whose misspelling would change the meaning.
 _SURE = ("left", "right", "linke", "rechte", "without", "except")
 _ALWAYS = tuple((word, False, False) for word in _SURE)
 
 
 class PackWords:
-    """All packs' words, compiled once."""
+    """The words of all packs, compiled once.
+
+    Args:
+        packs: The packs' plans.
+    """
 
     def __init__(self, packs: Sequence[PackPlan]) -> None:
         self.kinds = {(pack.pack, kind.name): kind for pack in packs for kind in pack.kinds}
         rules = [rule for pack in packs for rule in pack.tools]
-        # By pack, the tools of which it says what they are about.
+        # Tools with declared subjects, by pack.
         self.subjects = {
             pack.pack: frozenset(rule.tool for rule in pack.tools if rule.words or rule.values)
             for pack in packs
         }
-        self.asking = Vocabulary(
+        self.kind_words = Vocabulary(
             [
                 (f"{pack}\n{name}", word)
                 for (pack, name), kind in self.kinds.items()
                 for word in kind.words
             ]
         )
-        self.unless = Vocabulary(
+        self.unless_words = Vocabulary(
             [
                 (f"{pack}\n{name}", word)
                 for (pack, name), kind in self.kinds.items()
                 for word in kind.unless
             ]
         )
-        self.about = Vocabulary([(rule.tool, word) for rule in rules for word in rule.words])
-        self.work = Vocabulary([(rule.tool, word) for rule in rules for word in rule.leave_out])
-        self.values = Vocabulary(
+        self.subject_words = Vocabulary(
+            [(rule.tool, word) for rule in rules for word in rule.words]
+        )
+        self.action_words = Vocabulary(
+            [(rule.tool, word) for rule in rules for word in rule.leave_out]
+        )
+        self.value_words = Vocabulary(
             [(rule.tool, word) for rule in rules for item in rule.values for word in item.words]
         )
-        parts = (self.asking, self.about, self.work, self.values, self.unless)
+        parts = (
+            self.kind_words,
+            self.subject_words,
+            self.action_words,
+            self.value_words,
+            self.unless_words,
+        )
         self.parts = parts
         self.speller = Speller(
             [*_ALWAYS, *[one for part in parts for one in part.literals()]],
@@ -73,67 +87,70 @@ class PackWords:
 
 @lru_cache(maxsize=8)
 def pack_words(packs: tuple[PackPlan, ...]) -> PackWords:
-    """The packs' words, compiled when they are first asked for."""
+    """Return the compiled words of the packs, cached."""
     return PackWords(packs)
 
 
 @dataclass(slots=True)
 class WordMatches:
-    """What stands in a question.
+    """The matches of the packs' words in one question.
 
     Attributes:
-        book: The packs' words.
+        pack_words: The packs' words.
         tokens: The question's words.
-        denied: What it leaves out.
-        told: Numbers of the words that tell what somebody else wrote.
-        firm: Whether "no comparison" leaves out the comparison: not so where nothing else is said.
-        asking: By kind, the matches that count.
-        mentioned: By tool, the matches of its subjects.
-        about: The same without those that are left out, or repeat a part of a longer one.
-        work: By tool, the matches of what it does, those left out included.
+        denied: What the question leaves out.
+        quoted_words: Positions of words that report what another person wrote.
+        strict: "No comparison" excludes the comparison. This is False on a second reading, for a
+            question that says nothing else.
+        kind_matches: The matches that identify kinds of question, by kind.
+        subject_mentions: All matches of tools' subjects.
+        subject_matches: The same without those excluded or contained in a longer one.
+        action_matches: Matches of what tools do, excluded or not.
         values: Matches of arguments' values.
-        phrases: The words of each phrase that asks for something.
+        phrases: The positions of each phrase of several words that identifies a kind.
         parts: The parts of the question.
     """
 
-    book: PackWords
+    pack_words: PackWords
     tokens: Sequence[Token]
     denied: Sequence[Denial]
-    told: frozenset[int]
-    firm: bool
-    asking: dict[Key, list[Match]] = field(default_factory=dict[Key, list[Match]])
-    mentioned: list[Match] = field(default_factory=list[Match])
-    about: list[Match] = field(default_factory=list[Match])
-    work: list[Match] = field(default_factory=list[Match])
+    quoted_words: frozenset[int]
+    strict: bool
+    kind_matches: dict[Key, list[Match]] = field(default_factory=dict[Key, list[Match]])
+    subject_mentions: list[Match] = field(default_factory=list[Match])
+    subject_matches: list[Match] = field(default_factory=list[Match])
+    action_matches: list[Match] = field(default_factory=list[Match])
     values: list[Match] = field(default_factory=list[Match])
     phrases: list[frozenset[int]] = field(default_factory=list[frozenset[int]])
     parts: Parts = field(init=False)
 
     def __post_init__(self) -> None:
-        book, tokens = self.book, self.tokens
+        book, tokens = self.pack_words, self.tokens
         self.parts = parts_of(tokens)
-        self.work = book.work.find(tokens)
-        # "Do not crop the cells" leaves out the cropping, not the cells.
+        self.action_matches = book.action_words.find(tokens)
+        # "Do not crop the cells" excludes the cropping, not the cells.
         out = [
-            denial.at
+            denial.positions
             for denial in self.denied
-            if (denial.strong or not tokens[denial.cue].asked)
-            and not any(match.at <= denial.at for match in self.work)
+            if (denial.strong or not tokens[denial.cue].in_question)
+            and not any(match.positions <= denial.positions for match in self.action_matches)
         ]
-        self.mentioned = book.about.find(tokens)
-        about = telling(self.mentioned)
-        self.about = [match for match in about if not any(match.at <= at for at in out)]
-        self.values = book.values.find(tokens)
-        asking = book.asking.find(tokens)
-        self.phrases = [match.at for match in asking if len(match.at) > 1]
-        matches = telling(asking)
-        beyond = beyond_tools(tokens, matches)
-        gone = self._gone() | self.told
-        gone |= self._past(matches, beyond, gone)
+        self.subject_mentions = book.subject_words.find(tokens)
+        about = longest_matches(self.subject_mentions)
+        self.subject_matches = [
+            match for match in about if not any(match.positions <= at for at in out)
+        ]
+        self.values = book.value_words.find(tokens)
+        matched = book.kind_words.find(tokens)
+        self.phrases = [match.positions for match in matched if len(match.positions) > 1]
+        matches = longest_matches(matched)
+        unanswerable = unanswerable_matches(tokens, matches)
+        excluded = self._excluded_words() | self.quoted_words
+        excluded |= self._history_words(matches, unanswerable, excluded)
         unless: dict[tuple[str, int], None] = {
             (match.owner, tokens[match.first].clause): None
-            for match in book.unless.find(tokens)
-            if not any(match.at <= denial.at for denial in self.denied)
+            for match in book.unless_words.find(tokens)
+            if not any(match.positions <= denial.positions for denial in self.denied)
         }
         strange = self._strange_clauses()
         for match in matches:
@@ -141,128 +158,147 @@ class WordMatches:
             clause = tokens[match.first].clause
             barred = (match.owner, clause) in unless
             barred = barred or (book.kinds[pack, name].bare and clause in strange)
-            if match not in beyond and not barred and not match.at & gone:
-                self.asking.setdefault((pack, name), []).append(match)
+            if match not in unanswerable and not barred and not match.positions & excluded:
+                self.kind_matches.setdefault((pack, name), []).append(match)
 
-    def _past(
-        self, matches: Sequence[Match], beyond: Collection[Match], gone: frozenset[int]
+    def _history_words(
+        self, matches: Sequence[Match], unanswerable: Collection[Match], excluded: frozenset[int]
     ) -> frozenset[int]:
-        """The words that only tell what is known, beside what is asked.
+        """Return the positions of words that state the patient's history next to a request.
 
-        "Known effusion" alone asks for it.
+        Without another request, the history itself is the question: "known effusion".
         """
-        past = history(self.tokens, self.parts)
+        past = history_words(self.tokens, self.parts)
         asked = any(
-            not match.at & (past | gone) and match not in beyond and self._works(match)
+            not match.positions & (past | excluded)
+            and match not in unanswerable
+            and self._has_tools(match)
             for match in matches
         )
-        if not asked and not self._beyond_asked():
+        if not asked and not self._asks_beyond_tools():
             return frozenset()
-        # "Compared with yesterday" tells as well, and asks.
-        kept = (match.at for match in matches if self._kind(match).whole)
+        # Words such as "compared with yesterday" state history and are a request as well.
+        kept = (match.positions for match in matches if self._kind(match).whole)
         return past - frozenset[int]().union(*kept)
 
     def _kind(self, match: Match) -> QuestionKind:
         pack, _, name = match.owner.partition("\n")
-        return self.book.kinds[pack, name]
+        return self.pack_words.kinds[pack, name]
 
-    def _beyond_asked(self) -> bool:
-        """Whether a part that asks does so for what no tool answers: "what dose ...?"."""
-        return any(self.parts.asks[self.parts.of[place]] for place in beyond_words(self.tokens))
+    def _asks_beyond_tools(self) -> bool:
+        """Return whether any request is about something no tool answers: "what dose ...?"."""
+        return any(
+            self.parts.asks[self.parts.part_numbers[place]]
+            for place in unanswerable_words(self.tokens)
+        )
 
-    def _works(self, match: Match) -> bool:
-        """Whether what a word asks for is answered by tools."""
+    def _has_tools(self, match: Match) -> bool:
+        """Return whether tools answer the kind of question that a match belongs to."""
         return bool(self._kind(match).tools)
 
     def _strange_clauses(self) -> frozenset[int]:
-        """The clauses that hold a word which no pack knows and which has weight."""
+        """Return the clauses with a meaningful word that no pack knows."""
         return frozenset(
             token.clause
             for token in self.tokens
             if not (carries_no_meaning(token) or is_cue_word(token))
-            and not any(part.known(token.forms) for part in self.book.parts)
+            and not any(part.word_numbers(token.forms) for part in self.pack_words.parts)
         )
 
-    def _gone(self) -> frozenset[int]:
-        """The words that are left out whatever they are."""
+    def _excluded_words(self) -> frozenset[int]:
+        """Return the positions of all excluded words."""
         found: set[int] = set()
         for denial in self.denied:
-            if denial.strong or (self.firm and self._orders(denial)):
-                found |= denial.at
+            if denial.strong or (self.strict and self._is_order(denial)):
+                found |= denial.positions
             else:
-                for match in self.work:
-                    if match.at <= denial.at and not self._is_object(match, denial):
-                        found |= match.at
+                for match in self.action_matches:
+                    if match.positions <= denial.positions and not self._is_object(match, denial):
+                        found |= match.positions
         return frozenset(found)
 
-    def _orders(self, denial: Denial) -> bool:
-        """Whether "no" begins a clause that asks nothing: "no comparison", "keinen Vergleich"."""
+    def _is_order(self, denial: Denial) -> bool:
+        """Return whether "no" begins a clause that is not a question: "no comparison"."""
         token = self.tokens[denial.cue]
         before = [
             other
             for other in self.tokens[max(0, denial.cue - 4) : denial.cue]
             if other.clause == token.clause
         ]
-        return not (token.asked or denial.mild) and all(
+        return not (token.in_question or denial.mild) and all(
             carries_no_meaning(other) for other in before
         )
 
-    def counted(self, kinds: Mapping[Key, Sequence[Match]]) -> frozenset[int]:
-        """The numbers of the words that anything rests on."""
+    def meaningful_words(self, kinds: Mapping[Key, Sequence[Match]]) -> frozenset[int]:
+        """Return the positions of all words that affect the result."""
         matches = [match for found in kinds.values() for match in found]
-        matches += [*self.about, *self.values, *self.work]
+        matches += [*self.subject_matches, *self.values, *self.action_matches]
         cues = {place for denial in self.denied for place in range(denial.cue, denial.last + 1)}
         always = {word for word, _, _ in _ALWAYS}
         cues |= {place for place, token in enumerate(self.tokens) if token.text in always}
-        return frozenset(cues.union(*(match.at for match in matches)))
+        return frozenset(cues.union(*(match.positions for match in matches)))
 
     def left_out(self, blank: str) -> dict[str, str]:
-        """The tools that are left out by what they do, each with the words that say so."""
+        """Return the tools excluded by words for what they do, each with the words that say so."""
         found: dict[str, str] = {}
         denied = [
             (match, denial)
             for denial in self.denied
-            for match in self.work
-            if match.at <= denial.at and not self._is_object(match, denial)
+            for match in self.action_matches
+            if match.positions <= denial.positions and not self._is_object(match, denial)
         ]
-        gone = frozenset[int]().union(*(denial.at for denial in self.denied))
-        asked_for = {match.owner for match in self.work if match.at.isdisjoint(gone)}
+        excluded = frozenset[int]().union(*(denial.positions for denial in self.denied))
+        asked_for = {
+            match.owner for match in self.action_matches if match.positions.isdisjoint(excluded)
+        }
         for match, denial in denied:
             meant = match.owner in asked_for
             narrowed = any(
-                value.owner == match.owner and value.at <= denial.at and not value.at & match.at
+                value.owner == match.owner
+                and value.positions <= denial.positions
+                and not value.positions & match.positions
                 for value in self.values
             )
-            part = any(match.at < phrase for phrase in self.phrases)
-            # "Outline the lungs, don't outline the heart"; "count the cells, no cell states".
+            part = any(match.positions < phrase for phrase in self.phrases)
+            # "Outline the lungs, don't outline the heart" still asks for the outlining tool.
             if not (meant and (narrowed or part)):
-                found.setdefault(match.owner, self._text(blank, match.at | {denial.cue}))
+                found.setdefault(match.owner, self._text(blank, match.positions | {denial.cue}))
         return found
 
-    def no_tools(self, blank: str) -> str:
-        """The words that leave out every tool ("without any tools"), "" for none."""
+    def all_tools_exclusion(self, blank: str) -> str:
+        """Return the words that exclude every tool ("without any tools"), or ""."""
         for denial in self.denied:
-            said = {self.tokens[place].text for place in denial.at}
+            said = {self.tokens[place].text for place in denial.positions}
             runs = "anything" in said and said & _RUNNING
             if (said & _TOOLS or runs) and not said & _OTHERS and not self._narrowed(denial):
-                last = max(denial.at)
+                last = max(denial.positions)
                 return self._text(blank, {denial.cue, last})
         return ""
 
     def _narrowed(self, denial: Denial) -> bool:
-        """Whether it speaks of certain tools: "no segmentation tools"."""
-        return any(match.at & denial.at for match in (*self.work, *self.about, *self.values))
+        """Return whether an exclusion concerns particular tools: "no segmentation tools"."""
+        return any(
+            match.positions & denial.positions
+            for match in (*self.action_matches, *self.subject_matches, *self.values)
+        )
 
     def _is_object(self, match: Match, denial: Denial) -> bool:
-        """Whether a word only says what another tool's work is done to: "don't crop the cells"."""
+        """Return whether a word is the object of another action: "don't crop the cells"."""
         if match.first < denial.cue:  # "die Zellen nicht auswerten"
-            return any(one.first > denial.last and one.at <= denial.at for one in self.work)
+            return any(
+                one.first > denial.last and one.positions <= denial.positions
+                for one in self.action_matches
+            )
         before = match.first - 1
         while before > denial.last and self.tokens[before].text in DETERMINERS:
             before -= 1
         if before <= denial.last:
             return False
-        here = {other.owner for other in self.work if before in other.at and other.at <= denial.at}
+        here = {
+            other.owner
+            for other in self.action_matches
+            if before in other.positions and other.positions <= denial.positions
+        }
         return bool(here) and match.owner not in here
 
     def _text(self, blank: str, at: Iterable[int]) -> str:
@@ -270,79 +306,87 @@ class WordMatches:
         return " ".join(blank[self.tokens[first].start : self.tokens[last].end].split())
 
     def kinds(self) -> dict[Key, list[Match]]:
-        """The kinds of question that it is, with their matches."""
+        """Return the question's kinds with their matches."""
         found: dict[Key, list[Match]] = {}
-        for key in self.book.kinds:
+        for key in self.pack_words.kinds:
             matches = self._matches(key, ())
             if matches:
                 found[key] = matches
-        found = self._unbeaten(found)
-        found = {key: matches for key, matches in found.items() if not self._borrowed(key, matches)}
+        found = self._without_beaten_kinds(found)
+        found = {
+            key: matches
+            for key, matches in found.items()
+            if not self._belongs_to_other_pack(key, matches)
+        }
         busy = any(
-            kind.tools and not kind.alone for kind in map(self.book.kinds.get, found) if kind
+            kind.tools and not kind.alone for kind in map(self.pack_words.kinds.get, found) if kind
         )
         return {
             key: matches
             for key, matches in found.items()
-            if not (busy and self.book.kinds[key].alone)
+            if not (busy and self.pack_words.kinds[key].alone)
         }
 
-    def _unbeaten(self, found: Mapping[Key, list[Match]]) -> dict[Key, list[Match]]:
-        """The kinds without those that another beats in the parts of the question that it has."""
+    def _without_beaten_kinds(self, found: Mapping[Key, list[Match]]) -> dict[Key, list[Match]]:
+        """Return the kinds without those that another kind overrides in the parts it claims."""
         everywhere = frozenset(range(len(self.tokens)))
         banned: dict[Key, frozenset[int]] = {}
         for key, said in self.reach(found).items():
-            kind = self.book.kinds[key]
+            kind = self.pack_words.kinds[key]
             beaten = {(key[0], other) for other in kind.beats}
             if kind.whole:
-                beaten |= {one for one, other in self.book.kinds.items() if not other.whole}
+                beaten |= {one for one, other in self.pack_words.kinds.items() if not other.whole}
             for other in beaten:
-                gone = said if kind.whole else everywhere
-                banned[other] = banned.get(other, frozenset()) | gone
+                excluded = said if kind.whole else everywhere
+                banned[other] = banned.get(other, frozenset()) | excluded
         for key in found:
-            for other in self.book.kinds[key].means:
-                gone = self._of_nothing((key[0], other))
-                banned[key[0], other] = banned.get((key[0], other), frozenset()) | gone
-                gone -= self._of_subjects()
-                for one in found:  # another pack's outline is the same one
+            for other in self.pack_words.kinds[key].means:
+                excluded = self._words_without_value((key[0], other))
+                banned[key[0], other] = banned.get((key[0], other), frozenset()) | excluded
+                excluded -= self._words_with_subject()
+                for one in found:  # the same request matches other packs' kinds
                     if one[0] != key[0]:
-                        banned[one] = banned.get(one, frozenset()) | gone
+                        banned[one] = banned.get(one, frozenset()) | excluded
         kept = {
             key: self._matches(key, (), banned) if key in banned else matches
             for key, matches in found.items()
         }
         return {key: matches for key, matches in kept.items() if matches}
 
-    def _of_nothing(self, key: Key) -> frozenset[int]:
-        """The words of a kind in parts that name no value of any argument: "outline it"."""
-        part = self.parts.of
+    def _words_without_value(self, key: Key) -> frozenset[int]:
+        """Return a kind's positions in parts that name no argument value: "outline it"."""
+        part = self.parts.part_numbers
         named = {part[match.first] for match in self.values}
-        places = {match.first for match in self.asking.get(key, ())}
+        places = {match.first for match in self.kind_matches.get(key, ())}
         return frozenset(place for place in places if part[place] not in named)
 
-    def _of_subjects(self) -> frozenset[int]:
-        """The words of the parts that name what a tool is about: "outline the cells"."""
-        return self.parts.words({self.parts.of[match.first] for match in self.about})
+    def _words_with_subject(self) -> frozenset[int]:
+        """Return the positions in parts that name a tool's subject: "outline the cells"."""
+        return self.parts.words(
+            {self.parts.part_numbers[match.first] for match in self.subject_matches}
+        )
 
     def reach(self, found: Mapping[Key, Sequence[Match]]) -> dict[Key, frozenset[int]]:
-        """The numbers of the words that are said to the kinds which beat others."""
-        kinds = {key: kind for key in found if (kind := self.book.kinds[key]).beats or kind.whole}
-        mute = self._mute(kinds)
+        """Return the positions of the words addressed to each kind that overrides others."""
+        kinds = {
+            key: kind for key in found if (kind := self.pack_words.kinds[key]).beats or kind.whole
+        }
+        mute = self._excluded_kinds(kinds)
         counting = {key: found[key] for key in kinds if key not in mute}
         whole = frozenset(key for key in counting if kinds[key].whole)
         named = frozenset(key for key in counting if kinds[key].addressed)
-        return reaches(counting, whole, named, self.tokens, self.parts)
+        return words_by_kind(counting, whole, named, self.tokens, self.parts)
 
-    def _mute(self, found: Iterable[Key]) -> set[Key]:
-        """The kinds all of whose tools are left out: "analyse the heart, but don't classify".
+    def _excluded_kinds(self, found: Iterable[Key]) -> set[Key]:
+        """Return the kinds whose tools are all excluded: "analyse the heart, but don't classify".
 
-        They take no other kind's place.
+        They do not override other kinds.
         """
         mute: set[Key] = set()
         out = self.left_out("").keys() if self.denied else ()
         for key in found:
-            kind = self.book.kinds[key]
-            known = self.book.kinds.get((key[0], kind.counts_as), kind)
+            kind = self.pack_words.kinds[key]
+            known = self.pack_words.kinds.get((key[0], kind.counts_as), kind)
             names = [
                 name
                 for need in known.tools
@@ -352,23 +396,23 @@ class WordMatches:
                 mute.add(key)
         return mute
 
-    def _borrowed(self, key: Key, matches: Sequence[Match]) -> bool:
-        """Whether its words are another pack's here, whose subject the question has.
+    def _belongs_to_other_pack(self, key: Key, matches: Sequence[Match]) -> bool:
+        """Return whether another pack uses the same words and the question names its subject.
 
         "Segment the cells" is not for the pack that segments lungs.
         """
-        own = self.book.subjects.get(key[0], frozenset())
-        spoken = {match.owner for match in (*self.about, *self.values)}
+        own = self.pack_words.subjects.get(key[0], frozenset())
+        spoken = {match.owner for match in (*self.subject_matches, *self.values)}
         if not own or own & spoken:
             return False
-        at = frozenset(position for match in matches for position in match.at)
-        for pack, tools in self.book.subjects.items():
+        at = frozenset(position for match in matches for position in match.positions)
+        for pack, tools in self.pack_words.subjects.items():
             theirs = {
                 position
-                for (other, _), found in self.asking.items()
+                for (other, _), found in self.kind_matches.items()
                 if other == pack != key[0]
                 for match in found
-                for position in match.at
+                for position in match.positions
             }
             if tools & spoken and at <= theirs:
                 return True
@@ -377,21 +421,21 @@ class WordMatches:
     def _matches(
         self, key: Key, asked: tuple[Key, ...], banned: Mapping[Key, frozenset[int]] = NOWHERE
     ) -> list[Match]:
-        """The matches of a kind and of those that must be there as well; none if one is not.
+        """Return the matches of a kind and the kinds it requires, or [] if one is missing.
 
         Args:
             key: The kind.
-            asked: The kinds that it is looked for because of.
-            banned: By kind, the words that do not count.
+            asked: The kinds that led to this one, to stop at cycles.
+            banned: Positions of words that do not count, by kind.
         """
-        kind = self.book.kinds.get(key)
+        kind = self.pack_words.kinds.get(key)
         out = banned.get((asked or (key,))[0], frozenset[int]())
         own: list[Match] = []
-        for other, found in self.asking.items():
-            same = other[0] == key[0] and self.book.kinds[other].counts_as == key[1]
+        for other, found in self.kind_matches.items():
+            same = other[0] == key[0] and self.pack_words.kinds[other].counts_as == key[1]
             if other == key or same:
-                gone = out | banned.get(other, frozenset[int]())
-                own += [match for match in found if match.first not in gone]
+                excluded = out | banned.get(other, frozenset[int]())
+                own += [match for match in found if match.first not in excluded]
         if kind is None or key in asked or (kind.words and not own):
             return []
         found = list(own)

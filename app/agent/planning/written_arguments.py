@@ -1,4 +1,4 @@
-"""Arguments written out in a question, read by the tool's own schema: `key=value`, lists."""
+"""Arguments written out in a question and read by the tool's schema: `key=value`, lists."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from app.agent.planning.plan import Scene, Step
 from app.agent.planning.question_text import read_value
 from app.agent.planning.targets import find_target
 
-LACKING = "it still needs"
-"""How the reason begins why a tool is not run that needs more than the question says."""
+NEEDS_PREFIX = "it still needs"
+"""Start of the message for a tool that needs more arguments than the question gives."""
 ASSIGNMENT = re.compile(r"(?<![\w.])([A-Za-z_]\w*)\s*=(?!=)")
 
 _NO_VALUES = frozenset(("and", "or", "on", "for", "with", "then", "the", "a", "of", "to", "in"))
-# Options that stand in many a sentence without being meant.
+# Options that are also ordinary words, so that their presence in a sentence means nothing.
 _COMMON = _NO_VALUES | {
     *("all", "any", "auto", "default", "image", "it", "no", "none", "off", "one", "this", "yes"),
 }
+# A number by itself: not a step's number, and not part of a path, a ratio or a word.
 _NUMBER = re.compile(r"(?<!step )(?<![\w./\\:-])-?\d+(?:\.\d+)?(?![\w/\\.)]*[\w/\\)])")
 _STRING = re.compile(r"\"[^\"]*\"|(?<=[\s=(\[,:])'[^'\n]*'(?=[\s,.;)\]?!]|$)")
 _YES = r"on|yes|true|enabled"
@@ -32,15 +33,15 @@ _NO = r"off|no|false|disabled"
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One argument of a tool.
+    """An argument of a tool.
 
     Attributes:
         name: Its name.
-        kind: The JSON type, "" where there are several or none.
-        options: The values it may have, if they are listed.
-        items: The same for the items of a list.
-        required: Whether a call is refused without it.
-        description: What it is.
+        kind: Its JSON type; "" if there are several or none.
+        options: Its allowed values, if they are listed.
+        items: The allowed values of a list's items.
+        required: A call without it is refused.
+        description: Its description.
     """
 
     name: str
@@ -52,14 +53,14 @@ class Slot:
 
 
 def slots_of(schema: ToolSchema) -> list[Slot]:
-    """The arguments that a tool takes."""
+    """Return the arguments that a tool takes."""
     parameters = schema.parameters
     needed = parameters.get("required", ())
     found: list[Slot] = []
     for name, field in parameters.get("properties", {}).items():
-        node = _resolved(field, parameters)
+        node = _resolved_schema(field, parameters)
         kind = node.get("type")
-        items = _resolved(node.get("items") or {}, parameters) if kind == "array" else {}
+        items = _resolved_schema(node.get("items") or {}, parameters) if kind == "array" else {}
         found.append(
             Slot(
                 name,
@@ -76,14 +77,14 @@ def slots_of(schema: ToolSchema) -> list[Slot]:
 def read_arguments(
     schema: ToolSchema, text: str, blank: str, before: Sequence[Step], scene: Scene
 ) -> tuple[dict[str, Any], list[str]]:
-    """The arguments that a clause gives, and what the user should know about the rest.
+    """Return the arguments that a clause gives, and remarks for the user about the others.
 
     Args:
-        schema: The tool.
-        text: What the question says about the call.
-        blank: The same with the insides of quoted strings blanked.
+        schema: The tool's schema.
+        text: The part of the question about the call.
+        blank: The same with the contents of quoted strings blanked.
         before: The steps before it.
-        scene: Images, tools and earlier results.
+        scene: The open images, the tools and the earlier results.
     """
     properties: dict[str, Any] = schema.parameters.get("properties", {})
     found: dict[str, Any] = {}
@@ -91,33 +92,35 @@ def read_arguments(
     notes: list[str] = []
     for match in ASSIGNMENT.finditer(blank):
         value = read_value(text[match.end() :])
-        name = _property(match.group(1), properties)
+        name = _property_name(match.group(1), properties)
         if name is None:
             unknown.append(match.group(1))
         elif value is not None:
-            found[name] = _given(name, value, before, scene)
+            found[name] = _assigned_value(name, value, before, scene)
     if unknown:
         notes.append(f"{schema.name} has no argument {', '.join(unknown)}: left out.")
     images = image_arguments(schema)
     for slot in slots_of(schema):
         if slot.name in found or slot.name in images:
             continue
-        named = _named(slot.options, blank)
+        named = _options_in(slot.options, blank)
         if len(named) > 1:
             choice = " or ".join(map(str, named))
             notes.append(f"{schema.name}: {slot.name} may be {choice}, so I left it out.")
             continue
-        value = _worded(slot, text, blank)
-        value = _read(slot, named, blank) if value is None else _fitting(slot, value)
+        value = _worded_value(slot, text, blank)
+        value = (
+            _unnamed_value(slot, named, blank) if value is None else _converted_value(slot, value)
+        )
         if value is not None:
             found[slot.name] = value
-    _named_values(schema, blank, found, scene)
-    _only_ones(schema, text, blank, found)
+    _add_pack_values(schema, blank, found, scene)
+    _add_lone_values(schema, text, blank, found)
     return found, notes
 
 
-def _named_values(schema: ToolSchema, blank: str, found: dict[str, Any], scene: Scene) -> None:
-    """What the pack's words and numbers name: "collarbones", "window 40/400"."""
+def _add_pack_values(schema: ToolSchema, blank: str, found: dict[str, Any], scene: Scene) -> None:
+    """Add the values that the pack's words and numbers name: "collarbones", "window 40/400"."""
     rule = scene.plans.rule(schema.name)
     if not (rule.values or rule.numbers):
         return
@@ -133,11 +136,11 @@ def _named_values(schema: ToolSchema, blank: str, found: dict[str, Any], scene: 
 
 
 def missing_arguments(schema: ToolSchema, arguments: Mapping[str, Any]) -> str:
-    """What a call still needs and how to write it, or ""."""
+    """Return a message on what a call still needs and how to write it, or ""."""
     missing = [slot for slot in slots_of(schema) if slot.required and slot.name not in arguments]
     if not missing:
         return ""
-    told = "; ".join(f"**{slot.name}**{_told(slot)}" for slot in missing)
+    needed = "; ".join(f"**{slot.name}**{_slot_hint(slot)}" for slot in missing)
     images = image_arguments(schema)
     examples = ", ".join(
         f"{slot.name}=image-{images.index(slot.name) + 1}"
@@ -145,11 +148,11 @@ def missing_arguments(schema: ToolSchema, arguments: Mapping[str, Any]) -> str:
         else f"{slot.name}={_example(slot)}"
         for slot in missing
     )
-    return f"{LACKING} {told}. Write for example: Run {schema.name} with: {examples}"
+    return f"{NEEDS_PREFIX} {needed}. Write for example: Run {schema.name} with: {examples}"
 
 
 def _example(slot: Slot) -> str:
-    """A value as it may be written."""
+    """Return an example value as a user may write it."""
     options = slot.options or slot.items
     if options:
         value = f'"{options[0]}"' if isinstance(options[0], str) else str(options[0]).lower()
@@ -158,7 +161,8 @@ def _example(slot: Slot) -> str:
     return shown.get(slot.kind, '"..."')
 
 
-def _told(slot: Slot) -> str:
+def _slot_hint(slot: Slot) -> str:
+    """Return an argument's description and options in brackets."""
     about = [slot.description.rstrip(".")] if slot.description else []
     options = slot.options or slot.items
     if options:
@@ -166,8 +170,8 @@ def _told(slot: Slot) -> str:
     return f" ({'; '.join(about)})" if about else ""
 
 
-def _only_ones(schema: ToolSchema, text: str, blank: str, found: dict[str, Any]) -> None:
-    """A lone number or quotation is the value of the one argument that still needs such a value."""
+def _add_lone_values(schema: ToolSchema, text: str, blank: str, found: dict[str, Any]) -> None:
+    """Assign a lone number or quotation to the only argument that still needs such a value."""
     images = image_arguments(schema)
     free = [
         slot
@@ -180,7 +184,7 @@ def _only_ones(schema: ToolSchema, text: str, blank: str, found: dict[str, Any])
     outside = ASSIGNMENT.split(blank)[0]
     numbers = _NUMBER.findall(outside)
     if len(numeric) == 1 and len(numbers) == 1:
-        value = _fitting(numeric[0], float(numbers[0]))
+        value = _converted_value(numeric[0], float(numbers[0]))
         if value is not None:
             found[numeric[0].name] = value
     quoted = [match.group()[1:-1] for match in _STRING.finditer(text[: len(outside)])]
@@ -188,11 +192,11 @@ def _only_ones(schema: ToolSchema, text: str, blank: str, found: dict[str, Any])
         found[texts[0].name] = quoted[0]
 
 
-def _given(name: str, value: tuple[Any, str], before: Sequence[Step], scene: Scene) -> Any:
-    """An assigned value.
+def _assigned_value(name: str, value: tuple[Any, str], before: Sequence[Step], scene: Scene) -> Any:
+    """Return the value written after "=".
 
-    For an image argument, words such as <uploaded image path> are a source; anything else is the
-    path or id that was written.
+    For an image argument, words such as <uploaded image path> are a source; any other value is the
+    path or id as written.
     """
     parsed, source = value
     if not name.endswith(("_path", "_paths")):
@@ -203,8 +207,8 @@ def _given(name: str, value: tuple[Any, str], before: Sequence[Step], scene: Sce
     return [target] if name.endswith("s") else target
 
 
-def _worded(slot: Slot, text: str, blank: str) -> Any | None:
-    """A value given in words: title "Overlay", for organs [...], cmap: gray."""
+def _worded_value(slot: Slot, text: str, blank: str) -> Any | None:
+    """Return a value given in words: title "Overlay", for organs [...], cmap: gray."""
     name, listed = slot.name, slot.kind == "array"
     words = name.replace("_", r"[_\s]")
     for match in re.finditer(rf"(?<!\w){words}(?!\w)\s*(?:named|called|of|to|:)?\s*", blank, re.I):
@@ -216,7 +220,7 @@ def _worded(slot: Slot, text: str, blank: str) -> Any | None:
         number = re.match(r"[-+]?\d+(?:\.\d+)?(?![\w).])", rest)
         if number:
             return float(number.group()) if "." in number.group() else int(number.group())
-        # A bare word only where it is clearly given: "with title Overlay and cmap gray".
+        # An unquoted word counts only after "with" or "and": "with title Overlay and cmap gray".
         given = re.search(r"(?:\bwith|\band|,)\s*(?:a|the)?\s*$", blank[: match.start()], re.I)
         word = re.match(r"[A-Za-z][\w-]*", rest)
         if given and word and not listed and word.group().lower() not in _NO_VALUES:
@@ -224,17 +228,17 @@ def _worded(slot: Slot, text: str, blank: str) -> Any | None:
     return None
 
 
-def _read(slot: Slot, named: Sequence[Any], blank: str) -> Any | None:
-    """A value that the clause holds without its name: an option, or yes or no to a switch."""
+def _unnamed_value(slot: Slot, named: Sequence[Any], blank: str) -> Any | None:
+    """Return a value written without the argument's name: an option, or a switch's state."""
     if slot.kind == "boolean":
-        return _switched(slot, blank)
+        return _switch_value(slot, blank)
     if slot.items:
-        return _named(slot.items, blank) or None
+        return _options_in(slot.items, blank) or None
     return named[0] if named else None
 
 
-def _named(options: Sequence[Any], blank: str) -> list[Any]:
-    """The options that stand in the text, in its order; a longer one wins over its parts."""
+def _options_in(options: Sequence[Any], blank: str) -> list[Any]:
+    """Return the options that occur in the text, in its order; a longer one wins over its parts."""
     found: list[tuple[int, int, Any]] = []
     words = [item for item in options if isinstance(item, str) and item.lower() not in _COMMON]
     for option in sorted(words, key=len, reverse=True):
@@ -249,8 +253,8 @@ def _named(options: Sequence[Any], blank: str) -> list[Any]:
     return [option for _, _, option in sorted(found, key=lambda item: item[0])]
 
 
-def _switched(slot: Slot, blank: str) -> bool | None:
-    """Whether a switch is asked for or ruled out; None when neither, or both."""
+def _switch_value(slot: Slot, blank: str) -> bool | None:
+    """Return whether a switch is turned on or off; None if neither or both are said."""
     words = re.sub(r"^(?:with|show|draw|use|include)_", "", slot.name).replace("_", r"[\s_-]+")
     article = r"(?:the\s+|an?\s+|any\s+)?"
     yes = rf"\b(?:with|including|plus)\s+{article}{words}\b|\b{words}\s+(?:is\s+)?(?:{_YES})\b"
@@ -262,8 +266,8 @@ def _switched(slot: Slot, blank: str) -> bool | None:
     return wanted if wanted != refused else None
 
 
-def _fitting(slot: Slot, value: Any) -> Any | None:
-    """The value in the argument's type where that is plain: an option's spelling, 3.0 for 3."""
+def _converted_value(slot: Slot, value: Any) -> Any | None:
+    """Return the value in the argument's type, such as 3 for 3.0, or None if it does not fit."""
     if slot.options:
         for option in slot.options:
             if isinstance(option, str) and option.lower() == str(value).lower():
@@ -280,14 +284,14 @@ def _fitting(slot: Slot, value: Any) -> Any | None:
     return value
 
 
-def _property(written: str, properties: dict[str, Any]) -> str | None:
+def _property_name(written: str, properties: dict[str, Any]) -> str | None:
     if written in properties:
         return written
     return next((name for name in properties if name.lower() == written.lower()), None)
 
 
-def _resolved(field: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A property without its reference, and without null as an alternative."""
+def _resolved_schema(field: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a property's schema without references, and without null as an alternative."""
     for _ in range(8):
         reference = field.get("$ref")
         choices = field.get("anyOf") or field.get("oneOf") or field.get("allOf")
@@ -304,6 +308,7 @@ def _resolved(field: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str,
 
 
 def _options(node: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the values that a schema allows, () if it lists none."""
     if "const" in node:
         return (node["const"],)
     return tuple(node.get("enum") or ())

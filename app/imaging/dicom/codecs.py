@@ -65,7 +65,7 @@ def decode_jpeg(header: Header, layout: Layout, data: bytes) -> Decoded:
         return _decode_jpeg_ls(header, layout, data)
     narrow = start.precision == 8 and layout.word_bytes == 1
     if narrow and start.marker in (0xC0, 0xC1, 0xC2):
-        # It leaves the colours as they are encoded; which those are, markers may tell.
+        # The decoder leaves colours as encoded; markers may tell which colour model that is.
         return by_pydicom(header, layout, data, JPEGBaseline8Bit)
     return _decode_jpeg_wide(layout, data, lossless=start.marker == _LOSSLESS_JPEG)
 
@@ -145,7 +145,7 @@ def decode_rle(header: Header, layout: Layout, data: bytes) -> Decoded:
     size = math.ceil(layout.pixels / 8) if layout.allocated == 1 else layout.pixels
     planes = np.empty((layout.samples, width, size), np.uint8)
     for number in range(count):
-        # No run needs more than two bytes a byte; what goes on behind that could be gigabytes.
+        # A run never needs more than two bytes a byte; anything longer could inflate to gigabytes.
         segment = data[starts[number] : min(starts[number + 1], starts[number] + 2 * size + 64)]
         plain = np.frombuffer(bytes(imagecodecs.packbits_decode(segment)), np.uint8)
         if plain.size < size:
@@ -182,7 +182,7 @@ def by_pydicom(header: Header, layout: Layout, data: bytes, syntax: UID) -> Deco
         "columns": layout.columns,
         "samples_per_pixel": layout.samples,
         "number_of_frames": 1,
-        # Two-valued frames come as bytes.
+        # The decoder returns bilevel frames as bytes.
         "bits_allocated": max(8 * layout.word_bytes, 8),
         "bits_stored": layout.stored,
         "pixel_representation": int(layout.signed),
@@ -192,7 +192,7 @@ def by_pydicom(header: Header, layout: Layout, data: bytes, syntax: UID) -> Deco
     }
     options.pop("extended_offsets", None)
     if layout.samples > 1:
-        # Code streams have an order of their own, whatever the header says (PS3.5 8.2.1 to 8.2.4).
+        # A code stream defines its own sample order, whatever the header says (PS3.5 8.2.1-8.2.4).
         options["planar_configuration"] = 0
     source = io.BytesIO(encapsulate([data]))
     array, properties = get_decoder(syntax).as_array(source, index=0, raw=True, **options)

@@ -72,7 +72,7 @@ def rescale_of(attributes: FrameAttributes) -> Rescale:
         return Rescale(dose, 0.0, "" if units == "RELATIVE" else units)
     if slope is None and intercept is None:
         return Rescale(units="" if modality == "CT" else units)
-    # A slope of zero would make every pixel equal: it is a mistake, never meant.
+    # A slope of zero would make all pixels equal, so it must be an error.
     return Rescale(slope or 1.0, intercept or 0.0, units or ("HU" if modality == "CT" else ""))
 
 
@@ -153,7 +153,7 @@ def padding_of(header: Header) -> tuple[float, float] | None:
     low, high = sorted((first[0], last[0]))
     if floating:
         return low, high
-    # Its VR should follow the pixels' sign, and often does not: the 16 bits are meant.
+    # The VR should match the pixels' sign but often does not, so only the 16 bits count.
     if header.value("PixelRepresentation") == 1:
         low, high = (part - 65536 if part > 32767 else part for part in (low, high))
     else:

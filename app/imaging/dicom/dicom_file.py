@@ -293,7 +293,7 @@ def _parse(path: Path, file: BinaryIO, size: int) -> Header:
     if not _is_object(dataset):
         raise guards.problem(path, _NOT_DICOM, REMEDY)
     if syntax == DeflatedExplicitVRLittleEndian:
-        # Its meta information is odd: the syntax stands where `is_deflated` does not look for it.
+        # `is_deflated` did not find the syntax, so the file meta information is malformed.
         raise guards.problem(path, "its header is damaged", guards.COPY_AGAIN)
     pixels = _find_pixels(file, size, little=syntax != ExplicitVRBigEndian)
     return Header(path, dataset, syntax, pixels)
@@ -344,7 +344,7 @@ def _pixels_end(path: Path, file: BinaryIO, size: int) -> int | None:
     frames = header.count("NumberOfFrames", 1)
     figures = ("Rows", 0), ("Columns", 0), ("SamplesPerPixel", 1), ("BitsAllocated", 8)
     bits = math.prod(header.count(keyword, default) for keyword, default in figures) * frames
-    # No more than the header says, and a little padding.
+    # Not more than the header declares, plus padding.
     return span.offset + min(span.declared, bits // 8 + 2) if bits > 0 else None
 
 

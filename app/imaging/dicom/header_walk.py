@@ -79,6 +79,7 @@ def read_ordinary(file: BinaryIO) -> Dataset | None:
         A data set equal to that of `pydicom.dcmread(file, stop_before_pixels=True)`, or None when
         the header is not ordinary. Never raises for what the file holds.
     """
+    # Most headers fit into the first read; reading more of every file would cost time.
     for size in (_FIRST_READ, MAX_HEADER):
         file.seek(0)
         data = file.read(size)
@@ -140,6 +141,7 @@ def _elements(
             return elements | group, at, encoding
         if number <= last or vr == _UNKNOWN_VR:
             raise _NotOrdinaryError
+        # Elements of one group follow each other, so here a group ends and another begins.
         if number >> 16 != last >> 16:
             _remember(data[group_start:at], group, implicit)
             elements |= group

@@ -131,7 +131,7 @@ def frames_geometry(header: Header) -> str:
     try:
         own = [planes[index] for index in first_at_each_position(planes)]
         stack = sort_stack(own, int(size[0][0]), int(size[1][0]))
-        # A mask cannot be resampled as an image can.
+        # Unlike an image, a mask cannot be resampled by interpolation.
         if header.text("Modality") == "SEG" and not stack.regular:
             return ""
         return geometry_text(volume_geometry(stack))
@@ -170,7 +170,7 @@ def private_b_value(header: Header) -> str:
         except Exception:
             continue  # absent, or damaged in one of many ways
         found = _number(value)
-        # GE adds a constant that says that the b-value is meant.
+        # GE adds a constant to mark the value as a b-value.
         if found is not None and found >= _GE_OFFSET:
             found -= _GE_OFFSET
         if found is not None and 0 <= found < 100_000:

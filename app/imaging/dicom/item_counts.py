@@ -104,7 +104,7 @@ class CountedFile:
         place = self._file.tell()
         behind = min(place, _LOOKED_AT)
         self._file.seek(place - behind)
-        # Once far ahead, so that what holds too much is not parsed half way before it is refused.
+        # Look far ahead once, so that an excessive file is refused before half of it is parsed.
         data = self._read(behind + (_LOOKED_AT if first else _AHEAD))
         self._file.seek(place)
         ends = (data.find(pixels, behind) for pixels in _PIXELS)

@@ -76,5 +76,5 @@ def lut_data(
     packed = np.concatenate((words.astype("<u2").view(np.uint8), np.frombuffer(tail, np.uint8)))
     if entries <= packed.size <= entries + 1 or (bits <= 8 and packed.size >= entries):
         return packed[:entries].astype(np.uint16)
-    # A table cut short by some entries goes on with its last one, as beyond its end.
+    # A truncated table continues with its last entry, as inputs beyond its end do.
     return words if 2 * words.size > entries else None

@@ -63,7 +63,7 @@ def palette_of(header: Header) -> tuple[NDArray[np.uint8], int] | None:
     if len({channel.size for channel in channels}) != 1:
         return None
     table = np.stack(channels, axis=1)
-    # What is there decides: some declare 8 bits and fill 16, some declare 16 and fill 8.
+    # The data decides: some files declare 8 bits and fill 16, others the reverse.
     wide = int(table.max()) > 255
     signed = header.value("PixelRepresentation") == 1
     bits = numbers(header.value("BitsStored"))[:1] or (16.0,)

@@ -85,7 +85,7 @@ def array_on(
 ) -> Array:
     """Return a read-only array on memory at `address`; `let_go` is called after its last use."""
     block = _Block(address, shape, dtype)
-    # Not at exit: the system takes it back then, and other objects may still look at it.
+    # Not at exit: the system frees it then, and other objects may still use it.
     weakref.finalize(block, let_go).atexit = False
     return np.asarray(block)
 
@@ -114,7 +114,7 @@ def write(array: Array) -> int | None:
     """Return the descriptor of a sealed segment with an array's bytes; None without room.
 
     Raises:
-        Vanished: The array cannot be read.
+        SourceTruncatedError: The array cannot be read.
     """
     assert sys.platform == "linux"
     try:
@@ -160,7 +160,7 @@ def receive_handles(connection: Connection, count: int) -> list[int]:
     Raises:
         EOFError: The other side is gone.
         OSError: The same.
-        Refused: Another number came.
+        SegmentRefusedError: Another number came.
     """
     handles: list[int] = []
     if not count:
@@ -193,7 +193,7 @@ def map_handle(handle: int, shape: tuple[int, ...], dtype: np.dtype[Any], size: 
     """Map the array in a segment of at least `size` bytes; the descriptor may then be closed.
 
     Raises:
-        Refused: It is too small, not backed by memory, or may still change.
+        SegmentRefusedError: It is too small, not backed by memory, or may still change.
     """
     assert sys.platform == "linux"
     import fcntl
@@ -251,7 +251,7 @@ def map_named(name: str, shape: tuple[int, ...], dtype: np.dtype[Any], size: int
     """Map the array in a named segment and remove the name.
 
     Raises:
-        Refused: It is missing or too small.
+        SegmentRefusedError: It is missing or too small.
     """
     if not _NAME.fullmatch(name):
         raise SegmentRefusedError("not a segment's name")

@@ -54,7 +54,7 @@ def send(connection: Connection, message: Mapping[str, Any], prefix: str) -> lis
 
     Raises:
         TypeError: The message holds something else.
-        Vanished: An array lies in a mapped file that was cut short; nothing was sent.
+        SourceTruncatedError: An array lies in a mapped file that was cut short; nothing was sent.
         OSError: The other side is gone.
     """
     arrays: list[Array] = []

@@ -67,9 +67,9 @@ def run(connection: Connection, config: WorkerConfig) -> None:
 def _set_up(config: WorkerConfig) -> None:
     """Set environment, signal handlers, priority and limits."""
     os.environ.update(config.env)
-    # Ctrl+C in a terminal reaches the whole process group; the app decides what it means.
+    # Ctrl+C in a terminal reaches the whole process group, but only the app handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Standard output belongs to the app's JSON; what codecs and libraries print goes to stderr.
+    # Standard output is for the app's JSON, so output of libraries goes to stderr.
     with suppress(OSError, AttributeError, ValueError):
         if config.quiet:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
@@ -149,7 +149,7 @@ class _Server:
                     with self._lock:
                         self._release(self._segments)
         except BaseException:
-            # The app is gone or speaks nonsense: nobody waits for an answer any more.
+            # The app is gone or its message is broken, so no answer is needed any more.
             os._exit(0)
 
     def _send(self, message: Mapping[str, Any]) -> None:
@@ -217,7 +217,7 @@ def _describe(error: BaseException) -> dict[str, Any]:
             "detail": "MemoryError",
             "spent": True,
         }
-    if type(error).__name__ == "Vanished":  # its module may not be imported up there
+    if type(error).__name__ == "SourceTruncatedError":  # its module may not be imported up there
         return {
             "type": "WorkerDied",
             "reason": "the file became shorter while it was read",

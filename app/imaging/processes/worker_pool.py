@@ -156,8 +156,8 @@ class RequestQueue:
         first = next(waiting, self._lines[Priority.VISIBLE])
         asked_for = [self._lines[priority] for priority in _ASKED_FOR if self._lines[priority]]
         oldest = min(asked_for, key=_age_of_first, default=first)
-        # What is looked at is not counted: where a wheel asks for one visible frame and one
-        # neighbour in turns, every turn by the count of all would fall on the visible ones.
+        # Visible requests are not counted: a wheel alternates between a visible frame and a
+        # neighbour, so every turn would fall on a visible one.
         self._passed_over += 1
         late = oldest is not first and time.monotonic() - _age_of_first(oldest) > PATIENCE_S
         if oldest is first or (late and self._passed_over >= TURN):
@@ -227,7 +227,7 @@ class WorkerPool:
             self._thread(name, self._serve, worker)
         self._reserve: Worker | None = None
         if stand_by is not None:
-            # The user waits for what it does, and nothing else does: as urgent as the app itself.
+            # The user waits for its results, so it is as urgent as the app itself.
             options |= {"preload": stand_by, "nice": 0}
             self._reserve = Worker(name, **options)
             self._thread(name, self._stand_by, self._reserve)
@@ -263,7 +263,7 @@ class WorkerPool:
         if self._closed.is_set():
             answer.cancel()
         elif cancel is not None:
-            # Weakly: one token serves the thousands of requests of a scan, whose answers are large.
+            # A weak reference, since one token serves thousands of requests with large answers.
             cancel.on_cancel(partial(_drop, weakref.ref(answer)))
         return answer
 
@@ -327,8 +327,8 @@ class WorkerPool:
 
     def _serve(self, worker: Worker) -> None:
         while self._some_wait():
-            # Not taken before there is a process to answer it: another may have one already, and
-            # on a busy machine a process takes seconds to start.
+            # Start the process first: that takes seconds on a busy machine, and meanwhile another
+            # worker may take the request.
             with suppress(Exception):  # the call will tell
                 worker.start()
             request = self._take(self._any)

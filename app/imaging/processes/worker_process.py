@@ -105,7 +105,7 @@ class Process:
         self.reading_since: float | None = None
         watch_reader(self)
         self._process.start()
-        # Without our copy of its end, the pipe reports the process's death.
+        # The pipe reports the process's death only once our copy of its end is closed.
         theirs.close()
 
     @property
@@ -142,7 +142,7 @@ class Process:
         try:
             answer = self._follow(deadline, call)
         except BaseException:
-            # Whatever interrupted us (Ctrl+C, the listener): the function still runs there.
+            # After any interruption (Ctrl+C, an error of the listener) the function still runs.
             self.kill()
             raise
         finally:
@@ -250,7 +250,7 @@ class Process:
         segments.release(self._segments)
         segments.discard(f"{self._prefix}p")
         segments.discard(f"{self._prefix}c")
-        # Refused while it still runs (it sleeps in a driver): then it is left to the system.
+        # Closing fails while it still runs, e.g. inside a driver; then the system cleans up.
         with suppress(ValueError):
             self._process.close()
 

@@ -81,7 +81,7 @@ class _Batch:
             status = sources.status(path)
             found = read_instances(path)
             self.instances += found
-            # A file that was written while it was read is not what its stamp says.
+            # A file that was modified while it was read does not match its stamp.
             sure = all([one.size_bytes, one.mtime_ns] == status.stamp[:2] for one in found)
             return len(found), status if sure and not depends_on_other_file(path, found) else None
         except IndexFile:

@@ -225,7 +225,7 @@ def _plain_layout(header: Header, layout: Layout) -> PlainLayout | None:
         return None
     swapped = not header.little_endian and bits > 8
     if not header.little_endian and not layout.floating:
-        # Bytes are exchanged in words of 16 bits, whose order in 32 is anyone's guess.
+        # Bytes are swapped in words of 16 bits, whose order within 32 bits varies between writers.
         plain = bits == 16 or (bits == 8 and span.vr == "OB")
         if not plain:
             return None

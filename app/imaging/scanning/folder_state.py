@@ -45,6 +45,7 @@ class FolderState:
 
     def add_read(self, result: Mapping[str, Any]) -> None:
         """Add the files of an answer of `headers_entry`."""
+        # Converted before anything is stored: a broken answer must leave no trace.
         mark, newest_ns = int(result["mark"] or "0", 16), int(result["newest_ns"])
         self._archives_read |= _archives(result["archives"])
         self._read = (self._read + mark) % MODULUS

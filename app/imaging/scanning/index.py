@@ -101,6 +101,7 @@ class Index:
             ).fetchone()
             if row is not None and all(isinstance(part, bytes) for part in row[2:6]):
                 found = Snapshot(str(row[0]), int(row[1]), *row[2:5])
+                # Blocks are unpacked on access, when a damaged one could no longer be replaced.
                 if found.checksum != row[5]:
                     return None
                 if row[6] < self._today():
@@ -117,6 +118,7 @@ class Index:
         if database is None:
             return
         with self._safely(), database:
+            # Also when nothing is stored: the old result no longer holds.
             database.execute("DELETE FROM snapshots WHERE roots = ?", (_key(roots),))
             if snapshot is None:
                 return

@@ -236,7 +236,7 @@ def _zip(path: Path, root: int, depth: int, found: Listing) -> None:
         if not looks_like_archive(path, sources.read_start(path, 4)):
             found.files.append((root, path.parent, [path.name]))
             return
-        # Before it is opened: what is put in its place meanwhile has another mark.
+        # Before it is opened, so that an archive put in its place meanwhile has another mark.
         with contextlib.suppress(OSError):
             found.archives[path] = path.stat()
         archive = open_archive(path)

@@ -274,6 +274,7 @@ class Scan:
         """
         try:
             counts: list[int] = [int(count) for count in result["counts"]]
+            # Compared before lists are built: a count may be absurdly large.
             if sum(max(count, 0) for count in counts) != len(result["table"]["rows"]):
                 raise TableError("counts and instances disagree")
             pairs = list(zip(batch.paths, counts, strict=True))
@@ -298,7 +299,7 @@ class Scan:
                 reason, remedy = reasons[str(number)]
                 problems[place] = Problem(path, str(reason), str(remedy))
             elif count == DIRECTORY and path in self._paths:
-                # Within a folder it is passed over; here nothing else stands for its images.
+                # A DICOMDIR inside a folder is skipped; here its images are listed nowhere else.
                 problems[place] = Problem(path, "the DICOMDIR is damaged", guards.COPY_AGAIN)
         return problems
 
@@ -317,7 +318,7 @@ class Scan:
     def _submit(
         self, entry: str, payload: dict[str, Any], job: _Batch | Tasks, limit_s: float
     ) -> None:
-        # Behind what is looked at and its thumbnails, which take turns with it.
+        # Less urgent than visible images, so that browsing stays quick during a scan.
         reply = self._pool.submit(
             entry, payload, priority=Priority.THUMBNAIL, timeout_s=limit_s, cancel=self._cancel
         )

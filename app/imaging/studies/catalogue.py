@@ -147,8 +147,7 @@ def build_study(uid: str, instances: Sequence[Instance]) -> StudyGroup:
     for own in patients:
         study = _study(uid, own)
         if len(patients) > 1:
-            # Never a mere count: what is kept by a key would become another patient's when a
-            # third turns up.
+            # Not a count: with a third patient, data stored under the key would become another's.
             key = f"{uid}/{identity_of(own[0]).digest}"
             study = replace(study, key=key, warnings=(_SHARED_STUDY,))
         studies.append(study)
@@ -196,7 +195,7 @@ def _by_folder(shared: Sequence[Problem]) -> list[Problem]:
     """Replace many problems of one folder by a single one; each image keeps its own note."""
     counts = Counter(problem.path.parent for problem in shared)
     crowded = [folder for folder, count in counts.items() if count > _MOST_TWINS]
-    # No count: it would be another problem each time that a scan tells of a few more.
+    # Without a count, which would make a new problem with each report of a growing scan.
     reason = "several of its images have the SOP Instance UIDs of others, but are other images"
     whole = [Problem(folder, reason, "Check which of them are meant", True) for folder in crowded]
     return [one for one in shared if one.path.parent not in crowded] + whole

@@ -125,6 +125,7 @@ def _instance(
     row: list[Any], path: Path, keys: Sequence[dict[str, int]], shared: Sequence[str]
 ) -> Instance:
     number, found, *values = row
+    # `type` and not `isinstance`: JSON's true and false would pass as whole numbers.
     places = keys[number]
     texts = tuple([shared[one] if type(one) is int else one for one in found])
     _all_of(str, texts)

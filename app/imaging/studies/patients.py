@@ -125,7 +125,7 @@ def by_patient(instances: Iterable[Instance]) -> list[list[Instance]]:
     identities = sorted(members, key=lambda one: (-one.filled, one))
     patients: list[list[Identity]] = []
     for identity in identities:
-        # So many different patients in one study are no patients: compare no further.
+        # So many different patients in one study are an error, so stop comparing.
         fitting = [] if len(patients) > _MAX_COMPARED else _fitting(identity, patients)
         if len(fitting) == 1:
             fitting[0].append(identity)

@@ -146,7 +146,7 @@ def _by_direction(part: Part) -> list[Part]:
     features = np.hstack([directions / SAME_DIRECTION, np.nan_to_num(np.log(spacings)) / _SPACING])
     labels = clusters(features)
     sizes = Counter(labels)
-    # Scouts and images turned round an axis: each has a direction of its own, and none is a stack.
+    # Scouts and rotated images each have their own direction and form no stack.
     if len(sizes) > 1 and (len(sizes) > _MAX_CLUSTERS or max(sizes.values()) < 3):
         return []
     if len(sizes) < 2:

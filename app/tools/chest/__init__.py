@@ -1,4 +1,7 @@
-"""The chest radiograph pack. Importing it loads no torch: models run in the model process."""
+"""The chest radiograph pack.
+
+Importing it loads no torch, because models run in the model process.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from app.tools.chest.segmenter import Segmenter
 
 
 def register(registry: Registrar) -> None:
-    """Add the pack's tools."""
+    """Register the chest pack's tools."""
     segmenter = Segmenter()
     registry.register(ChestXRayClassifier())
     registry.register(ChestXRaySegmentation(segmenter))

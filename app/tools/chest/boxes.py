@@ -1,7 +1,7 @@
-"""Boxes as language models write them: read strictly, and carried back to the original image.
+"""Parsers for the boxes that language models write, and their conversion to image pixels.
 
-Pixel edges are used throughout: an image of n columns reaches from 0 to n. A `Box` of
-`app.imaging.findings` has pixel centres at integers, so it lies half a pixel lower.
+Coordinates here are pixel edges: an image of n columns reaches from 0 to n. A `Box` of
+`app.imaging.findings` has pixel centres at integers, so its coordinates are half a pixel lower.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from app.imaging.findings import Box
 
 Corners = tuple[float, float, float, float]
-"""x0, y0, x1, y1."""
+"""Corners (x0, y0, x1, y1)."""
 
 MAIRA_BINS = 100
-"""MAIRA-2 writes each coordinate as one of so many bins of the image that it saw."""
+"""Number of bins per axis: MAIRA-2 writes each coordinate as the index of one of these bins."""
 CHEXAGENT_SCALE = 100
-"""CheXagent-2 writes coordinates as hundredths of the image that it saw."""
+"""Coordinate range of CheXagent-2, which writes hundredths of the width and height of its input."""
 
 _OBJECT = re.compile(r"<obj>(.*?)(</obj>|(?=<obj>)|\Z)", re.DOTALL)
 _MAIRA_BOX = re.compile(r"<box>(.*?)(</box>|(?=<box>)|\Z)", re.DOTALL)
@@ -36,13 +36,13 @@ _SPECIAL = re.compile(r"<\|[^|<>]{1,40}\|>")
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The part of an image that a model saw, as its own square or rectangle.
+    """The rectangle of an image that a model received, in pixel edges of the original image.
 
     Attributes:
-        left: First column's outer edge, in pixels of the original; below 0 where it was padded.
-        top: First row's outer edge.
-        right: Last column's outer edge.
-        bottom: Last row's outer edge.
+        left: Outer edge of the first column; below 0 where the image was padded.
+        top: Outer edge of the first row.
+        right: Outer edge of the last column.
+        bottom: Outer edge of the last row.
     """
 
     left: float
@@ -51,7 +51,7 @@ class Seen:
     bottom: float
 
     def original(self, corners: Corners) -> Corners:
-        """Corners in fractions of what the model saw -> pixel edges of the original image."""
+        """Convert corners from fractions of the rectangle to pixel edges of the original image."""
         width, height = self.right - self.left, self.bottom - self.top
         x0, y0, x1, y1 = corners
         return (
@@ -62,7 +62,7 @@ class Seen:
         )
 
     def hidden(self, rows: int, columns: int) -> tuple[str, ...]:
-        """What of an image lies outside, e.g. ("12 % at the left", "12 % at the right")."""
+        """Describe the parts of the image outside the rectangle, such as "12 % at the left"."""
         shares = {
             "left": self.left / columns,
             "right": 1 - self.right / columns,
@@ -76,11 +76,11 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Grounded:
-    """A phrase and where the model saw it.
+    """A phrase and the boxes that the model gave for it.
 
     Attributes:
         phrase: The model's own words; "" where it gave none.
-        boxes: Corners in fractions (0..1) of what the model saw.
+        boxes: Corners as fractions (0..1) of the model's input.
     """
 
     phrase: str
@@ -89,12 +89,12 @@ class Grounded:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a model wrote.
+    """A model's text, parsed.
 
     Attributes:
-        groups: Phrases with their boxes; of MAIRA-2 also those without any.
-        text: The whole in plain words.
-        refused: Boxes that cannot be used, a sentence each.
+        groups: Phrases with their boxes; for MAIRA-2 phrases without boxes are included.
+        text: The whole text in plain words.
+        refused: One sentence for each box that cannot be used.
     """
 
     groups: tuple[Grounded, ...]
@@ -103,15 +103,15 @@ class Reading:
 
 
 def whole(rows: int, columns: int) -> Seen:
-    """An image that was seen as a whole, however it was squeezed."""
+    """Return the rectangle of an image that the model received uncropped, at any aspect ratio."""
     return Seen(0.0, 0.0, float(columns), float(rows))
 
 
 def centre_crop(rows: int, columns: int, shortest: int, crop_rows: int, crop_columns: int) -> Seen:
-    """What is left after "shortest edge to n, then a centred crop" (transformers' convention).
+    """Return the rectangle left by "resize the shortest edge to n, then crop the centre".
 
     The longer side is rounded down (int(shortest * long / short)) and the crop starts at
-    (size - crop) // 2; both are followed here to the pixel.
+    (size - crop) // 2, as in transformers.
     """
     if columns <= rows:
         width, height = shortest, int(shortest * rows / columns)
@@ -123,20 +123,20 @@ def centre_crop(rows: int, columns: int, shortest: int, crop_rows: int, crop_col
 
 
 def box_of(corners: Corners) -> Box:
-    """A finding's box from pixel edges."""
+    """Return a finding's box for corners given as pixel edges."""
     x0, y0, x1, y1 = corners
     return Box(x0 - 0.5, y0 - 0.5, x1 - 0.5, y1 - 0.5)
 
 
 def written_corners(box: Box) -> list[float]:
-    """A box as results have it: x0, y0, x1, y1 to a hundredth of a pixel."""
+    """Return a box as lists in results hold it: x0, y0, x1, y1 rounded to 0.01 pixel."""
     return [round(value, 2) for value in (box.x0, box.y0, box.x1, box.y1)]
 
 
 def read_maira(text: str) -> Reading:
-    """MAIRA-2's grounded text, e.g. "<obj>phrase<box><x10><y20><x30><y40></box></obj>".
+    """Parse MAIRA-2's text, e.g. "<obj>phrase<box><x10><y20><x30><y40></box></obj>".
 
-    A coordinate stands for the middle of its bin, as in the published reader.
+    A coordinate is the centre of its bin, as in the published parser.
     """
     groups: list[Grounded] = []
     refused: list[str] = []
@@ -162,9 +162,9 @@ def read_maira(text: str) -> Reading:
 
 
 def read_chexagent(text: str) -> Reading:
-    """CheXagent-2's text with `<|ref|>words<|/ref|><|box|>(x1,y1),(x2,y2)<|/box|>` in it.
+    """Parse CheXagent-2's text with `<|ref|>words<|/ref|><|box|>(x1,y1),(x2,y2)<|/box|>` in it.
 
-    In `Reading.text` each box that is used is named by its number: "words [box 1]".
+    In `Reading.text` every usable box is named by its number: "words [box 1]".
     """
     groups: list[Grounded] = []
     refused: list[str] = []
@@ -192,7 +192,7 @@ def read_chexagent(text: str) -> Reading:
 
 
 def _fault(numbers: list[int], most: int, *, closed: bool) -> str:
-    """Why these are no corners of a box; "" when they are."""
+    """Return the reason that these numbers are not the corners of a box, or ""."""
     if not closed:
         return "it breaks off"
     if len(numbers) != 4:

@@ -1,4 +1,4 @@
-"""`cardiothoracic_ratio`: width of the heart over width of the thorax, with both lines drawn."""
+"""The tool `cardiothoracic_ratio`: heart width over thorax width, with both lines drawn."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from app.tools.files import plain
 
 CUTOFF = 0.5
 MARGIN = 0.02
-"""Ratios this near the cutoff are not told apart: outlines differ by more between two readers."""
+"""Distance from the cutoff within which no judgement is given: two readers differ by more."""
 CUTOFF_TEXT = (
     "Above 0.5 on an upright PA film in inspiration an adult's heart is commonly read as enlarged "
     "(Danzer 1919); on AP, supine or expiratory films the limit does not hold."
@@ -78,7 +78,7 @@ SPEC = ToolSpec(
 
 
 class CardiothoracicRatio:
-    """The tool. Shares its segmenter with the segmentation."""
+    """The tool `cardiothoracic_ratio`. It shares its segmenter with the segmentation tool."""
 
     def __init__(self, segmenter: Segmenter) -> None:
         self._segmenter = segmenter
@@ -86,7 +86,7 @@ class CardiothoracicRatio:
     spec = SPEC
 
     def run(self, args: CardiothoracicInput, context: ToolContext) -> ToolResult:
-        """Measure; see `app.tools.api.Tool.run`."""
+        """Measure the ratio; see `app.tools.api.Tool.run`."""
         context.progress(0.02, "Reading the image")
         snapshot = context.images.resolve(args.image_path)
         admission = image_suitability.admit(snapshot, context, turns=True)
@@ -126,7 +126,7 @@ class CardiothoracicRatio:
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
-    """A ratio that was not refused."""
+    """A measured ratio with its lines and warnings."""
 
     ratio: float
     heart: ctr_geometry.Line
@@ -139,10 +139,10 @@ class _Measured:
 def _measured(
     found: Segmentation, hanging: Hanging, position: ctr_geometry.Position, snapshot: ImageSnapshot
 ) -> _Measured:
-    """Measure on the image hung the usual way.
+    """Measure the ratio on the image turned to its usual orientation.
 
     Raises:
-        ToolFailed: There is no ratio on this image; says why.
+        ToolFailed: The image gives no ratio; the message says why.
     """
     result = ctr_geometry.measure(
         {name: hanging.turned(mask) for name, mask in found.masks.items()},
@@ -181,7 +181,10 @@ def _rounded(value: float | None) -> float | None:
 
 
 def _width(line: ctr_geometry.Line, spacing: Spacing) -> tuple[float, str]:
-    """A horizontal line's length and its units, which say what mm rest on."""
+    """Return a horizontal line's length and its unit.
+
+    For mm the unit names the spacing's source.
+    """
     if spacing.column_mm is None:
         return round(line.length, 1), "px"
     return round(line.length * spacing.column_mm, 1), f"mm ({spacing.source})"
@@ -190,7 +193,7 @@ def _width(line: ctr_geometry.Line, spacing: Spacing) -> tuple[float, str]:
 def _own_points(
     line: ctr_geometry.Line, hanging: Hanging, rows: int, columns: int
 ) -> tuple[XY, XY]:
-    """The ends of a line in the image's own pixels, the viewer's left one first."""
+    """Return a line's ends in pixels of the original image, the viewer's left end first."""
 
     def back(point: XY) -> XY:
         x = columns - 1 - point[0] if hanging.mirror else point[0]
@@ -235,9 +238,10 @@ def _findings(
 
 
 def _judgement(ratio: float, spread: float | None = None) -> str:
-    """Where the ratio lies; a difference below the method's own error decides nothing.
+    """Judge a ratio against the cutoff.
 
-    Nor does one by which the network's own looks at this film differ (`spread`).
+    A difference below the method's error, or below the variation between the network's passes over
+    this film (`spread`), gives no judgement.
     """
     if abs(ratio - CUTOFF) < max(MARGIN, spread or 0.0):
         return f"so near {CUTOFF} that this measurement cannot decide whether the heart is enlarged"

@@ -1,4 +1,4 @@
-"""`chest_xray_classifier`: torchxrayvision's 18 scores, and the regions they rest on."""
+"""The tool `chest_xray_classifier`: torchxrayvision's 18 scores and their heat maps."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ LABELS = (
     "Lung Opacity",
     "Enlarged Cardiomediastinum",
 )
-"""torchxrayvision's densenet121-res224-all, in the order of its outputs."""
+"""The labels of torchxrayvision's densenet121-res224-all, in the order of its outputs."""
 
 MOST = 6
-"""Labels of which maps are drawn at once: each map is as large as the image."""
+"""Largest number of labels with heat maps in one call: each map is as large as the image."""
 
 _OTHER_NAMES = {
     "pleuraleffusion": "Effusion",
@@ -65,10 +65,10 @@ _OTHER_NAMES = {
 
 
 def match(asked: Sequence[str] | None) -> tuple[str, ...]:
-    """The labels that are asked for, in the order asked, each once; none where none is.
+    """Return the known labels for the requested names, in that order and without repeats.
 
     Raises:
-        ToolRetry: One is not known, or they are too many; says which there are.
+        ToolRetry: A label is unknown, or there are too many; the message lists the labels.
     """
     known = {_key(label): label for label in LABELS}
     found: list[str] = []
@@ -98,23 +98,23 @@ def _key(name: str) -> str:
 
 INPUT_SIZE = 224
 CELL = 32.0
-"""Input pixels from one cell of the last layer to the next."""
+"""Stride of the last layer's cells, in input pixels."""
 FIRST = 14.0
-"""Input pixel at which the first cell is centred.
+"""Input pixel at the centre of the first cell.
 
-Convolutions and poolings of the network up to there, from the back: three averages over 2 x 2 (each
-x -> 2x + 0.5), the maximum over 3 x 3 and the convolution of 7 x 7 (each x -> 2x) give 32x + 14.
+It follows from the network's layers, from the last to the first: three 2 x 2 average poolings (each
+x -> 2x + 0.5), the 3 x 3 maximum and the 7 x 7 convolution (each x -> 2x) give 32x + 14.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Square:
-    """The part of an image that the model saw: the central square, as torchxrayvision crops it.
+    """The central square of an image, which is all that torchxrayvision's cropping leaves.
 
     Attributes:
         left: First column.
         top: First row.
-        side: Pixels of a side.
+        side: Side length in pixels.
     """
 
     left: int
@@ -123,13 +123,19 @@ class Square:
 
     @classmethod
     def of(cls, shape: tuple[int, int]) -> Square:
-        """Of an image [rows, columns]; see `torchxrayvision.datasets.XRayCenterCrop`."""
+        """Return the square of an image [rows, columns].
+
+        See `torchxrayvision.datasets.XRayCenterCrop`.
+        """
         rows, columns = shape
         side = min(rows, columns)
         return cls(columns // 2 - side // 2, rows // 2 - side // 2, side)
 
     def to_image(self, x: float, y: float) -> tuple[float, float]:
-        """A point of the model's input in the image; pixel centres are whole numbers in both."""
+        """Convert a point from the model's input to the image.
+
+        Pixel centres are integers in both.
+        """
         scale = self.side / INPUT_SIZE
         return (
             self.left + (x + 0.5) * scale - 0.5,
@@ -138,14 +144,14 @@ class Square:
 
 
 def in_image(cells: NDArray[Any], shape: tuple[int, int]) -> NDArray[np.float32]:
-    """A map over cells as one over the image's pixels.
+    """Interpolate a map of the last layer's cells to the pixels of the image.
 
     Args:
         cells: [7, 7], not negative.
         shape: (rows, columns) of the image.
 
     Returns:
-        float32 [rows, columns], 0..1 (1 where it is highest), 0 outside what the model saw.
+        float32 [rows, columns], scaled to a maximum of 1; 0 outside the model's square.
     """
     square = Square.of(shape)
     wide = np.maximum(np.asarray(cells, np.float32), 0)
@@ -161,7 +167,7 @@ def in_image(cells: NDArray[Any], shape: tuple[int, int]) -> NDArray[np.float32]
 
 
 def _weights(side: int, cells: int) -> NDArray[np.float32]:
-    """[side, cells]: how much of each cell a pixel has, linear between the cells' centres."""
+    """Return the linear interpolation weights [side, cells] of each cell for each pixel."""
     at = ((np.arange(side) + 0.5) * (INPUT_SIZE / side) - 0.5 - FIRST) / CELL
     at = np.clip(at, 0, cells - 1)
     first = np.minimum(at.astype(int), cells - 2)
@@ -181,7 +187,7 @@ NOTE = (
     "far above says little. Not for diagnosis."
 )
 NEAR = 0.05
-"""Scores this near to the operating point decide nothing."""
+"""Distance from the operating point within which a score decides nothing."""
 SPREAD_NOTE = (
     "Spread: standard deviation of the score over six views of the same picture (as it is, "
     "mirrored, its four corners); range: lowest and highest; stable: all on one side of 0.5."
@@ -238,12 +244,12 @@ SPEC = ToolSpec(
 
 
 class ChestXRayClassifier:
-    """The tool."""
+    """The tool `chest_xray_classifier`."""
 
     spec = SPEC
 
     def run(self, args: ClassifierInput, context: ToolContext) -> ToolResult:
-        """Classify; see `app.tools.api.Tool.run`."""
+        """Classify the image; see `app.tools.api.Tool.run`."""
         context.progress(0.02, "Reading the image")
         asked = match(args.labels)
         snapshot = context.images.resolve(args.image_path)
@@ -306,7 +312,7 @@ def _findings(
 
 
 def _heatmap(cells: NDArray[np.float32], shown: Shown) -> NDArray[np.float32]:
-    """Where the model looked, in the image's own pixels; it was shown square ones."""
+    """Return the heat map in the original image's pixels; the model received square pixels."""
     rows, columns = shown.pixels.shape
     found = shown.hanging.turned(in_image(cells, (rows, columns)))
     if (rows, columns) == (shown.rows, shown.columns):
@@ -319,7 +325,7 @@ def _heatmap(cells: NDArray[np.float32], shown: Shown) -> NDArray[np.float32]:
 def _uncertainty(
     scores: Mapping[str, float], spread: Mapping[str, Sequence[float]]
 ) -> dict[str, dict[str, Any]]:
-    """By label: score, its distance from the operating point, and where known its spread."""
+    """Return each label's score, distance from the operating point and, if known, spread."""
     found: dict[str, dict[str, Any]] = {}
     for label, score in scores.items():
         distance = round(score - OPERATING_POINT, 6)
@@ -335,7 +341,7 @@ def _uncertainty(
 
 
 def _of_labels(asked: Sequence[str], maps: Mapping[str, NDArray[np.float32]]) -> dict[str, Any]:
-    """What is said of the labels that were asked for, nothing where none was."""
+    """Return the metadata about the requested labels, or {} when none was requested."""
     if not asked:
         return {}
     empty = [label for label, values in maps.items() if not values.any()]
@@ -349,7 +355,7 @@ def _of_labels(asked: Sequence[str], maps: Mapping[str, NDArray[np.float32]]) ->
 
 
 def _above(scores: Mapping[str, float]) -> list[str]:
-    """Labels above the operating point, the highest first."""
+    """Return the labels above the operating point, the highest score first."""
     above = [label for label, score in scores.items() if score > OPERATING_POINT]
     return sorted(above, key=lambda label: -scores[label])
 

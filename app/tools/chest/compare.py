@@ -1,4 +1,4 @@
-"""`chest_xray_compare`: a chest radiograph and an earlier one of the same patient, side by side."""
+"""The tool `chest_xray_compare`: a chest radiograph next to an earlier one of the same patient."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _NOBODY = re.compile(
     r"^(0+|x+|n/?a|none|null|test|patient|unknown|no-?name|anon.*|removed|hidden|"
     r"de-?identified|redacted)$"
 )
-"""PatientID, in lower case, as programs write it into the files of all patients alike."""
+"""PatientID values, in lower case, that anonymising programs write for every patient."""
 _PATIENT = "Compare these two images?"
 _REMEDY = "Open two frontal chest radiographs of one patient and name the current and the prior."
 
@@ -59,7 +59,7 @@ class CompareInput(BaseModel):
 
 
 class CompareRow(BaseModel):
-    """A line of the table; see `app.tools.chest.comparison.Row`."""
+    """A row of the table; see `app.tools.chest.comparison.Row`."""
 
     what: str
     unit: str
@@ -106,7 +106,10 @@ SPEC = ToolSpec(
 
 
 class ChestXRayCompare:
-    """The tool. Shares its segmenter with the segmentation and the ratio."""
+    """The tool `chest_xray_compare`.
+
+    It shares its segmenter with the segmentation and ratio tools.
+    """
 
     def __init__(self, segmenter: Segmenter) -> None:
         self._segmenter = segmenter
@@ -114,7 +117,7 @@ class ChestXRayCompare:
     spec = SPEC
 
     def run(self, args: CompareInput, context: ToolContext) -> ToolResult:
-        """Compare; see `app.tools.api.Tool.run`."""
+        """Compare the two images; see `app.tools.api.Tool.run`."""
         context.progress(0.01, "Reading the images")
         named = [context.images.resolve(name) for name in (args.image_path, args.prior_path)]
         names = [args.image_path, args.prior_path]
@@ -140,10 +143,10 @@ class ChestXRayCompare:
         return _result(context, current, prior, laid, [*rows, *boxes], findings, swapped, warnings)
 
     def _image(self, name: str, snapshot: ImageSnapshot, context: ToolContext) -> Looked:
-        """What is known of one image.
+        """Segment one image and collect its data for the comparison.
 
         Raises:
-            ToolFailed: It is no frontal chest radiograph, or has no lungs that are found.
+            ToolFailed: The image is not a frontal chest radiograph, or no lungs were found on it.
         """
         admission = image_suitability.admit(snapshot, context, turns=True)
         model = self._segmenter.choose(context)
@@ -168,7 +171,7 @@ class ChestXRayCompare:
 
 
 def _part(context: ToolContext, start: float, end: float, what: str) -> ToolContext:
-    """The context for a part of the work: its progress is a share of the whole."""
+    """Return a context whose progress from 0 to 1 is reported as `start` to `end` of the whole."""
     tell: Callable[[float, str], None] = context.progress
 
     def told(fraction: float, text: str) -> None:
@@ -178,10 +181,10 @@ def _part(context: ToolContext, start: float, end: float, what: str) -> ToolCont
 
 
 def _same_patient(first: ImageSnapshot, second: ImageSnapshot, context: ToolContext) -> list[str]:
-    """Warnings; the user is asked where the files do not say that it is one patient.
+    """Return warnings about the patients' identity; ask the user where the files leave it open.
 
     Raises:
-        ToolFailed: The user says no, or nobody can be asked.
+        ToolFailed: The user says that these are two patients, or cannot be asked.
     """
     one, other = identity_of(first.instance), identity_of(second.instance)
     if conflict(one, other):
@@ -191,7 +194,7 @@ def _same_patient(first: ImageSnapshot, second: ImageSnapshot, context: ToolCont
     else:
         doubt = "the files do not say that both images are of the same patient"
     detail = f"Against it speaks: {doubt}. A comparison means something for one patient only."
-    # A yes holds for these two only, not for another prior beside the same image.
+    # Consent is remembered by image, but it must not cover another prior of the same image.
     prior = (second.ref.sop_instance_uid, str(second.ref.frame), second.ref.pixel_sha256)
     both = replace(first.ref, pixel_sha256=" ".join((first.ref.pixel_sha256, *prior)))
     if not context.confirm(_PATIENT, detail, image=both):
@@ -201,9 +204,9 @@ def _same_patient(first: ImageSnapshot, second: ImageSnapshot, context: ToolCont
 
 
 def _named_alike(one: Identity, other: Identity) -> bool:
-    """Whether two identities without a conflict say that it is one patient.
+    """Return True if two identities without a conflict belong to the same patient.
 
-    What anonymising programs write into every file says nothing.
+    Values that anonymising programs write into every file do not count.
     """
     ids = {one.patient_id, other.patient_id}
     if all(ids) and not any(_NOBODY.match(said) for said in ids):
@@ -212,7 +215,7 @@ def _named_alike(one: Identity, other: Identity) -> bool:
 
 
 def _order(current: ImageSnapshot, prior: ImageSnapshot) -> tuple[bool, list[str]]:
-    """Whether the two were named the wrong way round, and what to say of their order."""
+    """Return whether the two images were named in the wrong order, and warnings about the order."""
     newer = comparison.is_newer(prior.instance, current.instance)
     if newer is None:
         return False, ["the files do not say which is older: the order is as you named them"]
@@ -222,7 +225,7 @@ def _order(current: ImageSnapshot, prior: ImageSnapshot) -> tuple[bool, list[str
 
 
 def _scores(name: str, context: ToolContext) -> tuple[dict[str, float], str]:
-    """The classifier's scores where its weights and packages are there, else why there are none."""
+    """Return the classifier's scores, or {} with the reason where it is not installed."""
     there = all(map(is_installed, ("torch", "torchvision", "torchxrayvision")))
     if not there or not ModelStore(context.models_dir).has(CLASSIFIER):
         return {}, "the classifier's weights are not installed: no scores are compared"
@@ -241,7 +244,7 @@ def _drawn(image: Looked) -> list[tuple[float, float, float, float]]:
 def _boxes(
     current: Looked, prior: Looked, laid: Laid, context: ToolContext
 ) -> tuple[list[Row], tuple[Finding, ...]]:
-    """Rows of the boxes that the user drew, and the prior's boxes laid on the current image."""
+    """Return the rows of the user's boxes, and the prior's boxes placed on the current image."""
     now, then = _drawn(current), _drawn(prior)
     if laid.doubt or not (now or then):
         return [], ()
@@ -318,7 +321,7 @@ def _result(
 
 def _picture(current: Looked, prior: Looked, laid: Laid, context: ToolContext) -> Path:
     path = save_png(laid.registered, context.out_dir, "registered_prior")
-    # Findings on it are on neither of the two: it has the one's pixels and shows the other.
+    # Findings on this picture belong to neither image: it shows the prior on the current grid.
     target = RegistrationTarget(current.snapshot, laid.scale)
     context.images.add_derived(path, prior.snapshot, target=target)
     return path
@@ -332,7 +335,7 @@ def _artifact(path: Path, laid: Laid, current: ImageRef) -> Artifact:
         description=f"The prior image, turned by {laid.told['degrees']:.1f} degrees and scaled by "
         f"{laid.told['scale']:.2f} to lie on the current image; nothing is bent. Lungs overlap by "
         f"{laid.told['dice_after']:.2f} (Dice; {laid.told['dice_before']:.2f} before).",
-        source=current,  # a pane stands beside this patient's images only
+        source=current,  # the pane may only show beside images of the same patient
     )
 
 

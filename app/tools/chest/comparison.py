@@ -1,4 +1,4 @@
-"""Comparison of two radiographs of one patient: comparable quantities and their change."""
+"""Quantities that can be compared between two radiographs of one patient, and their change."""
 
 from __future__ import annotations
 
@@ -19,14 +19,16 @@ from app.tools.chest.mask_figures import organ_metrics
 Mask: TypeAlias = NDArray[np.bool_]
 
 TURNED = 5.0
-"""Degrees between the two images from which widths across are not the same widths."""
+"""Angle between the two images, in degrees, above which widths are not compared."""
 SCALED = 0.08
-"""Difference in the size of the whole chest from which areas are not compared: no grown-up's chest
-changes so much between two films, but magnification does."""
+"""Relative difference in the size of the chest above which areas are not compared.
+
+An adult's chest does not change so much between two films, but the magnification does.
+"""
 CTR_ERROR = 0.03
-"""Difference of two ratios below which outlines of one heart differ as well."""
+"""Difference of two cardiothoracic ratios that the outlines' own error may cause."""
 AREA_ERROR = 0.05
-"""The same for areas, as a share."""
+"""Relative difference of two areas that the outlines' own error may cause."""
 OPERATING_POINT = 0.5
 
 _TIMES = ("StudyTime", "AcquisitionTime", "ContentTime")
@@ -34,15 +36,15 @@ _TIMES = ("StudyTime", "AcquisitionTime", "ContentTime")
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One of the two images.
+    """The data of one of the two images.
 
     Attributes:
         position: The view that the file states: "PA", "AP", "unknown".
-        masks: Of the lungs and the heart, upright; only what was found.
-        confidence: Mean probability inside each.
+        masks: Lungs and heart, upright; only structures that were found.
+        confidence: Mean probability inside each mask.
         pixels: uint8 [rows, columns], upright.
-        spacing: The image's own.
-        scores: The classifier's, or none.
+        spacing: The image's own pixel spacing.
+        scores: The classifier's scores; empty where it is not installed.
     """
 
     position: ctr_geometry.Position
@@ -55,18 +57,18 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the table of change.
+    """One row of the table of changes.
 
     Attributes:
         what: "Cardiothoracic ratio", "Right Lung, area", "Effusion, score", ...
         unit: "", "cm²", "px", "mm", "score".
-        current: The figure now, or None.
-        prior: The figure then, or None.
+        current: The value on the current image, or None.
+        prior: The value on the prior image, or None.
         change: current - prior where they can be compared, else None.
-        comparable: Whether they can.
+        comparable: Whether the two values can be compared.
         beyond_error: Whether the change is larger than the method's own error; None where there is
-            none or no error is known.
-        why: Why not, or what the comparison rests on.
+            no change or no known error.
+        why: Why the values cannot be compared, or the basis of the comparison.
     """
 
     what: str
@@ -79,18 +81,18 @@ class Row:
     why: str
 
     def plain(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the row as a JSON object."""
         return asdict(self)
 
 
 def days_between(current: Instance, prior: Instance) -> int | None:
-    """Days from the prior to the current image by StudyDate; None where a file does not say."""
+    """Return the days from the prior to the current image by StudyDate, or None if unknown."""
     first, second = _date(prior), _date(current)
     return None if first is None or second is None else (second - first).days
 
 
 def is_newer(prior: Instance, current: Instance) -> bool | None:
-    """Whether the one called prior was taken after the other; None where that is not known."""
+    """Return whether `prior` was taken after `current`, or None if that is not known."""
     days = days_between(current, prior)
     if days is None:
         return None
@@ -106,14 +108,14 @@ def is_newer(prior: Instance, current: Instance) -> bool | None:
 def table(
     current: Side, prior: Side, degrees: float | None, scale: float | None = None
 ) -> list[Row]:
-    """The table of change.
+    """Return the rows of the table of changes.
 
     Args:
         current: The current image.
         prior: The prior image.
-        degrees: By how much the two are turned against each other; None where that is not known.
+        degrees: Angle by which the two images are turned against each other; None if unknown.
         scale: Size of the chest on the prior film over that on the current one, by the spacings of
-            both; None where that is not known.
+            both; None if unknown.
     """
     sizes = [*_view_reasons(current, prior, strict=True), *_turn_reasons(degrees)]
     rows = [_ratio_row(current, prior, sizes)]
@@ -124,7 +126,10 @@ def table(
 
 
 def length_reasons(current: Side, prior: Side, degrees: float, scale: float | None) -> list[str]:
-    """Why lengths on the two images cannot be compared; views that are not known are let pass."""
+    """Return the reasons against comparing lengths on the two images.
+
+    Unknown views are accepted.
+    """
     return [
         *_view_reasons(current, prior, strict=False),
         *_turn_reasons(degrees),
@@ -133,7 +138,7 @@ def length_reasons(current: Side, prior: Side, degrees: float, scale: float | No
 
 
 def changed(rows: Sequence[Row]) -> list[Row]:
-    """Those that changed by more than the method's own error."""
+    """Return the rows that changed by more than the method's own error."""
     return [row for row in rows if row.beyond_error]
 
 
@@ -179,15 +184,15 @@ def _row(
     error: float | None,
     rests_on: str = "",
 ) -> Row:
-    """A row; where a figure is missing nothing is compared.
+    """Return a row; it has no change where a value is missing.
 
     Args:
-        what: Its name.
-        unit: Of the figures.
+        what: Name of the quantity.
+        unit: Unit of the values.
         values: (current, prior).
-        reasons: Why they cannot be compared.
+        reasons: Why the values cannot be compared.
         error: The method's own error, in the unit.
-        rests_on: Said where they can be compared.
+        rests_on: The basis of the comparison, for rows that can be compared.
     """
     now, then = values
     if now is None or then is None:
@@ -244,7 +249,10 @@ def _area(name: str, side: Side) -> float | None:
 
 
 def _share_row(current: Side, prior: Side) -> Row:
-    """The right lung's share of both lungs' area: neither spacing, view nor a turn changes it."""
+    """Return the row of the right lung's share of both lungs' area.
+
+    The share does not depend on the spacing, the view or a turn of the image.
+    """
 
     def share(side: Side) -> float | None:
         if RIGHT_LUNG not in side.masks or LEFT_LUNG not in side.masks:
@@ -258,7 +266,7 @@ def _share_row(current: Side, prior: Side) -> Row:
 
 
 def _score_rows(current: Side, prior: Side) -> list[Row]:
-    """Scores; a change is one where the operating point is crossed."""
+    """Return the rows of the scores; only crossing the operating point counts as a change."""
     reasons = _view_reasons(current, prior, strict=False)
     rests = "a change is told where the operating point 0.5 is crossed"
     rows: list[Row] = []
@@ -276,11 +284,14 @@ def pair(
     current: Sequence[tuple[float, float, float, float]],
     prior: Sequence[tuple[float, float, float, float]],
 ) -> list[tuple[int | None, int | None]]:
-    """Boxes of two images that lie on each other, the best first; then those with no partner.
+    """Match the overlapping boxes of two images.
 
     Args:
         current: (x0, y0, x1, y1) of each box.
-        prior: Of each box of the prior image, in pixels of the current one.
+        prior: Boxes of the prior image, in pixels of the current one.
+
+    Returns:
+        Pairs of indices, the largest overlap first; then the unmatched boxes with None as partner.
     """
     overlaps = sorted(
         ((_overlap(a, b), i, j) for i, a in enumerate(current) for j, b in enumerate(prior)),
@@ -297,7 +308,7 @@ def pair(
 
 
 def _overlap(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> float:
-    """Intersection over union."""
+    """Return the intersection over union of two boxes."""
     across, down = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
     if across <= 0 or down <= 0:
         return 0.0
@@ -308,7 +319,7 @@ def _overlap(a: tuple[float, float, float, float], b: tuple[float, float, float,
 def moved_box(
     box: tuple[float, float, float, float], matrix: NDArray[np.float64]
 ) -> tuple[tuple[float, float], ...]:
-    """The four corners of a box seen through a transform [3, 3]."""
+    """Return the four corners of a box after a transform [3, 3]."""
     x0, y0, x1, y1 = box
     corners = np.array([[x0, y0, 1], [x1, y0, 1], [x1, y1, 1], [x0, y1, 1]])
     moved = corners @ matrix.T
@@ -316,13 +327,13 @@ def moved_box(
 
 
 def bounds(corners: Sequence[tuple[float, float]]) -> tuple[float, float, float, float]:
-    """The upright box around points."""
+    """Return the smallest upright box (x0, y0, x1, y1) around points."""
     x, y = [p[0] for p in corners], [p[1] for p in corners]
     return min(x), min(y), max(x), max(y)
 
 
 def longest_side(box: tuple[float, float, float, float], spacing: Spacing) -> tuple[float, str]:
-    """A box's longer side, in mm where the spacing is known, and its unit."""
+    """Return a box's longer side and its unit: mm where the spacing is known, else px."""
     across, down = box[2] - box[0], box[3] - box[1]
     if spacing.column_mm is None or spacing.row_mm is None:
         return max(across, down), "px"
@@ -335,13 +346,13 @@ def box_row(
     spacings: tuple[Spacing, Spacing],
     against: Sequence[str] = (),
 ) -> Row:
-    """The row of a pair of boxes: (current, prior), either may be missing.
+    """Return the row of a pair of boxes.
 
     Args:
-        number: Of the pair.
-        boxes: x0, y0, x1, y1 in pixels of their own images.
-        spacings: Of the images.
-        against: Why lengths on the two images cannot be compared, as of `length_reasons`.
+        number: Number of the pair.
+        boxes: (current, prior), each x0, y0, x1, y1 in pixels of its own image, or None.
+        spacings: Spacings of the two images.
+        against: Reasons against comparing lengths, from `length_reasons`.
     """
     sizes = [
         longest_side(box, spacing) if box is not None else None
@@ -370,7 +381,13 @@ def box_row(
 
 
 def is_sound(degrees: float, scale: float, overlap: float) -> str:
-    """Why a registration is not to be trusted; "" where it is."""
+    """Return the reason that a registration cannot be trusted, or "".
+
+    Args:
+        degrees: Rotation that the registration found.
+        scale: Scale that it found.
+        overlap: Dice coefficient of the lungs after it.
+    """
     if overlap < 0.8:
         return f"the lungs overlap by {overlap:.2f} only once registered (Dice)"
     if not 0.7 <= scale <= 1.4:

@@ -1,4 +1,4 @@
-"""Contradictions between the chest tools' results on one image; nothing is averaged."""
+"""Contradictions between the chest tools' results on one image; they are listed, never averaged."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ TEXTS = {
     "llava_med_qa": ("response", "answer", "text"),
     "medgemma_qa": ("response", "answer", "text"),
 }
-"""Tools that answer in words, with the keys of these."""
+"""The tools that answer in words, with the output keys of their texts."""
 
 OPERATING_POINT = 0.5
 SCORE_MARGIN = 0.05
-"""A score nearer to the operating point than this claims nothing."""
+"""Distance from the operating point within which a score makes no claim."""
 RATIO_MARGIN = 0.02
 BOX_MARGIN = 0.05
-"""The ratio from boxes around the outlines is rougher than the measured one."""
+"""Margin for the ratio from bounding boxes, which is rougher than the measured one."""
 PLAUSIBLE = (0.25, 0.8)
-"""Ratios from boxes beyond these are broken outlines, not hearts."""
+"""Range of credible ratios from bounding boxes; outside it the outlines are broken."""
 MIDDLE = 0.05
-"""Share of the width beside the middle in which a box is on no side."""
+"""Half-width of the middle zone, as a share of the image's width; boxes in it have no side."""
 
 HEART = "an enlarged heart"
 _HEART = r"(?:heart|cardiac(?:\s+silhouette)?|cardiomediastinal\s+silhouette)(?:\s+size)?"
@@ -38,13 +38,13 @@ _HEART = r"(?:heart|cardiac(?:\s+silhouette)?|cardiomediastinal\s+silhouette)(?:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """Something that is there or not.
+    """A finding that is present or absent.
 
     Attributes:
-        name: For people.
-        label: The classifier's.
-        words: A pattern for texts.
-        absent: A pattern of its own for its absence, "" for none.
+        name: Name for users.
+        label: The classifier's label.
+        words: Pattern that finds it in texts.
+        absent: Extra pattern for its absence, "" for none.
     """
 
     name: str
@@ -118,13 +118,13 @@ _SIDE = re.compile(r"\b(left|right)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a result says.
+    """A result's claim that a finding is present or absent.
 
     Attributes:
-        topic: On what.
-        there: Whether it says that it is there.
-        words: How it says so.
-        place: Of the result in the sequence.
+        topic: Name of the finding.
+        there: True for present.
+        words: The claim as the result puts it.
+        place: Index of the result in the sequence.
     """
 
     topic: str
@@ -134,11 +134,11 @@ class Claim:
 
 
 def disagreements(given: Sequence[CallResult]) -> list[Disagreement]:
-    """What results contradict each other on, image by image; of one question or of several.
+    """Return the contradictions between results on the same image.
 
     Args:
-        given: The results in the order in which they came; of calls of one tool with the same
-            arguments the last counts.
+        given: The results in the order of the calls, of one question or several; of calls of one
+            tool with equal arguments only the last counts.
     """
     claims = [claim for place in _latest(given) for claim in claims_of(given[place], place)]
     found: list[Disagreement] = []
@@ -158,7 +158,7 @@ def disagreements(given: Sequence[CallResult]) -> list[Disagreement]:
 
 
 def claims_of(result: CallResult, place: int = 0) -> list[Claim]:
-    """What one result claims."""
+    """Return the claims of one result."""
     read = _READ.get(result.tool)
     if read is not None:
         said = read(result)
@@ -181,7 +181,7 @@ def _same_image(one: CallResult, other: CallResult) -> bool:
 def _sides(
     claims: Sequence[Claim], given: Sequence[CallResult], first: Claim
 ) -> tuple[tuple[str, int], ...]:
-    """Those of the image of `first`, those who say yes first."""
+    """Return the claims about the same image as `first`, those for presence first."""
     mine = [item for item in claims if _same_image(given[item.place], given[first.place])]
     ordered = sorted(mine, key=lambda item: (not item.there, item.place))
     return tuple(
@@ -214,7 +214,7 @@ def _of_ratio(result: CallResult) -> Read:
 
 
 def _of_outlines(result: CallResult) -> Read:
-    """The ratio as boxes around the outlines give it."""
+    """Yield the claim of the ratio between bounding boxes around the outlines."""
     metrics = result.output.get("metrics")
     table: Mapping[str, Any] = metrics if isinstance(metrics, Mapping) else {}
     boxes = [_columns(table.get(name)) for name in ("Heart", "Left Lung", "Right Lung")]
@@ -230,7 +230,7 @@ def _of_outlines(result: CallResult) -> Read:
 
 
 def _columns(values: Any) -> tuple[float, float] | None:
-    """First and last column of an outline."""
+    """Return the first and last column of an outline's bounding box."""
     box = values.get("bbox") if isinstance(values, Mapping) else None
     if not isinstance(box, Sequence) or len(box) != 4:
         return None
@@ -242,7 +242,7 @@ def _of_boxes(result: CallResult) -> Read:
     there = bool(result.output.get("predictions"))
     sided = _SIDE.search(phrase)
     for topic in TOPICS:
-        # That there is none on the left says nothing of the right.
+        # No box for "left effusion" says nothing about an effusion on the right.
         if re.search(topic.words, phrase, re.IGNORECASE) and (there or not sided):
             what = "a box" if there else "no box"
             yield topic.name, there, f"{what} for “{one_line(phrase, 80)}”"
@@ -267,9 +267,10 @@ _READ: Mapping[str, Callable[[CallResult], Read]] = {
 
 
 def read_text(text: str, topic: Topic) -> tuple[bool, str] | None:
-    """Whether a text says that something is there, and the sentence; None where it does not say.
+    """Return whether a text calls a finding present, with the sentence; None if it does not say.
 
-    One that is there somewhere is there, whatever other sentences say of other places.
+    One sentence that calls it present outweighs any that call it absent, which may be about another
+    place.
     """
     absent: str | None = None
     for match in _SENTENCE.finditer(text):
@@ -301,7 +302,7 @@ def _clause_says(clause: str, topic: Topic) -> bool | None:
 
 
 def _refused_to_agree(given: Sequence[CallResult]) -> Iterator[Disagreement]:
-    """A model that was asked whether it agrees with another one, and does not."""
+    """Yield the answers of a model that was asked if it agrees with another one and does not."""
     for place, item in enumerate(given):
         if item.tool not in TEXTS or not _ASKED_TO_AGREE.search(_asked(item.arguments)):
             continue
@@ -332,7 +333,7 @@ def _asked(arguments: Data) -> str:
 
 
 def _wrong_side(given: Sequence[CallResult]) -> Iterator[Disagreement]:
-    """A box on the other side than its phrase says, on an image that hangs the usual way."""
+    """Yield boxes on the other side than their phrase says, for images in the usual orientation."""
     for place, item in enumerate(given):
         side = _SIDE.search(str(item.arguments.get("phrase") or ""))
         size = item.metadata.get("original_size")
@@ -341,7 +342,7 @@ def _wrong_side(given: Sequence[CallResult]) -> Iterator[Disagreement]:
             continue
         wide = float(size[1])
         for box in _boxes(item.output):
-            # The patient's left is on the viewer's right.
+            # The patient's left is on the viewer's right, hence the swap of the names.
             shift = ((box[0] + box[2]) / 2 + 0.5) / wide - 0.5
             other = "right" if shift < 0 else "left"
             if abs(shift) > MIDDLE and other != side.group().lower():

@@ -19,7 +19,7 @@ LOW_CONFIDENCE = 0.80
 """Mean probability inside the heart's mask below which the width is doubted."""
 REFUSE_CONFIDENCE = 0.60
 PLAUSIBLE = (0.30, 0.75)
-"""Outside this range the masks are a likelier reason than the heart."""
+"""Range of credible ratios; outside it faulty masks are more likely than such a heart."""
 ROTATION = 0.08
 """Distance of the midline from the thorax's centre, in thoracic widths, that suggests rotation."""
 BASE_STEP = 0.22
@@ -37,26 +37,26 @@ class Line:
 
     @property
     def length(self) -> float:
-        """Length in columns (pixels)."""
+        """Return the length in columns (pixels)."""
         return self.end[0] - self.start[0]
 
 
 @dataclass(frozen=True)
 class CardiothoracicRatio:
-    """The measurement, or why there is none.
+    """The measured ratio, or the reason that there is none.
 
     Attributes:
-        ratio: Heart's width over the thorax's, or None if refused.
+        ratio: Width of the heart over width of the thorax, or None if refused.
         heart: The heart's full width, drawn at the height midway between its two extreme points.
         heart_halves: From the midline to the right-most and to the left-most point (patient's
             sides), each at the height where that extent is reached.
         thorax: The widest inner distance.
         midline: x of the midline.
-        heart_mm: The heart's width if a column spacing was given; the caller says what that
-            spacing rests on.
-        thorax_mm: Likewise for the thorax.
-        warnings: What makes the ratio less reliable.
-        refused: Why there is no ratio, or None.
+        heart_mm: Width of the heart if a column spacing was given; the caller states the source of
+            that spacing.
+        thorax_mm: Width of the thorax, likewise.
+        warnings: Reasons that make the ratio less reliable.
+        refused: The reason that there is no ratio, or None.
     """
 
     ratio: float | None = None
@@ -71,7 +71,7 @@ class CardiothoracicRatio:
 
 
 def _edges(mask: BoolImage) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Returns rows that hold any of `mask`, and the x of its left and right outer edges there."""
+    """Return the rows that contain `mask`, and the x of its left and right outer edges there."""
     rows = np.nonzero(mask.any(axis=1))[0]
     left = np.argmax(mask[rows], axis=1) - 0.5
     right = mask.shape[1] - 1 - np.argmax(mask[rows, ::-1], axis=1) + 0.5
@@ -79,7 +79,7 @@ def _edges(mask: BoolImage) -> tuple[NDArray[np.int64], NDArray[np.float64], NDA
 
 
 def thoracic_width(right_lung: BoolImage, left_lung: BoolImage) -> Line | None:
-    """Returns the widest line from the right lung's outer edge to the left's, None without any."""
+    """Return the widest line from the right lung's outer edge to the left's, None without any."""
     r_rows, outer_right, _ = _edges(right_lung)
     l_rows, _, outer_left = _edges(left_lung)
     rows, r_at, l_at = np.intersect1d(r_rows, l_rows, return_indices=True)
@@ -93,10 +93,10 @@ def thoracic_width(right_lung: BoolImage, left_lung: BoolImage) -> Line | None:
 
 
 def midline(right_lung: BoolImage, left_lung: BoolImage, thorax: Line) -> float:
-    """Returns the x midway between the lungs' inner edges above the heart, or the thorax's middle.
+    """Return the x midway between the lungs' inner edges above the heart, or the thorax's middle.
 
-    The upper third of the rows that hold both lungs is used: below it the heart pushes the edges
-    aside.
+    The upper third of the rows that hold both lungs is used: below it the heart pushes the
+    edges aside.
     """
     r_rows, _, inner_right = _edges(right_lung)
     l_rows, inner_left, _ = _edges(left_lung)
@@ -136,7 +136,7 @@ def _refusal(
 
 
 def _border_hidden(lung: BoolImage, x: float, y: float, outwards: int, reach: float) -> bool:
-    """Whether no lung lies within `reach` columns beyond the heart's edge (x, y)."""
+    """Return True if no lung lies within `reach` columns beyond the heart's edge (x, y)."""
     near = round(x + outwards * 0.5)
     far = near + outwards * max(1, round(reach))
     low, high = sorted((near, far))
@@ -178,7 +178,7 @@ def measure(
     position: Position = "unknown",
     column_spacing_mm: float | None = None,
 ) -> CardiothoracicRatio:
-    """Measures the cardiothoracic ratio.
+    """Measure the cardiothoracic ratio.
 
     Args:
         masks: "Right Lung", "Left Lung" and "Heart" -> bool [rows, columns], the patient's own

@@ -1,4 +1,4 @@
-"""`chest_xray_expert`: questions on chest radiographs, answered by CheXagent-2."""
+"""The tool `chest_xray_expert`: questions about chest radiographs, answered by CheXagent-2."""
 
 from __future__ import annotations
 
@@ -42,8 +42,11 @@ from app.tools.models.store import InstalledModel
 
 MODEL = "chexagent-2-3b"
 MOST_IMAGES = 2
-"""As many as its authors ask it about at once: of the 2,048 tokens that it was made for each takes
-1,026, so two overstep them by a few, and a third image would lie wholly beyond."""
+"""Largest number of images in a question.
+
+Its authors ask about two at most. Each image takes 1,026 of the 2,048 tokens of the model's
+context, so a third would lie wholly outside it.
+"""
 _FEATURE = "The chest X-ray expert"
 _PACKAGES = ("torch", "transformers")
 _ENTRY = "app.tools.chest.chexagent:entry"
@@ -79,7 +82,7 @@ class PlacedBox(BaseModel):
 
 
 class ExpertOutput(BaseModel):
-    """The answer. "[box 1]" in it stands for the first of `boxes`."""
+    """The answer. "[box 1]" in its text refers to the first of `boxes`."""
 
     response: str
     boxes: list[PlacedBox]
@@ -107,7 +110,7 @@ SPEC = ToolSpec(
 
 @dataclass(frozen=True, slots=True)
 class _Boxes:
-    """Boxes on the one image, and what could not be placed."""
+    """The boxes on a single image, and remarks on those that could not be placed."""
 
     told: list[dict[str, Any]]
     geometry: list[tuple[str, Box]]
@@ -115,14 +118,14 @@ class _Boxes:
 
 
 class ChestXRayExpert:
-    """The tool."""
+    """The tool `chest_xray_expert`."""
 
     spec = SPEC
 
     def run(self, args: ExpertInput, context: ToolContext) -> ToolResult:
         """Answer a question; see `app.tools.api.Tool.run`."""
         if not args.prompt.strip() or _MARKS.search(args.prompt):
-            # "<|img|>path<|/img|>" in a question would make the model's program open that file.
+            # The model's program would open the file named by "<|img|>path<|/img|>" in a question.
             raise ToolRetry('the question must be plain words, without "<|"')
         _check_number(args.image_paths)
         context.progress(0.02, "Reading the images")
@@ -157,10 +160,10 @@ class ChestXRayExpert:
 
 
 def _check_number(names: Sequence[str]) -> None:
-    """Refuse more images than the model can be asked about, before it is loaded for them.
+    """Refuse more images than the model takes, before it is loaded.
 
     Raises:
-        ToolRetry: There are more.
+        ToolRetry: There are too many images.
     """
     if len(names) > MOST_IMAGES:
         raise ToolRetry(
@@ -183,10 +186,10 @@ def _too_long(images: int, context: int) -> str:
 
 @contextmanager
 def _files(shown: Sequence[Shown], context: ToolContext) -> Generator[list[Path]]:
-    """PNG files of what the model is shown: its interface takes paths. Gone afterwards."""
+    """Write the images to PNG files for the model's interface, and delete them afterwards."""
     made: list[Path] = []
     try:
-        # One by one, so that those before are removed where one cannot be written.
+        # Note each file before the next is written: a failure then still removes the earlier ones.
         made.extend(save_png(image.pixels, context.out_dir, "expert-input") for image in shown)
         yield made
     finally:
@@ -207,10 +210,10 @@ def _ask(
 
 
 def _judged(answer: Mapping[str, Any], reading: Reading, args: ExpertInput) -> Written:
-    """The text as it can be passed on.
+    """Return the answer's text, checked for loops and unreadable output.
 
     Raises:
-        ToolFailed: There is none.
+        ToolFailed: No usable text is left.
     """
     written = judged(
         {"text": reading.text, "finished": not answer["cut"], "most": args.max_new_tokens}
@@ -229,7 +232,7 @@ def _boxes(
     shown: Sequence[Shown],
     args: ExpertInput,
 ) -> _Boxes:
-    """Boxes in pixels of the original image; the model sees all of it, squeezed to a square."""
+    """Convert boxes to the original image's pixels; the model's input is that image made square."""
     warnings = list(reading.refused)
     if reading.groups and len(snapshots) > 1:
         warnings.append(

@@ -1,4 +1,4 @@
-"""`chest_xray_generator`: a chest radiograph drawn from a description. It shows no patient."""
+"""The tool `chest_xray_generator`: a synthetic chest radiograph from a description."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ from app.tools.models.store import InstalledModel
 from app.tools.synthetic_results import warning
 
 WORDS = "SYNTHETIC - NOT A PATIENT"
-_SHARE = 0.06  # of the shorter side
+_SHARE = 0.06  # width of a strip, as a share of the picture's shorter side
 _LEAST = 20
 _GREY = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Framed:
-    """A picture with its strips.
+    """A generated picture with strips that label it as synthetic.
 
     Attributes:
         pixels: uint8 [rows, columns].
-        inside: (x0, y0, x1, y1), the outer edges of the picture itself in pixels of the whole
-            (pixel centres are integers).
+        inside: (x0, y0, x1, y1), the outer edges of the picture without the strips, in pixels of
+            the whole (pixel centres are integers).
     """
 
     pixels: NDArray[np.uint8]
@@ -50,10 +50,10 @@ class Framed:
 
 
 def framed(picture: NDArray[np.uint8]) -> Framed:
-    """Add a strip with the words on the left and the right; of a tall one above and below.
+    """Add labelled strips to the left and right of a picture, or above and below a tall one.
 
     Args:
-        picture: uint8 [rows, columns]; it stays as it is, pixel by pixel.
+        picture: uint8 [rows, columns]; its own pixels are unchanged.
     """
     rows, columns = picture.shape
     wide = max(_LEAST, round(_SHARE * min(rows, columns)))
@@ -67,7 +67,7 @@ def framed(picture: NDArray[np.uint8]) -> Framed:
 
 
 def _strip(length: int, wide: int) -> NDArray[np.uint8]:
-    """The words in the middle of a black strip [wide, length], as large as they fit."""
+    """Return a black strip [wide, length] with the label in the middle, as large as it fits."""
     strip = Image.new("L", (length, wide), 0)
     pen = ImageDraw.Draw(strip)
     size = max(8, round(wide * 0.66))
@@ -86,7 +86,7 @@ _PACKAGES = ("torch", "diffusers", "transformers")
 _ENTRY = "app.tools.chest.roentgen:entry"
 _TIMEOUT_S = 3600.0
 _MAX_SEED = 2**31 - 1
-_COLOURED = 0.02  # share of coloured pixels from which the user is told
+_COLOURED = 0.02  # share of coloured pixels above which the user is warned
 
 
 class GeneratorInput(BaseModel):
@@ -149,12 +149,12 @@ SPEC = ToolSpec(
 
 
 class ChestXRayGenerator:
-    """The tool."""
+    """The tool `chest_xray_generator`."""
 
     spec = SPEC
 
     def run(self, args: GeneratorInput, context: ToolContext) -> ToolResult:
-        """Draw; see `app.tools.api.Tool.run`."""
+        """Generate the picture; see `app.tools.api.Tool.run`."""
         context.progress(0.01, "Looking for the model")
         model = required(CARD, "The image generator", _PACKAGES, context)
         seed = secrets.randbelow(_MAX_SEED) if args.seed is None else args.seed
@@ -176,10 +176,10 @@ def _asked(args: GeneratorInput) -> dict[str, Any]:
 
 
 def _check(answer: dict[str, Any], pixels: NDArray[np.uint8]) -> None:
-    """Refuse what is no image.
+    """Check that the model gave an image.
 
     Raises:
-        ToolFailed: The model's own safety checker blacked it out, or it is of one grey.
+        ToolFailed: The model's safety checker blacked it out, or it has one grey value only.
     """
     if answer.get("refused"):
         raise ToolFailed(
@@ -259,7 +259,10 @@ def _result(
 
 
 def _mark(path: Path, args: GeneratorInput, model: InstalledModel, seed: int) -> None:
-    """The mark in the file. Of the prompt only its digest: it may name a patient."""
+    """Write the "synthetic" mark into the file.
+
+    It holds only a digest of the prompt, which may name a patient.
+    """
     more = {
         "Sightline-Prompt-SHA256": hashlib.sha256(args.prompt.strip().encode()).hexdigest(),
         "Sightline-Weights-SHA256": model.sha256,

@@ -1,4 +1,4 @@
-"""`xray_phrase_grounding`: where a phrase is seen on a chest radiograph, by MAIRA-2."""
+"""The tool `xray_phrase_grounding`: MAIRA-2 locates a phrase on a chest radiograph."""
 
 from __future__ import annotations
 
@@ -64,21 +64,24 @@ class GroundingInput(BaseModel):
 
 
 class BoundingBoxes(BaseModel):
-    """Boxes of one phrase, x0, y0, x1, y1 each."""
+    """The boxes of one phrase, x0, y0, x1, y1 each."""
 
     model_coordinates: list[list[float]]
     image_coordinates: list[list[float]]
 
 
 class Prediction(BaseModel):
-    """A phrase in the model's words and where it saw it."""
+    """A phrase in the model's words and its boxes."""
 
     phrase: str
     bounding_boxes: BoundingBoxes
 
 
 class GroundingOutput(BaseModel):
-    """What was found; without a box `predictions` is empty and there is no picture."""
+    """Output of `xray_phrase_grounding`.
+
+    Without a box `predictions` is empty and no picture is made.
+    """
 
     predictions: list[Prediction]
     visualization_path: str | None
@@ -105,7 +108,7 @@ SPEC = ToolSpec(
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What the model said, carried back to the original image."""
+    """The model's answer, with boxes in pixels of the original image."""
 
     predictions: list[dict[str, Any]]
     boxes: list[tuple[str, Box]]
@@ -115,7 +118,7 @@ class _Answer:
 
 
 class XRayPhraseGrounding:
-    """The tool."""
+    """The tool `xray_phrase_grounding`."""
 
     spec = SPEC
 
@@ -152,12 +155,12 @@ class XRayPhraseGrounding:
 
 
 def _sentence(phrase: str) -> str:
-    """With its full stop: the model was trained on sentences, and without one its answers break."""
+    """Return the phrase with a full stop: the model was trained on sentences and needs it."""
     return phrase if phrase.endswith((".", "!", "?")) else f"{phrase}."
 
 
 def _answer(said: Mapping[str, Any], shown: Shown, phrase: str) -> _Answer:
-    """Sort what came from the model process into usable boxes and remarks."""
+    """Sort the model's answer into usable boxes and remarks."""
     seen = Seen(*(float(edge) for edge in said["seen"]))
     warnings = [str(note) for note in said.get("notes", ())]
     warnings += [str(reason) for reason in said["refused"]]

@@ -1,4 +1,4 @@
-"""The suitability of an image for chest models: only frontal chest radiographs are accepted."""
+"""Checks that an image suits the chest models, which take frontal chest radiographs only."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ ViewTerm: TypeAlias = Course | Literal["decubitus"]
 ONLY_FRONTAL = "only frontal chest radiographs (PA or AP) can be used"
 _LATERAL = r"[LR]?LAT|LATERAL|LATERO\w*|SEITLICH|PROFIL|X-?TABLE"
 _POSITIONS: tuple[tuple[re.Pattern[str], ViewTerm], ...] = (
-    # A lateral decubitus film is taken from the front.
+    # First, since a lateral decubitus film is taken from the front.
     (re.compile(r"LLD|RLD|(.*[^A-Z])?DECUB(ITUS)?([^A-Z].*)?"), "decubitus"),
     (re.compile(rf"LL|RL|LLO|RLO|(.*[^A-Z])?(?:{_LATERAL})([^A-Z].*)?"), Course.LATERAL),
     (re.compile(r"LAO|RAO|LPO|RPO|(.*[^A-Z])?OBL(IQUE)?([^A-Z].*)?"), Course.OBLIQUE),
     (re.compile(r"PA([^A-Z].*)?"), Course.PA),
     (re.compile(r"AP.*"), Course.AP),
 )
-"""View Position, whose terms few machines keep to -> what it means."""
+"""The meaning of each View Position (0018,5101) that machines write, standard or not."""
 _FRONTAL = frozenset({Course.PA, Course.AP, Course.FRONTAL, "decubitus"})
 _AGAINST: tuple[tuple[ViewTerm, str], ...] = (
     (Course.LATERAL, f"this is a lateral view; {ONLY_FRONTAL}"),
@@ -55,13 +55,13 @@ _DECUBITUS = "a decubitus view: free fluid and air lie elsewhere than upright"
 
 @dataclass(frozen=True, slots=True)
 class StatedView:
-    """What a file says of the view.
+    """The view that a file states.
 
     Attributes:
-        position: PA, AP or lateral; "unknown" where it does not say, or says both PA and AP.
-        frontal: Whether something in it calls the film frontal, and nothing anything else.
+        position: PA, AP or lateral; "unknown" where the file does not say, or says both PA and AP.
+        frontal: True if an attribute calls the film frontal and none calls it anything else.
         objection: Why it cannot be used as a frontal film, or "".
-        doubts: What the user is to know.
+        doubts: Warnings for the user.
     """
 
     position: Position
@@ -71,7 +71,7 @@ class StatedView:
 
 
 def stated_view(snapshot: ImageSnapshot) -> StatedView:
-    """The view of an image by all that its file says of it."""
+    """Return the view of an image by all attributes of its file that mention one."""
     said = _stated_text(snapshot)
     views = set(said.values())
     for view, text in _AGAINST:
@@ -88,7 +88,7 @@ def stated_view(snapshot: ImageSnapshot) -> StatedView:
 
 
 def _stated_text(snapshot: ImageSnapshot) -> dict[str, ViewTerm]:
-    """What says something -> which view it says."""
+    """Return each attribute that states a view, with that view."""
     code = coded_projection(snapshot.instance)
     found: dict[str, ViewTerm | None] = {
         "ViewPosition": _by_position(snapshot.instance.get("ViewPosition")),
@@ -104,7 +104,10 @@ def _by_position(text: str) -> ViewTerm | None:
 
 
 def _by_orientation(orientation: Orientation) -> ViewTerm | None:
-    """Rows of a lateral run to the patient's front or back, columns of an axial view do."""
+    """Return the view by the patient orientation, or None.
+
+    Rows of a lateral film run to the patient's front or back, and so do columns of an axial view.
+    """
     row, column = orientation.row[:1], orientation.column[:1]
     if row in ("A", "P"):
         return Course.LATERAL
@@ -114,9 +117,9 @@ def _by_orientation(orientation: Orientation) -> ViewTerm | None:
 
 
 def _otherwise(said: Mapping[str, ViewTerm], view: ViewTerm) -> str:
-    """Which of a file's statements call a film frontal that another one calls something else."""
+    """Describe a disagreement of attributes, one of which calls the film frontal; "" for none."""
     frontal: dict[str, ViewTerm] = {name: told for name, told in said.items() if told in _FRONTAL}
-    # An oblique film's rows still run to the left or right for the most part.
+    # No contradiction: the rows of an oblique film still run mostly to the left or right.
     if view is Course.OBLIQUE:
         frontal.pop("orientation", None)
     if not frontal:
@@ -134,9 +137,9 @@ def _list(said: Mapping[str, ViewTerm]) -> str:
 PictureView: TypeAlias = Literal["frontal", "lateral", "other", "inverted", "unknown"]
 
 SMALLEST_PICTURE = 32
-"""Pixels a side below which a picture shows no anatomy."""
+"""Smallest side in pixels of a picture that can show any anatomy."""
 _ENTRY = "app.tools.chest.thorax_net:look_entry"
-_SHOWN = 512  # pixels of the long side that the network is given, twice its own input
+_SHOWN = 512  # longest side in pixels sent to the network: twice its input size
 _TIMEOUT_S = 60.0
 _KEPT = 64
 
@@ -150,16 +153,16 @@ _WHY: dict[PictureView, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What the picture looks like.
+    """The content of a picture, as a small network judges it.
 
     Attributes:
         view: "frontal"; "lateral"; "other" (no chest film, or one that lies on its side or head);
-            "inverted" (a frontal film whose black and white are exchanged); "unknown" where nobody
-            could look.
+            "inverted" (a frontal film with black and white exchanged); "unknown" where the network
+            could not run.
         certainty: The network's share for that view, 0..1; 1 where a plain rule decided, 0 for
             "unknown". Not calibrated.
-        why: What speaks against the picture, for the user; "" for a frontal one.
-        mirrored: The network's share for "a film shown mirrored", 0..1, of the picture hung as the
+        why: The objection to the picture, for the user; "" for a frontal one.
+        mirrored: The network's share for "a mirrored film", 0..1, for the picture oriented as the
             file says.
     """
 
@@ -174,9 +177,9 @@ _lock = threading.Lock()
 
 
 def look_at_picture(snapshot: ImageSnapshot, context: ToolContext) -> Look:
-    """Look at an image, or remember what it looked like.
+    """Judge the content of an image, or return the remembered judgement.
 
-    Never fails: without the packages or the embedded weights the answer is "unknown".
+    Without the packages or the embedded weights the view is "unknown".
 
     Raises:
         Cancelled: The run was stopped.
@@ -198,7 +201,7 @@ def look_at_picture(snapshot: ImageSnapshot, context: ToolContext) -> Look:
 
 
 def plain_problem(pixels: NDArray[np.uint8]) -> str | None:
-    """Why a picture [rows, columns] can show no chest at all, or None."""
+    """Return why a picture [rows, columns] cannot show a chest at all, or None."""
     rows, columns = pixels.shape
     if min(rows, columns) < SMALLEST_PICTURE:
         return f"the picture is too small ({columns} x {rows} pixels)"
@@ -224,7 +227,7 @@ def _kept(key: tuple[str, str], found: Look) -> Look:
 
 
 def _small(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Reduced by a whole number, so that no more crosses to the process than is looked at."""
+    """Reduce a picture by a whole factor, to send less data to the model process."""
     factor = max(1, max(pixels.shape) // _SHOWN)
     if factor == 1:
         return pixels
@@ -238,9 +241,9 @@ def _digest(shown: NDArray[np.uint8]) -> str:
 
 
 RADIOGRAPHY = frozenset({"CR", "DX", "RG", "XR"})
-"""Modality (0008,0060) of projection radiographs: computed, digital, film; XR is seen too."""
+"""Values of Modality (0008,0060) for radiographs: computed, digital, film; some files have XR."""
 SECONDARY_CAPTURE = "1.2.840.10008.5.1.4.1.1.7"
-"""Secondary Capture Image Storage and, with more parts, its multi-frame relatives (PS3.4 B.5)."""
+"""SOP classes of Secondary Capture images, single-frame and multi-frame (PS3.4 B.5)."""
 
 _LATERAL_WORD = re.compile(r"\b(LAT|LATERAL|SEITLICH|PROFIL)\b")
 _OTHER_PARTS = re.compile(
@@ -254,37 +257,37 @@ _NO_PART = frozenset({"UNKNOWN", "OTHER", "NONE", "NA", "N A"})
 _REMEDY = "Open a frontal chest radiograph (PA or AP) and ask again."
 _TITLE = "Use this image as a frontal chest radiograph all the same?"
 _NO_CODE = re.compile(r"[^A-Z0-9_ ]")
-_CODE_LENGTH = 16  # of a Code String, PS3.5 6.2
-_DESCRIBED = 64  # of a Long String
+_CODE_LENGTH = 16  # longest Code String (CS), PS3.5 6.2
+_DESCRIBED = 64  # longest Long String (LO)
 
 COLOUR_SPREAD = 24
-"""Difference of a pixel's red, green and blue above which it is coloured."""
+"""Difference between a pixel's red, green and blue above which it counts as coloured."""
 COLOUR_LIMIT = 0.2
-"""Share of coloured pixels from which a picture is no radiograph."""
+"""Share of coloured pixels above which a picture is no radiograph."""
 COLOUR_DOUBT = 0.002
 SMALLEST = 32
-"""Rows or columns below which nothing can be seen."""
+"""Rows or columns below which nothing can be recognised."""
 SMALL = 128
-"""Rows or columns below which hardly any sign of a disease can be seen."""
+"""Rows or columns below which hardly any sign of disease can be recognised."""
 OBLONG = 2.0
-"""Longer over shorter side from which it is hardly a radiograph of a chest."""
+"""Ratio of the longer to the shorter side above which a chest radiograph is unlikely."""
 FEWEST_GREYS = 16
 CERTAIN = 0.9
-"""Share of the network's view head from which its word alone stops a picture."""
+"""Share of the network's view output above which it alone can stop a picture."""
 _SAMPLED = 512
-"""Rows and columns of a large picture whose greys are counted: all of them take 15 ms a call."""
+"""Rows and columns sampled to count a large picture's greys: counting all takes 15 ms a call."""
 FLAT = 0.98
-"""Share of one grey value from which a picture is no radiograph: an empty document."""
+"""Share of one grey value above which a picture is no radiograph but an empty document."""
 
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """An image that may be used.
+    """The result for an image that may be used.
 
     Attributes:
         position: The view that the file's attributes state.
-        warnings: What makes results doubtful, in plain words.
-        overridden: What speaks against the image and was overruled by the user.
+        warnings: Reasons to doubt results, in plain words.
+        overridden: Objections to the image that the user overruled.
     """
 
     position: Position
@@ -294,7 +297,7 @@ class Admission:
 
 @dataclass(slots=True)
 class _Look:
-    """What was seen so far."""
+    """The position, warnings and objections collected so far."""
 
     position: Position = "unknown"
     frontal: bool = False
@@ -309,19 +312,19 @@ def admit(
     turns: bool = False,
     needs: Sequence[str] = (),
 ) -> Admission:
-    """Check an image: modality, body part, view, orientation, and the picture itself.
+    """Check an image's modality, body part, view, orientation and content.
 
     Args:
         snapshot: The image.
-        context: With it the user is asked where something speaks against the image, and a model
-            looks at the picture; without it what speaks against it ends the call.
-        turns: The tool turns a mirrored image for its model by itself.
-        needs: Cards of the models that the tool needs. Where none of them is installed it will fail
-            anyway: then nobody is asked, and no model process is started to look.
+        context: The call's. With it a model judges the picture, and the user may overrule an
+            objection; without it an objection ends the call.
+        turns: Whether the tool itself turns a mirrored image for its model.
+        needs: Cards of the tool's models. If none of them is installed the tool will fail anyway,
+            so the user is not asked and no model process is started.
 
     Raises:
         ToolFailed: It is no frontal chest radiograph.
-        ToolRetry: It is a picture this run made with colours drawn into it.
+        ToolRetry: It is a picture of this run with colours drawn into it.
         Cancelled: The run was stopped while the user was asked.
     """
     if context is not None and needs:
@@ -345,10 +348,10 @@ def admit(
 
 
 def _overruled(snapshot: ImageSnapshot, look: _Look, context: ToolContext | None) -> Admission:
-    """The admission that the user gives in spite of what speaks against it.
+    """Ask the user to overrule the objections, and return the admission.
 
     Raises:
-        ToolFailed: They do not, or nobody can be asked.
+        ToolFailed: The user declines or cannot be asked.
     """
     reason = "; ".join(look.objections)
     detail = (
@@ -358,13 +361,13 @@ def _overruled(snapshot: ImageSnapshot, look: _Look, context: ToolContext | None
     if context is None or not context.confirm(_TITLE, detail, image=snapshot.ref):
         raise ToolFailed(reason, remedy=_REMEDY)
     context.cancel.check()
-    _check_picture(snapshot, look, context, overruled=True)  # a negative stays one
+    _check_picture(snapshot, look, context, overruled=True)  # for its warnings
     warning = f"used although {reason}: you said that it is to be used; results may mean nothing"
     return Admission(look.position, (warning, *look.warnings), tuple(look.objections))
 
 
 def _shown(snapshot: ImageSnapshot) -> NDArray[np.uint8]:
-    """What is judged: what a model is shown, whatever window was dragged on the screen."""
+    """Return the pixels that models receive, independent of the window set on the screen."""
     as_it_is = snapshot.derived or snapshot.frame.is_color
     return snapshot.display if as_it_is else model_pixels(snapshot)
 
@@ -433,7 +436,7 @@ def _check_view(snapshot: ImageSnapshot, look: _Look) -> None:
 
 
 def _check_orientation(snapshot: ImageSnapshot, look: _Look, *, turns: bool) -> None:
-    """The patient's right belongs on the viewer's left, and the head up."""
+    """Check that the patient's right is on the viewer's left and the head is up."""
     orientation = snapshot.frame.orientation
     row, column = orientation.row[:1], orientation.column[:1]
     if row in ("H", "F") or column in ("L", "R"):
@@ -485,7 +488,7 @@ def _check_greys(pixels: NDArray[np.uint8], look: _Look) -> None:
 
 
 def _check_negative(snapshot: ImageSnapshot) -> None:
-    """A reversed map of greys makes a negative, in which a model sees air where there is bone."""
+    """Check for a reversed greyscale: a model takes bone for air on a negative."""
     if not snapshot.derived or snapshot.frame.is_color or snapshot.display.ndim != 2:
         return
     step = max(1, min(snapshot.display.shape) // _SAMPLED)
@@ -500,10 +503,10 @@ def _check_negative(snapshot: ImageSnapshot) -> None:
 def _check_picture(
     snapshot: ImageSnapshot, look: _Look, context: ToolContext, *, overruled: bool = False
 ) -> None:
-    """What the embedded network makes of the picture; it is a doubt where the file says otherwise.
+    """Check the picture with the embedded network.
 
-    A small network errs on films that it never saw the like of: it may stop a picture of which
-    nothing is known, and not one that whoever took it calls a frontal chest radiograph.
+    A small network errs on kinds of film it was not trained on. It may stop a picture about which
+    nothing is known; where the file states a frontal chest radiograph it only adds a warning.
     """
     seen = look_at_picture(snapshot, context)
     if seen.mirrored >= MIRRORED:
@@ -518,11 +521,10 @@ def _check_picture(
 
 
 def _stated(snapshot: ImageSnapshot, look: _Look, seen: PictureView) -> bool:
-    """Whether the file says that it is a chest radiograph, or a model drew it as one.
+    """Return True if the file states a chest radiograph, or a model generated it as one.
 
-    A lateral is one too: what looks like it must be said to be frontal. Of a picture that a tool
-    made what it was made from says so: converted, a screenshot is no more a chest radiograph than
-    before.
+    A lateral film counts only if the file calls it frontal. For a picture made by a tool the
+    original image decides: a converted screenshot is still no radiograph.
     """
     instance = snapshot.instance
     if instance.get(synthetic.ATTRIBUTE):
@@ -533,5 +535,8 @@ def _stated(snapshot: ImageSnapshot, look: _Look, seen: PictureView) -> bool:
 
 
 def _said(value: str, length: int = _CODE_LENGTH) -> str:
-    """A Code String as it may be; a file could write a sentence of its own into the question."""
+    """Return a Code String cut to its length.
+
+    A longer value could add a sentence to the question.
+    """
     return " ".join(_NO_CODE.sub(" ", value.upper()).split())[:length].strip()

@@ -1,4 +1,4 @@
-"""`llava_med_qa`: LLaVA-Med v1.5 answers a question about an image, or without one."""
+"""The tool `llava_med_qa`: LLaVA-Med v1.5 answers a question, with or without an image."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from app.tools.models.store import ModelStore
 
 MODEL = "llava-med-v1.5-mistral-7b"
 CONVERTED = "llava-med-v1.5-mistral-7b-hf"
-"""The same in transformers' own layout; taken where the published one is not installed."""
+"""The same weights in transformers' layout, used where the published ones are not installed."""
 _FEATURE = "LLaVA-Med"
 _PACKAGES = ("torch", "transformers", "sentencepiece")
 _ENTRY = "app.tools.chest.llava_net:entry"
@@ -69,12 +69,12 @@ SPEC = ToolSpec(
 
 
 class LlavaMed:
-    """The tool."""
+    """The tool `llava_med_qa`."""
 
     spec = SPEC
 
     def run(self, args: LlavaMedInput, context: ToolContext) -> ToolResult:
-        """Answer; see `app.tools.api.Tool.run`."""
+        """Answer the question; see `app.tools.api.Tool.run`."""
         image = None
         if args.image_path is not None:
             context.progress(0.02, "Reading the image")

@@ -1,4 +1,4 @@
-"""Figures of one structure's mask, with the seed's keys."""
+"""Measurements of one structure's mask, with the keys of the seed's results."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _AREA_NOTES = {
 
 
 def spacing_mm(spacing: Spacing) -> list[float] | None:
-    """[between rows, between columns] in mm, or None when unknown."""
+    """Return the spacing [between rows, between columns] in mm, or None if it is unknown."""
     if spacing.row_mm is None or spacing.column_mm is None:
         return None
     return [spacing.row_mm, spacing.column_mm]
 
 
 def area_note(spacing: Spacing) -> str:
-    """What an area in cm2 rests on, or why there is none."""
+    """Return the basis of an area in cm², or the reason that there is none."""
     if not spacing.known:
         return f"no area in cm2: the pixel spacing is unknown ({spacing.note or 'not in the file'})"
     return _AREA_NOTES.get(spacing.source, "rests on the spacing stored in the file")
@@ -35,25 +35,25 @@ def area_note(spacing: Spacing) -> str:
 def organ_metrics(
     mask: NDArray[np.bool_], pixels: NDArray[np.uint8], spacing: Spacing, confidence: float
 ) -> dict[str, Any]:
-    """Figures of a mask that is not empty.
+    """Measure a mask that is not empty.
 
     Args:
         mask: [rows, columns] of the whole image.
         pixels: uint8 [rows, columns], the image as displayed.
-        spacing: The image's own.
+        spacing: The image's own spacing.
         confidence: Mean probability inside this mask.
 
     Returns:
-        JSON values. `centroid` is [y, x]; `bbox` [min_y, min_x, max_y, max_x], the last ones
-        excluded, as in the seed; `relative_position` top and left of the centroid as shares of the
-        image and its distance from the image's centre; intensities 0..255 as displayed;
+        JSON values. `centroid` is [y, x]; `bbox` is [min_y, min_x, max_y, max_x] with the maxima
+        excluded, as in the seed; `relative_position` holds the centroid's top and left as shares of
+        the image and its distance from the image's centre; intensities are 0..255 as displayed;
         `aspect_ratio` is height / width.
     """
     y, x = np.nonzero(mask)
     rows, columns = mask.shape
     top, bottom, left, right = (int(v) for v in (y.min(), y.max() + 1, x.min(), x.max() + 1))
     centre_y, centre_x = float(y.mean()), float(x.mean())
-    # Pixel centres are integers: the image's middle lies at (size - 1) / 2.
+    # Pixel centres are integers, so the image's middle is at (size - 1) / 2.
     from_top, from_left = (centre_y + 0.5) / rows, (centre_x + 0.5) / columns
     inside = pixels[mask].astype(np.float64)
     return {

@@ -1,4 +1,4 @@
-"""`medgemma_qa`: MedGemma 4B answers a question about images, or without any."""
+"""The tool `medgemma_qa`: MedGemma 4B answers a question, with or without images."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ SPEC = ToolSpec(
 
 
 class MedGemma:
-    """The tool."""
+    """The tool `medgemma_qa`."""
 
     spec = SPEC
 
     def run(self, args: MedGemmaInput, context: ToolContext) -> ToolResult:
-        """Answer; see `app.tools.api.Tool.run`."""
+        """Answer the question; see `app.tools.api.Tool.run`."""
         names = args.image_paths or []
         if names:
             context.progress(0.02, "Reading the images")

@@ -1,4 +1,4 @@
-"""`medsam2_segment`: outlines what the user has marked with a box or points."""
+"""The tool `medsam2_segment`: outline a structure that the user has marked with a box or points."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from app.tools.files import plain
 from app.tools.models.store import InstalledModel
 
 OUTSIDE = "mark_outside"
-"""`Provenance.tool` of a point that the user drew beside what is meant."""
+"""`Provenance.tool` of a point that the user placed outside the structure."""
 MOST_POINTS = 50
 
 XY = tuple[float, float]
@@ -35,12 +35,12 @@ XY = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What is marked on one image, in its pixels (pixel centres are integers).
+    """A box and points that mark a structure, in image pixels (pixel centres are integers).
 
     Attributes:
         box: Outer edges (x0, y0, x1, y1), or None.
         points: (x, y) of each point.
-        labels: Of each point 1 where it lies in what is meant, 0 where it lies beside it.
+        labels: For each point 1 if it lies inside the structure, 0 if outside.
     """
 
     box: tuple[float, float, float, float] | None = None
@@ -48,7 +48,7 @@ class Marks:
     labels: tuple[int, ...] = ()
 
     def __bool__(self) -> bool:
-        """Whether it says where something is: points beside it alone do not."""
+        """Return True if the marks locate a structure: points outside it alone do not."""
         return self.box is not None or 1 in self.labels
 
 
@@ -58,10 +58,10 @@ def given(
     labels: Sequence[int] | None,
     shape: tuple[int, int],
 ) -> Marks:
-    """Marks from a tool's arguments.
+    """Return the marks given as a tool's arguments.
 
     Raises:
-        ToolRetry: They are no box or points on an image of that many rows and columns.
+        ToolRetry: A box, point or label is malformed or lies outside the image.
     """
     return Marks(
         None if box is None else _box(box, shape),
@@ -71,9 +71,9 @@ def given(
 
 
 def drawn(findings: Sequence[Finding]) -> Marks:
-    """The user's last box and the points drawn after it; without a box all points.
+    """Return the user's last box and the points drawn after it; without a box all points.
 
-    Points drawn before the box belong to something that was marked earlier.
+    Points drawn before the box belong to a structure that was marked earlier.
     """
     box: tuple[float, float, float, float] | None = None
     points: list[XY] = []
@@ -90,10 +90,10 @@ def drawn(findings: Sequence[Finding]) -> Marks:
 
 
 def doubts(marks: Marks, mask: NDArray[np.bool_]) -> list[str]:
-    """What speaks against a mask, seen from its marks.
+    """Return reasons to doubt a mask, by comparing it with its marks.
 
     Args:
-        marks: What it was made from.
+        marks: The marks it was made from.
         mask: [rows, columns], not empty.
     """
     said: list[str] = []
@@ -171,7 +171,7 @@ def _labels(points: Sequence[object], labels: Sequence[int] | None) -> tuple[int
 
 CARD = "medsam2"
 LOW_SCORE = 0.7
-"""The network's own estimate of its overlap with the truth below which the outline is doubted."""
+"""Overlap with the truth, as the network estimates it, below which the outline is doubted."""
 _PACKAGES = ("torch", "transformers")
 _ENTRY = "app.tools.chest.medsam2:entry"
 _TIMEOUT_S = 170.0
@@ -207,7 +207,7 @@ class MedSam2Input(BaseModel):
 
 
 class MedSam2Output(BaseModel):
-    """Output of `medsam2_segment`; all in pixels of the image."""
+    """Output of `medsam2_segment`; all positions are in pixels of the image."""
 
     found: bool
     area_pixels: int
@@ -238,12 +238,12 @@ SPEC = ToolSpec(
 
 
 class MedSam2Segment:
-    """The tool."""
+    """The tool `medsam2_segment`."""
 
     spec = SPEC
 
     def run(self, args: MedSam2Input, context: ToolContext) -> ToolResult:
-        """Outline; see `app.tools.api.Tool.run`."""
+        """Outline the marked structure; see `app.tools.api.Tool.run`."""
         context.progress(0.02, "Reading the image")
         snapshot = context.images.resolve(args.image_path, args.frame)
         if snapshot.derived and snapshot.display.ndim == 3 and not snapshot.frame.is_color:
@@ -261,10 +261,10 @@ class MedSam2Segment:
 
 
 def _marked(args: MedSam2Input, snapshot: ImageSnapshot) -> Marks:
-    """What is to be outlined.
+    """Return the marks of the arguments or, without any, those that the user has drawn.
 
     Raises:
-        ToolRetry: Nothing is marked, or not on this image.
+        ToolRetry: Nothing is marked on this image, or a mark lies outside it.
     """
     if args.box is None and not args.points:
         marked = drawn(snapshot.drawn)
@@ -281,7 +281,10 @@ def _marked(args: MedSam2Input, snapshot: ImageSnapshot) -> Marks:
 
 
 def _prompt(marked: Marks) -> dict[str, Any]:
-    """For the network: a box by the centres of its first and last pixels, as it was trained."""
+    """Return the network's input.
+
+    A box is given by the centres of its corner pixels, as in training.
+    """
     box = marked.box
     return {
         "box": None if box is None else [box[0] + 0.5, box[1] + 0.5, box[2] - 0.5, box[3] - 0.5],

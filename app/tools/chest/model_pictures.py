@@ -1,4 +1,4 @@
-"""Pictures for chest models: greys, orientation, square pixels, and the way back."""
+"""Pictures for chest models: greyscale, upright, with square pixels; and their way back."""
 
 from __future__ import annotations
 
@@ -15,17 +15,20 @@ from app.tools.api import ImageSnapshot
 from app.tools.chest.boxes import Corners
 
 MIRRORED = 0.5
-"""The network's share from which a film is said to look mirrored."""
+"""The network's share above which a film is said to look mirrored."""
 MIRRORED_NOTE = (
     "the film looks mirrored, or the heart lies on the right (dextrocardia): left and right rest "
     "on how the image hangs. Compare its side marker"
 )
-_SQUARE = 0.02  # relative difference of a pixel's sides that a model need not be told about
-_ODDEST = 4.0  # beyond this an aspect is rather a mistake in the file
+_SQUARE = 0.02  # relative difference of a pixel's sides below which it counts as square
+_ODDEST = 4.0  # a larger aspect is more likely an error in the file
 
 
 def grey(display: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """[rows, columns] of a displayed image; colour by its luma (ITU-R BT.601)."""
+    """Return a displayed image as grey [rows, columns].
+
+    Colours become their luma (ITU-R BT.601).
+    """
     if display.ndim == 2:
         return display
     red, green, blue = (display[..., i].astype(np.float32) for i in range(3))
@@ -34,24 +37,24 @@ def grey(display: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def model_pixels(snapshot: ImageSnapshot) -> NDArray[np.uint8]:
-    """What a model is shown: the file's own window, not the one dragged on screen.
+    """Return the image as models receive it: in the file's own window, not the viewer's.
 
-    Otherwise the same question about the same image would have another answer after each drag. A
-    picture made in this run is taken as it is.
+    The same question about the same image then has the same answer after the user changes the
+    window. A picture made in this run is returned unchanged.
     """
     if snapshot.derived or snapshot.frame.is_color:
         return grey(snapshot.display)
     window = windows.default_window(snapshot.frame)
     if window == snapshot.window:
-        return snapshot.display  # rendered with that very window; once more takes 8 ms
+        return snapshot.display  # already rendered with this window; a second time takes 8 ms
     return grey(pipeline.render(snapshot.frame, window))
 
 
 @dataclass(frozen=True, slots=True)
 class Hanging:
-    """How an image must be turned so that it hangs the usual way, as the models learned it.
+    """The flips that bring an image to the orientation that the models were trained on.
 
-    The patient's right is on the viewer's left and the head is up. The same turn undoes itself.
+    In it the patient's right is on the viewer's left and the head is up. Each flip undoes itself.
     """
 
     mirror: bool = False
@@ -60,7 +63,7 @@ class Hanging:
 
     @classmethod
     def of(cls, orientation: Orientation) -> Hanging:
-        """From the direction letters: x should grow to the patient's left, y to the feet."""
+        """Return the flips after which x grows to the patient's left and y to the feet."""
         row, column = orientation.row[:1], orientation.column[:1]
         if row in ("H", "F") or column in ("L", "R"):
             return cls(warnings=("the image lies on its side: the model expects it upright",))
@@ -72,7 +75,7 @@ class Hanging:
         return cls(row == "R", column == "H", tuple(notes))
 
     def turned(self, image: NDArray[Any]) -> NDArray[Any]:
-        """The image turned; applied again, it is as before."""
+        """Return the image flipped; applied to the result, it restores the original."""
         if self.mirror:
             image = image[:, ::-1]
         if self.upside_down:
@@ -81,24 +84,27 @@ class Hanging:
 
 
 def squared(pixels: NDArray[np.uint8], aspect: float) -> NDArray[np.uint8]:
-    """Resampled to square pixels, grey or coloured; `aspect`: a pixel's height by its width."""
+    """Resample an image, grey or colour, to square pixels.
+
+    `aspect` is a pixel's height over width.
+    """
     if abs(aspect - 1.0) <= _SQUARE or not 1 / _ODDEST <= aspect <= _ODDEST:
         return pixels
     rows, columns = pixels.shape[:2]
-    # Stretched, never shrunk: fine signs stay.
+    # Only stretch: shrinking would lose fine signs.
     size = (columns, round(rows * aspect)) if aspect > 1 else (round(columns / aspect), rows)
     return np.asarray(Image.fromarray(pixels).resize(size, Image.Resampling.BILINEAR))
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """An image as a model is shown it: the file's own window, upright, with square pixels.
+    """An image as a model receives it: in the file's own window, upright, with square pixels.
 
     Attributes:
         pixels: uint8 [rows, columns] or [rows, columns, 3], bright = dense.
-        hanging: How it was turned.
-        rows: Of the original image.
-        columns: Of the original image.
+        hanging: The flips applied.
+        rows: Rows of the original image.
+        columns: Columns of the original image.
     """
 
     pixels: NDArray[np.uint8]
@@ -108,11 +114,11 @@ class Shown:
 
     @classmethod
     def of(cls, snapshot: ImageSnapshot, pixels: NDArray[np.uint8] | None = None) -> Shown:
-        """An image for a model that was trained on PNG and JPEG files of radiographs.
+        """Prepare an image for a model that was trained on PNG and JPEG files of radiographs.
 
         Args:
             snapshot: The image.
-            pixels: What of it is shown, of its rows and columns; None for its own `model_pixels`.
+            pixels: Pixels to use instead, of the same rows and columns; None for `model_pixels`.
         """
         pixels = model_pixels(snapshot) if pixels is None else pixels
         hanging = Hanging.of(snapshot.frame.orientation)
@@ -121,11 +127,11 @@ class Shown:
 
     @property
     def blank(self) -> bool:
-        """Whether all pixels are alike."""
+        """Whether all pixels have the same value."""
         return int(self.pixels.min()) == int(self.pixels.max())
 
     def original(self, corners: Corners) -> Corners:
-        """Pixel edges of what was shown -> pixel edges of the original image."""
+        """Convert corners from pixel edges of this picture to pixel edges of the original image."""
         x0, y0, x1, y1 = corners
         down = self.rows / self.pixels.shape[0]
         across = self.columns / self.pixels.shape[1]

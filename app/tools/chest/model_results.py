@@ -1,4 +1,4 @@
-"""Calls of models in the model process, and the parts that their tools' results share."""
+"""Calls of models in the model process, and the shared parts of their tools' results."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from app.tools.needs import require_packages
 
 
 def needs_of(name: str, packages: tuple[str, ...]) -> tuple[Need, ...]:
-    """For the spec: the packages that run the model of that name, and its weights."""
+    """Return the needs for a tool's spec: the packages that run a model, and its weights."""
     return (*(Need("package", package) for package in packages), Need("weights", name))
 
 
 def required(
     name: str, feature: str, packages: tuple[str, ...], context: ToolContext
 ) -> InstalledModel:
-    """The installed model of that name, with the packages that run it.
+    """Return the installed model of that name, after checking the packages that run it.
 
     Args:
-        name: Its card's.
-        feature: What needs it, for the message ("The report generator").
-        packages: By their import names.
+        name: Name of its card.
+        feature: Name of the feature that needs it, for the message ("The report generator").
+        packages: Import names.
         context: The call's.
 
     Raises:
@@ -46,19 +46,19 @@ def ask(
     timeout_s: float,
     progress: Callable[[float, str], None] | None = None,
 ) -> dict[str, Any]:
-    """The answer of a model's entry in the model process.
+    """Call a model's entry in the model process and return its answer.
 
     Args:
-        entry: "app.tools.chest.maira:entry".
-        model: Which model; the entry is told where it lies.
-        payload: What else it is given.
-        context: The call's, whose cancel stops it.
-        timeout_s: After this it is stopped and has failed.
-        progress: Told how far it is; None for the call's own.
+        entry: For example "app.tools.chest.maira:entry".
+        model: The model; its folder and the device are added to the payload.
+        payload: Further arguments of the entry.
+        context: The call's; its cancel stops the entry.
+        timeout_s: Seconds after which the entry is stopped and has failed.
+        progress: Receives the progress; None for the context's own.
 
     Raises:
         Cancelled: The run was stopped.
-        ToolFailed: It failed; see `app.tools.api.ModelHost.call`.
+        ToolFailed: The entry failed; see `app.tools.api.ModelHost.call`.
     """
     return context.host.call(
         entry,
@@ -70,12 +70,12 @@ def ask(
 
 
 def with_warnings(text: str, warnings: Sequence[str]) -> str:
-    """A summary, and behind it what makes it doubtful."""
+    """Return a summary followed by the warnings, if any."""
     return f"{text} Warnings: {'; '.join(warnings)}." if warnings else text
 
 
 def by_image(warnings: Sequence[Sequence[str]]) -> list[str]:
-    """Warnings about each of several images, with its number; about a single one as they are."""
+    """Return all images' warnings, with the image's number where there are several images."""
     return [
         f"image {number}: {text}" if len(warnings) > 1 else text
         for number, texts in enumerate(warnings, 1)
@@ -84,7 +84,7 @@ def by_image(warnings: Sequence[Sequence[str]]) -> list[str]:
 
 
 def made_by(model: InstalledModel, answer: Mapping[str, Any]) -> dict[str, Any]:
-    """For the metadata: which model answered, read by which program, and on what."""
+    """Return metadata about the model that answered: title, weights, engine and device."""
     engine = {"engine": answer["engine"]} if "engine" in answer else {}
     return {
         "model": model.card.title,
@@ -101,14 +101,14 @@ def placed(
     description: str,
     group: str,
 ) -> tuple[Finding, ...]:
-    """Findings of one group from shapes that have a label and no score.
+    """Return findings of one group from labelled shapes without scores.
 
     Args:
-        shapes: Label and geometry.
-        image: What they lie on.
-        provenance: What made them.
-        description: Of each.
-        group: What they are shown and hidden by.
+        shapes: Label and geometry of each.
+        image: The image that they belong to.
+        provenance: The tool and model that made them.
+        description: The description of each finding.
+        group: Identifier by which they are shown and hidden together.
     """
     return tuple(
         Finding(
@@ -129,20 +129,20 @@ def placed(
 NOTE = "Written by a model, checked by nobody. Not for diagnosis."
 
 MOST_REPEATS = 4
-"""A phrase that follows itself so often is a loop."""
+"""Number of repeats in a row that make a phrase a loop."""
 _SAME_SENTENCES = 3
 _LONGEST_PHRASE = 30
 _LEAST_LETTERS = 0.5
-"""Share of letters and digits among what is no space, below which text is no language."""
+"""Share of letters and digits among non-blank characters below which a text is unusable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A text of a model, fit to be passed on.
+    """A model's text after checking.
 
     Attributes:
-        text: What it wrote; of a loop only what came before it went round. "" for nothing usable.
-        doubts: What is wrong with it, in plain words, a clause each.
+        text: The usable text; a loop is cut after its first round. "" if nothing is usable.
+        doubts: The text's faults in plain words, one clause each.
     """
 
     text: str
@@ -150,11 +150,11 @@ class Written:
 
 
 def judged(answer: Mapping[str, Any]) -> Written:
-    """The text of an entry's answer.
+    """Check the text of an entry's answer for emptiness, loops and truncation.
 
     Args:
-        answer: "text"; "finished", whether the model ended it by itself; "most", how many tokens
-            it was allowed.
+        answer: The entry's answer with the keys "text"; "finished", False if the token limit
+            stopped the model; "most", that limit.
     """
     text = re.sub(r"[ \t]+\n", "\n", str(answer.get("text", ""))).strip()
     if not text:
@@ -173,12 +173,12 @@ def judged(answer: Mapping[str, Any]) -> Written:
 
 
 def _before_loop(text: str) -> str:
-    """The text up to the first round of a loop, or all of it."""
+    """Return the text up to the end of the first round of a loop, or all of it."""
     return _before_same_sentences(_before_same_phrases(text))
 
 
 def _before_same_phrases(text: str) -> str:
-    """Cut where a phrase of words follows itself `MOST_REPEATS` times."""
+    """Cut the text after a phrase that is repeated `MOST_REPEATS` times in a row."""
     words = [(match.group().lower(), match.end()) for match in re.finditer(r"\S+", text)]
     plain = [word for word, _ in words]
     for start in range(len(plain)):
@@ -191,7 +191,7 @@ def _before_same_phrases(text: str) -> str:
 
 
 def _before_same_sentences(text: str) -> str:
-    """Cut where a sentence comes for the third time, also with others between."""
+    """Cut the text before a sentence that occurs for the third time, not necessarily in a row."""
     seen: dict[str, int] = {}
     for match in re.finditer(r"[^.!?\n]+[.!?]*", text):
         sentence = re.sub(r"\W+", " ", match.group()).strip().lower()

@@ -1,4 +1,4 @@
-"""Names of the structures that the chest segmentation knows."""
+"""Names of the structures that the chest segmentation can outline."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from app.tools.api import ToolRetry
 
 EMBEDDED = ("Right Lung", "Left Lung", "Heart")
-"""What the embedded network finds; its heart is the cardiac silhouette."""
+"""Structures of the embedded network; its heart is the cardiac silhouette."""
 
 ALL = (
     "Left Clavicle",
@@ -27,10 +27,10 @@ ALL = (
     "Weasand",
     "Spine",
 )
-"""The 14 of ChestX-Det, in the order of the network's channels."""
+"""The 14 structures of ChestX-Det, in the order of the network's channels."""
 
 COLOURED = (*EMBEDDED, *(name for name in ALL if name not in EMBEDDED))
-"""The structures in the order of the colours that they keep, on the canvas and in pictures."""
+"""The structures in the order of their fixed colours, on the canvas and in pictures."""
 
 _OTHER_NAMES: dict[str, tuple[str, ...]] = {
     "lung": ("Left Lung", "Right Lung"),
@@ -55,14 +55,14 @@ _OTHER_NAMES: dict[str, tuple[str, ...]] = {
 
 
 def match(asked: Sequence[str] | None, available: Sequence[str]) -> tuple[str, ...]:
-    """The structures that are asked for, in the order asked, each once.
+    """Return the known structures for the requested names, in that order and without repeats.
 
     Args:
-        asked: Names, whatever their case and spaces; None or nothing for all that are available.
-        available: What the model at hand finds.
+        asked: Names in any case and spacing; None or an empty list for all available ones.
+        available: The structures of the installed model.
 
     Raises:
-        ToolRetry: A name is none of the 14; offers near ones.
+        ToolRetry: A name is none of the 14; the message suggests similar ones.
     """
     if not asked:
         return tuple(available)

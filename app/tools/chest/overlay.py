@@ -1,4 +1,4 @@
-"""The picture of a result: grey image, translucent colours or boxes, outlines and a legend."""
+"""Pictures of results: the grey image with translucent colours or boxes, outlines and a legend."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SHADOW: RGB = (0, 0, 0)
 
 
 def footer(tool: str, model: str) -> str:
-    """The line at the bottom of a picture."""
+    """Return the line at the bottom of a picture."""
     return f"{tool} · {model} · AI, not for diagnosis"
 
 
@@ -32,7 +32,7 @@ def draw(grey: NDArray[np.uint8], masks: Mapping[str, Mask], footer: str) -> NDA
     Args:
         grey: uint8 [rows, columns].
         masks: Name -> mask of the same rows and columns.
-        footer: A line at the bottom: which tool and model, and that it is not for diagnosis.
+        footer: The line at the bottom, from `footer`.
 
     Returns:
         uint8 RGB [rows, columns, 3].
@@ -66,9 +66,9 @@ def draw_boxes(
 
     Args:
         grey: uint8 [rows, columns].
-        boxes: Label and corners (x0, y0, x1, y1) each; pixel centres are integers. A label that
-            comes again has the same letter and colour.
-        footer: A line at the bottom: which tool and model, and that it is not for diagnosis.
+        boxes: Label and corners (x0, y0, x1, y1) of each; pixel centres are integers. Boxes with
+            the same label share a letter and colour.
+        footer: The line at the bottom, from `footer`.
 
     Returns:
         uint8 RGB [rows, columns, 3].
@@ -84,7 +84,7 @@ def draw_boxes(
         letter, colour = marks.setdefault(
             label, (string.ascii_uppercase[place % 26], rgb(COLORS[places.take(label)]))
         )
-        # The line lies outside, so that what is marked stays to be seen.
+        # Draw the line outside the box so that it does not cover the content.
         pen.rectangle((x0 - unit, y0 - unit, x1 + unit, y1 + unit), None, colour, 2 * unit)
         spot = (x0 + 3 * unit, y0 + 3 * unit)
         pen.text(spot, letter, _TEXT, font, "lt", stroke_width=unit, stroke_fill=_SHADOW)
@@ -98,7 +98,7 @@ def draw_boxes(
 
 
 def _fitted(text: str, font: Font, width: float) -> str:
-    """As much of a text as fits, with an ellipsis where it does not: models write sentences."""
+    """Cut a text to a width in pixels, with an ellipsis: some labels are whole sentences."""
     if font.getlength(text) <= width:
         return text
     while text and font.getlength(f"{text}…") > width:
@@ -107,7 +107,7 @@ def _fitted(text: str, font: Font, width: float) -> str:
 
 
 def _tint(canvas: NDArray[np.uint8], mask: Mask, colour: RGB, unit: int) -> None:
-    """Colour the inside lightly and the edge fully; only the mask's own box is touched."""
+    """Colour a mask's inside lightly and its edge fully; work within its bounding box only."""
     rows = np.flatnonzero(mask.any(axis=1))
     columns = np.flatnonzero(mask.any(axis=0))
     if not rows.size:
@@ -121,7 +121,7 @@ def _tint(canvas: NDArray[np.uint8], mask: Mask, colour: RGB, unit: int) -> None
 
 
 def _eroded(mask: Mask, times: int) -> Mask:
-    """Without its outermost pixels. By hand: scipy.ndimage takes 0.3 s to import."""
+    """Return the mask without its outermost pixels. Importing scipy.ndimage instead takes 0.3 s."""
     core = np.pad(mask, 1)
     for _ in range(times):
         inner = core.copy()
@@ -134,7 +134,7 @@ def _eroded(mask: Mask, times: int) -> Mask:
 
 
 def _inner_point(mask: Mask) -> tuple[int, int]:
-    """(row, column) of the mask's pixel nearest to its centroid, so that a letter lies inside."""
+    """Return the (row, column) of the mask's pixel nearest to its centroid, for its letter."""
     y, x = np.nonzero(mask)
     nearest = int(np.argmin((y - y.mean()) ** 2 + (x - x.mean()) ** 2))
     return int(y[nearest]), int(x[nearest])
@@ -145,7 +145,7 @@ def _legend(
     font: Font,
     lines: list[tuple[str, str, RGB]],
 ) -> None:
-    """Letter, colour and name of each structure in the top left corner."""
+    """Draw each structure's letter, colour and name in the top left corner."""
     if not lines:
         return
     texts = [f"{letter}  {name}" for letter, name, _ in lines]

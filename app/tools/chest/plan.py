@@ -1,7 +1,7 @@
-"""What the chest pack tells the planner, as data: English and German words, and what answers what.
+"""The chest pack's plan rules: English and German words, and the tool that answers each.
 
-It speaks of tools that are not installed here as well (a report generator, phrase grounding):
-another pack may bring them, and what is not there is not planned.
+It also has rules for tools that another pack may bring (a report generator, phrase grounding);
+rules for tools that are not installed have no effect.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ _KINDS = (
         tools=(_SEGMENTATION,),
         unless=(*ELSEWHERE, *NOT_OUTLINED),
     ),
-    # "A mass in the right lung" asks for the mass.
+    # In "a mass in the right lung" the user wants the mass, not the lung.
     QuestionKind("anatomy", ANATOMY, tools=(_SEGMENTATION,), unless=(*DISEASES, *STATES)),
     QuestionKind("heart_size", HEART_SIZE, tools=(_RATIO,), certain=True),
     QuestionKind(
@@ -175,7 +175,7 @@ _KINDS = (
     ),
     QuestionKind("free_alone", FREE_ALONE, tools=(_ANY_ANSWERS,), unless=ELSEWHERE, alone=True),
     QuestionKind("overlay", OVERLAY, tools=(_SEGMENTATION, _SHOW), again=False),
-    # Phrases that hold a word of the above and mean something else.
+    # Phrases with one of the words above that mean something else.
     QuestionKind("other", PHRASES),
 )
 

@@ -1,4 +1,4 @@
-"""What users call the findings that the classifier scores, in English and German."""
+"""User terms, English and German, for the findings that the classifier scores."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LABELS = tuple(
         ("Enlarged Cardiomediastinum", ("enlarged cardiomediastinum",)),
     )
 )
-"""What users call the classifier's labels."""
+"""User terms for each label of the classifier."""
 
 FINDINGS = (
     *(word for item in LABELS for word in item.words if " " not in word),
@@ -35,4 +35,4 @@ FINDINGS = (
     *("abnormal*", "infection", "haziness", "density", "calcif*", "herd", "herde", "*metastase*"),
     *("verdichtung*", "laesion*", "rundschatten", "verkalk*", "fluessigkeit", "stauung"),
 )
-"""Findings, whatever the classifier knows of them."""
+"""All terms for findings, scored by the classifier or not."""

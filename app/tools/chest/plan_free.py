@@ -1,4 +1,4 @@
-"""Free questions on a chest film, which a model that answers in words is asked, as data."""
+"""Plan rules for free questions about a chest film, which a model answers in words."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NAMED = any_of("congestion", "effusion*", "edema", "oedema", "pneumothora*", "p
                  "cardiomegaly", "failure", "*erguss*", "stauung", "*oedem*", "skoliose",
                  "pneu", "*fibrose*", "*infiltrat*", "*stauung", "fluid", "damage", "changes",
                  "findings", "finding", "mass", "nodule", "lesion")  # fmt: skip
-# "It" may be anything, also what another pack is asked about.
+# "It" is left out: it may refer to an object of another pack.
 _FINDINGS = f"{_NAMED}|it|this|that|es"
 _LUNGS = any_of("lung", "lungs", "side", "sides", "hemithorax", "hemithoraces", "lunge", "lungen",
               "seite", "seiten", "lungenseite*", "hemithorax*", "lungenfluegel*",
@@ -92,7 +92,7 @@ DEVICES = (
     "portlage|tubuslage|sondenlage|katheterlage|zvklage|elektrodenlage|drainagelage",
     "feeding|et|ng|chest|breathing|gastric tube .. in|into|at|inside|near|below|past|beyond",
 )  # fmt: skip
-"""Of what was put into the patient: where it lies."""
+"""Questions about implanted or inserted material, such as the position of a tube."""
 NO_DEVICE = (
     f"after|following|post|nach|despite|until .. {_DEVICE}",
     f"{_DEVICE} .. just|inserted|insertion|changed|removed|removal|pulled|replaced|caused|cause",
@@ -102,10 +102,10 @@ NO_DEVICE = (
         kerley|fissure|pleural|paratracheal|skin|septal|junction line|lines
     """),
 )
-"""When something was looked for, not what: "pneumothorax after line placement?"."""
+"""Phrases that give the time of a search, not its object: "pneumothorax after line placement?"."""
 
 FREE = (
-    # How bad.
+    # Severity.
     f"how severe|bad|extensive|serious|advanced|marked|pronounced|acute|big|large .. {_FINDINGS}",
     "how severe", "how advanced", "how extensive", "severity", "grading",
     f"grade|rate|quantify|stage .. {_NAMED}",
@@ -122,7 +122,7 @@ FREE = (
     "wie schwer|ausgepraegt|schlimm|ausgedehnt|fortgeschritten",
     *("schweregrad*", "auspraegung", "leicht .. schwer", "ausmass"),
     "and|und .. call|consider|nennen abnormal|normal|significant|pathologic*",
-    # Side against side.
+    # Comparison of the sides.
     f"{_COMPARING} .. {_LUNGS}", f"{_LUNGS} .. {_COMPARING}", "seitenvergleich", "side by side",
     f"{_COMPARING} left|right|li|re|links|rechts",
     f"which|welche* .. {_LUNGS} .. worse|better|clearer|darker|brighter|whiter|more|"
@@ -142,14 +142,14 @@ FREE = (
     "vs|versus|against left|right|links|rechts|linke|rechte .. lung|lunge|side|seite|difference*",
     "links|rechts gegen|vs|versus links|rechts",
     "unterschied* .. links|rechts|seiten|lungen|beiden",
-    # How the film is.
+    # Quality of the film.
     f"patient|patientin|he|she|film|picture|image .. {_TURNED}", "gut zentriert", "well centred",
     f"quality|qualitaet .. {_FILM}", f"{_FILM} .. quality|qualitaet",
     f"{_FILM} .. technically|technisch|exposed|belichtet|decent|usable|brauchbar|verwertbar",
     f"technically|technisch .. {_FILM}", "technisch gut|einwandfrei|ausreichend|sauber|ok|okay",
     f"{_FILM} good|clear|sharp enough", "breath* .. enough", "enough .. breath|inspiration",
     "exposure good|ok|okay|adequate|correct|right|too", "motion blur", "verwackelt", "unscharf",
-    # How something looks.
+    # Appearance of a structure.
     f"describe|describing|characterise|characterize|comment .. {_ANATOMY}",
     f"beschreib*|beurteil*|charakterisier* .. {_ANATOMY}",
     f"how do|does|did|would|is|are .. {_ANATOMY} look|looking|appear|seem|shaped|doing",
@@ -167,7 +167,7 @@ FREE = (
         verdreht, verkippt, unterbelichtet, ueberbelichtet, belichtet, bildqualitaet,
         aufnahmequalitaet, aufnahmetechnik, tief eingeatmet, inspirationstiefe, inspirationslage
     """),
-    # What it may be.
+    # Differential diagnosis.
     *phrases("""
         differential*, ddx, dd, differentialdiagnos*, what could this be, explain .. appearance,
         what could .. be, what might .. be, most likely cause of, could explain, might explain,
@@ -184,7 +184,7 @@ FREE = (
         mediastinal shift, mediastin* .. shift*, mediastin* .. midline, mediastin* .. verlagert
     """),
 )  # fmt: skip
-"""Asked of such a model whatever else the words could mean."""
+"""Rules that apply whatever else the words could mean."""
 
 LOOKS = (
     "aorta*|aortic|hilum|hila|hilar|mediastin*|diaphragm*|hemidiaphragm*|trachea*|spine|bone*|rib*|"
@@ -194,11 +194,11 @@ LOOKS = (
     "osteopor*|elongiert|prominent|hochstand|hoehe|hochstehend|gerade|scharf|unscharf|betont|"
     "seitengleich|symmetrisch|verlagert|verzogen|plump|abgeflacht",
 )
-"""What a structure is like, of which there is no figure."""
+"""Words for a structure's qualities, which no tool measures."""
 
 FREE_ALONE = phrases("""
     tube, tubes, ett, ngt, picc, cvc, pacemaker*, catheter*, trachea*, surgical clips, sternotomy,
     devices, hardware, zvk, tubus, magensonde, *schrittmacher*, drainage*, katheter*, luftroehre,
     port
 """)
-"""Asked of it where no other tool is meant."""
+"""Rules that apply where no other tool is meant."""

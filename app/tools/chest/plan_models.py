@@ -1,7 +1,7 @@
-"""The words that the large models' tools are asked for by, in English and German.
+"""Words, English and German, that request the tools of the large models.
 
-How they are written: `app.tools.pack_plan`. Nothing here is asked for by what a radiologist says
-anyway ("effusion", "heart"): these tools run where they or their work are meant.
+`app.tools.pack_plan` documents their form. Common radiological words ("effusion", "heart") are
+left out: these tools run only where the user means them or their kind of result.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ _BLUNT = phrases("""
     plaque*, scar*, sinus*, zwerchfell*, hochstand*, aufhellung*, luft, spiculat*, enlarge*, heart,
     herz, mediastin*, tube*, catheter*, wire*, drain*, pacemaker*, tubus, *katheter*, *sonde
 """)
-"""What else a box is drawn round, where no finding is named."""
+"""Further objects to draw a box around, where no finding is named."""
 _BEFORE_PHRASE = (
     *(f"{box} {where}" for box in _BOXES for where in ("around", "round", "for", "on")),
     *phrases("""
@@ -96,9 +96,9 @@ CHEXAGENT = phrases("""
 LLAVA = ("llava", "llava med", "llavamed", "lava med", "lavamed")
 MEDGEMMA = ("medgemma", "med gemma", "medgema", "gemma")
 SECOND_OPINION = ("second opinion", "other opinion", "zweitmeinung*", "zweite meinung")
-"""Another model's words on the picture, whichever is there."""
+"""Requests for another model's words about the picture, for any installed model."""
 ASKS = {"chest_xray_expert": "prompt", "llava_med_qa": "question", "medgemma_qa": "question"}
-"""The argument that takes the user's question."""
+"""The argument that receives the user's question."""
 
 
 _CHEST_FILM = any_of("xray", "radiograph", "cxr", "film", "roentgenogram", "chest")
@@ -156,7 +156,7 @@ NOT_MADE = phrases("""
     table, summary, boxes, box, copy, png, caption*, print*, befund*, umriss*, maske*, liste,
     tabelle, zusammenfassung
 """)
-"""What a tool makes of the film that is there: no film is to be made up."""
+"""Results that a tool derives from the open film; they do not request a synthetic film."""
 _PROMPTS = phrases("""
     generate me, generate, synthesize me, synthesise me, synthesize, synthesise, simulate,
     create me, create, invent, make up, make me up, fabricate, make me, dream up, conjure up,
@@ -200,7 +200,7 @@ TREND = phrases("""
     verschwunden, unterschied*, entwickelt, verlauf, zugenommen, groessenzunahme, befundaenderung,
     aenderung*, dynamik, breiter
 """)
-"""Words of a change; by themselves they ask for no comparison."""
+"""Words of change, which do not request a comparison by themselves."""
 _CHANGED = any_of(*TREND)
 _THAN = any_of("than", "since", "versus", "vs", "with", "to", "from", "on", "over", "against",
              "between", "and")  # fmt: skip
@@ -256,7 +256,7 @@ NOT_COMPARED = phrases("""
     fever*, febrile, pain, painful, tired, unwell, short of breath, shortness of breath, sob,
     atemnot, luftnot, husten, hustet, fieber, schmerz*, symptom*
 """)
-"""What else than two films is compared, or was noticed since yesterday."""
+"""Comparisons of other things than two films, or remarks on a change since yesterday."""
 
 _DREW = any_of("marked", "drew", "drawn", "boxed", "clicked", "selected", "outlined", "circled",
              "dragged", "pointed", "highlighted", "encircled", "indicated", "traced")  # fmt: skip
@@ -310,7 +310,7 @@ MARKED = (
     f"habe .. {_MARKE}", f"im|innerhalb|aus {_MARKE}",
     "in|innerhalb|aus .. kasten|kaestchen|box|rechteck|rahmen|markierung|auswahl|viereck",
 )  # fmt: skip
-"""What the user has drawn: not "marked enlargement", nor "mark the heart"."""
+"""References to what the user has drawn: not "marked enlargement", nor "mark the heart"."""
 
 WRITTEN_REPORT = (
     *phrases("""
@@ -339,4 +339,4 @@ REPORT_OF_OTHERS = phrases("""
     bug report, alter bericht, alte bericht, alten bericht, laut bericht, im bericht, bericht sagt,
     bericht steht, bericht nennt, vorbericht*
 """)
-"""A report that is there already: nobody wants it drafted."""
+"""References to an existing report, which do not request a draft."""

@@ -1,6 +1,6 @@
-"""The words that chest questions are recognised by, in English and German.
+"""Words, English and German, by which chest questions are recognised.
 
-`app.tools.pack_plan` says how they are written. German nouns have a `*` on the side where they
+`app.tools.pack_plan` documents their form. German nouns have a `*` on the side where they
 form compounds ("*erguss", "lungen*").
 """
 
@@ -20,7 +20,7 @@ EVERYTHING = phrases("""
     vollstaendige analyse, komplette analyse, volle analyse, kompletter befund, alle tools
 """)
 VISIBLE = ("what do you see", "what can you see", "was siehst du", "was sieht man")
-"""A model with eyes may answer these by itself."""
+"""Questions that a language model with image input may answer by itself."""
 DESCRIBE = (
     *phrases("""
         what does .. show, what you see, was .. zu sehen, what is shown, what can be seen,
@@ -38,7 +38,7 @@ GENERIC = (
     *("finding*", "befund", "befunde", "diagnos*", "diagnose*", "abnormal*", "patholog*"),
     *("pathologi*", "abnormality"),
 )
-"""Findings of whatever kind: a report speaks of them."""
+"""All terms for findings, which a report describes."""
 DISEASES = (
     *("laesion*", "rundschatten", "herd", "schatten auf", "density", "shadow on", "shadow in"),
     "disease*",
@@ -86,7 +86,7 @@ DISEASES = (
 )
 
 EXAMINE = ("analyse", "analyze", "analysis", "analysier*")
-"""They ask for diseases, of the heart as well; where these are left out, for the heart itself."""
+"""Words that request a disease, of the heart as well; without them the heart itself is meant."""
 
 STATES = (
     *("wrong", "sick", "ill", "normal", "healthy", "condition", "conditions", "problem"),
@@ -97,7 +97,7 @@ SUBJECT = phrases("""
     pleural, pulmonary, cardiac, aufnahme, roentgen*, thorax*, lungenlappen, oberlappen,
     unterlappen, mittellappen, side, bone*
 """)
-"""Words of the field that ask for nothing by themselves."""
+"""Words of the field that request nothing by themselves."""
 WIDE_MEDIASTINUM = phrases("""
     mediastin* .. wide, mediastin* .. broad, mediastin* .. breit, mediastin* .. widen*,
     widen* .. mediastin*, wide mediastinum, broad mediastinum, mediastin* .. verbreiter*,
@@ -149,7 +149,7 @@ STRUCTURES = (
     ValueWords("organs", "{side} Hilus Pulmonis", _HILUM, sided=True),
     *(ValueWords("organs", name, words) for name, words in _SINGLE),
 )
-"""What users call the structures that the segmentation knows."""
+"""User terms for the structures that the segmentation can outline."""
 
 ANATOMY = tuple(word for item in STRUCTURES for word in item.words)
 
@@ -162,7 +162,7 @@ SHOWN = tuple(
     for name in ANATOMY
     if " " not in name
 )
-"""To show a structure is to outline it, whatever else the clause asks."""
+"""Words for showing a structure: they request its outline, whatever else the clause contains."""
 
 _HEART_WORDS = (
     *("heart", "cardiac", "cardiac silhouette", "heart shadow", "cardiac shadow", "herz"),
@@ -230,16 +230,16 @@ ELSEWHERE = phrases("""
     kniegelenk*, schenkelhals*, meniskus, kreuzbein, eierstock*, adrenal*, nebenniere*, dickdarm,
     nasal, orbit*, nasennebenhoehle*, paranasal, maxillary
 """)
-"""Where the pack's tools see nothing."""
+"""Parts of the body for which the pack has no tool."""
 BEYOND_TUBES = tuple(
     word
     for word in ELSEWHERE
     if word not in ("stomach", "magen", "abdomen", "brust", "bowel*", "darm", "skin", "haut")
 )
-"""The same where a tube is asked for, which may end in the stomach."""
+"""The same parts where the question is about a tube, which may end in the stomach."""
 NOT_OUTLINED = phrases("""
     rib, ribs, trachea, bronch*, vessel*, sternum, pacemaker*, tube, tubes, catheter*, line,
     humerus, carina, pulmonary arter*, vein*, lymph node*, rippe*, luftroehre, gefaess*, brustbein,
     schrittmacher*, katheter*, lymphknoten, muscle*, muskel*, skin, haut, coronary, arteries
 """)
-"""Structures of the chest that the segmentation does not know."""
+"""Structures of the chest that the segmentation cannot outline."""

@@ -1,4 +1,4 @@
-"""Alignment of a prior radiograph with the current one, by a registration in the model process."""
+"""Alignment of a prior radiograph with the current one, by registration in the model process."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from app.tools.chest.model_pictures import Hanging
 from app.tools.chest.segmenter import Segmentation
 
 TIMEOUT_S = 240.0
-_WIDTH_MM = 400.0  # taken for a radiograph's width where the spacing is unknown
+_WIDTH_MM = 400.0  # assumed width of a radiograph whose spacing is unknown
 
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """One of the two, as far as it is known."""
+    """One of the two images with its masks, scores and suitability."""
 
     name: str
     snapshot: ImageSnapshot
@@ -34,12 +34,12 @@ class Looked:
 
     @property
     def masks(self) -> dict[str, NDArray[np.bool_]]:
-        """Upright."""
+        """Masks of the structures, upright."""
         return {name: self.hanging.turned(mask) for name, mask in self.found.masks.items()}
 
     @property
     def side(self) -> Side:
-        """For the table."""
+        """The image's data for the comparison table."""
         return Side(
             self.admission.position,
             self.masks,
@@ -52,16 +52,16 @@ class Looked:
 
 @dataclass(frozen=True, slots=True)
 class Laid:
-    """The prior laid on the current image.
+    """The prior image registered to the current one.
 
     Attributes:
-        told: What the registration says of itself; JSON.
-        degrees: By how much the prior is turned against the current image.
+        told: The registration's figures as a JSON object.
+        degrees: Angle by which the prior is turned against the current image.
         scale: Size of the chest on the prior over that on the current image, by their spacings;
             None where one is unknown.
-        doubt: Why it is not to be trusted, or "".
-        to_prior: [3, 3]: own pixels of the current image to own pixels of the prior.
-        registered: The prior in the current image's own pixels.
+        doubt: The reason that the registration cannot be trusted, or "".
+        to_prior: [3, 3], from pixels of the current image to pixels of the prior.
+        registered: The prior resampled to the current image's pixels.
     """
 
     told: dict[str, Any]
@@ -73,7 +73,7 @@ class Laid:
 
 
 def lay(current: Looked, prior: Looked, context: ToolContext) -> Laid:
-    """Register the two, in the model process."""
+    """Register the prior image to the current one in the model process."""
     answer = context.host.call(
         "app.tools.chest.registration:entry",
         {**_payload(current, prior), "device": context.device},
@@ -101,7 +101,7 @@ def lay(current: Looked, prior: Looked, context: ToolContext) -> Laid:
 
 
 def _payload(current: Looked, prior: Looked) -> dict[str, Any]:
-    """Both images upright, in a unit that both share."""
+    """Return both images upright, with lung masks and spacings in a shared unit."""
     images = (current, prior)
     known = all(image.snapshot.frame.spacing.known for image in images)
     return {
@@ -115,7 +115,10 @@ def _payload(current: Looked, prior: Looked) -> dict[str, Any]:
 
 
 def _spacing(image: Looked, known: bool) -> list[float]:
-    """(between columns, between rows): in mm, or as if every radiograph were equally wide."""
+    """Return the spacing (between columns, between rows) in mm.
+
+    If one of the spacings is unknown, both images are taken to be equally wide.
+    """
     spacing = image.snapshot.frame.spacing
     if known and spacing.column_mm is not None and spacing.row_mm is not None:
         return [spacing.column_mm, spacing.row_mm]
@@ -124,7 +127,7 @@ def _spacing(image: Looked, known: bool) -> list[float]:
 
 
 def _flip(image: Looked) -> NDArray[np.float64]:
-    """[3, 3]: own pixels to upright ones, and back."""
+    """Return the [3, 3] matrix from stored to upright pixels, which is its own inverse."""
     rows, columns = image.pixels.shape
     flip = np.eye(3)
     if image.hanging.mirror:

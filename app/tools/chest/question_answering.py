@@ -21,18 +21,18 @@ from app.tools.models.store import InstalledModel
 
 MOST_TOKENS = 1024
 LONGEST_QUESTION = 4000
-"""Characters."""
+"""Longest question, in characters."""
 TIMEOUT_S = 1800.0
 _ENTRY_TIMEOUT_S = TIMEOUT_S - 10
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a model sees of an image, and how far that can be trusted.
+    """The picture of an image that a model receives, with warnings.
 
     Attributes:
         pixels: uint8 [rows, columns] or [rows, columns, 3], bright = dense.
-        warnings: What makes an answer about it doubtful, in plain words.
+        warnings: Reasons to doubt an answer about it, in plain words.
     """
 
     pixels: NDArray[np.uint8]
@@ -40,17 +40,17 @@ class Seen:
 
 
 def seen(snapshot: ImageSnapshot, model: str) -> Seen:
-    """What a model that takes any medical picture is shown of an image.
+    """Return the picture of an image for a model that takes any medical picture.
 
-    A radiograph as its file has it, hung the usual way; of anything else what the viewer shows,
-    since on a CT the window decides what can be seen.
+    A radiograph is shown in the file's own window and upright. Any other image is shown as in the
+    viewer, since on a CT the window decides which structures are visible.
 
     Args:
         snapshot: The image.
         model: Title of the model, for the warnings.
 
     Raises:
-        ToolFailed: There is nothing to see on it.
+        ToolFailed: The image is blank.
     """
     display = snapshot.display
     if int(display.max()) == int(display.min()):
@@ -66,7 +66,7 @@ def seen(snapshot: ImageSnapshot, model: str) -> Seen:
         warnings.append(f"this image is {modality}: {model} was not tried on such images here")
     if modality not in image_suitability.RADIOGRAPHY:
         return Seen(display, tuple(warnings))
-    # Also of a picture that a tool made of it: one of a mirrored film is mirrored as well.
+    # Derived pictures are turned too: a picture made from a mirrored film is mirrored as well.
     shown = Shown.of(snapshot, display if display.ndim == 3 else model_pixels(snapshot))
     return Seen(shown.pixels, (*warnings, *shown.hanging.warnings))
 
@@ -79,18 +79,19 @@ def answered(
     warnings: Sequence[str],
     context: ToolContext,
 ) -> ToolResult:
-    """A model's answer as a result: text, whose it is, and what is doubtful about it.
+    """Ask a model, and return its answer with its provenance and warnings as a tool's result.
 
     Args:
-        entry: The model's, in the model process.
-        model: What answers.
-        arguments: The call's: "question", "max_new_tokens", and how the images are named.
+        entry: The model's entry in the model process.
+        model: The model.
+        arguments: The call's "question" and "max_new_tokens", and the images' names for the
+            metadata.
         images: The images, as the entry takes them.
-        warnings: About the images.
+        warnings: Warnings about the images.
         context: The call's.
 
     Raises:
-        ToolFailed: It wrote nothing that could be passed on.
+        ToolFailed: The model wrote no usable text.
     """
     title = model.card.title
     asked = {"question": arguments["question"], **images, "most": arguments["max_new_tokens"]}
@@ -116,10 +117,10 @@ def answered(
 
 
 def doubts_together(snapshots: Sequence[ImageSnapshot]) -> list[str]:
-    """Warnings about images that are asked about together, by their numbers from 1.
+    """Return warnings about different patients or a reversed order among the images of a question.
 
-    A model is told neither whose images they are nor when they were taken: it speaks of a change
-    between two patients, or of one that runs backwards, as readily as of any other.
+    Images are numbered from 1. A model learns neither the patients nor the dates: it describes a
+    change between two patients, or one that runs backwards, as readily as any other.
     """
     return [*_patients(snapshots), *_order(snapshots)]
 
@@ -137,7 +138,7 @@ def _patients(snapshots: Sequence[ImageSnapshot]) -> Iterator[str]:
 def _order(snapshots: Sequence[ImageSnapshot]) -> Iterator[str]:
     for number, (first, second) in enumerate(pairwise(snapshots), 1):
         one, other = (item.instance.get("SeriesInstanceUID") for item in (first, second))
-        # Slices of one series are of one time, whatever order they are named in.
+        # Slices of one series belong to one examination, so their order is no reason to warn.
         if one != other and is_newer(first.instance, second.instance):
             yield (
                 f"image {number} was taken after image {number + 1}: a change that the model tells "

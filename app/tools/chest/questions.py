@@ -1,4 +1,4 @@
-"""A question on its way into a model's prompt."""
+"""Helpers that fit a question into a model's prompt."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections.abc import Iterable
 
 from app.tools.api import ToolRetry
 
-_LEAST = 16  # tokens that must be left for an answer
+_LEAST = 16  # fewest tokens that make an answer worth asking for
 
 
 def harmless(question: str, signs: Iterable[str]) -> str:
-    """The question without what would be read as part of the prompt's own form.
+    """Replace the prompt's control signs in a question by blanks.
 
     Args:
-        question: As the user wrote it.
-        signs: What the vocabulary or the template takes for a sign of its own.
+        question: The user's text.
+        signs: Strings that the vocabulary or the template treats as control signs.
     """
     signs = tuple(signs)
     before = ""
-    # The space in its place may make another of what stands around it.
+    # Repeat, because a removal may join the text around it into another sign.
     while before != question:
         before = question
         for sign in signs:
@@ -27,14 +27,14 @@ def harmless(question: str, signs: Iterable[str]) -> str:
 
 
 def room(taken: int, limit: int, most: int, *, images: str, shorter: str) -> int:
-    """How many tokens an answer may have.
+    """Return the number of tokens left for an answer.
 
     Args:
         taken: Tokens of the prompt, images included.
-        limit: Tokens of prompt and answer at most.
-        most: Tokens of the answer at most.
-        images: What stands in the prompt beside the question ("the image").
-        shorter: What to do where it does not fit ("ask it shorter").
+        limit: Most tokens of prompt and answer together.
+        most: Most tokens of the answer.
+        images: The rest of the prompt in words, for the message ("the image").
+        shorter: The remedy for the message ("ask it shorter").
 
     Raises:
         ToolRetry: The question leaves no room for an answer.

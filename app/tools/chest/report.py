@@ -1,4 +1,4 @@
-"""`chest_xray_report_generator`: a draft of findings and impression, by two models."""
+"""The tool `chest_xray_report_generator`: two models draft the findings and the impression."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ReportInput(BaseModel):
 
 
 class ReportOutput(BaseModel):
-    """The sections that were written; None where a model is missing or wrote nothing usable."""
+    """The drafted sections; None where a model is missing or wrote no usable text."""
 
     findings: str | None = None
     impression: str | None = None
@@ -70,7 +70,7 @@ SPEC = ToolSpec(
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """What came of a section."""
+    """One drafted section."""
 
     name: str
     model: InstalledModel
@@ -80,7 +80,7 @@ class _Section:
 
 
 class ChestXRayReportGenerator:
-    """The tool."""
+    """The tool `chest_xray_report_generator`."""
 
     spec = SPEC
 
@@ -93,7 +93,7 @@ class ChestXRayReportGenerator:
         )
         models = _installed(ModelStore(context.models_dir))
         require_packages(_FEATURE, "torch", "transformers")
-        # A film that is stored mirrored would be reported with its sides exchanged.
+        # Turn the film first: a mirrored one would be reported with left and right exchanged.
         shown = Shown.of(snapshot)
         made = [
             _write(name, model, shown.pixels, context, (place / len(models), 1 / len(models)))
@@ -126,10 +126,10 @@ class ChestXRayReportGenerator:
 
 
 def _installed(store: ModelStore) -> dict[str, InstalledModel]:
-    """The models that are there, by section.
+    """Return the installed models by section.
 
     Raises:
-        ToolFailed: None is.
+        ToolFailed: None is installed.
     """
     found = {name: store.find(card(wanted)) for name, wanted in SECTIONS.items()}
     models = {name: model for name, model in found.items() if model is not None}
@@ -150,7 +150,7 @@ def _write(
     context: ToolContext,
     share: tuple[float, float],
 ) -> _Section:
-    """One section; `share` is where its part of the progress starts, and how long it is."""
+    """Write one section; `share` is the start and the length of its part of the progress."""
 
     def told(fraction: float, text: str) -> None:
         context.progress(share[0] + share[1] * fraction, f"{name.capitalize()}: {text}")
@@ -162,7 +162,7 @@ def _write(
 
 
 def _warnings(made: list[_Section]) -> list[str]:
-    """What is doubtful about the sections, each thing once."""
+    """Return the warnings about all sections without repeats."""
     said: dict[str, None] = {}
     for section in made:
         for doubt in section.written.doubts:
@@ -182,6 +182,6 @@ def _left_out(models: Mapping[str, InstalledModel]) -> list[str]:
 
 
 def _summary(texts: Mapping[str, str], warnings: list[str]) -> str:
-    """The draft as text, with what speaks against it."""
+    """Return the draft as text, with the warnings."""
     draft = "\n\n".join(f"{name.upper()}:\n{text}" for name, text in texts.items())
     return with_warnings(f"{draft}\n\n{NOTE}", warnings)

@@ -1,4 +1,4 @@
-"""The wording of the chest tools' results in answers without a language model."""
+"""Wordings of the chest tools' results, for answers without a language model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from app.tools.result_wording import (
     scores_of,
 )
 
-_MODEL_TEXT_LIMIT = 4000
 _ANSWERS = ("response", "answer", "text")
 _NOTE = "Words of a model, which nobody has checked; fluent text is no sign that it is right."
 
@@ -100,7 +99,7 @@ _MEDSAM2 = "medsam2_segment"
 
 _OPERATING_POINT = 0.5
 _RATIO_MARGIN = 0.02
-"""A ratio that lies nearer to 0.5 than this decides nothing; used when the tool does not judge."""
+"""Distance of a ratio from 0.5 within which it decides nothing; for results without a judgement."""
 _TEXT_LIMIT = 4000
 
 _LABELS: Mapping[str, str] = {
@@ -120,7 +119,7 @@ _LABELS: Mapping[str, str] = {
     "Enlarged Cardiomediastinum": r"enlarged\s+cardiomediastinum|widen\w*\s+mediastinum|"
     r"mediastin\w+\s+(?:\w+\s+)?widen\w*",
 }
-"""How a user may write a label."""
+"""Label -> pattern of the user's terms for it."""
 
 _LESION = (
     r"tumou?rs?|lesions?|mass(?:es)?|nodules?|cancers?|metasta\w+|cavit\w+|fractures?|infiltrat\w+|"
@@ -310,12 +309,12 @@ def _label(name: str) -> str:
 
 
 def _point(values: Sequence[Any]) -> str:
-    # No separated thousands: "(1,113, 1,078)" reads like four numbers.
+    # Without thousands separators, since "(1,113, 1,078)" reads like four numbers.
     return f"({', '.join(number(value, 0).replace(',', '') for value in values)})"
 
 
 def unanswered(told: AnswerContext) -> list[str]:
-    """What was asked about a radiograph and no result answers, a sentence each."""
+    """Return one sentence for each part of a question about a radiograph that no result answers."""
     grounded = _GROUNDING in told.ran
     disease = "disease" in told.kinds
     lesion = has_words(told.question, _LESION)

@@ -1,4 +1,4 @@
-"""`chest_xray_segmentation`: masks of chest structures as findings, their figures, a picture."""
+"""The tool `chest_xray_segmentation`: masks of chest structures, measurements and a picture."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class SegmentationInput(BaseModel):
 
 
 class OrganMetrics(BaseModel):
-    """Figures of one structure; see `app.tools.chest.mask_figures.organ_metrics`."""
+    """Measurements of one structure; see `app.tools.chest.mask_figures.organ_metrics`."""
 
     area_pixels: int
     area_cm2: float | None = Field(description="None unless the real pixel spacing is known.")
@@ -87,7 +87,7 @@ SPEC = ToolSpec(
 
 
 class ChestXRaySegmentation:
-    """The tool. Shares its segmenter with the cardiothoracic ratio."""
+    """The tool `chest_xray_segmentation`. It shares its segmenter with the ratio tool."""
 
     def __init__(self, segmenter: Segmenter) -> None:
         self._segmenter = segmenter
@@ -95,7 +95,7 @@ class ChestXRaySegmentation:
     spec = SPEC
 
     def run(self, args: SegmentationInput, context: ToolContext) -> ToolResult:
-        """Segment; see `app.tools.api.Tool.run`."""
+        """Segment the structures; see `app.tools.api.Tool.run`."""
         wanted = organs.match(args.organs, organs.ALL)
         context.progress(0.02, "Reading the image")
         snapshot = context.images.resolve(args.image_path)
@@ -118,7 +118,7 @@ class ChestXRaySegmentation:
             )
         context.progress(0.9, "Measuring")
         notes = list(dict.fromkeys([*admission.warnings, *found.warnings]))
-        # "All" without PSPNet means the three that can be had; the rest is a remark, no warning.
+        # Without PSPNet "all" means the embedded network's three structures, so no warning.
         how = ModelStore(context.models_dir).how_to_get(card(PSPNET)) if unavailable else ""
         if unavailable and args.organs:
             notes.append(
@@ -171,7 +171,7 @@ def _result(
 
 
 def _metadata(snapshot: ImageSnapshot, model: Model, found: Segmentation) -> dict[str, Any]:
-    """What rests on the image and the model alone."""
+    """Return the metadata that depends on the image and the model only."""
     frame = snapshot.frame
     return {
         "original_size": [frame.rows, frame.columns],

@@ -1,6 +1,6 @@
-"""Runs a segmentation model once for each image and remembers the answer.
+"""The shared segmenter: runs a model once per image and caches the answer.
 
-Two tools ask for the same masks (segmentation and cardiothoracic ratio), so they share a
+Two tools need the same masks (segmentation and cardiothoracic ratio), so they share a
 `Segmenter`. With PSPNet's weights installed it gives 14 structures, else the embedded network gives
 both lungs and the heart.
 """
@@ -44,14 +44,14 @@ class Segmentation:
     Attributes:
         masks: Name -> bool [rows, columns] of the whole image; only structures that were found.
         confidence: Name -> mean probability inside that structure's own mask.
-        missing: Asked structures that were looked for and not found.
+        missing: Requested structures that were not found.
         model: Name of the weights.
-        weights_sha256: Of the weights.
-        model_size: (rows, columns) at which the model looked.
-        warnings: What makes the masks doubtful.
-        agreement: Name -> mean Dice of the network's single looks with the result; empty where the
-            model looks once only.
-        ratio_spread: By how much the cardiothoracic ratio varies over those looks, or None.
+        weights_sha256: Digest of the weights.
+        model_size: (rows, columns) of the model's input.
+        warnings: Reasons to doubt the masks.
+        agreement: Name -> mean Dice of the network's single passes with the result; empty where the
+            model makes only one pass.
+        ratio_spread: Variation of the cardiothoracic ratio over those passes, or None.
     """
 
     masks: dict[str, Mask]
@@ -67,7 +67,7 @@ class Segmentation:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What the model said of all it can find; masks as bits, an eighth of their size."""
+    """A model's masks of all its structures, packed as bits to an eighth of their size."""
 
     found: Segmentation
     bits: dict[str, NDArray[np.uint8]]
@@ -79,7 +79,7 @@ class _Answer:
         return cls(replace(found, masks={}), bits, shape)
 
     def only(self, wanted: Sequence[str]) -> Segmentation:
-        """The answer as if no more had been asked."""
+        """Return the answer reduced to the wanted structures."""
         names = [name for name in wanted if name in self.bits]
         size = self.shape[0] * self.shape[1]
         masks = {
@@ -97,31 +97,31 @@ class _Answer:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """The model that will be used, and what it can find."""
+    """The model that will be used, with its structures."""
 
     installed: InstalledModel
     organs: tuple[str, ...]
 
     @property
     def spec(self) -> ModelCard:
-        """Its card."""
+        """The model's card."""
         return self.installed.card
 
     @property
     def sha256(self) -> str:
-        """Of its weights."""
+        """Digest of the model's weights."""
         return self.installed.sha256
 
 
 class Segmenter:
-    """Chooses the model, runs it in the model process and keeps the last few answers."""
+    """Chooses the model, runs it in the model process and caches the last few answers."""
 
     def __init__(self) -> None:
         self._answers: OrderedDict[tuple[str, str], _Answer] = OrderedDict()
         self._lock = threading.Lock()
 
     def choose(self, context: ToolContext) -> Model:
-        """PSPNet where its weights are installed, else the embedded network.
+        """Return PSPNet where its weights are installed, else the embedded network.
 
         Raises:
             ToolFailed: The AI packages or the embedded weights are missing.
@@ -136,7 +136,7 @@ class Segmenter:
     def segment(
         self, snapshot: ImageSnapshot, model: Model, wanted: Sequence[str], context: ToolContext
     ) -> Segmentation:
-        """Masks of `wanted`, in that order.
+        """Return the masks of `wanted`, in that order.
 
         Raises:
             ToolFailed: The model refuses the image, or it failed.
@@ -147,7 +147,7 @@ class Segmenter:
         with self._lock:
             known = self._answers.get(key)
         if known is None:
-            # A network finds all its structures at once: one run answers every later question.
+            # A network finds all its structures in one run, which then serves every later request.
             found = self._run(pixels, snapshot, model, context)
             known = _Answer.of(found, (pixels.shape[0], pixels.shape[1]))
             with self._lock:
@@ -196,7 +196,7 @@ class Segmenter:
 
 
 def _digest(pixels: NDArray[np.uint8], snapshot: ImageSnapshot) -> str:
-    """Of all that decides the masks besides the model."""
+    """Return a digest of everything but the model that determines the masks."""
     orientation = snapshot.frame.orientation
     rest = (pixels.shape, orientation.row, orientation.column, snapshot.frame.spacing.aspect)
     digest = hashlib.sha256(np.ascontiguousarray(pixels).data)
@@ -205,7 +205,7 @@ def _digest(pixels: NDArray[np.uint8], snapshot: ImageSnapshot) -> str:
 
 
 def _resized(mask: NDArray[Any], shape: tuple[int, ...]) -> Mask:
-    """A mask at the image's own rows and columns."""
+    """Return the mask resampled to the image's own rows and columns."""
     if mask.shape == shape:
         return mask.astype(bool)
     picture = Image.fromarray(mask.astype(np.uint8) * 255)

@@ -336,7 +336,7 @@ def test_tokens_know_their_place_in_the_question():
     assert [token.text for token in tokens] == ["groesse", "3", "cells"]
     assert [text[token.start : token.end] for token in tokens] == ["Größe", "3", "cells"]
     assert tokens[0].clause != tokens[2].clause
-    assert all(token.asked for token in tokens)
+    assert all(token.in_question for token in tokens)
 
 
 def test_a_kind_whose_tools_are_all_left_out_takes_no_other_kinds_place():

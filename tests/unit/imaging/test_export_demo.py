@@ -9,8 +9,8 @@ import pytest
 from PIL import Image
 
 from app.errors import FileProblem
-from app.imaging import demo, export
-from app.imaging.export import read_mask, write_mask, write_png
+from app.imaging import demo, png_files
+from app.imaging.png_files import write_png
 
 
 @pytest.mark.parametrize(
@@ -29,15 +29,6 @@ def test_pixels_come_back_from_a_png(tmp_path: Path, pixels: np.ndarray):
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.png"]
 
 
-def test_a_mask_is_0_and_255_of_its_own_size(tmp_path: Path):
-    mask = np.zeros((5, 7), bool)
-    mask[1:3, 2:4] = True
-    write_mask(tmp_path / "m.png", mask)
-    with Image.open(tmp_path / "m.png") as picture:
-        assert set(np.unique(np.asarray(picture))) == {0, 255}
-    np.testing.assert_array_equal(read_mask(tmp_path / "m.png"), mask)
-
-
 def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     path = tmp_path / "a.png"
     write_png(path, np.zeros((2, 2), np.uint8))
@@ -46,7 +37,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
     def fail(handle: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(export.os, "fsync", fail)
+    monkeypatch.setattr(png_files.os, "fsync", fail)
     with pytest.raises(FileProblem, match="No space left") as caught:
         write_png(path, np.ones((2, 2), np.uint8))
     assert caught.value.subject == str(path)

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.imaging.frame_cache import FrameCache, Key, footprint
+from app.imaging.decode import FrameCache, Key, footprint
 from app.imaging.types import Frame, ImageRef, Lut, OverlayPlane, RealWorldMap, Shutter, Voi
 
 SIZE = 100_000

@@ -41,22 +41,6 @@ def write_png(path: Path, pixels: NDArray[Any]) -> None:
         ) from None
 
 
-def write_mask(path: Path, mask: NDArray[np.bool_]) -> None:
-    """Write a mask as PNG of 0 and 255, with the mask's own rows and columns.
-
-    Raises:
-        ValueError: The mask is not two-dimensional.
-        FileProblem: The file cannot be written.
-    """
-    write_png(path, np.where(mask, np.uint8(255), np.uint8(0)))
-
-
-def read_mask(path: Path) -> NDArray[np.bool_]:
-    """Read a mask that `write_mask` wrote."""
-    with Image.open(path, formats=("PNG",)) as picture:
-        return np.asarray(picture.convert("L")) > 127
-
-
 def _write_atomically(path: Path, picture: Image.Image) -> None:
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     temporary = Path(name)
