@@ -1,17 +1,18 @@
 """Sets Sightline up in this folder and starts it, or tests it. Needs Python and nothing else.
 
     python3 installer/bootstrap.py run [--viewer-only] [--] [ARGS]
-    python3 installer/bootstrap.py test [PYTEST ARGS]
+    python3 installer/bootstrap.py test [--all] [PYTEST ARGS]
 
 `run` makes .venv with the locked packages, then starts `python -m app ARGS`; where ARGS name
 nothing to open, it opens the demo study. A second start installs nothing. `--viewer-only` leaves
 out torch and its kin. On a machine without a display, ARGS with `--screenshot FILE` work.
 
-`test` adds the test tools, then runs ruff, pyright, import-linter, the tests of what windows draw
-where there is no screen, those that measure how quickly a window answers, one by one, and last all
-others, on all cores. Windows open on displays of their own (Xvfb on Linux), one for each process.
-With PYTEST ARGS it is one pytest session with these arguments instead of the last three. Every
-step runs, whatever became of the one before it.
+`test` adds the test tools, then runs ruff, the tests that measure how quickly a window answers, one
+by one with nothing beside them, and all others on all cores, with pyright and import-linter beside
+them. Slow tests (over about 5 s, or against rare faults) are left out: `--all` adds them, and a
+second pass of what windows draw where there is no screen. Windows open on displays of their own
+(Xvfb on Linux), one for each process. With PYTEST ARGS the checks run first, then one pytest
+session with these arguments. Every step runs, whatever became of the one before it.
 
 Nothing outside this folder is changed, but for missing system packages where it may install them
 (Debian and Ubuntu, as root); elsewhere it prints the command.
@@ -49,6 +50,8 @@ WINDOWLESS = COMMANDS | {"-h", "--help", "--version"}
 WITH_VALUE = {"--ask", "--screenshot", "--llm"}
 # Tests with this marker measure how quickly windows answer: with nothing else beside them.
 TIMED = "timed"
+# The option for slow tests, here and of pytest.
+ALL = "--all"
 # Where there is no screen at all, what draws is tried again: there the pictures are made.
 OFFSCREEN = (
     *("test_canvas*.py", "test_chat.py", "test_chat_override.py", "test_corner_text.py"),
@@ -167,48 +170,58 @@ def test(pytest_arguments: list[str], console: Console) -> int:
     system.provide([system.WITNESS, system.TRACER, *system.TITLES], console)
     environment.ensure(["viewer", "ai", "test"])
     python = str(environment.python)
-    checks = {
+    fast = {
         "ruff check": ["-m", "ruff", "check", "."],
         "ruff format": ["-m", "ruff", "format", "--check", "."],
+    }
+    long = {
         "pyright": ["-m", "pyright", "--pythonpath", python],
         "import contracts": ["-c", LINT_IMPORTS],
     }
     results: dict[str, int] = {}
-    with ThreadPoolExecutor(1) as beside:
-        windows = None
-        if not pytest_arguments and not lacking:
-            # Beside the checks, which wait for no window: it saves a minute.
-            windows = beside.submit(test_offscreen, python)
-        for name, command in checks.items():
-            console.say(f"---- {name}")
-            results[name] = subprocess.run([python, *command], cwd=REPO, check=False).returncode
-        if windows is not None:
-            console.say("---- windows offscreen")
-            code, output = windows.result()
-            print(output, flush=True)
-            results["windows offscreen"] = code
+
+    def step(name: str, command: list[str], variables: dict[str, str]) -> None:
+        console.say(f"---- {name}")
+        environment = {**os.environ, **variables}
+        done = subprocess.run([python, *command], cwd=REPO, env=environment, check=False)
+        results[name] = done.returncode
+
+    everything = ALL in pytest_arguments
+    whole = all(argument == ALL for argument in pytest_arguments)
+    for name, command in (fast if whole else fast | long).items():
+        step(name, command, {})
     cores = os.cpu_count() or 1
-    sessions = {"pytest": pytest_arguments} if pytest_arguments else sessions_of(cores)
-    with real_window(lacking, cores, console) as variables:
-        for name, arguments in sessions.items():
-            console.say(f"---- {name}")
-            command = [python, "-m", "pytest", *arguments]
-            done = subprocess.run(command, cwd=REPO, env={**os.environ, **variables}, check=False)
-            results[name] = done.returncode
-    told = ", ".join(f"{name} {'FAILED' if code else 'ok'}" for name, code in results.items())
-    console.say(told)
+    with real_window(lacking, cores, console) as variables, ThreadPoolExecutor(1) as pool:
+        if whole:
+            timed, untimed = sessions_of(cores, slow=everything)
+            step("windows, timed", ["-m", "pytest", *timed], variables)
+            # One after the other, beside the tests that promise no time.
+            beside = {name: pool.submit(run_quietly, python, one) for name, one in long.items()}
+            if everything and not lacking:
+                beside["windows offscreen"] = pool.submit(test_offscreen, python)
+            step("pytest", ["-m", "pytest", *untimed], variables)
+            for name, check in beside.items():
+                console.say(f"---- {name}")
+                results[name], output = check.result()
+                print(output, flush=True)
+        else:
+            step("pytest", ["-m", "pytest", *pytest_arguments], variables)
+    console.say(", ".join(f"{name} {'FAILED' if code else 'ok'}" for name, code in results.items()))
     return 1 if any(results.values()) else 0
 
 
-def sessions_of(processes: int) -> dict[str, list[str]]:
-    """Return the pytest sessions of a whole run: name -> arguments."""
+def sessions_of(processes: int, *, slow: bool) -> tuple[list[str], list[str]]:
+    """Return the arguments of a whole run's pytest sessions: the timed one, and the one after it.
+
+    Args:
+        processes: Test processes of the second session.
+        slow: Whether slow tests run too.
+    """
     # A file's tests stay in one process: they share what takes long to make. In their order, which
     # ends with many short ones, so that all processes are done at about the same time.
-    beside = ["-n", str(processes), "--dist", "loadfile", "--no-loadscope-reorder"]
-    return {
-        "windows, timed": ["-m", TIMED, "tests/gui"],
-        "pytest": [*beside, "-m", f"not {TIMED}"],
-    }
+    spread = ["-n", str(processes), "--dist", "loadfile", "--no-loadscope-reorder"]
+    more = [ALL] if slow else []
+    return [*more, "-m", TIMED, "tests/gui"], [*more, *spread, "-m", f"not {TIMED}"]
 
 
 def test_offscreen(python: str) -> tuple[int, str]:
@@ -221,12 +234,18 @@ def test_offscreen(python: str) -> tuple[int, str]:
     """
     folder = REPO / "tests" / "gui"
     files = sorted(str(path) for pattern in OFFSCREEN for path in folder.glob(pattern))
-    command = [python, "-m", "pytest", "-q", *files, "-m", "not slow"]
-    offscreen = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "SIGHTLINE_UNTIMED": "1"}
+    offscreen = {"QT_QPA_PLATFORM": "offscreen", "SIGHTLINE_UNTIMED": "1"}
+    return run_quietly(python, ["-m", "pytest", "-q", *files], offscreen)
+
+
+def run_quietly(
+    python: str, command: list[str], variables: dict[str, str] | None = None
+) -> tuple[int, str]:
+    """Run Python with a command line and more variables; return exit code and output."""
     done = subprocess.run(
-        command,
+        [python, *command],
         cwd=REPO,
-        env=offscreen,
+        env={**os.environ, **(variables or {})},
         check=False,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

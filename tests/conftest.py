@@ -1,10 +1,11 @@
-"""What every test shares: folders, a profile of its own, and the platform Qt uses."""
+"""Shared set-up: `--all`, folders, a profile of its own, and the platform Qt uses."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,50 @@ if _displays:
 # before anything imports Qt; `bootstrap.py test` brings an Xvfb and sets xcb instead.
 if not os.environ.get("DISPLAY") and not os.environ.get("WAYLAND_DISPLAY"):
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+_LEFT_OUT = pytest.StashKey[int]()
+"""How many tests a session left out for want of `--all`."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--all`."""
+    text = "run slow tests too: those over about 5 s, and those that guard against rare faults"
+    parser.addoption("--all", action="store_true", default=False, help=text)
+
+
+@pytest.hookimpl(trylast=True)  # after `-m` and `-k`, so that only what they chose is counted
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave slow tests out unless `--all`, a node id or `-m` asks for them."""
+    by_name = any("::" in argument for argument in config.args)
+    if config.getoption("--all") or by_name or "slow" in str(config.getoption("markexpr")):
+        return
+    slow = [item for item in items if item.get_closest_marker("slow") is not None]
+    if slow:
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if item.get_closest_marker("slow") is None]
+    config.stash[_LEFT_OUT] = len(slow)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Hand the count of tests left out from a process of xdist to the process that reports."""
+    output: dict[str, object] | None = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["left_out"] = session.config.stash.get(_LEFT_OUT, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take the count of a process of xdist; each has collected all tests."""
+    # A process that crashed has no output.
+    node.config.stash[_LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", 0)
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Report in one line how many slow tests were left out."""
+    if count := config.stash.get(_LEFT_OUT, 0):
+        terminalreporter.write_line(f"{count} slow tests left out; --all runs them too")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -42,6 +42,7 @@ def of_kind(events: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
     return [event for event in events if event["kind"] == kind]
 
 
+@pytest.mark.slow
 def test_the_natural_prompt_finds_lungs_and_heart_on_the_demo(sightline: Run, tmp_path: Path):
     pytest.importorskip("torch")
     done = sightline(

@@ -81,7 +81,7 @@ def test_what_broke_half_way_is_asked_for_again_and_printed_once(sightline: Run,
 
 
 # One that is retried and one that is not; all others: tests/unit/agent/test_fault_server.py.
-@pytest.mark.parametrize("mode", ["cut", "401"])
+@pytest.mark.parametrize("mode", [pytest.param("cut", marks=pytest.mark.slow), "401"])
 def test_a_faulty_endpoint_ends_the_run_with_a_reason_and_a_remedy(
     sightline: Run, tmp_path: Path, mode: str
 ):

@@ -118,7 +118,9 @@ def model_for(number: int, image: Path, *, scripted: bool) -> Following | None:
     return script(number, str(image)) if scripted else None
 
 
-@BOTH
+@pytest.mark.parametrize(
+    "scripted", [pytest.param(False, marks=pytest.mark.slow), True], ids=["offline", "scripted"]
+)
 def test_prompt_1_reads_scores_outlines_reports_and_shows(ask: Ask, models: Path, scripted: bool):
     model = model_for(1, DICOM, scripted=scripted)
     events = ask(seed.PROMPT_1, DICOM, folder=models, model=model)

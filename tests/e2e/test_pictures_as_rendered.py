@@ -17,7 +17,7 @@ from app.imaging.decode import Decoder
 from app.imaging.types import Window
 from app.tools.images import OpenImage, RunImages
 from tests.unit.imaging import oracle
-from tests.unit.imaging.test_oracle import IMAGES, SLOW
+from tests.unit.imaging.test_oracle import IMAGES, LARGE
 
 BOX = Image.Resampling.BOX
 pytestmark = [
@@ -42,7 +42,7 @@ def decoder() -> Any:
 
 
 def first_of(kind: str) -> Path:
-    quick = (path for name, path in IMAGES.items() if name not in SLOW)
+    quick = (path for name, path in IMAGES.items() if name not in LARGE)
     return next(path for path in quick if KINDS[kind](oracle.read(path)))
 
 

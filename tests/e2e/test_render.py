@@ -10,11 +10,11 @@ from PIL import Image
 
 from app.cli import main
 from tests.unit.imaging import oracle
-from tests.unit.imaging.test_oracle import IMAGES, SAME_AS, SLOW, stretched
+from tests.unit.imaging.test_oracle import IMAGES, LARGE, SAME_AS, stretched
 
 pytestmark = pytest.mark.e2e
 
-QUICK = [name for name in IMAGES if name not in SLOW and name not in SAME_AS]
+QUICK = [name for name in IMAGES if name not in LARGE and name not in SAME_AS]
 CHECKED = QUICK[:: len(QUICK) // 32]
 
 

@@ -28,6 +28,7 @@ def pixels_of(picture: Path, color: str) -> int:
         return int((np.asarray(opened.convert("RGB")) == wanted).all(axis=2).sum())
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed (viewer only)")
 def test_the_demo_question_ends_as_a_picture_with_findings(sightline: Run, tmp_path: Path):
     before, after = tmp_path / "before.png", tmp_path / "after.png"

@@ -65,6 +65,7 @@ def test_a_tiff_in_circles(decoder: Decoder, tmp_path: Path):
     assert_cheap(decoder, make.write(tmp_path / "a.tif", make.tiff_in_circles()))
 
 
+@pytest.mark.slow
 def test_a_tiff_of_very_many_directories(decoder: Decoder, tmp_path: Path):
     path = make.write(tmp_path / "a.tif", make.tiff_of_directories(300_000))
     assert_refused(decoder, path)

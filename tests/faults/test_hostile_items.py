@@ -21,6 +21,7 @@ def test_too_many_items(decoder: Decoder, tmp_path: Path, kind: str, undefined: 
     assert_refused(decoder, path, "items: more than can be read safely")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "count"), [("contours", 10_000), ("report lines", 10_000), ("key objects", 10_000)]
 )
@@ -45,6 +46,7 @@ def test_a_dicomdir_of_200_000_records(decoder: Decoder, tmp_path: Path, undefin
     assert "more than 50,000 records" in " ".join(cost.reasons)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("undefined", [True, False])
 def test_a_dicomdir_of_a_full_disc_is_read(tmp_path: Path, undefined: bool):
     (tmp_path / "images").mkdir()

@@ -76,6 +76,7 @@ def test_a_page_of_forms_in_forms_is_listed_without_drawing_it(decoder: Decoder,
     assert best_scan(decoder, path) < 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["operators", "forms"])
 def test_a_page_that_takes_all_memory_ends_before_a_gigabyte(
     decoder: Decoder, tmp_path: Path, kind: str

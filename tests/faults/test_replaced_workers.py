@@ -48,6 +48,7 @@ def own() -> Iterator[tuple[Decoder, list[int]]]:
     made.close()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="finds processes in /proc")
 def test_all_workers_are_killed_and_the_next_image_shows(
     own: tuple[Decoder, list[int]], tmp_path: Path
@@ -71,6 +72,7 @@ def test_all_workers_are_killed_and_the_next_image_shows(
     assert min(took) < 2.0, took
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="finds processes in /proc")
 def test_a_worker_is_killed_while_it_decodes(own: tuple[Decoder, list[int]], tmp_path: Path):
     decoder, pids = own

@@ -1,4 +1,4 @@
-"""Puts the pieces of a streamed answer together, as the many servers really send them.
+"""Assembly of streamed answers from their pieces, tolerant of deviations between servers.
 
 The accumulator of the package `openai` (`ChatCompletionStreamState`) was tried: it joins two calls
 that a server gives the same index into one, repeats names and ids that come with each piece, and
@@ -24,14 +24,14 @@ CUT_NOTE = "\n\n[The model's answer ends here: it reached its length limit.]"
 FILTER_NOTE = "\n\n[The endpoint's content filter ended the answer here.]"
 _THINK, _THOUGHT = "<think>", "</think>"
 _REASONING = ("reasoning_content", "reasoning", "thinking")
-"""Fields of the reasoning at DeepSeek, vLLM and llama.cpp; at Ollama and OpenRouter; at others."""
+"""Names of the reasoning field: DeepSeek, vLLM and llama.cpp; Ollama and OpenRouter; others."""
 
 Finish = Literal["", "complete", "length", "filter"]
-"""Why an answer ended; "" while it has not."""
+"""The reason why an answer ended; "" while it is still streamed."""
 
 
 class TextFilter(Protocol):
-    """Finds calls in text: `text_calls.TextCalls`, `schema_calls.SchemaReader`."""
+    """Interface of the classes that find tool calls in text: `TextCalls` and `SchemaReader`."""
 
     def take(self, text: str) -> Iterable[ModelEvent]:
         """Add a piece of text; return the events that it completes."""
@@ -44,14 +44,14 @@ class TextFilter(Protocol):
 
 @dataclass(slots=True)
 class CallParts:
-    """A call while it is streamed; its arguments are JSON text."""
+    """A tool call while it is streamed; its arguments are incomplete JSON text."""
 
     id: str = ""
     name: str = ""
     arguments: str = ""
 
     def finished(self, complete: bool) -> Call:
-        """Return the call; arguments that cannot be read are kept as `raw`.
+        """Return the call; arguments that cannot be parsed are kept as `raw`.
 
         Args:
             complete: Whether the answer ended by itself.
@@ -64,7 +64,7 @@ class CallParts:
 
 
 class Assembly(ABC):
-    """The answer of one stream, whatever its protocol.
+    """Assembles the answer of one stream; subclasses implement the protocols.
 
     Args:
         at: The endpoint, for messages.
@@ -149,7 +149,7 @@ class Assembly(ABC):
 
 
 class ChatAssembly(Assembly):
-    """The answer of a chat completion.
+    """Assembles the answer of a chat completion.
 
     Args:
         at: The endpoint, for messages.

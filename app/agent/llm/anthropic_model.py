@@ -107,7 +107,7 @@ class AnthropicModel(HostedModel):
 
 
 class _MessagesAssembly(Assembly):
-    """The answer of the Messages API."""
+    """Assembles the answer of the Messages API."""
 
     def __init__(self, at: Endpoint, bounds: Bounds) -> None:
         super().__init__(at, bounds)
@@ -207,7 +207,7 @@ def _text(text: str) -> list[dict[str, Any]]:
 
 
 def _wire_id(call_id: str) -> str:
-    """Return a call's id in the characters that the API accepts; other models' ids have more."""
+    """Return a call's id with only the characters that the API accepts, for ids of other models."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", call_id) or "call"
 
 

@@ -25,7 +25,7 @@ class TooLong:
 
 
 class ModelFailed(SightlineError):
-    """A language model gave no usable answer; has host, reason and remedy.
+    """A language model failed to give a usable answer; has the host, a reason and a remedy.
 
     Attributes:
         retryable: Whether the same request may succeed a little later (busy, reset, stalled).
@@ -67,7 +67,7 @@ class ModelInfo:
 
 @dataclass(frozen=True, slots=True)
 class ToolSchema:
-    """A tool as the model sees it.
+    """A tool as it is described to the model.
 
     Attributes:
         name: The name that the model calls.
@@ -144,7 +144,7 @@ _resend_check: ContextVar[Callable[[], None] | None] = ContextVar("resend", defa
 
 
 def set_resend_check(check: Callable[[], None]) -> None:
-    """Have `check` called before a model repeats its request within one stream.
+    """Set a check to call before a model repeats its request within one stream.
 
     Args:
         check: Called in the task that streams; an error that it raises ends the stream.

@@ -1,4 +1,4 @@
-"""The common ground of all endpoints: addresses, packages, and bounds on time and size."""
+"""Helpers for all endpoints: addresses, package loading, and limits of time and size."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WAITING_NOTE = (
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Limits of time (in seconds) and size for an answer, so that no fault goes on for ever.
+    """Limits of time (in seconds) and size for an answer.
 
     Attributes:
         connect_s: Until the connection is established.
@@ -63,7 +63,7 @@ T = TypeVar("T")
 async def bounded_stream(
     source: AsyncGenerator[T], bounds: Bounds, at: Endpoint
 ) -> AsyncGenerator[T | Note]:
-    """Pass on the items of a stream within its bounds, and close it in the end.
+    """Yield the items of a stream within its limits, and close it at the end.
 
     Yields:
         Its items, and a Note if the first one takes long.
@@ -100,7 +100,7 @@ async def bounded_stream(
 
 
 class _End:
-    """The end of a stream."""
+    """Marks the end of a stream."""
 
 
 async def _next(source: AsyncGenerator[T]) -> T | _End:
@@ -130,7 +130,7 @@ _loading = threading.Lock()
 
 @contextmanager
 def _no_collection() -> Generator[None]:
-    """Switch the garbage collector off meanwhile.
+    """Disable the garbage collector within the block.
 
     Thousands of new classes would start it hundreds of times, and a full round stops the window for
     30 to 60 ms.

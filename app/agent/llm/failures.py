@@ -118,7 +118,7 @@ def model_failure(error: BaseException, at: Endpoint, started: bool) -> ModelFai
 
 
 def unreadable_answer(at: Endpoint, detail: str, started: bool = False) -> ModelFailed:
-    """Return the error for an endpoint that sends something else than the stream of an answer."""
+    """Return the error for an endpoint that sends anything other than a streamed answer."""
     found = _model_failed(
         "the language model's endpoint sent an answer that cannot be read",
         at,
@@ -130,7 +130,7 @@ def unreadable_answer(at: Endpoint, detail: str, started: bool = False) -> Model
 
 
 def web_page_answer(at: Endpoint) -> ModelFailed:
-    """Return the error for an endpoint that answers with a page for a browser."""
+    """Return the error for an endpoint that answers with a web page."""
     return _model_failed(
         "the address leads to a web page: this answer cannot be read as one of a language model",
         at,
@@ -140,7 +140,7 @@ def web_page_answer(at: Endpoint) -> ModelFailed:
 
 
 def compressed_answer(at: Endpoint) -> ModelFailed:
-    """Return the error for an endpoint that compresses its answer although asked not to."""
+    """Return the error for an endpoint that compresses its answer despite the request not to."""
     return _model_failed(
         "the endpoint sent a compressed answer, which was not asked for and is not unpacked",
         at,
@@ -174,7 +174,7 @@ def unfinished_answer(at: Endpoint, limit_s: float) -> ModelFailed:
 
 
 def oversized_answer(at: Endpoint) -> ModelFailed:
-    """Return the error for an answer that is larger than any real one."""
+    """Return the error for an answer above the size limit."""
     return _model_failed(
         "the answer is larger than any sensible one and was stopped", at, f"Ask again, {_ELSE}."
     )
@@ -193,7 +193,7 @@ _ADDRESS = (
 
 
 def connection_failure(error: BaseException, at: Endpoint) -> ModelFailed:
-    """Return the error for a connection that was never made, or ended before the answer began."""
+    """Return the error for a connection that failed, or that ended before the answer began."""
     for item in _causes(error):
         if isinstance(item, ssl.SSLCertVerificationError):
             why = str(getattr(item, "verify_message", "") or "no reason given").rstrip(".")
@@ -309,7 +309,7 @@ def _number(form: re.Pattern[str], words: str) -> int:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield the error and everything that led to it."""
+    """Yield the error and all its causes."""
     waiting, seen = [error], set[int]()
     while waiting:
         item = waiting.pop(0)

@@ -19,11 +19,11 @@ from app.agent.llm.failures import Endpoint, model_failure, unreadable_answer
 from app.agent.messages import Message
 
 _UNREADABLE = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
-"""Errors of reading an answer that does not have the expected form."""
+"""Errors that parsing raises for an answer of unexpected form."""
 
 
 class HostedModel(ABC):
-    """A model behind an endpoint, asked by the provider's own package.
+    """A model behind an endpoint, accessed with the provider's own package.
 
     Args:
         base_url: The endpoint's address.
@@ -106,7 +106,7 @@ class HostedModel(ABC):
     def _translated_errors(
         self, packages: Any, at: Endpoint, answer: Assembly | None = None
     ) -> Generator[None]:
-        """Turn errors of the package, the transport and of reading into `ModelFailed`."""
+        """Convert errors of the package, the transport and of parsing into `ModelFailed`."""
         package, transport = packages
         late = () if answer is not None else (TimeoutError,)  # of a stream `bounded_stream` tells
         try:
@@ -126,15 +126,15 @@ class HostedModel(ABC):
 
     @abstractmethod
     def _answer(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Assembly:
-        """Return what puts the pieces of the answer together."""
+        """Return the object that assembles the answer from its pieces."""
 
     @abstractmethod
     def _request(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> dict[str, Any]:
-        """Return the fields of the request; called in a thread."""
+        """Return the fields of the request; it is called in a thread."""
 
     @abstractmethod
     def _client(self, packages: Any) -> Any:
-        """Return the package's client; it must not repeat a request by itself."""
+        """Return the package's client, configured not to repeat requests itself."""
 
     @abstractmethod
     async def _opened(self, packages: Any, client: Any, request: dict[str, Any]) -> Any:

@@ -38,7 +38,7 @@ def encoded(picture: Picture) -> str:
 
 
 def missing(picture: Picture, sees: bool) -> str:
-    """Return the note that stands in a picture's place.
+    """Return the note that a model gets in place of a picture.
 
     Args:
         picture: The picture.

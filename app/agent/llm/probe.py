@@ -1,4 +1,4 @@
-"""Tries a language model before it is used, for the settings page. Blocks; no Qt.
+"""Test of a language model for the settings page. It blocks and does not use Qt.
 
 `Probe` tests a model, lists the models of an endpoint, and checks a model file. The test of an
 endpoint ("Test connection") sends no patient data: a few words, a made-up tool and a red square.
@@ -50,14 +50,14 @@ from app.tools.needs import is_installed, missing_package
 
 GIB = 2**30
 _MEMORY_FACTOR = 1.2
-"""Memory that a model needs, weights and computing, in sizes of its file."""
+"""Memory that a model needs for weights and computation, as a multiple of its file size."""
 _MAGIC = b"GGUF"
 LIST_S = 30.0
-"""Seconds that an endpoint has to list its models."""
+"""Timeout in seconds for an endpoint to list its models."""
 
 BOUNDS = Bounds(connect_s=8, first_s=90, silence_s=20, answer_s=120, body_bytes=8 * 2**20)
 ENOUGH = 2_000
-"""Characters of an answer after which the test stops reading it."""
+"""Number of characters after which the test stops reading an answer."""
 
 _KINDS = ("openai", "azure", "anthropic")
 _SCHEMA: dict[str, Any] = {
@@ -81,7 +81,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The outcome of a test.
+    """The result of a test.
 
     Attributes:
         ok: Whether the model can be used.
@@ -189,7 +189,7 @@ async def _in_time(listing: Awaitable[list[str]]) -> list[str]:
 
 
 def run(work: Coroutine[Any, Any, T], cancel: CancelToken) -> T:
-    """Run a coroutine in an event loop of its own; a cancel ends it soon.
+    """Run a coroutine in a new event loop, which a cancellation ends promptly.
 
     Raises:
         Cancelled: It was cancelled.
@@ -350,7 +350,7 @@ def _model(
 
 @dataclass(slots=True)
 class _Answer:
-    """One answer; `first_s` is when its first piece came, in seconds, 0 for never."""
+    """The timing of one answer; `first_s` is when its first piece came, in seconds, 0 for never."""
 
     text: str = ""
     calls: list[Call] = field(default_factory=list[Call])
@@ -374,7 +374,7 @@ class _Examination:
         self.lines.append(f"{mark} {text[:1].upper()}{text[1:].rstrip('.')}.")
 
     async def connection(self) -> None:
-        """Test name, connection and TLS one by one, so that the one that fails is known."""
+        """Test host name, connection and TLS one by one, to show which of them fails."""
         if self.kind not in _KINDS:
             raise UsageError(f"there is no endpoint of the kind {self.kind!r}")
         host = host_of(self.base_url)
@@ -397,7 +397,7 @@ class _Examination:
             raise _unreachable(error, at) from error
 
     async def models(self) -> None:
-        """Test whether it speaks the API, accepts the key and knows the model."""
+        """Test whether the endpoint speaks the API, accepts the key and knows the model."""
         try:
             names = await self._new_model().models()
         except ModelFailed as error:
@@ -414,7 +414,7 @@ class _Examination:
             )
 
     async def answer(self) -> None:
-        """Test whether and how soon it streams an answer."""
+        """Test whether the endpoint streams an answer, and how soon."""
         if not self.model:
             raise UsageError(
                 "no model is named", remedy="Choose one of the endpoint's models, and test again."
@@ -430,7 +430,7 @@ class _Examination:
             self.say("–", "it does not count tokens: limits then rest on estimates")
 
     async def abilities(self) -> None:
-        """Test what it can do beyond text; none of that is needed to be usable."""
+        """Test abilities beyond text, such as tools and pictures; none of them is required."""
         order = Message(role="user", text="Call the tool note_number with the value 7.")
         if await self._calls(order, "native"):
             self.say("✓", "it calls tools")
@@ -444,7 +444,7 @@ class _Examination:
         await self._eyes()
 
     async def _keeps_schema(self) -> bool:
-        """Test whether an answer keeps to its schema, whatever the question is."""
+        """Test whether answers conform to a given schema, even if the question asks otherwise."""
         try:
             answer = await self._ask(Message(role="user", text="Say OK."), schema=_SCHEMA)
             found = json.loads(answer.text)

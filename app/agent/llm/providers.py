@@ -1,4 +1,4 @@
-"""Builds the language model that the settings name; the one table of kinds.
+"""Construction of the language model named in the settings, with the table of all kinds.
 
 To add a kind: a class with `name`, `remote_host`, `info` and `stream` (see `base.LanguageModel`), a
 function below that builds it, its line in `_BUILDERS`, and its name in `app.settings.Kind`.
@@ -21,7 +21,7 @@ from app.tools.pack_plan import NO_PLANS, Plans
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 OWN_URLS: Mapping[str, str] = {"openai": OPENAI_URL, "anthropic": ANTHROPIC_URL}
-"""Addresses of providers if none is given."""
+"""Default addresses of the providers."""
 
 _REMEDY = "Choose one in the settings of the assistant, or use --llm {kind}:{what}."
 
@@ -70,7 +70,7 @@ def parse(name: str) -> tuple[Kind, str]:
 
 
 def info_of_settings(fields: ProviderSettings) -> ModelInfo:
-    """Return size, abilities and prices of a model as the user's settings have them."""
+    """Return a model's size, abilities and prices from the user's settings."""
     return ModelInfo(
         context_tokens=fields.context_tokens,
         # A small context must keep room for the question.
@@ -187,7 +187,7 @@ _BUILDERS: Mapping[str, Callable[[ModelChoice], LanguageModel]] = {
 
 
 class Models:
-    """The language models of one program. Thread-safe.
+    """The language models of one program; thread-safe.
 
     A local model is built once, since it takes much memory, and is closed here; others hold no
     resources.
@@ -210,7 +210,7 @@ class Models:
             return model
 
     def trial_model(self, choice: ModelChoice) -> LanguageModel:
-        """Return a model to be tested and closed; for a local one the running one, if any.
+        """Return a model to test and close; for a local one the running one, if any.
 
         Raises:
             UsageError: It is not configured, or a package for it is missing.
@@ -219,12 +219,12 @@ class Models:
             return self._running_local(choice) or build(choice)
 
     def is_cached(self, model: LanguageModel) -> bool:
-        """Report whether it may answer questions, so that only `close` may end it."""
+        """Return whether a model is in use for questions, so that only `close` may end it."""
         with self._lock:
             return any(model is known for known in self._local.values())
 
     def close(self, chosen: Collection[LanguageModel] | None = None) -> None:
-        """End the processes of local models: of those given, or of all."""
+        """End the processes of the given local models, or of all."""
         with self._lock:
             ended = [
                 fields

@@ -1,4 +1,4 @@
-"""Reads the arguments of a call as a model wrote them: JSON, or JSON with harmless damage.
+"""Parsing of a call's arguments as a model wrote them: JSON, or JSON with harmless damage.
 
 Damage with one possible meaning is undone: a code fence, trailing commas, comments, Python's or
 typographic quotes, True/False/None, bare keys, raw line ends in a string, closing brackets left out
@@ -40,7 +40,7 @@ _CLOSERS = {"{": "}", "[": "]"}
 _ESCAPES = re.compile(r"\\(u[0-9a-fA-F]{4}|.)|[\"\n\r\t]", re.DOTALL)
 _RAW = {'"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _PACKED = 2
-"""How often JSON may be packed into a JSON string."""
+"""Maximum depth of JSON nested inside JSON strings."""
 
 
 def parse_arguments(text: str, *, complete: bool = True) -> dict[str, Any] | None:
@@ -90,7 +90,7 @@ def _read(text: str, complete: bool) -> Any:
 
 
 def _as_json(text: str, complete: bool) -> str:
-    """Return the tokens of a damaged text as those of JSON; what is ambiguous stays invalid.
+    """Return a damaged text's tokens as JSON tokens; ambiguous ones stay invalid.
 
     Raises:
         ValueError: A part of it is no token.
@@ -130,7 +130,7 @@ def _as_json(text: str, complete: bool) -> str:
 
 
 def _string(token: str) -> str:
-    """Return a string in any quotes as one of JSON."""
+    """Return a string in any quotes as a JSON string."""
 
     def escape(found: re.Match[str]) -> str:
         sign = found[1]

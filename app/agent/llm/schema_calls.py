@@ -35,7 +35,7 @@ TEXT_INSTRUCTION = (
 
 _MAX_DEPTH = 12
 _MAX_ITEMS = 64
-"""The largest bound of a list that is kept: llama.cpp writes a bounded list out item by item."""
+"""Largest list bound that is kept, because llama.cpp expands a bounded list item by item."""
 _KEPT = ("type", "enum", "const", "required", "minItems", "maxItems")
 _ANSWER_HEAD = re.compile(r'\s*\{\s*"answer"\s*:\s*"')
 _CALL_HEAD = re.compile(r'\s*\{\s*"tool"\s*:\s*"')
@@ -48,12 +48,12 @@ _STRING_PART = re.compile(
     )*""",
     re.VERBOSE,
 )
-"""The part of a JSON string in which every escape is whole."""
+"""Pattern for the part of a JSON string up to the last complete escape."""
 _INVALID_ESCAPE = re.compile(r"\\(?:[^u]|u[0-9a-fA-F]{0,3}[^0-9a-fA-F])")
 
 
 def instruction(tools: Sequence[ToolSchema], form: Form = "json_schema") -> str:
-    """Return the tools and the form of calls in words, for a model that sees them no other way."""
+    """Return a text that describes the tools and the form of calls to a model."""
     if not tools:
         return INSTRUCTION if form == "json_schema" else ""
     head = INSTRUCTION if form == "json_schema" else TEXT_INSTRUCTION
@@ -151,7 +151,7 @@ def _brief(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class SchemaReader:
-    """Reads one streamed answer of this form; the text of an answer flows while it comes.
+    """Reads one streamed answer in this form, and passes on its text while it is streamed.
 
     An endpoint that ignores the schema sends plain text, perhaps with calls in it (`TextCalls`).
 

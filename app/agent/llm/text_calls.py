@@ -1,4 +1,4 @@
-"""Finds tool calls that a model writes into its text.
+"""Detection of tool calls that a model writes into its text.
 
 Local models that were trained on a call format, but run behind a server that does not know it,
 send their calls as text. These forms are read: `<tool_call>{...}</tool_call>` (Hermes, Qwen),
@@ -24,7 +24,7 @@ from app.agent.llm.repair import parse_arguments, parse_json
 from app.agent.messages import Message, ToolCall
 
 MAX_BUFFERED = 64_000
-"""Characters held back because they may become a call; a longer candidate is text."""
+"""Number of characters held back as a possible call; a longer candidate is plain text."""
 MAX_PREAMBLE = 500
 """Characters that may stand before bare or fenced JSON that is a call."""
 
@@ -50,7 +50,7 @@ _UNNAMED = re.compile(r"\[TOOL_CALLS\]|<\|python_tag\|>")
 _BLANKS = re.compile(r"[\s\\]+")
 
 _CallsAndEnd = tuple[list[ToolCall], int]
-"""Calls and the end of their text."""
+"""Calls and the position after their text."""
 
 
 def quoted_data(messages: Sequence[Message]) -> str:
@@ -113,7 +113,7 @@ class TextCalls:
         return [Text(text)] if text else []
 
     def _candidate(self, at: int) -> int:
-        """Return where something begins that is, or may become, a call; else the end."""
+        """Return the position of the next text that is or may become a call, else the end."""
         buffer = self._buffer
         for match in _START.finditer(buffer, at):
             start = match.start()
@@ -223,12 +223,12 @@ class TextCalls:
         return self._calls({"name": name, "arguments": arguments}, source)
 
     def _is_quoted(self, source: str) -> bool:
-        """Report whether it stands in the data, however it is spaced or escaped there."""
+        """Return whether a call stands in the data, in any spacing or escaping."""
         return _BLANKS.sub("", source) in self._quoted
 
 
 def _may_be_calls(text: str, at: int) -> bool:
-    """Report whether the text there begins like the JSON of a call, as far as it goes."""
+    """Return whether the text at a position begins like the JSON of a call, as far as it goes."""
     match = _JSON_HEAD.match(text, at)
     if match is None:
         return False
@@ -286,7 +286,7 @@ def _spellings(call: ToolCall) -> Iterator[str]:
 
 
 def _thinking(before: str) -> bool:
-    """Report whether thinking was begun and not ended, in the marks of any family of models."""
+    """Return whether a reasoning block is open at the end of the text, in any model's notation."""
     ends = {name: before.rfind(f"</{name}>") for name in _THOUGHTS}
     begun = any(before.rfind(f"<{name}>") > end for name, end in ends.items())
     aside = before.rfind("[THINK]") > before.rfind("[/THINK]")
@@ -299,7 +299,7 @@ def _only(fields: dict[str, Any], *wanted: str) -> bool:
 
 
 def _is_schema(arguments: dict[str, Any], schema: ToolSchema) -> bool:
-    """Report whether these are not arguments, but the tool's own schema repeated."""
+    """Return whether the arguments only repeat the tool's own schema."""
     own = schema.parameters.get("properties", {})
     return arguments == schema.parameters or (
         "properties" in arguments and "type" in arguments and "properties" not in own

@@ -1,4 +1,4 @@
-"""The HTTP client for endpoints: few headers, no redirects, bounded answers.
+"""The HTTP client for endpoints: few headers, no redirects, answers of limited size.
 
 Imported only when a request is made: httpx2 takes a moment to load.
 """
@@ -113,7 +113,7 @@ def tls_context() -> ssl.SSLContext:
 
 
 class _Bounded(httpx2.AsyncByteStream):
-    """The body of a response; ends with an error once it gets too large.
+    """The body of a response, which raises an error above its size limit.
 
     Args:
         stream: The body.

@@ -57,24 +57,26 @@ _SIDES = {
     ),
 }
 _WITH_SIDE = frozenset(("and", "or", "und", "oder", "sided", "seitige", "seitigen", "hand"))
-# "Is the right lung smaller than the left?" is about both.
+# In "is the right lung smaller than the left?", the side after these words is meant as well.
 _COMPARISON_WORDS = frozenset(
     ("than", "versus", "vs", "with", "to", "and", "or", "als", "mit", "und", "oder", "zum")
 )
 _SIDE_NOUNS = frozenset(("one", "side", "seite", "ones"))
 _REACH = 12
-# What stands before a noun and is no part of how it is called.
+# Words before a noun that are not part of its name, so that a text argument starts after them.
 _NO_ADJECTIVES_TEXT = (
     "is are was there where wheres of for to at on in with box frame draw put mark show find see "
     "me and or that which if whether ist sind wo von um fuer zu mit ob und oder bitte zeig zeige "
     "zeichne rahme markiere"
 )
 _NO_ADJECTIVES = frozenset(_NO_ADJECTIVES_TEXT.split())
+# Words at which a text argument without its own punctuation ends.
 _ENDS_PHRASE_TEXT = (
     "please bitte box boxes frame can could would and then und dann is are sits lies liegt sitzt "
     "ist einrahmen umrahmen so"
 )
 _ENDS_PHRASE = frozenset(_ENDS_PHRASE_TEXT.split())
+# The contents of quoted strings are masked by NUL characters at this point.
 _QUOTED = re.compile("[\"'](\x00+)[\"']")
 _NUMBER = r"(-?\d+(?:\.\d+)?)"
 _LINK = re.compile(r"\s*(?:=|:|of|to|auf|von|is|at)?\s*", re.IGNORECASE)
@@ -172,7 +174,7 @@ def find_texts(
         if span is None:
             continue
         said = text[span[0] : span[1]].strip()
-        if not blank[: span[0]].endswith(('"', "'")):  # what is quoted stays as it is
+        if not blank[: span[0]].endswith(('"', "'")):  # quoted text is passed on unchanged
             said = _LEAD.sub("", said)
         if said.strip(" ?.!\"'"):
             found.setdefault(item.argument, said.strip(" .!\"'") if item.after else said)
@@ -220,6 +222,7 @@ def _phrase_vocabulary(words: tuple[str, ...]) -> Vocabulary:
 
 
 def _numbers_after(blank: str, position: int, count: int) -> list[float]:
+    """Return the `count` numbers that start at a position, or []."""
     link = _LINK.match(blank, position)
     match = _NUMBERS.match(blank, link.end() if link else position)
     given = [float(part) for part in match.groups() if part] if match else []
@@ -227,10 +230,12 @@ def _numbers_after(blank: str, position: int, count: int) -> list[float]:
 
 
 def _word_pattern(word: str) -> str:
+    """Return a regular expression for a pack's word or phrase."""
     return r"[\s-]+".join(re.escape(part).replace(r"\*", r"\w*") for part in word.split())
 
 
 def _value_matches(rule: ToolRule, tokens: Sequence[Token]) -> Iterator[tuple[ValueWords, Match]]:
+    """Yield the values whose words occur in the question, in its order."""
     vocabulary = _value_vocabulary(rule.values)
     matches = longest_matches(vocabulary.find(tokens))
     for match in sorted(matches, key=lambda one: one.first):
@@ -279,6 +284,7 @@ def _other_side_value(
 
 
 def _sides_before(match: Match, tokens: Sequence[Token]) -> list[str]:
+    """Return the sides named before a word: "left and right lung"."""
     sides: list[str] = []
     for position in range(match.first - 1, max(-1, match.first - 6), -1):
         token = tokens[position]
@@ -316,6 +322,7 @@ def _compared_side(match: Match, tokens: Sequence[Token]) -> str:
 
 
 def _ends_clause(tokens: Sequence[Token], position: int) -> bool:
+    """Return whether a side ends its clause, alone or with "one" or "side"."""
     after = position + 1
     if after < len(tokens) and tokens[after].text in _SIDE_NOUNS:
         after += 1
@@ -323,6 +330,7 @@ def _ends_clause(tokens: Sequence[Token], position: int) -> bool:
 
 
 def _is_joined(tokens: Sequence[Token], position: int) -> bool:
+    """Return whether a word follows "than", "and" or a similar word."""
     before = position - 1
     while before >= 0 and tokens[before].text in DETERMINERS:
         before -= 1

@@ -23,7 +23,9 @@ from app.tools.pack_plan import Plans, QuestionKind
 _BEFORE_WORDS = frozenset(("before", "bevor", "ehe"))
 _AFTER_WORDS = frozenset(("after", "nachdem"))
 _THAT = frozenset(("that", "it", "them", "this", "which", "wards"))
+# "Before anything else, ..." orders this first; "before x, y" orders y first.
 _ANYTHING = frozenset(("anything", "everything", "all", "else", "alles", "allem"))
+# How many words before a match "before" or "after" may stand.
 _LEAD = 4
 
 
@@ -94,15 +96,15 @@ def read_question(blank: str, plans: Plans, tools: Collection[str]) -> Reading:
     kinds = found.kinds()
     asked = _read_intent(blank, found, kinds, plans, tools, mentions)
     if not asked.wanted and not asked.named:
-        # "kein Erguss": nothing but what may be absent, so that is what is asked about.
+        # "kein Erguss" excludes everything it mentions, so the question is whether there is one.
         loose = WordMatches(book, tokens, denied, quoted, strict=False)
         again = _read_intent(blank, loose, loose.kinds(), plans, tools, mentions)
         asked, kinds = (again, loose.kinds()) if again.wanted else (asked, kinds)
-    told = found.meaningful_words(kinds)
+    meaningful = found.meaningful_words(kinds)
     corrections = tuple(
         (blank[tokens[position].start : tokens[position].end], meant)
         for position, meant in mended.items()
-        if position in told
+        if position in meaningful
     )
     subjects = frozenset(match.owner for match in found.subject_mentions)
     intent = replace(asked, corrections=tuple(dict.fromkeys(corrections)), subjects=subjects)
@@ -141,6 +143,7 @@ def _read_intent(
     tools: Collection[str],
     mentions: Sequence[Mention],
 ) -> Intent:
+    """Return the intent of a question whose words have been matched."""
     left_out = found.left_out(blank)
     for item in mentions:
         if item.negated:
@@ -157,22 +160,26 @@ def _read_intent(
     answering = [(found.pack_words.kinds[key], kinds[key]) for key in order]
     known = (found.subject_matches, found.tokens, plans, tools, left_out, named)
     wanted, absent = choose(answering, *known)
-    looking = [item for item in answering if not item[0].by_eye]
-    firm = choose(looking, *known)[0] if len(looking) < len(answering) else wanted
-    telling_first = sorted(
+    without_seeing = [item for item in answering if not item[0].by_eye]
+    without_eyes = (
+        choose(without_seeing, *known)[0] if len(without_seeing) < len(answering) else wanted
+    )
+    most_specific = sorted(
         order, key=lambda key: -max(len(match.positions) for match in kinds[key])
     )
-    working = [kind for kind in map(found.pack_words.kinds.__getitem__, order) if kind.tools]
+    kinds_with_tools = [
+        kind for kind in map(found.pack_words.kinds.__getitem__, order) if kind.tools
+    ]
     return Intent(
-        kinds=tuple(dict.fromkeys(name for _, name in telling_first)),
+        kinds=tuple(dict.fromkeys(name for _, name in most_specific)),
         left_out=left_out,
         named=named,
         wanted=wanted,
-        certain=_is_certain(found, kinds, working, absent),
+        certain=_is_certain(found, kinds, kinds_with_tools, absent),
         expects_data=any(plans.rule(tool).empty for tool in wanted),
-        needs_image=any(kind.needs_image for kind in working),
+        needs_image=any(kind.needs_image for kind in kinds_with_tools),
         absent=absent,
-        by_eye=frozenset(wanted) - frozenset(firm) - named,
+        by_eye=frozenset(wanted) - frozenset(without_eyes) - named,
     )
 
 

@@ -29,7 +29,7 @@ _STATEMENTS = Vocabulary(
             *("was", "were", "drained", "treated for", "yesterday", "ago", "since", "last week"),
             *("jaehrig*", "seit", "gestern", "vor .. tagen", "vor .. wochen", "hatte", "klagt"),
             *("meint", "schreibt", "vermutet", "suspects", "suspected", "behandelt", "hausarzt"),
-            # Why somebody asks, or what is done after that.
+            # Reasons for the question, or what follows from its answer.
             *("before|bevor|ehe|until|bis|while|because|weil i|we|ich|wir", "so i|we can"),
             *("supposing", "assuming", "suppose", "provided that", "angenommen", "falls"),
             *("kommt mit", "kam mit", "aufgenommen mit", "j"),
@@ -65,7 +65,9 @@ _LIGHT_TEXT = (
     "total altogether overall denn eigentlich wohl"
 )
 _LIGHT = DETERMINERS | frozenset(_LIGHT_TEXT.split())
+# How many words a cue may precede the word it concerns.
 _NEAR = 2
+# How many words before a quotation may hold the verb that reports it.
 _REPORTED = 4
 _ORDERED = frozenset(("a", "with", "as", "ein", "einen", "einem", "mit", "als"))
 _TITLES = frozenset(("title", "titled", "caption", "heading", "titel", "ueberschrift"))
@@ -108,7 +110,7 @@ def unanswerable_matches(tokens: Sequence[Token], matches: Sequence[Match]) -> f
         for match in matches:
             same = tokens[match.first].clause == tokens[first].clause
             near = max(match.positions) >= first - _NEAR
-            # The tools' own words are no cue against them: "treatment" beside "control".
+            # A cue within a tool's own words does not count: "treatment" beside "control".
             if same and near and not cue.positions & match.positions:
                 found.add(match)
     for cue in _WHAT_IS.find(tokens):
@@ -171,7 +173,7 @@ def reported_speech(blank: str, tokens: Sequence[Token]) -> frozenset[int]:
         tokens: The question's words.
     """
     found: set[int] = set()
-    # "With a title saying ..." orders one; "the title says ..." tells of one.
+    # "With a title saying ..." requests a title; "the title says ..." reports one.
     titles = {
         place
         for place, token in enumerate(tokens)
@@ -219,7 +221,7 @@ _ADDRESSING_TEXT = (
 _ADDRESSING = frozenset(_ADDRESSING_TEXT.split())
 
 
-# "Please ask it, as you did before, whether ...": what it is asked.
+# Words that begin the question passed on in "please ask it, as you did before, whether ...".
 _WHETHER_TEXT = "ob whether if wether weather was wie how what which wo where welche"
 _WHETHER = frozenset(_WHETHER_TEXT.split())
 _ANSWERING_TEXT = (

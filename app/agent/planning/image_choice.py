@@ -131,8 +131,10 @@ def _names_file(text: str, note: Mapping[str, Any]) -> bool:
     """Return whether a text in lower case names the file of an open image."""
     path = str(note.get("path") or "").lower()
     name = re.split(r"[/\\]", path)[-1]
-    telling = "." in name or (len(name) > 3 and re.search(r"[a-z]", name) and name[-1].isdigit())
-    if not telling or name not in text:
+    distinctive = "." in name or (
+        len(name) > 3 and re.search(r"[a-z]", name) and name[-1].isdigit()
+    )
+    if not distinctive or name not in text:
         return bool(path) and path != name and path in text
     return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", text) is not None
 
@@ -158,7 +160,7 @@ def ask_if_unclear(decision: Decision, which: ImageChoice, scene: Scene) -> Deci
     """Return the decision, or a question to the user if a step would have to guess the image."""
     if not isinstance(decision, ToolPlan) or not (which.unclear or len(which.ids) > 1):
         return decision
-    # "Compare with the earlier film": a tool that takes several images settles which they are.
+    # "Compare with the earlier film": a tool with several image arguments selects them itself.
     settled = {step.tool for step in decision.steps if _takes_several(step, scene)}
     guessed = not settled and any(
         source == OpenImage() for step in decision.steps for source in step.sources()
@@ -174,6 +176,7 @@ def _takes_several(step: Step, scene: Scene) -> bool:
 
 
 def _unclear_text(which: ImageChoice, scene: Scene) -> str:
+    """Return the message that asks the user which image is meant."""
     said = f'"{which.unclear}"' if which.unclear else " and ".join(which.ids)
     first = name_of(scene.images[0], scene.images)
     if len(scene.images) < 2:

@@ -10,7 +10,7 @@ from app.agent.llm.base import ToolSchema
 
 _VERB = r"run|call|use|execute|invoke|apply|start|do"
 _MARKER = r"(?:step\s*)?\d{1,2}\s*[).:\-]|[-*\u2022]"
-# What may stand right before an unknown name for it to count as a tool's.
+# Words that must precede an unknown name for it to count as a tool's: any identifier would match.
 _CALLING = re.compile(
     rf"(?:(?:^|[\s;.:,])(?:{_MARKER})\s*|\b(?:{_VERB}|then|first|next|afterwards)\s+)"
     rf"(?:(?:{_VERB}|then|first|next|please|also|the|tool)\s+)*(?:tool\s+)?$",
@@ -35,7 +35,9 @@ _INSTALLED = re.compile(r"\s+(?:tool\s+)?(?:available|installed|there)\s*\?", re
 _WHAT_IS = re.compile(r"what\s+is\b", re.IGNORECASE)
 _PART = re.compile(r"[.?!;\n]+|,?\s+\b(?:and|then|also)\b", re.IGNORECASE)
 _IDENTIFIER = re.compile(r"(?<![\w./\\-])[A-Za-z]\w*_\w+(?![\w/\\]|-\d)")
+# Identifiers that are arguments, not tools.
 _PATHLIKE = re.compile(r"_paths?$|_tokens$|_scale$|_steps$|_center$|_width$", re.IGNORECASE)
+# Characters before a name that are searched; the patterns' time grows with them.
 _REACH = 120
 _ASSIGNED = re.compile(r"\s*=")
 
@@ -101,7 +103,7 @@ def with_phrases(
     ]
     found = list(mentions)
     for item in _longest(spoken):
-        # Said twice, meant once.
+        # A tool mentioned by name and by phrase is to run once.
         if not any(other.name == item.name or _overlap(other, item) for other in found):
             found.append(item)
     return sorted(found, key=lambda item: item.start)
@@ -152,9 +154,10 @@ def grouped(text: str, mentions: list[Mention]) -> list[list[Mention]]:
 
 
 def _name_matches(name: str, text: str) -> list[re.Match[str]]:
+    """Return the places where a tool's name is written in any spelling."""
     parts = [re.escape(part) for part in re.split(r"[_-]+", name) if part]
     if len(parts) == 1:
-        # A one-word name ("echo") is a common word: only a call counts.
+        # A one-word name ("echo") may be an ordinary word, so it counts only after "run" etc.
         pattern = re.compile(rf"(?<![\w./\\-]){parts[0]}(?![\w/\\=-])", re.IGNORECASE)
         return [m for m in pattern.finditer(text) if _CALLING.search(_text_before(text, m.start()))]
     joined = r"[_\s-]+".join(part.replace("xray", "x-?ray") for part in parts)
@@ -183,8 +186,9 @@ def _mention(text: str, match: re.Match[str], name: str, *, known: bool) -> Ment
 
 
 def _asks_about_tool(before: str, written: str) -> bool:
+    """Return whether the words before a name ask about the tool itself."""
     found = _ABOUT.search(before)
-    # "What is the cell count?" wants it counted; "What is cell_count?" asks about the tool.
+    # "What is the cell count?" asks for a result; "What is cell_count?" asks about the tool.
     of_tool = "_" in written or (found is not None and "tool" in found.group().lower())
     return found is not None and (of_tool or not _WHAT_IS.match(found.group()))
 
@@ -202,6 +206,7 @@ def _overlap(one: Mention, other: Mention) -> bool:
 
 
 def _longest(found: list[Mention]) -> list[Mention]:
+    """Return the mentions without those that overlap a longer one."""
     kept: list[Mention] = []
     for item in sorted(found, key=lambda one: one.start - one.end):
         if not any(_overlap(other, item) for other in kept):

@@ -78,7 +78,7 @@ def plan_named_tools(
     about = [item for item in mentions if item.about_tool and item.known]
     if about and len(about) == len(mentions):
         return Reply("\n".join(_tool_description(scene.tools[item.name]) for item in about))
-    # A numbered list is a program: what is wrong in it is said, not guessed.
+    # A numbered list is followed exactly: mistakes in it are reported, not corrected.
     listed = len(_ITEM.findall(blank)) > 1
     wanted = [item for item in mentions if not item.negated and not item.about_tool]
     wanted = wanted if listed else [_with_corrected_name(item, scene) for item in wanted]
@@ -92,11 +92,11 @@ def plan_named_tools(
         if item not in mentions
     ]
     groups = grouped(blank, wanted)
-    numbered = _STEP.search(blank) is not None  # what is put in between would shift the numbers
+    numbered = _STEP.search(blank) is not None  # added steps would shift the numbers
     for index, group in enumerate(groups):
         limit = groups[index + 1][0].start if index + 1 < len(groups) else len(question)
         start, end = group[-1].end, _clause_end(blank, group[-1].end, limit)
-        # "In the red channel, count the cells": what leads to the first tool is about it as well.
+        # "In the red channel, count the cells": the words before the first tool concern it as well.
         lead = slice(_sentence_start(blank, group[0].start), group[0].start)
         for mention in group:
             clause = (question[start:end], blank[start:end])
@@ -161,7 +161,7 @@ def _step(
     target = _target(mention.name, text, blank, before, scene)
     rule = scene.plans.rule(mention.name)
     if isinstance(target, MissingValue) and target.what in (rule.makes, *rule.made):
-        target = None  # "run a, then b on what a makes": that is for b
+        target = None  # in "run a, then b on what a makes" the picture is for b
     if makes_from_nothing(rule, scene):
         target = Output(len(before) + 1, rule.makes)
     schema = scene.tools.get(mention.name)
@@ -169,8 +169,8 @@ def _step(
         near = near_names(mention.name, list(scene.tools), likeness=0.8)
         hint = f"; did you mean {' or '.join(near)}?" if near else ""
         return Step(mention.name, skip=f"there is no such tool here{hint}", target=target)
-    arguments, told = read_arguments(schema, text, blank, before, scene)
-    notes.extend(told)
+    arguments, remarks = read_arguments(schema, text, blank, before, scene)
+    notes.extend(remarks)
     if whole is not None:
         arguments = find_texts(rule, whole[1], whole[0]) | arguments
     slot = image_argument(schema)
@@ -209,9 +209,10 @@ def _other_images(
 def _target(
     tool: str, text: str, blank: str, before: Sequence[Step], scene: Scene
 ) -> Source | None:
+    """Return the source that a clause names for a tool, or its default; None for no image."""
     schema = scene.tools.get(tool)
     slot = image_argument(schema) if schema else ""
-    # What is given to another argument is not what the tool works on.
+    # A value assigned to another argument is not the image that the tool works on.
     blank = _ASSIGNED.sub(lambda m: m.group() if m.group(1).lower() == slot else " ", blank)
     outside = ASSIGNMENT.split(blank)[0] if "=" in blank else blank
     found = find_target(outside, before, scene) or find_target(blank, before, scene)
@@ -242,6 +243,7 @@ def _needs_target(schema: ToolSchema, name: str, target: Source | None, scene: S
 
 
 def _first_source(arguments: dict[str, Any], slot: str) -> Source | None:
+    """Return the image argument's value as a source, or None."""
     value = arguments.get(slot)
     first = value[0] if isinstance(value, list) and value else value
     if isinstance(first, (OpenImage, Output, EarlierOutput)):
@@ -254,6 +256,7 @@ def _sentence_start(blank: str, position: int) -> int:
 
 
 def _clause_end(blank: str, start: int, limit: int) -> int:
+    """Return where the clause about a tool ends, at most `limit`."""
     ends = [
         found.start() for rule in (_CLOSING, _THEN) if (found := rule.search(blank, start, limit))
     ]
@@ -287,12 +290,13 @@ def _with_described_items(blank: str, mentions: list[Mention], scene: Scene) -> 
         asked = read_question(item, scene.plans, scene.tools).intent
         already = {mention.name for mention in added if mention.start < start}
         tools = [tool for tool in asked.wanted if tool not in already] or asked.wanted[-1:]
-        # In order of the numbers, whatever stands first in the item.
+        # Steps follow the numbers, wherever the words stand within the item.
         added += [Mention(tool, start, start, known=True) for tool in tools]
     return sorted(added, key=lambda mention: mention.start)
 
 
 def _unknown_item_notes(question: str, blank: str, mentions: list[Mention]) -> list[str]:
+    """Return a note for each list item that names no known tool."""
     return [
         f'{label}"{" ".join(question[start:end].split()).rstrip(" .")[:80]}" names no tool that I '
         "know: left out."

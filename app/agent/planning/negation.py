@@ -13,10 +13,11 @@ from dataclasses import dataclass
 
 from app.agent.planning.vocabulary import DETERMINERS, Token, Vocabulary
 
+# How many words a strong cue and a weak cue exclude at most.
 _REACH = 8
 _NEAR = 3
 
-# "+" in front: the cue leaves out a list, commas and all ("without a, b and c").
+# "+" marks cues that exclude a whole list across commas ("without a, b and c").
 _BEFORE = (
     ("+strong", "without", "w/o", "except", "except for", "excluding", "apart from", "other than"),
     (
@@ -53,10 +54,10 @@ _BEFORE = (
     ("strong", "kein bedarf an", "won't need", "will not need", "not necessary to", "not need"),
     ("weak", "no", "not", "nor", "neither", "kein", "keine", "keinen", "keinem", "keiner", "nicht"),
     ("weak", "weder", "noch"),
-    # Before it as well: "segment nothing", "gezählt werden muss nichts".
+    # These also exclude the words before them: "gezählt werden muss nichts".
     ("weak", "nothing", "nichts"),
 )
-# Nothing else than what follows: it is asked for, and "everything" is not.
+# These ask for the words after them; "everything" within them is not asked for.
 _ONLY = (
     *("skip everything except", "skip everything but", "skip all except", "skip all but"),
     *("ignore everything except", "ignore everything but", "leave out everything except"),
@@ -100,9 +101,9 @@ _AFTER = (
     "ueberspringen",
     "aussparen",
 )
-# With these a cue leaves out nothing: "don't you see", "I don't know if", "not only".
+# Phrases that contain a cue but exclude nothing: "don't you see", "not only".
 _NO_CUES = (
-    # "Lass das Modell schauen": let.
+    # "Lass" also means "let": "lass das Modell schauen".
     "lass .. *eilen|*tworten|*chauen|*sehen|*reiben|*werten|*ruefen|*scheiden|*schaetzen|sagen",
     *("lass uns", "lass mich", "lass .. einfallen", "lass .. laufen"),
     "don't you",
@@ -162,7 +163,7 @@ _ENDS_TEXT = (
     "jedoch doch"
 )
 _ENDS = frozenset(_ENDS_TEXT.split())
-# "Rather than a report give me the ratio": an order of its own.
+# A new request ends an exclusion: "rather than a report give me the ratio".
 _ORDERS = frozenset(("give", "tell", "show", "get", "gib", "zeig", "zeige", "sag", "nenne"))
 _JOINS = frozenset(("or", "nor", "and", "oder", "und", "noch", "sowie"))
 _CUES = Vocabulary(

@@ -118,11 +118,11 @@ KNOWLEDGE = (
     "leitlinie*",
     "wie gefaehrlich",
     "wie haeufig ist",
-    # Of what was done or said already, and why something is as it is.
+    # What was done or said earlier, and the reasons for it.
     *("how did", "why did", "why was", "why were", "why is", "why are", "how long did"),
     *("who wrote", "who made", "thanks for"),
     *("thank you for", "warum", "wieso", "weshalb", "wie hast", "danke fuer"),
-    # What to give.
+    # Medication and treatment.
     *(
         "can i give",
         "should i give",
@@ -181,7 +181,7 @@ KNOWLEDGE = (
     *("labs", "laborwerte", "laborwert*", "blood pressure", "blutdruck", "temperature", "allerg*"),
     *("haemoglobin", "hemoglobin", "white count", "leukozyten", "creatinine", "kreatinin", "ecg"),
     *("ekg", "phone number", "telefonnummer", "visiting hours", "next of kin", "versicher*"),
-    # Of somebody else.
+    # Other patients.
     *(f"{other} patient" for other in ("other", "another", "last", "previous", "next", "former")),
     *("yesterday's", "patient in room", "patient from", "patient .. yesterday", "patient before"),
     *(f"{other} patient*" for other in ("anderer", "andere", "anderen", "vorherige*", "letzte*")),
@@ -203,7 +203,7 @@ ERRANDS = (
         "monitor",
     ),
     *("cafeteria", "canteen", "kantine", "lunch", "coffee", "kaffee", "wetter"),
-    # Not "ask it weather the lungs are clear".
+    # Only whole phrases: "weather" may be "whether" misspelt ("ask it weather the lungs ...").
     "weather like|today|tomorrow|forecast|outside|report|app|in|for",
     "what|what's|whats|how|how's|hows|is|nice|bad|good weather",
     *("drucke*", "ausdrucken", "drucker", "printer", "speicher*", "pager", "piep*", "dienstplan"),
@@ -305,7 +305,7 @@ _SCREEN = "second|other|main|big|external|zweiten|anderen|externen screen|monito
 _OPENED = "aufmachen|zumachen|oeffnen|schliessen|kippen|putzen|aufgemacht|gekippt|gelueftet"
 
 _ENTRIES = (
-    # What a word of the packs means elsewhere.
+    # Other meanings of the packs' words.
     "tube|underground|metro|subway|bus|train|tram|railway station|stations|map|ticket*|strike|"
     "stop|ride|line|timetable",
     "line .. station|airport|town|hospital|city", "phone|telephone|power|bus|train|tram line|lines",
@@ -335,7 +335,7 @@ _ENTRIES = (
     f"outline|summary|structure|agenda|draft .. {_EVENT}|essay|thesis|talk|book|chapter|paper",
     f"mark|marks|grade .. {_EVENT}|test|essay", "book|annual|tax|police|weather|bug report",
     "report template*|form|deadline|card|panel|format|layout", "reporting room|rota|deadline*",
-    # Appointments, and who does what.
+    # Appointments and duties.
     f"when|where|wann|wo|room|raum|time|day|tag|uhrzeit .. {_EVENT}",
     "who|wer .. tonight|tomorrow|duty|shift|charge|dienst|schicht|heute|morgen|naechste",
     "who|wer .. on call", "phone|telefon", "birthday", "geburtstag*", "congratulations",
@@ -432,10 +432,12 @@ def everyday_words(tokens: Sequence[Token]) -> frozenset[int]:
         if token.text in _SHOWN and tokens[place + 1].text not in _PASSING:
             shown.add(token.clause)
     sides = {token.clause for token in tokens if token.text in _SIDES}
-    gone = {
+    everyday_clauses = {
         clause
         for match in frames
         for clause in (tokens[match.first].clause,)
         if clause not in shown and (match.owner == "world" or clause not in sides)
     }
-    return frozenset(place for place, token in enumerate(tokens) if token.clause in gone)
+    return frozenset(
+        place for place, token in enumerate(tokens) if token.clause in everyday_clauses
+    )

@@ -133,6 +133,7 @@ def _without_existing_results(wanted: Sequence[str], reading: Reading, scene: Sc
 
 
 def _kind_of(key: tuple[str, str], scene: Scene) -> QuestionKind | None:
+    """Return the kind of that pack and name, or None."""
     for pack, kind in scene.plans.kinds():
         if (pack.pack, kind.name) == key:
             return kind
@@ -183,6 +184,7 @@ def _step(
 def _argument_values(
     tool: str, texts: tuple[str, str], reading: Reading, scene: Scene, schema: ToolSchema
 ) -> dict[str, Any]:
+    """Return the values that a question gives for a tool's arguments."""
     rule = scene.plans.rule(tool)
     found: dict[str, Any] = dict(usual_values(rule, reading.tokens, reading.denials_for(tool)))
     named = find_values(rule, reading.tokens, reading.denials_for(tool))

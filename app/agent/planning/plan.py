@@ -173,7 +173,7 @@ class BlockedStep:
 
 
 class _Missing(Exception):
-    pass
+    """A source without a value; its text is the reason for the user."""
 
 
 def resolve(
@@ -215,6 +215,7 @@ def _lookup(
     scene: Scene,
     notes: list[str],
 ) -> Any:
+    """Return a source's value; raise `_Missing` if there is none."""
     match source:
         case OpenImage():
             note = scene.note(source)

@@ -234,6 +234,7 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _displayed_value(value: Any, numbers: Mapping[int, int], scene: Scene) -> Any:
+    """Return a value for display, or None if it is not available."""
     match value:
         case OpenImage():
             note = scene.note(value)

@@ -67,18 +67,19 @@ _INFINITIVES = Vocabulary(
         *("*generieren", "*erzeugen", "*segmentieren", "*diktieren", "*faerben", "*schneiden"),
     )
 )
-# "The right lung outlined, ...": an order without a verb of its own.
+# A participle at the end makes a request without a verb: "the right lung outlined".
 _WORKED_ON_TEXT = (
     "outlined segmented measured calculated computed traced delineated contoured classified "
     "scored counted boxed framed compared segmentiert umrandet gemessen vermessen berechnet "
     "bestimmt klassifiziert gezaehlt eingezeichnet nachgezeichnet verglichen"
 )
 _WORKED_ON = frozenset(_WORKED_ON_TEXT.split())
-# "Das, was ich markiert habe": no question.
+# After these a question word begins a relative clause: "das, was ich markiert habe".
 _MEANT = frozenset(("das", "alles", "dasjenige", "den", "dem", "that", "everything", "all"))
 _RELATIVE = frozenset(("was", "what", "which", "who", "welches", "welche", "where", "wo"))
 _AHEAD = frozenset(("before", "vor", "zunaechst", "bevor"))
 _ELSE = frozenset(("anything", "everything", "else", "allem", "alles", "other", "anderen"))
+# How many words at the start of a part show whether it is a request.
 _FEW = 4
 
 
@@ -139,14 +140,16 @@ def _starts_part(tokens: Sequence[Token], place: int, start: int) -> bool:
 
 
 def _starts_with_then(words: Sequence[Token]) -> bool:
+    """Return whether a part begins with "then" or "once that is done"."""
     if any(token.text in _THEN for token in words[:2]):
         return True
-    # "Once that is done measure the heart".
+    # A clause with a request after its condition: "once that is done measure the heart".
     said = [token.text for token in words]
     return said[0] in _ONCE and any(word in _ORDERS for word in said[2:])
 
 
 def _is_request(tokens: Sequence[Token], start: int, end: int) -> bool:
+    """Return whether the part from `start` to `end` is a question or a request."""
     words = [token.text for token in tokens[start:end]]
     if start and tokens[start - 1].text in _MEANT and words[0] in _RELATIVE:
         return False
@@ -161,7 +164,7 @@ def _is_request(tokens: Sequence[Token], start: int, end: int) -> bool:
     lead = 0
     while lead < len(words) and words[lead] in _FILLERS - {"can", "could", "would", "will"}:
         lead += 1
-    # "Before anything else window this at 40/400".
+    # The request follows such an introduction: "before anything else window this at 40/400".
     if words[lead : lead + 1] and words[lead] in _AHEAD:
         while lead < len(words) and words[lead] in _AHEAD | _FILLERS | _ELSE:
             lead += 1

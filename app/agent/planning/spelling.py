@@ -22,6 +22,7 @@ _log = get_logger(__name__)
 _SHORTEST = 3
 _SAFE = 4
 """Words shorter than this are corrected only if letters are swapped."""
+# From these lengths on two mistakes are allowed, in a whole word and in a part of one.
 _LONG = 7
 _LONG_PART = 9
 _LIST = "frequency_dictionary_en_82_765.txt"
@@ -177,15 +178,16 @@ def _sorted_english() -> Sequence[str]:
 
 
 def _is_word(word: str) -> bool:
+    """Return whether a word is an English word or the plural of one."""
     known = english()
-    # Without the list nothing is corrected: any word might be one.
+    # Without the word list nothing is corrected, because any word might be correct.
     return not known or word in known or (word.endswith("s") and word[:-1] in known)
 
 
 @lru_cache(maxsize=1)
 def english() -> Collection[str]:
     """Return the English word list, read on first use; empty if the file cannot be read."""
-    package = find_spec("symspellpy")  # found, not imported: only its list is wanted
+    package = find_spec("symspellpy")  # not imported: only its word list is needed
     folders = package.submodule_search_locations if package else None
     try:
         text = Path((folders or [""])[0], _LIST).read_text(encoding="utf-8-sig")

@@ -84,12 +84,13 @@ def _picture_names(rules: tuple[ToolRule, ...]) -> Vocabulary:
 
 
 def _picture_source(made: Match, text: str, steps: Sequence[Step], scene: Scene) -> Source:
+    """Return the source of a picture that the question names."""
     rule = scene.plans.rule(made.owner)
     for number in range(len(steps), 0, -1):
         if steps[number - 1].tool == rule.tool:
             return Output(number, rule.makes, fallback=rule.converts)
     if rule.converts:
-        return OpenImage()  # it shows the same
+        return OpenImage()  # the converted picture shows the same
     earlier = scene.earlier_output(rule.makes, rule.tool)
     return EarlierOutput(str(earlier)) if earlier else MissingValue(made.entry)
 
@@ -208,6 +209,7 @@ def feed_arguments(
 
 
 def _step_source(number: int, key: str, steps: Sequence[Step], scene: Scene) -> Source:
+    """Return the source for "image of step 2"."""
     if not 1 <= number <= len(steps):
         return MissingValue(f"output of step {number}")
     rule = scene.plans.rule(steps[number - 1].tool)

@@ -50,9 +50,9 @@ def choose(
             wanted.update(dict.fromkeys(chosen))
             if not chosen and not any(name in tools for name in group):
                 absent.update(dict.fromkeys(name for name in group[:1] if name not in left_out))
-    # "Outline it and then tell me the date": the user's own order holds.
-    told = any(token.text in _SEQUENCE for token in tokens)
-    ordered = wanted if told else sorted(wanted, key=lambda name: plans.rule(name).stage)
+    # The user's order takes precedence over stages: "outline it and then tell me the date".
+    explicit_order = any(token.text in _SEQUENCE for token in tokens)
+    ordered = wanted if explicit_order else sorted(wanted, key=lambda name: plans.rule(name).stage)
     return tuple(ordered), tuple(absent)
 
 
@@ -95,7 +95,10 @@ class _UsableTools:
 
 
 def _mentioned_tools(
-    group: Collection[str], about: Sequence[Match], tokens: Sequence[Token], asking: Sequence[Match]
+    group: Collection[str],
+    about: Sequence[Match],
+    tokens: Sequence[Token],
+    kind_matches: Sequence[Match],
 ) -> list[str]:
     """Return the group's tools whose subjects are asked for.
 
@@ -113,16 +116,17 @@ def _mentioned_tools(
     ]
     found: list[Match] = []
     for match in heads:
-        if not found or _is_additional(found[-1], match, tokens, asking):
+        if not found or _is_additional(found[-1], match, tokens, kind_matches):
             found.append(match)
     return list(dict.fromkeys(match.owner for match in found))
 
 
 def _is_additional(
-    before: Match, match: Match, tokens: Sequence[Token], asking: Sequence[Match]
+    before: Match, match: Match, tokens: Sequence[Token], kind_matches: Sequence[Match]
 ) -> bool:
+    """Return whether a match names another subject: after "and", or in another question."""
     start, end = max(before.positions) + 1, match.first
-    if any(start <= item.first < end for item in asking):
+    if any(start <= item.first < end for item in kind_matches):
         return True
     return all(token.text in _JOINED for token in tokens[start:end])
 
@@ -134,6 +138,7 @@ def satisfied(need: AnyOf | AllOf, done: Collection[str]) -> bool:
     return not need.tools or any(name in done for name in need.tools)
 
 
+# Limit of nested prerequisites, in case packs declare a cycle.
 _DEPTH = 16
 
 
@@ -183,6 +188,7 @@ def _add_with_prerequisites(
     scene: Scene,
     depth: int = 0,
 ) -> None:
+    """Add a tool to `order`, with prerequisites before and successors after it."""
     if tool in order or depth > _DEPTH:
         return
     for need in scene.plans.rule(tool).requires:

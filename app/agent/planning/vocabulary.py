@@ -16,22 +16,23 @@ from functools import lru_cache
 
 GAP = 5
 """Maximum number of words that `..` stands for."""
+# Longer runs of letters are codes, not words; comparing them would be slow.
 _LONGEST = 40
 _WORD = re.compile(r"\w+(?:['’]\w+)*|#(?!\w)")
 _NUMBERED = re.compile(r"([a-z]{0,2})\d+")
-# What looks like a file, an address or a name of code holds no words.
+# Addresses, paths and file names: their letters are not words of the question.
 _NO_WORDS = re.compile(
     r"\b[a-z][a-z0-9+.]{0,12}://\S+|[\w.+-]{1,64}@[\w.-]{1,200}|(?<!\w)[~.]{0,2}/[^\s,;]+|"
     r"\b[a-z]:\\\S*|\\\\\S+|[^\s/]{1,80}(?:/[^\s/]{1,80}){2,}|"
     r"(?<!\w)[\w-]{1,100}\.(?:dcm|png|jpe?g|tiff?|dicom|zip|txt|pdf|json|py)\b",
     re.IGNORECASE,
 )
-# Not in "0.5" nor behind "Dr".
+# A full stop that ends a sentence; not in "0.5" or after "Dr".
 _STOP = (
     r"(?<!\bdr)(?<!\bmr)(?<!\bmrs)(?<!\bprof)(?<!\bca)(?<!\bbzw)(?<!\bz\.b)(?<!\bz\.n)"
     r"\.(?=[\s\"')]|$)"
 )
-# "Small, moderate or large" is one clause.
+# A comma within a list does not end a clause: "small, moderate or large".
 _NO_LIST = r"(?!\s+(?!and\b|und\b|or\b|oder\b)\w+\s+(?:or|oder)\s+\w+\s*(?:[?.!,;]|$))"
 _CLAUSE = re.compile(
     rf"{_STOP}|:(?=\s|$)|,{_NO_LIST}|[?!;()\[\]\n\x00\"]+|\s-+\s|\b(?:aber|sondern|jedoch|whereas|while)\b|"
@@ -113,7 +114,7 @@ def folded(word: str) -> tuple[str, ...]:
 def tokens_of(blank: str) -> list[Token]:
     """Return the words of a question whose quoted strings are blanked."""
     hidden = [(match.start(), match.end()) for match in _NO_WORDS.finditer(blank)]
-    # A colon behind the very first word breaks nothing: "generate: a normal chest".
+    # A colon after the first word does not end a clause: "generate: a normal chest".
     lead = _LEAD.match(blank)
     after = lead.end() if lead else 0
     clauses = [match.start() for match in _CLAUSE.finditer(blank, after)]
@@ -178,7 +179,7 @@ class Vocabulary:
         self._starts: dict[str, set[int]] = {}
         self._ends: dict[str, set[int]] = {}
         self._within: dict[str, set[int]] = {}
-        # By the number of their first word: (owner, entry, the rest).
+        # Entries by the number of their first word: (owner, entry, numbers of the other words).
         self._by_first: dict[int, list[tuple[str, str, tuple[int | None, ...]]]] = {}
         self.alone: set[str] = set()
         tables = {
@@ -188,7 +189,7 @@ class Vocabulary:
             (True, True): self._within,
         }
         numbers: dict[str, int] = {}
-        # In one loop without helpers: at start-up it goes over some ten thousand words.
+        # One loop without helper functions, because it compiles about ten thousand words at start.
         for owner, entry in dict.fromkeys(entries):
             written = entry.replace("-", " ").split()
             parts: list[int | None] = []
@@ -272,6 +273,7 @@ def _match_rest(
 def _next_position(
     number: int, after: int, reach: int, tokens: Sequence[Token], known: Sequence[frozenset[int]]
 ) -> int | None:
+    """Return the position of the entry's next word, at most `reach` words on, or None."""
     skipped = 0
     for position in range(after + 1, min(len(tokens), after + 2 + GAP + reach)):
         token = tokens[position]

@@ -14,7 +14,7 @@ def edit_distance(word: str, other: str, *, most: int | None = None) -> int:
         other: The second word.
         most: Larger distances are returned as `most + 1`, which is faster.
     """
-    from rapidfuzz.distance import OSA  # loaded when words are first compared
+    from rapidfuzz.distance import OSA  # loaded on first use, to start faster
 
     return int(OSA.distance(word, other, score_cutoff=most))
 

@@ -28,7 +28,7 @@ _RUNNING = frozenset(("run", "running", "execute", "call", "calling", "use", "us
 _OTHERS = frozenset(
     ("other", "others", "further", "more", "additional", "else", "weitere", "andere")
 )
-# Words of no pack that a question hangs on.
+# Words that no pack declares, but whose misspelling would change the meaning.
 _SURE = ("left", "right", "linke", "rechte", "without", "except")
 _ALWAYS = tuple((word, False, False) for word in _SURE)
 
@@ -43,7 +43,7 @@ class PackWords:
     def __init__(self, packs: Sequence[PackPlan]) -> None:
         self.kinds = {(pack.pack, kind.name): kind for pack in packs for kind in pack.kinds}
         rules = [rule for pack in packs for rule in pack.tools]
-        # By pack, the tools of which it says what they are about.
+        # Tools with declared subjects, by pack.
         self.subjects = {
             pack.pack: frozenset(rule.tool for rule in pack.tools if rule.words or rule.values)
             for pack in packs
@@ -128,7 +128,7 @@ class WordMatches:
         book, tokens = self.pack_words, self.tokens
         self.parts = parts_of(tokens)
         self.action_matches = book.action_words.find(tokens)
-        # "Do not crop the cells" leaves out the cropping, not the cells.
+        # "Do not crop the cells" excludes the cropping, not the cells.
         out = [
             denial.positions
             for denial in self.denied
@@ -141,12 +141,12 @@ class WordMatches:
             match for match in about if not any(match.positions <= at for at in out)
         ]
         self.values = book.value_words.find(tokens)
-        asking = book.kind_words.find(tokens)
-        self.phrases = [match.positions for match in asking if len(match.positions) > 1]
-        matches = longest_matches(asking)
-        beyond = unanswerable_matches(tokens, matches)
-        gone = self._excluded_words() | self.quoted_words
-        gone |= self._history_words(matches, beyond, gone)
+        matched = book.kind_words.find(tokens)
+        self.phrases = [match.positions for match in matched if len(match.positions) > 1]
+        matches = longest_matches(matched)
+        unanswerable = unanswerable_matches(tokens, matches)
+        excluded = self._excluded_words() | self.quoted_words
+        excluded |= self._history_words(matches, unanswerable, excluded)
         unless: dict[tuple[str, int], None] = {
             (match.owner, tokens[match.first].clause): None
             for match in book.unless_words.find(tokens)
@@ -158,11 +158,11 @@ class WordMatches:
             clause = tokens[match.first].clause
             barred = (match.owner, clause) in unless
             barred = barred or (book.kinds[pack, name].bare and clause in strange)
-            if match not in beyond and not barred and not match.positions & gone:
+            if match not in unanswerable and not barred and not match.positions & excluded:
                 self.kind_matches.setdefault((pack, name), []).append(match)
 
     def _history_words(
-        self, matches: Sequence[Match], beyond: Collection[Match], gone: frozenset[int]
+        self, matches: Sequence[Match], unanswerable: Collection[Match], excluded: frozenset[int]
     ) -> frozenset[int]:
         """Return the positions of words that state the patient's history next to a request.
 
@@ -170,12 +170,14 @@ class WordMatches:
         """
         past = history_words(self.tokens, self.parts)
         asked = any(
-            not match.positions & (past | gone) and match not in beyond and self._has_tools(match)
+            not match.positions & (past | excluded)
+            and match not in unanswerable
+            and self._has_tools(match)
             for match in matches
         )
         if not asked and not self._asks_beyond_tools():
             return frozenset()
-        # "Compared with yesterday" tells as well, and asks.
+        # Words such as "compared with yesterday" state history and are a request as well.
         kept = (match.positions for match in matches if self._kind(match).whole)
         return past - frozenset[int]().union(*kept)
 
@@ -245,9 +247,9 @@ class WordMatches:
             for match in self.action_matches
             if match.positions <= denial.positions and not self._is_object(match, denial)
         ]
-        gone = frozenset[int]().union(*(denial.positions for denial in self.denied))
+        excluded = frozenset[int]().union(*(denial.positions for denial in self.denied))
         asked_for = {
-            match.owner for match in self.action_matches if match.positions.isdisjoint(gone)
+            match.owner for match in self.action_matches if match.positions.isdisjoint(excluded)
         }
         for match, denial in denied:
             meant = match.owner in asked_for
@@ -258,7 +260,7 @@ class WordMatches:
                 for value in self.values
             )
             part = any(match.positions < phrase for phrase in self.phrases)
-            # "Outline the lungs, don't outline the heart"; "count the cells, no cell states".
+            # "Outline the lungs, don't outline the heart" still asks for the outlining tool.
             if not (meant and (narrowed or part)):
                 found.setdefault(match.owner, self._text(blank, match.positions | {denial.cue}))
         return found
@@ -335,16 +337,16 @@ class WordMatches:
             if kind.whole:
                 beaten |= {one for one, other in self.pack_words.kinds.items() if not other.whole}
             for other in beaten:
-                gone = said if kind.whole else everywhere
-                banned[other] = banned.get(other, frozenset()) | gone
+                excluded = said if kind.whole else everywhere
+                banned[other] = banned.get(other, frozenset()) | excluded
         for key in found:
             for other in self.pack_words.kinds[key].means:
-                gone = self._words_without_value((key[0], other))
-                banned[key[0], other] = banned.get((key[0], other), frozenset()) | gone
-                gone -= self._words_with_subject()
-                for one in found:  # another pack's outline is the same one
+                excluded = self._words_without_value((key[0], other))
+                banned[key[0], other] = banned.get((key[0], other), frozenset()) | excluded
+                excluded -= self._words_with_subject()
+                for one in found:  # the same request matches other packs' kinds
                     if one[0] != key[0]:
-                        banned[one] = banned.get(one, frozenset()) | gone
+                        banned[one] = banned.get(one, frozenset()) | excluded
         kept = {
             key: self._matches(key, (), banned) if key in banned else matches
             for key, matches in found.items()
@@ -432,8 +434,8 @@ class WordMatches:
         for other, found in self.kind_matches.items():
             same = other[0] == key[0] and self.pack_words.kinds[other].counts_as == key[1]
             if other == key or same:
-                gone = out | banned.get(other, frozenset[int]())
-                own += [match for match in found if match.first not in gone]
+                excluded = out | banned.get(other, frozenset[int]())
+                own += [match for match in found if match.first not in excluded]
         if kind is None or key in asked or (kind.words and not own):
             return []
         found = list(own)

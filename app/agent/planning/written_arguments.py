@@ -20,10 +20,11 @@ NEEDS_PREFIX = "it still needs"
 ASSIGNMENT = re.compile(r"(?<![\w.])([A-Za-z_]\w*)\s*=(?!=)")
 
 _NO_VALUES = frozenset(("and", "or", "on", "for", "with", "then", "the", "a", "of", "to", "in"))
-# Options that stand in many a sentence without being meant.
+# Options that are also ordinary words, so that their presence in a sentence means nothing.
 _COMMON = _NO_VALUES | {
     *("all", "any", "auto", "default", "image", "it", "no", "none", "off", "one", "this", "yes"),
 }
+# A number by itself: not a step's number, and not part of a path, a ratio or a word.
 _NUMBER = re.compile(r"(?<!step )(?<![\w./\\:-])-?\d+(?:\.\d+)?(?![\w/\\.)]*[\w/\\)])")
 _STRING = re.compile(r"\"[^\"]*\"|(?<=[\s=(\[,:])'[^'\n]*'(?=[\s,.;)\]?!]|$)")
 _YES = r"on|yes|true|enabled"
@@ -139,7 +140,7 @@ def missing_arguments(schema: ToolSchema, arguments: Mapping[str, Any]) -> str:
     missing = [slot for slot in slots_of(schema) if slot.required and slot.name not in arguments]
     if not missing:
         return ""
-    told = "; ".join(f"**{slot.name}**{_slot_hint(slot)}" for slot in missing)
+    needed = "; ".join(f"**{slot.name}**{_slot_hint(slot)}" for slot in missing)
     images = image_arguments(schema)
     examples = ", ".join(
         f"{slot.name}=image-{images.index(slot.name) + 1}"
@@ -147,7 +148,7 @@ def missing_arguments(schema: ToolSchema, arguments: Mapping[str, Any]) -> str:
         else f"{slot.name}={_example(slot)}"
         for slot in missing
     )
-    return f"{NEEDS_PREFIX} {told}. Write for example: Run {schema.name} with: {examples}"
+    return f"{NEEDS_PREFIX} {needed}. Write for example: Run {schema.name} with: {examples}"
 
 
 def _example(slot: Slot) -> str:
@@ -161,6 +162,7 @@ def _example(slot: Slot) -> str:
 
 
 def _slot_hint(slot: Slot) -> str:
+    """Return an argument's description and options in brackets."""
     about = [slot.description.rstrip(".")] if slot.description else []
     options = slot.options or slot.items
     if options:
@@ -218,7 +220,7 @@ def _worded_value(slot: Slot, text: str, blank: str) -> Any | None:
         number = re.match(r"[-+]?\d+(?:\.\d+)?(?![\w).])", rest)
         if number:
             return float(number.group()) if "." in number.group() else int(number.group())
-        # A bare word only where it is clearly given: "with title Overlay and cmap gray".
+        # An unquoted word counts only after "with" or "and": "with title Overlay and cmap gray".
         given = re.search(r"(?:\bwith|\band|,)\s*(?:a|the)?\s*$", blank[: match.start()], re.I)
         word = re.match(r"[A-Za-z][\w-]*", rest)
         if given and word and not listed and word.group().lower() not in _NO_VALUES:
@@ -306,6 +308,7 @@ def _resolved_schema(field: Mapping[str, Any], root: Mapping[str, Any]) -> Mappi
 
 
 def _options(node: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the values that a schema allows, () if it lists none."""
     if "const" in node:
         return (node["const"],)
     return tuple(node.get("enum") or ())

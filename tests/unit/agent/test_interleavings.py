@@ -1,5 +1,7 @@
 """1,000 random interleavings of cancel, crash of the model process and kill of the program.
 
+The first of each kind, about 50, run every day; the others with `--all`.
+
 Others than those of every day:
 SIGHTLINE_SEED=7 python -m pytest tests/unit/agent/test_interleavings.py
 """
@@ -14,6 +16,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,10 +37,15 @@ from tests.support.scripted_model import call
 
 SEED = int(os.environ.get("SIGHTLINE_SEED", "1"))
 REPOSITORY = Path(__file__).parents[3]
-CUTS = 970  # kills at a byte of the file, in this process
+CUTS = 980  # kills at a byte of the file, in this process
+BATCHES = 20
 KILLS = 20  # of a real process: each takes most of a second to start
 CRASHES = 10  # of a real model process
-BATCHES = 10
+
+
+def quick_and_slow(quick: int, every: int) -> list[Any]:
+    """Parameters for the quick cases and, with `--all`, for every case."""
+    return [quick, pytest.param(every, marks=pytest.mark.slow)]
 
 
 @pytest.fixture(autouse=True)
@@ -86,7 +94,9 @@ def killed_at_a_byte(root: Path, chance: random.Random, name: str) -> None:
         thread.close()
 
 
-@pytest.mark.parametrize("batch", range(BATCHES))
+@pytest.mark.parametrize(
+    "batch", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, BATCHES))]
+)
 def test_a_kill_at_any_byte_of_the_file(tmp_path: Path, batch: int):
     for number in range(CUTS // BATCHES):
         seed = f"{SEED}-{batch}-{number}"
@@ -128,9 +138,10 @@ def killed_for_real(root: Path, seed: int) -> None:
         check_thread(SessionStore(root).open(folder.name), seen)
 
 
-def test_a_process_that_is_killed(tmp_path: Path):
+@pytest.mark.parametrize("kills", quick_and_slow(2, KILLS))
+def test_a_process_that_is_killed(tmp_path: Path, kills: int):
     with ThreadPoolExecutor(2) as pool:
-        seeds = range(SEED * 1000, SEED * 1000 + KILLS)
+        seeds = range(SEED * 1000, SEED * 1000 + kills)
         for done in [pool.submit(killed_for_real, tmp_path / str(s), s) for s in seeds]:
             done.result()
 
@@ -140,7 +151,8 @@ def die(payload: dict[str, object]) -> dict[str, object]:
     os._exit(9)
 
 
-def test_a_model_process_that_dies(tmp_path: Path):
+@pytest.mark.parametrize("least", quick_and_slow(1, CRASHES))
+def test_a_model_process_that_dies(tmp_path: Path, least: int):
     host = ProcessHost(threads=1, allowed=("tests.",))
     crashes: list[str] = []
 
@@ -152,8 +164,8 @@ def test_a_model_process_that_dies(tmp_path: Path):
             raise
 
     try:
-        for number in range(3 * CRASHES):
-            if len(crashes) >= CRASHES:
+        for number in range(3 * least):
+            if len(crashes) >= least:
                 break
             thread = SessionStore(tmp_path).new_thread()
             story = Story(random.Random(f"{SEED}-{number}"), f"h{number}")
@@ -173,4 +185,4 @@ def test_a_model_process_that_dies(tmp_path: Path):
             check_next_question(again, f"h{number}-next")
     finally:
         host.close()
-    assert len(crashes) >= CRASHES, "the process really died so often"
+    assert len(crashes) >= least, "the process really died so often"

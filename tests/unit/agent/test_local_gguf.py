@@ -39,6 +39,7 @@ from tests.unit.agent.test_local_server import gone_within
 
 Make = Callable[..., LocalModel]
 SECRET = "SECRETPATIENT"
+FORMS_BY_TEXT = ("json_schema", "text")
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +117,9 @@ def test_it_says_that_it_loads_streams_an_answer_and_stays_loaded(make: Make):
     assert model.name.endswith("(this computer)")
 
 
-@pytest.mark.parametrize("form", ["native", "json_schema", "text"])
+@pytest.mark.parametrize(
+    "form", ["native", *(pytest.param(one, marks=pytest.mark.slow) for one in FORMS_BY_TEXT)]
+)
 def test_it_calls_a_tool_in_each_form_and_answers_with_the_result(
     make: Make, tmp_path: Path, form: Form
 ):
@@ -142,11 +145,13 @@ def test_it_calls_a_tool_in_each_form_and_answers_with_the_result(
     assert any("is being loaded" in event.text for event in events if isinstance(event, Noted))
 
 
+@pytest.mark.slow
 def test_without_a_form_for_tools_calls_are_schema_constrained_and_it_is_said(make: Make):
     (note,) = [text for text in notes_of(ask(make())) if "no form for tools" in text]
     assert "JSON that a schema enforces" in note
 
 
+@pytest.mark.slow
 def test_a_missing_or_broken_chat_template_is_replaced_and_it_is_said(
     make: Make, copy_with: Callable[[bytes, bytes], Path]
 ):
@@ -199,6 +204,7 @@ def test_a_context_beyond_the_model_s_own_is_cut_and_it_is_said(make: Make):
     )
 
 
+@pytest.mark.slow
 def test_killed_in_the_middle_of_an_answer_it_says_so_and_the_next_question_works(make: Make):
     model = make(output_tokens=1000)
 
@@ -218,6 +224,7 @@ def test_killed_in_the_middle_of_an_answer_it_says_so_and_the_next_question_work
     assert text_of(events)
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_when_the_process_is_killed_once(make: Make, tmp_path: Path):
     model = make(output_tokens=200)
     loop = AgentLoop(model, FakeRegistry(), retry=Retry(base_s=0.01))

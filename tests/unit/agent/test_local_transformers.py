@@ -101,6 +101,7 @@ def text_of(events: list[ModelEvent]) -> str:
     return "".join(event.text for event in events if isinstance(event, Text))
 
 
+@pytest.mark.slow
 def test_it_streams_an_answer_of_the_length_asked_for(model: LocalModel) -> None:
     events = ask(model, "What do you see?", (LOOK,))
     pieces = [event for event in events if isinstance(event, Text)]
@@ -143,6 +144,7 @@ def test_a_long_question_is_refused_and_the_next_answered(model: LocalModel) -> 
     assert text_of(ask(model, "Hello"))
 
 
+@pytest.mark.slow
 def test_what_it_cannot_do_is_said(folder: Path, tmp_path: Path) -> None:
     bare = changed(folder, tmp_path / "bare", chat_template=None)
     asked = LocalModel(bare, context_tokens=2048, output_tokens=4, tool_form="json_schema")

@@ -354,6 +354,7 @@ def thread_of(exchanges: Sequence[Any], cut: int) -> list[Message]:
     return made[: max(1, len(made) - cut)]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=SLOW)
 @given(EXCHANGES, st.integers(0, 3), st.sampled_from([3_000, 6_000, 12_000, 60_000]))
 def test_it_fits_is_valid_and_leaves_the_question_and_the_last_results(
@@ -379,6 +380,7 @@ def test_it_fits_is_valid_and_leaves_the_question_and_the_last_results(
     assert window(context).build("system", thread) == prompt
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None, suppress_health_check=SLOW)
 @given(EXCHANGES)
 def test_results_within_the_limit_are_untouched_while_all_of_it_fits(exchanges: Sequence[Any]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 
 import pydicom
@@ -37,6 +38,21 @@ def images() -> dict[str, Path]:
                 seen.add(known)
                 found[str(path.relative_to(root))] = path
     return found
+
+
+def sample(files: Mapping[str, Path]) -> set[str]:
+    """Return the names of the smallest image of each transfer syntax, photometric and modality."""
+    smallest: dict[tuple[str, str, str], tuple[int, str]] = {}
+    for name, path in files.items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tags = ["PhotometricInterpretation", "Modality"]
+            ds = pydicom.dcmread(path, stop_before_pixels=True, force=True, specific_tags=tags)
+        syntax = str(ds.file_meta.get("TransferSyntaxUID", ""))
+        kind = (syntax, str(ds.get(tags[0], "")), str(ds.get(tags[1], "")))
+        found = (path.stat().st_size, name)
+        smallest[kind] = min(found, smallest.get(kind, found))
+    return {name for _, name in smallest.values()}
 
 
 def _is_image(path: Path) -> bool:

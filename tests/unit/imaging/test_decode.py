@@ -279,6 +279,7 @@ def test_a_file_that_is_cut_while_it_is_mapped_is_a_problem_and_the_next_is_show
     assert decoder.frame(good).result(30).stored.sum() == 600 * 700
 
 
+@pytest.mark.slow
 def test_a_frame_that_hangs_is_a_problem_after_its_time_and_holds_up_nobody(
     diverting: Callable[[Diverted, int], Decoder],
     tmp_path: Path,
@@ -318,6 +319,7 @@ def test_objects_that_hang_hold_up_no_image(
     assert not any(future.done() for future in asked)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="has no SIGKILL")
 def test_with_all_workers_killed_the_next_frame_is_there_within_two_seconds(tmp_path: Path):
     decoder = Decoder(2)
@@ -378,6 +380,7 @@ def test_a_pinned_frame_stays_in_the_cache(tmp_path: Path):
         decoder.close()
 
 
+@pytest.mark.slow
 def test_a_file_that_kills_its_worker_is_a_problem_and_its_neighbours_are_listed(
     crashing: Decoder, tmp_path: Path
 ):
@@ -390,6 +393,7 @@ def test_a_file_that_kills_its_worker_is_a_problem_and_its_neighbours_are_listed
     assert "crashed" in problem.reason
 
 
+@pytest.mark.slow
 def test_a_frame_that_kills_its_worker_is_a_file_problem_and_the_next_is_shown(
     crashing: Decoder, tmp_path: Path
 ):

@@ -361,6 +361,7 @@ def damaged(rng: np.random.Generator, source: bytes, head: int) -> bytes:
     return bytes(data)
 
 
+@pytest.mark.slow
 def test_damaged_headers_are_what_pydicom_says(tmp_path: Path):
     rng = np.random.default_rng(4)
     made = make_dicom(tmp_path / "made.dcm", InstanceNumber=3, SpecificCharacterSet="ISO_IR 100")

@@ -26,6 +26,7 @@ def smallest_group() -> pydicom.Dataset:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("undefined", [True, False])
 def test_a_segmentation_of_twelve_thousand_frames_is_read(tmp_path: Path, undefined: bool):
     path = make_dicom(tmp_path / "a.dcm")
@@ -45,6 +46,7 @@ def test_an_empty_item_for_each_of_many_frames_is_read(tmp_path: Path):
     assert len(read_header(path).value("PerFrameFunctionalGroupsSequence")) == FRAMES
 
 
+@pytest.mark.slow
 def test_structures_of_many_contours_are_read(tmp_path: Path):
     points = np.array([[float(n), 0.0, 1.0] for n in range(3)])
     contours = [contour(points, names=["1.2.3.4"]) for _ in range(6000)]

@@ -168,6 +168,7 @@ def test_the_study_that_a_structure_set_names_is_no_image(tmp_path: Path):
     assert instance.get("FrameOfReferenceUID") == "3.1"
 
 
+@pytest.mark.slow
 def test_a_segmentation_of_thousands_of_frames_is_listed_quickly_and_completely(tmp_path: Path):
     uids = [f"1.2.{number}" for number in range(3000)]
     groups = [frame_group(1, (0, 0, n), [(uid, None)]) for n, uid in enumerate(uids)]

@@ -1,7 +1,8 @@
 """What is shown equals an independent reading of the standard, on every pixel (issue: Must hold 2).
 
 Every image that pydicom, pydicom-data and the shared data hold is compared: with PS3.3's formulas
-in float64 (`oracle`), with dcmtk, and its stored values with GDCM.
+in float64 (`oracle`), with dcmtk, and its stored values with GDCM. Without `--all` it is one image
+of each transfer syntax, photometric interpretation and modality.
 """
 
 from __future__ import annotations
@@ -29,18 +30,20 @@ from tests.conformance.disagreements import (
 )
 from tests.conformance.witness import Gdcm
 from tests.unit.imaging import oracle
-from tests.unit.imaging.image_files import DAMAGED, PYDICOM_FILES, images, roots
+from tests.unit.imaging.image_files import DAMAGED, PYDICOM_FILES, images, roots, sample
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:pydicom")
 
 IMAGES = images()
-SLOW = frozenset(
+LARGE = frozenset(
     """
     RG1_J2KI.dcm RG1_J2KR.dcm RG1_UNCI.dcm RG3_J2KI.dcm RG3_J2KR.dcm RG3_UNCI.dcm wg04/MG1_J2KI
     color3d_jpeg_baseline.dcm
     """.split()  # noqa: SIM905 - one string reads better
 )
-FILES = [pytest.param(n, marks=pytest.mark.slow) if n in SLOW else n for n in IMAGES]
+"""Images that take seconds: the end-to-end tests leave them out."""
+SAMPLE = sample(IMAGES)
+FILES = [n if n in SAMPLE else pytest.param(n, marks=pytest.mark.slow) for n in IMAGES]
 
 SAME_AS = {"emri_small_jpeg_2k_lossless_too_short.dcm": "emri_small.dcm"}
 """Files that pydicom finds no pixels in, since their end is missing -> the same pixels."""

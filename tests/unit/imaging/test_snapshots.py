@@ -640,6 +640,7 @@ def test_joined_instances_are_found_by_their_uids_without_making_the_others():
         every[len(every)]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is read from /proc")
 def test_a_hundred_thousand_instances_fit_into_half_a_gigabyte():
     """Read the first time; in a process of its own, whose memory is all counted."""

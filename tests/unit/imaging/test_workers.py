@@ -259,6 +259,7 @@ def test_any_other_error_keeps_its_traceback_and_the_process(worker: Worker, ent
     assert worker.pid is not None
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux enforces RLIMIT_AS")
 def test_more_memory_than_allowed_is_an_error_and_the_process_is_replaced():
     worker = Worker("test", allowed=ALLOWED, memory_limit_bytes=1024**3)

@@ -197,6 +197,7 @@ def test_a_damaged_stamp_is_not_trusted(copy: TinyCopy, damage: str) -> None:
     assert copy.installed().items() >= {"tinyviewer": "1.0", "tinyai": "1.0"}.items()
 
 
+@pytest.mark.slow
 def test_an_environment_whose_interpreter_is_gone_is_made_anew(copy: TinyCopy) -> None:
     copy.start(*SHOT)
     (copy.venv / "bin" / "python").unlink()
@@ -206,6 +207,7 @@ def test_an_environment_whose_interpreter_is_gone_is_made_anew(copy: TinyCopy) -
     assert "making it anew" in started.err
 
 
+@pytest.mark.slow
 def test_an_environment_that_somebody_else_made_is_moved_aside_not_destroyed(
     copy: TinyCopy,
 ) -> None:
@@ -340,12 +342,12 @@ def test_test_runs_every_step_and_fails_if_one_did(copy: TinyCopy) -> None:
 
 
 def test_a_whole_run_leaves_no_test_out_and_runs_none_twice() -> None:
-    sessions = bootstrap.sessions_of(3)
-    timed, rest = sessions.values()
+    timed, rest = bootstrap.sessions_of(3, slow=False)
     assert timed == ["-m", bootstrap.TIMED, "tests/gui"]
     assert rest[:4] == ["-n", "3", "--dist", "loadfile"]
     assert rest[-2:] == ["-m", f"not {bootstrap.TIMED}"]
-    assert list(sessions)[-1] == "pytest", "the last closing line is that of most tests"
+    for fewer, more in zip((timed, rest), bootstrap.sessions_of(3, slow=True), strict=True):
+        assert more == [bootstrap.ALL, *fewer], "slow tests run in both"
     marker = f"pytest.mark.{bootstrap.TIMED}"
     marked = [path for path in (REPO / "tests").rglob("*.py") if marker in path.read_text("utf-8")]
     assert marked
