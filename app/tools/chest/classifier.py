@@ -64,7 +64,7 @@ _OTHER_NAMES = {
 }
 
 
-def match(asked: Sequence[str] | None) -> tuple[str, ...]:
+def match(requested: Sequence[str] | None) -> tuple[str, ...]:
     """Return the known labels for the requested names, in that order and without repeats.
 
     Raises:
@@ -72,7 +72,7 @@ def match(asked: Sequence[str] | None) -> tuple[str, ...]:
     """
     known = {_key(label): label for label in LABELS}
     found: list[str] = []
-    for name in asked or ():
+    for name in requested or ():
         key = _key(name)
         label = known.get(key) or _OTHER_NAMES.get(key) or known.get(key.removesuffix("s"))
         if label is None:
@@ -254,12 +254,16 @@ class ChestXRayClassifier:
     def run(self, args: ClassifierInput, context: ToolContext) -> ToolResult:
         """Classify the image; see `app.tools.api.Tool.run`."""
         context.progress(0.02, "Reading the image")
-        asked = match(args.labels)
+        requested = match(args.labels)
         snapshot = context.images.resolve(args.image_path)
         admission = image_suitability.admit(snapshot, context, turns=True, needs=(MODEL,))
         model = required_model(MODEL, "The chest classifier", _PACKAGES, context)
         shown = ModelInput.of(snapshot)
-        payload = {"pixels": shown.pixels, "labels": list(asked), "spread": bool(asked)}
+        payload = {
+            "pixels": shown.pixels,
+            "labels": list(requested),
+            "spread": bool(requested),
+        }
         answer = call_model(_ENTRY, model, payload, context, _TIMEOUT_S)
         scores: dict[str, float] = {k: round(float(v), 6) for k, v in answer["scores"].items()}
         warnings = [*admission.warnings, *shown.hanging.warnings, *model.warnings]
@@ -278,14 +282,14 @@ class ChestXRayClassifier:
             "operating_point": OPERATING_POINT,
             "above_operating_point": _above(scores),
             "uncertainty": uncertainty,
-            **_label_metadata(asked, maps),
+            **_label_metadata(requested, maps),
             **model_metadata(model, answer),
             "warnings": warnings,
             "status": "completed",
         }
         provenance = context.provenance(SPEC, model.card.title, model.sha256)
         return ToolResult(
-            _summary(scores, warnings, uncertainty, asked),
+            _summary(scores, warnings, uncertainty, requested),
             plain(scores),
             plain(metadata),
             _findings(maps, scores, snapshot.ref, provenance),
@@ -344,14 +348,14 @@ def _uncertainty(
 
 
 def _label_metadata(
-    asked: Sequence[str], maps: Mapping[str, NDArray[np.float32]]
+    requested: Sequence[str], maps: Mapping[str, NDArray[np.float32]]
 ) -> dict[str, Any]:
     """Return the metadata about the requested labels, or {} when none was requested."""
-    if not asked:
+    if not requested:
         return {}
     empty = [label for label, values in maps.items() if not values.any()]
     return {
-        "labels": list(asked),
+        "labels": list(requested),
         "spread_note": SPREAD_NOTE,
         "heatmap_note": "Relative to the highest place of the same map; zero outside the central "
         "square, which is all that the model saw.",
@@ -369,7 +373,7 @@ def _summary(
     scores: Mapping[str, float],
     warnings: Sequence[str],
     uncertainty: Mapping[str, Mapping[str, Any]],
-    asked: Sequence[str],
+    requested: Sequence[str],
 ) -> str:
     above = [f"{label} {scores[label]:.2f}" for label in _above(scores)]
     text = (
@@ -377,7 +381,7 @@ def _summary(
         if above
         else "No label is above the operating point of 0.5."
     )
-    for label in asked:
+    for label in requested:
         lowest, highest = uncertainty[label].get("range", (scores[label], scores[label]))
         turns = "" if uncertainty[label].get("stable", True) else ", on both sides of 0.5"
         text += (

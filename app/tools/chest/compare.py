@@ -134,16 +134,18 @@ class ChestXRayCompare:
         warnings += order
         current = self._image(names[0], named[0], _part_context(context, 0.02, 0.3, "Current"))
         prior = self._image(names[1], named[1], _part_context(context, 0.3, 0.58, "Prior"))
-        laid = align(current, prior, _part_context(context, 0.58, 0.95, "Registering"))
+        alignment = align(current, prior, _part_context(context, 0.58, 0.95, "Registering"))
         context.cancel.check()
         rows = comparison.change_table(
             current.side,
             prior.side,
-            None if laid.doubt else laid.degrees,
-            None if laid.doubt else laid.scale,
+            None if alignment.problem else alignment.degrees,
+            None if alignment.problem else alignment.scale,
         )
-        boxes, findings = _boxes(current, prior, laid, context)
-        return _result(context, current, prior, laid, [*rows, *boxes], findings, swapped, warnings)
+        boxes, findings = _boxes(current, prior, alignment, context)
+        return _result(
+            context, current, prior, alignment, [*rows, *boxes], findings, swapped, warnings
+        )
 
     def _image(self, name: str, snapshot: ImageSnapshot, context: ToolContext) -> ComparedImage:
         """Segment one image and collect its data for the comparison.
@@ -160,7 +162,7 @@ class ChestXRayCompare:
                 f"{' and '.join(missing)} not found on {name}: nothing to register by",
                 remedy=_REMEDY,
             )
-        scores, unscored = _scores(name, context)
+        scores, scores_missing = _scores(name, context)
         return ComparedImage(
             name,
             snapshot,
@@ -169,18 +171,18 @@ class ChestXRayCompare:
             Hanging.of(snapshot.frame.orientation),
             model_pixels(snapshot),
             scores,
-            unscored,
+            scores_missing,
         )
 
 
 def _part_context(context: ToolContext, start: float, end: float, what: str) -> ToolContext:
     """Return a context whose progress from 0 to 1 is reported as `start` to `end` of the whole."""
-    tell: Callable[[float, str], None] = context.progress
+    report_progress: Callable[[float, str], None] = context.progress
 
-    def told(fraction: float, text: str) -> None:
-        tell(start + (end - start) * min(1.0, max(0.0, fraction)), f"{what}: {text}")
+    def report_share(fraction: float, text: str) -> None:
+        report_progress(start + (end - start) * min(1.0, max(0.0, fraction)), f"{what}: {text}")
 
-    return replace(context, progress=told)
+    return replace(context, progress=report_share)
 
 
 def _same_patient(first: ImageSnapshot, second: ImageSnapshot, context: ToolContext) -> list[str]:
@@ -212,7 +214,7 @@ def _same_identity(one: Identity, other: Identity) -> bool:
     Values that anonymising programs write into every file do not count.
     """
     ids = {one.patient_id, other.patient_id}
-    if all(ids) and not any(_ANONYMOUS_IDS.match(said) for said in ids):
+    if all(ids) and not any(_ANONYMOUS_IDS.match(patient_id) for patient_id in ids):
         return True
     return bool(one.birth and other.birth and one.names and other.names)
 
@@ -229,8 +231,8 @@ def _order(current: ImageSnapshot, prior: ImageSnapshot) -> tuple[bool, list[str
 
 def _scores(name: str, context: ToolContext) -> tuple[dict[str, float], str]:
     """Return the classifier's scores, or {} with the reason where it is not installed."""
-    there = all(map(is_installed, ("torch", "torchvision", "torchxrayvision")))
-    if not there or not ModelStore(context.models_dir).has(CLASSIFIER):
+    installed = all(map(is_installed, ("torch", "torchvision", "torchxrayvision")))
+    if not installed or not ModelStore(context.models_dir).has(CLASSIFIER):
         return {}, "the classifier's weights are not installed: no scores are compared"
     try:
         result = ChestXRayClassifier().run(ClassifierInput(image_path=name), context)
@@ -245,17 +247,19 @@ def _drawn(image: ComparedImage) -> list[tuple[float, float, float, float]]:
 
 
 def _boxes(
-    current: ComparedImage, prior: ComparedImage, laid: Alignment, context: ToolContext
+    current: ComparedImage, prior: ComparedImage, alignment: Alignment, context: ToolContext
 ) -> tuple[list[Row], tuple[Finding, ...]]:
     """Return the rows of the user's boxes, and the prior's boxes placed on the current image."""
     now, then = _drawn(current), _drawn(prior)
-    if laid.doubt or not (now or then):
+    if alignment.problem or not (now or then):
         return [], ()
-    to_current: NDArray[np.float64] = np.linalg.inv(laid.to_prior).astype(np.float64)
+    to_current: NDArray[np.float64] = np.linalg.inv(alignment.to_prior).astype(np.float64)
     corners = [comparison.moved_box(box, to_current) for box in then]
     pairs = comparison.match_boxes(now, [comparison.bounds(c) for c in corners])
     spacings = (current.snapshot.frame.spacing, prior.snapshot.frame.spacing)
-    against = comparison.length_reasons(current.side, prior.side, laid.degrees, laid.scale)
+    against = comparison.length_reasons(
+        current.side, prior.side, alignment.degrees, alignment.scale
+    )
     rows = [
         comparison.box_row(
             number,
@@ -284,25 +288,25 @@ def _result(
     context: ToolContext,
     current: ComparedImage,
     prior: ComparedImage,
-    laid: Alignment,
+    alignment: Alignment,
     rows: Sequence[Row],
     findings: tuple[Finding, ...],
     swapped: bool,
     order: Sequence[str],
 ) -> ToolResult:
-    picture = None if laid.doubt else _picture(current, prior, laid, context)
+    picture = None if alignment.problem else _picture(current, prior, alignment, context)
     warnings = [*order]
-    if laid.doubt:
-        warnings.append(f"the images could not be laid upon each other: {laid.doubt}")
+    if alignment.problem:
+        warnings.append(f"the images could not be laid upon each other: {alignment.problem}")
     for image, name in ((current, "current"), (prior, "prior")):
-        told = (*image.admission.warnings, *image.found.warnings)
-        warnings += [f"{name} image: {text}" for text in told]
-    warnings += [image.unscored for image in (current, prior) if image.unscored]
+        texts = (*image.admission.warnings, *image.found.warnings)
+        warnings += [f"{name} image: {text}" for text in texts]
+    warnings += [image.scores_missing for image in (current, prior) if image.scores_missing]
     warnings = list(dict.fromkeys(warnings))
     output = {
         "rows": [row.plain() for row in rows],
         "registered_image_path": None if picture is None else str(picture),
-        "registration": laid.told,
+        "registration": alignment.figures,
         "days_between": comparison.days_between(current.snapshot.instance, prior.snapshot.instance),
     }
     metadata = {
@@ -316,30 +320,31 @@ def _result(
         "warnings": warnings,
         "status": "completed",
     }
-    shown = () if picture is None else (_artifact(picture, laid, current.snapshot.ref),)
+    shown = () if picture is None else (_artifact(picture, alignment, current.snapshot.ref),)
     return ToolResult(
         _summary(rows, output, warnings), plain(output), plain(metadata), findings, shown
     )
 
 
 def _picture(
-    current: ComparedImage, prior: ComparedImage, laid: Alignment, context: ToolContext
+    current: ComparedImage, prior: ComparedImage, alignment: Alignment, context: ToolContext
 ) -> Path:
-    path = save_png(laid.registered, context.out_dir, "registered_prior")
+    path = save_png(alignment.registered, context.out_dir, "registered_prior")
     # Findings on this picture belong to neither image: it shows the prior on the current grid.
-    target = RegistrationTarget(current.snapshot, laid.scale)
+    target = RegistrationTarget(current.snapshot, alignment.scale)
     context.images.add_derived(path, prior.snapshot, target=target)
     return path
 
 
-def _artifact(path: Path, laid: Alignment, current: ImageRef) -> Artifact:
+def _artifact(path: Path, alignment: Alignment, current: ImageRef) -> Artifact:
+    figures = alignment.figures
     return Artifact(
         path,
         role="show",
         title="Registered prior",
-        description=f"The prior image, turned by {laid.told['degrees']:.1f} degrees and scaled by "
-        f"{laid.told['scale']:.2f} to lie on the current image; nothing is bent. Lungs overlap by "
-        f"{laid.told['dice_after']:.2f} (Dice; {laid.told['dice_before']:.2f} before).",
+        description=f"The prior image, turned by {figures['degrees']:.1f} degrees and scaled by "
+        f"{figures['scale']:.2f} to lie on the current image; nothing is bent. Lungs overlap by "
+        f"{figures['dice_after']:.2f} (Dice; {figures['dice_before']:.2f} before).",
         source=current,  # the pane may only show beside images of the same patient
     )
 

@@ -118,7 +118,7 @@ SPEC = ToolSpec(
 class _Boxes:
     """The boxes on a single image, and remarks on those that could not be placed."""
 
-    told: list[dict[str, Any]]
+    placed: list[dict[str, Any]]
     geometry: list[tuple[str, Box]]
     warnings: list[str]
 
@@ -196,13 +196,13 @@ def _too_long(images: int, context: int) -> str:
 @contextmanager
 def _files(shown: Sequence[ModelInput], context: ToolContext) -> Generator[list[Path]]:
     """Write the images to PNG files for the model's interface, and delete them afterwards."""
-    made: list[Path] = []
+    paths: list[Path] = []
     try:
         # Note each file before the next is written: a failure then still removes the earlier ones.
-        made.extend(save_png(image.pixels, context.out_dir, "expert-input") for image in shown)
-        yield made
+        paths.extend(save_png(image.pixels, context.out_dir, "expert-input") for image in shown)
+        yield paths
     finally:
-        for path in made:
+        for path in paths:
             path.unlink(missing_ok=True)
 
 
@@ -250,7 +250,7 @@ def _boxes(
             "the answer has boxes, but does not say on which of the images: they were not drawn"
         )
         return _Boxes([], [], warnings)
-    told: list[dict[str, Any]] = []
+    placed: list[dict[str, Any]] = []
     geometry: list[tuple[str, Box]] = []
     for number, group in enumerate(reading.groups, 1):
         image = shown[0]
@@ -259,7 +259,7 @@ def _boxes(
         box = finding_box(image.original(seen.original(corners)))
         label = group.phrase or f"box {number}"
         geometry.append((label, box))
-        told.append(
+        placed.append(
             {
                 "number": number,
                 "label": label,
@@ -268,7 +268,7 @@ def _boxes(
                 "image_coordinates": rounded_corners(box),
             }
         )
-    return _Boxes(told, geometry, warnings)
+    return _Boxes(placed, geometry, warnings)
 
 
 def _result(
@@ -299,6 +299,6 @@ def _result(
         "warnings": warnings,
         "status": "completed",
     }
-    output = {"response": written.text, "boxes": boxes.told}
+    output = {"response": written.text, "boxes": boxes.placed}
     summary = with_warnings(f"{title} answers: {written.text}\n{TEXT_NOTE}", warnings)
     return ToolResult(summary, plain(output), plain(metadata), findings)

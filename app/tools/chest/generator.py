@@ -205,17 +205,19 @@ def _warnings(
     answer: dict[str, Any],
     pixels: NDArray[np.uint8],
 ) -> list[str]:
-    told = [warning([model.card.title]), *model.warnings]
+    texts = [warning([model.card.title]), *model.warnings]
     if answer.get("cut"):
-        told.append(
+        texts.append(
             f"the description is too long for the model, which did not read: {answer['cut']}"
         )
     if (args.height, args.width) != (NATIVE, NATIVE):
-        told.append(f"the model was made for {NATIVE} x {NATIVE}: other sizes repeat or lose parts")
+        texts.append(
+            f"the model was made for {NATIVE} x {NATIVE}: other sizes repeat or lose parts"
+        )
     spread = pixels.max(axis=2).astype(np.int16) - pixels.min(axis=2)
     if float((spread > COLOUR_SPREAD).mean()) > _COLOURED:
-        told.append("the model drew in colour, which no radiograph has: it was made grey")
-    return [*told, *answer.get("notes", ())]
+        texts.append("the model drew in colour, which no radiograph has: it was made grey")
+    return [*texts, *answer.get("notes", ())]
 
 
 def _result(

@@ -152,9 +152,9 @@ class XRayPhraseGrounding:
             "phrase": _sentence(phrase),
             "max_new_tokens": args.max_new_tokens,
         }
-        said = call_model(_ENTRY, model, payload, context, _TIMEOUT_S)
+        answer_data = call_model(_ENTRY, model, payload, context, _TIMEOUT_S)
         context.cancel.check()
-        answer = _answer(said, shown, phrase)
+        answer = _answer(answer_data, shown, phrase)
         warnings = [
             *admission.warnings,
             *shown.hanging.warnings,
@@ -169,27 +169,27 @@ def _sentence(phrase: str) -> str:
     return phrase if phrase.endswith((".", "!", "?")) else f"{phrase}."
 
 
-def _answer(said: Mapping[str, Any], shown: ModelInput, phrase: str) -> _Answer:
+def _answer(answer_data: Mapping[str, Any], shown: ModelInput, phrase: str) -> _Answer:
     """Sort the model's answer into usable boxes and remarks."""
-    seen = InputRectangle(*(float(edge) for edge in said["seen"]))
-    warnings = [str(note) for note in said.get("notes", ())]
-    warnings += [str(reason) for reason in said["refused"]]
-    if said["cut"]:
+    rectangle = InputRectangle(*(float(edge) for edge in answer_data["seen"]))
+    warnings = [str(note) for note in answer_data.get("notes", ())]
+    warnings += [str(reason) for reason in answer_data["refused"]]
+    if answer_data["cut"]:
         warnings.append("the answer was cut off: more tokens were not allowed (max_new_tokens)")
-    hidden = seen.hidden(*shown.pixels.shape)
+    hidden = rectangle.hidden(*shown.pixels.shape)
     if hidden:
         warnings.append(
             f"the model saw the central square only, not what lies outside it ({', '.join(hidden)})"
         )
     predictions: list[dict[str, Any]] = []
     found: list[tuple[str, Box]] = []
-    for words, written in said["groups"]:
+    for words, written in answer_data["groups"]:
         usable = [corners for box in written if (corners := _usable(box))]
         if len(usable) < len(written):
             warnings.append("boxes that cannot be on the image were not drawn")
         if not usable:
             continue
-        boxes = [finding_box(shown.original(seen.original(corners))) for corners in usable]
+        boxes = [finding_box(shown.original(rectangle.original(corners))) for corners in usable]
         found += [(words or phrase, box) for box in boxes]
         predictions.append(
             {
@@ -200,7 +200,7 @@ def _answer(said: Mapping[str, Any], shown: ModelInput, phrase: str) -> _Answer:
                 },
             }
         )
-    return _Answer(predictions, found, str(said["text"]), warnings, said)
+    return _Answer(predictions, found, str(answer_data["text"]), warnings, answer_data)
 
 
 def _usable(box: list[float]) -> Corners | None:

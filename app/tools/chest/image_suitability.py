@@ -505,8 +505,8 @@ def _check_negative(snapshot: ImageSnapshot) -> None:
         return
     step = max(1, min(snapshot.display.shape) // _SAMPLED)
     film = pipeline.render(snapshot.frame, windows.default_window(snapshot.frame))
-    made, meant = (part[::step, ::step].astype(np.float32) for part in (snapshot.display, film))
-    if float(((made - made.mean()) * (meant - meant.mean())).sum()) < 0:
+    shown, original = (part[::step, ::step].astype(np.float32) for part in (snapshot.display, film))
+    if float(((shown - shown.mean()) * (original - original.mean())).sum()) < 0:
         raise ToolRetry(
             "a tool has exchanged black and white in this picture; name the original image instead"
         )
@@ -520,19 +520,21 @@ def _check_picture(
     A small network errs on kinds of film it was not trained on. It may stop a picture about which
     nothing is known; where the file states a frontal chest radiograph it only adds a warning.
     """
-    seen = judge_picture(snapshot, context)
-    if seen.mirrored >= MIRRORED_SHARE:
+    judgement = judge_picture(snapshot, context)
+    if judgement.mirrored >= MIRRORED_SHARE:
         evidence.warnings.append(MIRRORED_NOTE)
-    if seen.view in ("frontal", "unknown"):
+    if judgement.view in ("frontal", "unknown"):
         return
-    stops = seen.view in ("lateral", "other") and seen.certainty >= CERTAIN
-    if stops and not overruled and not _states_radiograph(snapshot, evidence, seen.view):
-        evidence.objections.append(seen.why)
+    stops = judgement.view in ("lateral", "other") and judgement.certainty >= CERTAIN
+    if stops and not overruled and not _states_radiograph(snapshot, evidence, judgement.view):
+        evidence.objections.append(judgement.why)
     else:
-        evidence.warnings.append(seen.why)
+        evidence.warnings.append(judgement.why)
 
 
-def _states_radiograph(snapshot: ImageSnapshot, evidence: _Evidence, seen: PictureView) -> bool:
+def _states_radiograph(
+    snapshot: ImageSnapshot, evidence: _Evidence, picture_view: PictureView
+) -> bool:
     """Return True if the file states a chest radiograph, or a model generated it as one.
 
     A lateral film counts only if the file calls it frontal. For a picture made by a tool the
@@ -543,7 +545,7 @@ def _states_radiograph(snapshot: ImageSnapshot, evidence: _Evidence, seen: Pictu
         return True
     radiograph = _code_text(instance.get("Modality")) in RADIOGRAPHY
     chest = radiograph and bool(_CHEST.search(_code_text(instance.get("BodyPartExamined"))))
-    return chest and (evidence.frontal or seen != "lateral")
+    return chest and (evidence.frontal or picture_view != "lateral")
 
 
 def _code_text(value: str, length: int = _CODE_LENGTH) -> str:

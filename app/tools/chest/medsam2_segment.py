@@ -102,7 +102,7 @@ def mask_warnings(marks: Marks, mask: NDArray[np.bool_]) -> list[str]:
         marks: The marks it was made from.
         mask: [rows, columns], not empty.
     """
-    said: list[str] = []
+    texts: list[str] = []
     y, x = np.nonzero(mask)
     if marks.box is not None:
         x0, y0, x1, y1 = marks.box
@@ -114,24 +114,24 @@ def mask_warnings(marks: Marks, mask: NDArray[np.bool_]) -> list[str]:
         }
         touched = [side for side, reached in sides.items() if reached]
         if touched:
-            said.append(
+            texts.append(
                 f"the outline reaches the box's edge ({', '.join(touched)}): what is meant may go "
                 "on outside it"
             )
         beyond = float(((x < x0) | (x > x1) | (y < y0) | (y > y1)).mean())
         if beyond > 0.05:
-            said.append(f"{beyond:.0%} of the outline lies outside the box")
+            texts.append(f"{beyond:.0%} of the outline lies outside the box")
     missed = [
         point
         for point, label in zip(marks.points, marks.labels, strict=True)
         if bool(mask[_index(point, mask.shape)]) != bool(label)
     ]
     if missed:
-        said.append(f"the outline disagrees with {len(missed)} of {len(marks.points)} points")
+        texts.append(f"the outline disagrees with {len(missed)} of {len(marks.points)} points")
     rows, columns = mask.shape
     if x.min() == 0 or y.min() == 0 or x.max() == columns - 1 or y.max() == rows - 1:
-        said.append("the outline reaches the image's border: what is meant may be cut off")
-    return said
+        texts.append("the outline reaches the image's border: what is meant may be cut off")
+    return texts
 
 
 def _index(point: XY, shape: tuple[int, ...]) -> tuple[int, int]:
@@ -345,12 +345,12 @@ def _warnings(
 ) -> list[str]:
     if not mask.any():
         return ["the model found nothing where it was marked"]
-    said = mask_warnings(marked, mask)
+    texts = mask_warnings(marked, mask)
     if score < LOW_SCORE:
-        said.append(f"the model itself expects a poor outline (score {score:.2f})")
+        texts.append(f"the model itself expects a poor outline (score {score:.2f})")
     if float(answer["object"]) < 0.5:
-        said.append("the model does not take what is marked for an object")
-    return said
+        texts.append("the model does not take what is marked for an object")
+    return texts
 
 
 def _figures(mask: NDArray[np.bool_], snapshot: ImageSnapshot, score: float) -> dict[str, Any]:

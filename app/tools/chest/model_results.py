@@ -192,12 +192,12 @@ def _before_same_phrases(text: str) -> str:
 
 def _before_same_sentences(text: str) -> str:
     """Cut the text before a sentence that occurs for the third time, not necessarily in a row."""
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for match in re.finditer(r"[^.!?\n]+[.!?]*", text):
         sentence = re.sub(r"\W+", " ", match.group()).strip().lower()
         if len(sentence.split()) < _SAME_SENTENCES:
             continue
-        seen[sentence] = seen.get(sentence, 0) + 1
-        if seen[sentence] == _SAME_SENTENCES:
+        counts[sentence] = counts.get(sentence, 0) + 1
+        if counts[sentence] == _SAME_SENTENCES:
             return text[: match.start()].rstrip()
     return text

@@ -30,7 +30,7 @@ class ComparedImage:
     hanging: Hanging
     pixels: NDArray[np.uint8]
     scores: dict[str, float]
-    unscored: str
+    scores_missing: str
 
     @property
     def masks(self) -> dict[str, NDArray[np.bool_]]:
@@ -55,19 +55,19 @@ class Alignment:
     """The prior image registered to the current one.
 
     Attributes:
-        told: The registration's figures as a JSON object.
+        figures: The registration's figures as a JSON object.
         degrees: Angle by which the prior is turned against the current image.
         scale: Size of the chest on the prior over that on the current image, by their spacings;
             None where one is unknown.
-        doubt: The reason that the registration cannot be trusted, or "".
+        problem: The reason that the registration cannot be trusted, or "".
         to_prior: [3, 3], from pixels of the current image to pixels of the prior.
         registered: The prior resampled to the current image's pixels.
     """
 
-    told: dict[str, Any]
+    figures: dict[str, Any]
     degrees: float
     scale: float | None
-    doubt: str
+    problem: str
     to_prior: NDArray[np.float64]
     registered: NDArray[np.uint8]
 
@@ -83,21 +83,21 @@ def align(current: ComparedImage, prior: ComparedImage, context: ToolContext) ->
     )
     degrees, scale = round(float(answer["degrees"]), 2), round(float(answer["scale"]), 4)
     overlap = round(float(answer["overlap"]), 3)
-    doubt = comparison.registration_problem(degrees, scale, overlap)
-    told: dict[str, Any] = {
+    problem = comparison.registration_problem(degrees, scale, overlap)
+    figures: dict[str, Any] = {
         "dice_before": round(float(answer["before"]), 3),
         "dice_after": overlap,
         "degrees": degrees,
         "scale": scale,
         "by": str(answer["by"]),
-        "accepted": not doubt,
-        "why": doubt,
+        "accepted": not problem,
+        "why": problem,
     }
     upright = np.array(answer["matrix"], float)
     to_prior = _flip(prior) @ upright @ _flip(current)
     registered: NDArray[np.uint8] = current.hanging.turned(answer["registered"])
     known = all(image.snapshot.frame.spacing.known for image in (current, prior))
-    return Alignment(told, degrees, scale if known else None, doubt, to_prior, registered)
+    return Alignment(figures, degrees, scale if known else None, problem, to_prior, registered)
 
 
 def _payload(current: ComparedImage, prior: ComparedImage) -> dict[str, Any]:

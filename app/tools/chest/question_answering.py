@@ -100,8 +100,8 @@ def answer_question(
         ToolFailed: The model wrote no usable text.
     """
     title = model.card.title
-    asked = {"question": arguments["question"], **images, "most": arguments["max_new_tokens"]}
-    answer = call_model(entry, model, asked, context, _ENTRY_TIMEOUT_S)
+    payload = {"question": arguments["question"], **images, "most": arguments["max_new_tokens"]}
+    answer = call_model(entry, model, payload, context, _ENTRY_TIMEOUT_S)
     written = check_text(answer)
     if not written.text:
         raise ToolFailed(
@@ -109,16 +109,16 @@ def answer_question(
             remedy="Ask in other words, or another tool.",
         )
     notes = [str(note) for note in answer.get("notes", ())]
-    said = list(dict.fromkeys([*warnings, *written.doubts, *model.warnings, *notes]))
+    all_warnings = list(dict.fromkeys([*warnings, *written.doubts, *model.warnings, *notes]))
     metadata = {
         **arguments,
         **model_metadata(model, answer),
         "finished": bool(answer.get("finished", True)),
         "note": NOTE,
-        "warnings": said,
+        "warnings": all_warnings,
         "status": "completed",
     }
-    summary = with_warnings(f"{title} answers: {written.text}\n\n{NOTE}", said)
+    summary = with_warnings(f"{title} answers: {written.text}\n\n{NOTE}", all_warnings)
     return ToolResult(summary, {"answer": written.text}, plain(metadata))
 
 
@@ -132,8 +132,8 @@ def multi_image_warnings(snapshots: Sequence[ImageSnapshot]) -> list[str]:
 
 
 def _patients(snapshots: Sequence[ImageSnapshot]) -> Iterator[str]:
-    said = [identity_of(snapshot.instance) for snapshot in snapshots]
-    for (number, one), (other_number, other) in combinations(enumerate(said, 1), 2):
+    identities = [identity_of(snapshot.instance) for snapshot in snapshots]
+    for (number, one), (other_number, other) in combinations(enumerate(identities, 1), 2):
         if conflict(one, other):
             yield (
                 f"image {number} and image {other_number} name different patients: what the model "
