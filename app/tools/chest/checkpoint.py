@@ -1,13 +1,14 @@
-"""Whole modules saved by torch before 1.6: read as data, nothing in them is run (torch).
+"""Reader of weights files that never runs code from the file (torch).
 
-The published torchxrayvision DenseNets are of this kind. `torch.load(weights_only=True)` refuses
-them, since they refer to their classes by "persistent ids", and plain unpickling would run whatever
-the file asks for. So the pickle's opcodes are walked here by hand: a class is only its name, a call
-only a note of it, and from the tree that results the tensors are taken.
+torch before 1.6 saved whole modules as plain pickles; the published torchxrayvision DenseNets are
+such files. `torch.load(weights_only=True)` refuses them, because they refer to their classes by
+"persistent ids", and plain unpickling would run any code that the file names. This module
+therefore interprets the pickle's opcodes itself: it records the names of classes and the arguments
+of calls without resolving either, and takes the tensors from the resulting tree.
 
-Layout of the file: four pickles (magic number, protocol version, system information, the object),
-a pickle with the keys of the storages, then for each its length (int64) and its numbers, all
-little endian.
+Layout of such a file: four pickles (magic number, protocol version, system information, the
+object), a pickle with the keys of the storages, then for each storage its length (int64) and its
+values, all little endian.
 """
 
 from __future__ import annotations
@@ -38,21 +39,21 @@ _LAYERS: tuple[type[nn.Module], ...] = (
 
 
 def load_state(path: Path, classes: Iterable[type[nn.Module]] = ()) -> State:
-    """The tensors of a weights file by name, on the CPU.
+    """Return the tensors of a weights file by name, on the CPU.
 
     Args:
-        path: A .safetensors file or one that `torch.save` wrote.
-        classes: Module classes that a pickled module of this model consists of, besides torch's
-            own layers. They are allowed by name; anything else in the file is refused.
+        path: A .safetensors file, or a file written by `torch.save`.
+        classes: Module classes that a pickled module of this model contains besides torch's own
+            layers. They are allowed by name; a file with any other class is refused.
 
     Raises:
-        ToolFailed: It is no such file, is damaged, or holds something else than weights.
+        ToolFailed: The file is damaged, is no weights file, or contains other things than weights.
     """
     try:
         return _without_prefix(_load(path, classes))
     except ToolFailed:
         raise
-    except Exception as error:  # torch raises anything from EOFError to RuntimeError here
+    except Exception as error:  # torch raises any exception class for damaged files
         raise ToolFailed(
             "this weights file cannot be read: it is damaged or no weights file",
             subject=str(path),
@@ -62,10 +63,10 @@ def load_state(path: Path, classes: Iterable[type[nn.Module]] = ()) -> State:
 
 
 def load_into(model: nn.Module, state: State, path: Path) -> None:
-    """Put a state into a model; every name and shape must agree.
+    """Load tensors into a model; all names and shapes must agree.
 
     Raises:
-        ToolFailed: They do not: the file belongs to another model.
+        ToolFailed: They do not agree: the file belongs to another model.
     """
     try:
         model.load_state_dict(state)
@@ -91,7 +92,7 @@ def _load(path: Path, classes: Iterable[type[nn.Module]]) -> State:
     if isinstance(loaded, nn.Module):
         return _tensors_of(loaded)
     if isinstance(loaded, dict):
-        # Where training scripts put the weights beside the optimiser's state.
+        # Training scripts save the weights under these keys, beside the optimiser's state.
         for inner in ("state_dict", "model"):
             if isinstance(loaded.get(inner), dict):
                 loaded = loaded[inner]
@@ -102,7 +103,7 @@ def _load(path: Path, classes: Iterable[type[nn.Module]]) -> State:
 
 
 def _tensors_of(module: nn.Module, prefix: str = "") -> State:
-    """Parameters and buffers read from the module's own tables: no method of it is called."""
+    """Return a module's parameters and buffers from its own tables, without calling its methods."""
     state: State = {}
     tables: dict[str, Any] = module.__dict__
     for table in ("_parameters", "_buffers"):
@@ -116,7 +117,7 @@ def _tensors_of(module: nn.Module, prefix: str = "") -> State:
 
 
 def _without_prefix(state: State) -> State:
-    """Names as without the `module.` that DataParallel puts before each."""
+    """Return the state without the `module.` that DataParallel puts before each name."""
     if state and all(name.startswith("module.") for name in state):
         return {name.removeprefix("module."): tensor for name, tensor in state.items()}
     return state
@@ -137,14 +138,14 @@ _STORAGES: dict[str, tuple[torch.dtype, int]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Name:
-    """A global the pickle refers to: its name, never the thing itself."""
+    """The name of a global that the pickle refers to; it is never imported."""
 
     text: str
 
 
 @dataclass(slots=True)
 class _Made:
-    """A call or an object that unpickling would have made."""
+    """A call in the pickle: its function and arguments, recorded but not executed."""
 
     what: Any
     args: tuple[Any, ...]
@@ -160,13 +161,13 @@ class _Storage:
 
 
 def read_module(path: Path) -> dict[str, Tensor] | None:
-    """The tensors of the module in the file, by their name in its state dict.
+    """Return the tensors of a module saved by torch before 1.6, by their names in its state dict.
 
     Returns:
-        None when it is no file of the old layout, or holds something else than a module.
+        None if the file has another layout or contains no module.
 
     Raises:
-        ValueError: The module in it is malformed.
+        ValueError: The module in the file is malformed.
     """
     with path.open("rb") as stream:
         tree = _object_of(stream)
@@ -183,7 +184,7 @@ def read_module(path: Path) -> dict[str, Tensor] | None:
 
 
 def _object_of(stream: IO[bytes]) -> Any:
-    """The tree of the fourth pickle, or None when it is no file of the old layout."""
+    """Return the tree of the fourth pickle, or None if the file has another layout."""
     if stream.read(4) == b"PK\x03\x04":
         return None
     stream.seek(0)
@@ -198,7 +199,7 @@ def _object_of(stream: IO[bytes]) -> Any:
 
 
 def _collect(tree: Any, prefix: str, found: dict[str, _Made], depth: int) -> None:
-    """Note the tensors of a module and of those inside it."""
+    """Add the tensors of a module and its submodules to `found`."""
     if not isinstance(tree, _Made) or not isinstance(tree.state, dict) or depth > _MAX_DEPTH:
         raise ValueError("not a module")
     state: dict[str, Any] = tree.state
@@ -219,7 +220,7 @@ def _items(table: Any) -> dict[Any, Any]:
 
 
 def _unwrapped(value: Any) -> _Made | None:
-    """The `_rebuild_tensor_v2` call of a tensor or parameter."""
+    """Return the `_rebuild_tensor_v2` call of a tensor or parameter, or None for other values."""
     if not isinstance(value, _Made) or not isinstance(value.what, _Name):
         return None
     if value.what.text == "torch._utils._rebuild_parameter":
@@ -254,7 +255,7 @@ def _tensor(item: _Made, storages: dict[str, Tensor | None]) -> Tensor:
 
 
 class _Reader:
-    """Walks one pickle. Knows the opcodes that torch wrote (protocol 2); refuses others."""
+    """Interpreter of one pickle, limited to the opcodes that torch wrote (protocol 2)."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -263,7 +264,7 @@ class _Reader:
         self._memo: dict[int, Any] = {}
 
     def read(self) -> Any:
-        """What the pickle holds; the stream then stands behind it."""
+        """Return the pickle's content, and leave the stream at the end of the pickle."""
         for opcode, argument, _ in pickletools.genops(self._stream):
             if opcode.name == "STOP":
                 return self._stack.pop()
@@ -325,7 +326,11 @@ class _Reader:
         self._stack[-1].append(value)
 
     def persistent(self, _argument: Any) -> None:
-        """A storage, or ("module", class, source file, source): of that only the class's name."""
+        """Push the storage or class that a persistent id refers to.
+
+        A class comes as ("module", class, source file, source code), of which only its name is
+        used.
+        """
         pid = self._stack.pop()
         kind = pid[0]
         if kind == "storage":

@@ -1,7 +1,7 @@
-"""CheXagent-2 answers questions on chest radiographs, run in the model process (torch).
+"""CheXagent-2, which answers questions on chest radiographs (torch; model process only).
 
-Two ways lead to an answer (`two_ways`): our own reader of the published weights, `chexagent_net`,
-or the model's own program through the interface that its authors publish.
+The network is built here from the published weights (StanfordAIMI/CheXagent-2-3b). If a folder has
+another layout, the program in that folder is run instead, with the user's consent.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ from transformers import (
     SiglipVisionModel,
 )
 
+from app.tools.api import Progress
 from app.tools.chest import published_programs
 from app.tools.chest.decoding import Ids, Tokens, embedded_inputs, write
 from app.tools.chest.published_programs import OWN, PUBLISHED
 from app.tools.chest.published_weights import OtherLayout, checked, config_of, fill, made_on
-from app.tools.model_process.serving import Progress, Work, serve
+from app.tools.model_process.serving import Work, serve
 
 SYSTEM = "You are a helpful assistant."
 IMAGE, IMAGE_END, IMAGE_PAD = "<|img|>", "<|/img|>", "<|imgpad|>"
@@ -54,7 +55,7 @@ _PHI_KEYS = (
 
 
 class Visual(nn.Module):
-    """Tower and projection; its names are the published ones below "model.visual."."""
+    """Vision tower and projection, with the published names below "model.visual."."""
 
     def __init__(self, config: Any, width: int) -> None:
         super().__init__()
@@ -69,7 +70,7 @@ class Visual(nn.Module):
         self.proj = nn.Parameter(torch.empty(width, width))
 
     def forward(self, pixels: Tensor) -> Tensor:
-        """[images, 3, size, size] -> [images, places, width].
+        """Return the features [images, patches, width] of images [images, 3, size, size].
 
         The encoder's own output is used: transformers' `last_hidden_state` of the whole tower has
         gone through a layer norm that the published model does not apply.
@@ -80,7 +81,7 @@ class Visual(nn.Module):
 
 @dataclass(slots=True)
 class CheXagent:
-    """The model, ready to run."""
+    """The loaded model with its tokenizer and image settings."""
 
     tokenizer: Any
     language: Any
@@ -92,17 +93,17 @@ class CheXagent:
 
     @property
     def end(self) -> int:
-        """The token that ends an answer."""
+        """Id of the token that ends an answer."""
         return int(self.tokenizer.eos_token_id)
 
     def prepared(self, image: Image.Image) -> Tensor:
-        """RGB, squeezed into a square (bicubic), 0..1, then normalised: the published transform."""
+        """Return the image as a normalised RGB square (bicubic): float32 [3, size, size]."""
         square = image.convert("RGB").resize((self.size, self.size), Image.Resampling.BICUBIC)
         levels = torch.from_numpy(np.asarray(square, np.float32) / 255).permute(2, 0, 1)
         return (levels - self.mean) / self.std
 
     def prompt(self, count: int, text: str) -> list[int]:
-        """Tokens of a question on `count` images, with room for what is seen of each."""
+        """Return the tokens of a question on `count` images, with a placeholder per patch."""
         places = self.visual.pos_embed.shape[0]
         end = str(self.tokenizer.eos_token)
         tokens = self._tokens(f"<|system|>\n{SYSTEM}{end}\n<|user|>\n")
@@ -113,7 +114,7 @@ class CheXagent:
         return tokens + self._tokens(f"{text}{end}\n<|assistant|>\n")
 
     def embedded(self, tokens: Sequence[int], images: Sequence[Image.Image]) -> Tensor:
-        """[1, tokens, width]: the prompt with each image in its place."""
+        """Return the prompt's embeddings [1, tokens, width], with the images' features in place."""
         device = self.visual.proj.device
         ids = torch.tensor([list(tokens)], device=device)
         found = self.language.get_input_embeddings()(ids)
@@ -132,10 +133,10 @@ class CheXagent:
 
 
 def made(folder: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
-    """The network as the folder describes it, by the prefix of its published names; no values yet.
+    """Return the network that a folder describes, by prefix of the published names, without values.
 
     Raises:
-        OtherLayout: The folder is not laid out so.
+        OtherLayout: The folder has another layout than the published model.
         ToolFailed: A file is missing or damaged.
     """
     config = config_of(folder)
@@ -159,10 +160,16 @@ def made(folder: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
 
 
 def load(folder: Path, device: str, dtype: torch.dtype, tell: Callable[[float], None]) -> CheXagent:
-    """The published model from its folder.
+    """Load the published model from its folder.
+
+    Args:
+        folder: The model's folder.
+        device: "cpu", "cuda" or "mps".
+        dtype: Data type of the parameters.
+        tell: Called with the loaded fraction, 0..1.
 
     Raises:
-        OtherLayout: It is not laid out so.
+        OtherLayout: The folder has another layout than the published model.
         ToolFailed: A file is missing or damaged.
     """
     parts = made(folder, device, dtype)
@@ -183,7 +190,7 @@ def load(folder: Path, device: str, dtype: torch.dtype, tell: Callable[[float], 
 
 
 def _tokenizer(folder: Path) -> Any:
-    """CodeGen's byte-level BPE with the model's own marks, numbered as the published one does."""
+    """Return CodeGen's byte-level BPE with the model's marks, numbered like the published one."""
     found = CodeGenTokenizer.from_pretrained(str(folder), local_files_only=True)
     known = found.get_vocab()
     for mark in _SPECIAL:
@@ -193,7 +200,7 @@ def _tokenizer(folder: Path) -> Any:
 
 
 class Published:
-    """The model through its own program: the tokenizer is given image paths."""
+    """The model run by the program in its folder, whose tokenizer takes image paths."""
 
     def __init__(self, folder: Path, work: Work) -> None:
         self.tokenizer = published_programs.loaded(AutoTokenizer, folder, work)
@@ -201,7 +208,7 @@ class Published:
         self.context = int(getattr(self.model.config, "max_position_embeddings", 0) or 0)
 
     def ask(self, paths: list[str], prompt: str, most: int, work: Work) -> tuple[str, Tokens, int]:
-        """The answer's text, its tokens, and the prompt's length."""
+        """Return the answer's text, its tokens, and the number of tokens in the prompt."""
         parts = [*({"image": path} for path in paths), {"text": prompt}]
         talk = [
             {"from": "system", "value": SYSTEM},
@@ -210,7 +217,7 @@ class Published:
         ids = self.tokenizer.apply_chat_template(
             talk, add_generation_prompt=True, return_tensors="pt"
         )
-        # Since version 5 transformers answers with a mapping here, before with the tensor.
+        # transformers returns a mapping since version 5, and the tensor itself before.
         ids = ids if isinstance(ids, torch.Tensor) else ids["input_ids"]
         ids = ids.to(self.model.device)
         end = Ids.of(int(self.tokenizer.eos_token_id))
@@ -220,16 +227,16 @@ class Published:
 
 
 def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
-    """An answer to a question on images.
+    """Answer a question on images.
 
     Args:
-        payload: As of `InstalledModel.payload`, with "paths" of PNG files, "prompt" and
+        payload: The table from `InstalledModel.payload`, with "paths" of PNG files, "prompt" and
             "max_new_tokens".
-        progress: Told each token.
+        progress: Called after each token.
 
     Returns:
-        "text" with the model's marks in it, "cut", "tokens", "engine", "too_long", and what
-        `serve` adds.
+        "text" including the model's marks, "cut" (True if the answer was cut off), "tokens",
+        "engine", "too_long", "context", and the keys that `serve` adds.
     """
     paths = [str(path) for path in payload["paths"]]
     prompt, most = str(payload["prompt"]), int(payload["max_new_tokens"])
@@ -273,9 +280,9 @@ def _own(
 
 
 def check(payload: dict[str, Any]) -> dict[str, Any]:
-    """Whether the published reader can load a folder, without loading it: `models verify`.
+    """Check a folder's weights against the network without loading them (for `models verify`).
 
     Raises:
-        ToolFailed: A file is missing, damaged or does not fit.
+        ToolFailed: A file is missing, is damaged or does not fit.
     """
     return checked(payload, made)

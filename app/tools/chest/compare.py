@@ -33,14 +33,14 @@ from app.tools.chest.classifier import ChestXRayClassifier, ClassifierInput
 from app.tools.chest.comparison import Row
 from app.tools.chest.ctr_geometry import LEFT_LUNG, RIGHT_LUNG
 from app.tools.chest.model_pictures import Hanging, model_pixels
-from app.tools.chest.model_results import placed, with_warnings
-from app.tools.chest.prior_alignment import Laid, Looked, lay
+from app.tools.chest.model_results import labelled_findings, with_warnings
+from app.tools.chest.prior_alignment import Alignment, ComparedImage, align
 from app.tools.chest.segmenter import Segmenter
 from app.tools.files import plain, save_png
 from app.tools.models.store import ModelStore
 from app.tools.needs import is_installed
 
-_NOBODY = re.compile(
+_ANONYMOUS_IDS = re.compile(
     r"^(0+|x+|n/?a|none|null|test|patient|unknown|no-?name|anon.*|removed|hidden|"
     r"de-?identified|redacted)$"
 )
@@ -132,11 +132,11 @@ class ChestXRayCompare:
             named.reverse()
             names.reverse()
         warnings += order
-        current = self._image(names[0], named[0], _part(context, 0.02, 0.3, "Current"))
-        prior = self._image(names[1], named[1], _part(context, 0.3, 0.58, "Prior"))
-        laid = lay(current, prior, _part(context, 0.58, 0.95, "Registering"))
+        current = self._image(names[0], named[0], _part_context(context, 0.02, 0.3, "Current"))
+        prior = self._image(names[1], named[1], _part_context(context, 0.3, 0.58, "Prior"))
+        laid = align(current, prior, _part_context(context, 0.58, 0.95, "Registering"))
         context.cancel.check()
-        rows = comparison.table(
+        rows = comparison.change_table(
             current.side,
             prior.side,
             None if laid.doubt else laid.degrees,
@@ -145,7 +145,7 @@ class ChestXRayCompare:
         boxes, findings = _boxes(current, prior, laid, context)
         return _result(context, current, prior, laid, [*rows, *boxes], findings, swapped, warnings)
 
-    def _image(self, name: str, snapshot: ImageSnapshot, context: ToolContext) -> Looked:
+    def _image(self, name: str, snapshot: ImageSnapshot, context: ToolContext) -> ComparedImage:
         """Segment one image and collect its data for the comparison.
 
         Raises:
@@ -161,7 +161,7 @@ class ChestXRayCompare:
                 remedy=_REMEDY,
             )
         scores, unscored = _scores(name, context)
-        return Looked(
+        return ComparedImage(
             name,
             snapshot,
             admission,
@@ -173,7 +173,7 @@ class ChestXRayCompare:
         )
 
 
-def _part(context: ToolContext, start: float, end: float, what: str) -> ToolContext:
+def _part_context(context: ToolContext, start: float, end: float, what: str) -> ToolContext:
     """Return a context whose progress from 0 to 1 is reported as `start` to `end` of the whole."""
     tell: Callable[[float, str], None] = context.progress
 
@@ -192,7 +192,7 @@ def _same_patient(first: ImageSnapshot, second: ImageSnapshot, context: ToolCont
     one, other = identity_of(first.instance), identity_of(second.instance)
     if conflict(one, other):
         doubt = "the two files name different patients"
-    elif _named_alike(one, other):
+    elif _same_identity(one, other):
         return []
     else:
         doubt = "the files do not say that both images are of the same patient"
@@ -206,13 +206,13 @@ def _same_patient(first: ImageSnapshot, second: ImageSnapshot, context: ToolCont
     return [f"compared although {doubt}: you said that they are to be compared"]
 
 
-def _named_alike(one: Identity, other: Identity) -> bool:
+def _same_identity(one: Identity, other: Identity) -> bool:
     """Return True if two identities without a conflict belong to the same patient.
 
     Values that anonymising programs write into every file do not count.
     """
     ids = {one.patient_id, other.patient_id}
-    if all(ids) and not any(_NOBODY.match(said) for said in ids):
+    if all(ids) and not any(_ANONYMOUS_IDS.match(said) for said in ids):
         return True
     return bool(one.birth and other.birth and one.names and other.names)
 
@@ -239,13 +239,13 @@ def _scores(name: str, context: ToolContext) -> tuple[dict[str, float], str]:
     return {label: float(score) for label, score in result.output.items()}, ""
 
 
-def _drawn(image: Looked) -> list[tuple[float, float, float, float]]:
+def _drawn(image: ComparedImage) -> list[tuple[float, float, float, float]]:
     shapes = (finding.geometry for finding in image.snapshot.drawn)
     return [(s.x0, s.y0, s.x1, s.y1) for s in shapes if isinstance(s, Box)]
 
 
 def _boxes(
-    current: Looked, prior: Looked, laid: Laid, context: ToolContext
+    current: ComparedImage, prior: ComparedImage, laid: Alignment, context: ToolContext
 ) -> tuple[list[Row], tuple[Finding, ...]]:
     """Return the rows of the user's boxes, and the prior's boxes placed on the current image."""
     now, then = _drawn(current), _drawn(prior)
@@ -253,7 +253,7 @@ def _boxes(
         return [], ()
     to_current: NDArray[np.float64] = np.linalg.inv(laid.to_prior).astype(np.float64)
     corners = [comparison.moved_box(box, to_current) for box in then]
-    pairs = comparison.pair(now, [comparison.bounds(c) for c in corners])
+    pairs = comparison.match_boxes(now, [comparison.bounds(c) for c in corners])
     spacings = (current.snapshot.frame.spacing, prior.snapshot.frame.spacing)
     against = comparison.length_reasons(current.side, prior.side, laid.degrees, laid.scale)
     rows = [
@@ -270,7 +270,7 @@ def _boxes(
         for number, (_, j) in enumerate(pairs, 1)
         if j is not None
     ]
-    findings = placed(
+    findings = labelled_findings(
         outlines,
         current.snapshot.ref,
         context.provenance(SPEC),
@@ -282,9 +282,9 @@ def _boxes(
 
 def _result(
     context: ToolContext,
-    current: Looked,
-    prior: Looked,
-    laid: Laid,
+    current: ComparedImage,
+    prior: ComparedImage,
+    laid: Alignment,
     rows: Sequence[Row],
     findings: tuple[Finding, ...],
     swapped: bool,
@@ -322,7 +322,9 @@ def _result(
     )
 
 
-def _picture(current: Looked, prior: Looked, laid: Laid, context: ToolContext) -> Path:
+def _picture(
+    current: ComparedImage, prior: ComparedImage, laid: Alignment, context: ToolContext
+) -> Path:
     path = save_png(laid.registered, context.out_dir, "registered_prior")
     # Findings on this picture belong to neither image: it shows the prior on the current grid.
     target = RegistrationTarget(current.snapshot, laid.scale)
@@ -330,7 +332,7 @@ def _picture(current: Looked, prior: Looked, laid: Laid, context: ToolContext) -
     return path
 
 
-def _artifact(path: Path, laid: Laid, current: ImageRef) -> Artifact:
+def _artifact(path: Path, laid: Alignment, current: ImageRef) -> Artifact:
     return Artifact(
         path,
         role="show",
@@ -347,7 +349,7 @@ def _summary(rows: Sequence[Row], output: dict[str, Any], warnings: Sequence[str
     when = "" if days is None else f" ({days} days apart)"
     changed = [
         f"{row.what} {row.prior:g} -> {row.current:g} {row.unit}".strip()
-        for row in comparison.changed(rows)
+        for row in comparison.changed_rows(rows)
     ]
     compared = sum(row.comparable for row in rows)
     text = (

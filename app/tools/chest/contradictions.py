@@ -80,22 +80,22 @@ TOPICS = (
 
 _SENTENCE = re.compile(r"[^.;!?\n]+[.;!?\n]?")
 _CLAUSE = re.compile(r"\b(?:but|however|although|though|except)\b", re.IGNORECASE)
-_NOT_BEFORE = re.compile(
+_NEGATION_BEFORE = re.compile(
     r"\b(?:no|not|without|absence of|absent|negative for|free of|neither|nor|resolved|"
     r"resolution of|rules? out|ruled out|exclude[sd]?|excluding|rather than)\b",
     re.IGNORECASE,
 )
-_ANEW = re.compile(
+_NEW_CLAIM = re.compile(
     r",\s*(?=(?:and\s+)?(?:there\s+(?:is|are)|an?|with|small|mild|moderate|large|severe|new|stable|"
     r"persistent|tiny|trace)\b)",
     re.IGNORECASE,
 )
-_NOT_AFTER = re.compile(
+_NEGATION_AFTER = re.compile(
     r"^[^,;.]{0,50}\b(?:not\s+(?:\w+\s+)?(?:seen|present|identified|visible|evident|appreciated)|"
     r"absent|excluded|ruled out|resolved)\b",
     re.IGNORECASE,
 )
-_PERHAPS = re.compile(
+_UNCERTAIN = re.compile(
     r"\b(?:may|might|could|can|possibl[ey]|probabl[ey]|suspect\w*|suspicious|suggest\w*|likely|"
     r"unlikely|questionable|question of|cannot|versus|vs|if|whether|history of|prior|previous|"
     r"risk)\b",
@@ -140,7 +140,7 @@ def disagreements(given: Sequence[CallResult]) -> list[Disagreement]:
         given: The results in the order of the calls, of one question or several; of calls of one
             tool with equal arguments only the last counts.
     """
-    claims = [claim for place in _latest(given) for claim in claims_of(given[place], place)]
+    claims = [claim for place in _latest_calls(given) for claim in claims_of(given[place], place)]
     found: list[Disagreement] = []
     for topic in dict.fromkeys(claim.topic for claim in claims):
         about = [claim for claim in claims if claim.topic == topic]
@@ -154,22 +154,22 @@ def disagreements(given: Sequence[CallResult]) -> list[Disagreement]:
                 sides = [claim for claim in about if claim.there or claim in against]
                 found.append(Disagreement(topic, _sides(sides, given, yes)))
                 break
-    return [*found, *_refused_to_agree(given), *_wrong_side(given)]
+    return [*found, *_refused_agreements(given), *_wrong_sides(given)]
 
 
 def claims_of(result: CallResult, place: int = 0) -> list[Claim]:
     """Return the claims of one result."""
-    read = _READ.get(result.tool)
+    read = _CLAIM_READERS.get(result.tool)
     if read is not None:
         said = read(result)
     elif result.tool in TEXTS:
-        said = _of_texts(result)
+        said = _text_claims(result)
     else:
         return []
     return [Claim(topic, there, words, place) for topic, there, words in said]
 
 
-def _latest(given: Sequence[CallResult]) -> list[int]:
+def _latest_calls(given: Sequence[CallResult]) -> list[int]:
     last = {(item.tool, repr(sorted(item.arguments.items()))): i for i, item in enumerate(given)}
     return sorted(last.values())
 
@@ -193,10 +193,10 @@ def _sides(
     )
 
 
-Read = Iterator[tuple[str, bool, str]]
+Claims = Iterator[tuple[str, bool, str]]
 
 
-def _of_scores(result: CallResult) -> Read:
+def _score_claims(result: CallResult) -> Claims:
     scores = scores_of(result.output)
     for topic in TOPICS:
         score = scores.get(topic.label)
@@ -206,14 +206,14 @@ def _of_scores(result: CallResult) -> Read:
             yield topic.name, there, f"score {score:.2f}, {side} the operating point 0.5"
 
 
-def _of_ratio(result: CallResult) -> Read:
+def _ratio_claims(result: CallResult) -> Claims:
     ratio = result.output.get("ratio")
     sure = result.output.get("reliable", True) is not False
     if isinstance(ratio, (int, float)) and sure and abs(ratio - OPERATING_POINT) >= RATIO_MARGIN:
         yield HEART, ratio > OPERATING_POINT, f"cardiothoracic ratio {ratio:.2f}"
 
 
-def _of_outlines(result: CallResult) -> Read:
+def _outline_claims(result: CallResult) -> Claims:
     """Yield the claim of the ratio between bounding boxes around the outlines."""
     metrics = result.output.get("metrics")
     table: Mapping[str, Any] = metrics if isinstance(metrics, Mapping) else {}
@@ -237,7 +237,7 @@ def _columns(values: Any) -> tuple[float, float] | None:
     return float(box[1]), float(box[3])
 
 
-def _of_boxes(result: CallResult) -> Read:
+def _box_claims(result: CallResult) -> Claims:
     phrase = str(result.arguments.get("phrase") or "")
     there = bool(result.output.get("predictions"))
     sided = _SIDE.search(phrase)
@@ -248,7 +248,7 @@ def _of_boxes(result: CallResult) -> Read:
             yield topic.name, there, f"{what} for “{one_line(phrase, 80)}”"
 
 
-def _of_texts(result: CallResult) -> Read:
+def _text_claims(result: CallResult) -> Claims:
     texts = [result.output.get(key) for key in TEXTS[result.tool]]
     text = "\n".join(item for item in texts if isinstance(item, str))
     for topic in TOPICS:
@@ -258,11 +258,11 @@ def _of_texts(result: CallResult) -> Read:
             yield topic.name, there, f"“{one_line(sentence, 120)}”"
 
 
-_READ: Mapping[str, Callable[[CallResult], Read]] = {
-    CLASSIFIER: _of_scores,
-    RATIO: _of_ratio,
-    SEGMENTATION: _of_outlines,
-    GROUNDING: _of_boxes,
+_CLAIM_READERS: Mapping[str, Callable[[CallResult], Claims]] = {
+    CLASSIFIER: _score_claims,
+    RATIO: _ratio_claims,
+    SEGMENTATION: _outline_claims,
+    GROUNDING: _box_claims,
 }
 
 
@@ -277,7 +277,9 @@ def read_text(text: str, topic: Topic) -> tuple[bool, str] | None:
         sentence = match.group().strip()
         if sentence.endswith("?"):
             continue
-        for clause in (part for whole in _CLAUSE.split(sentence) for part in _ANEW.split(whole)):
+        for clause in (
+            part for whole in _CLAUSE.split(sentence) for part in _NEW_CLAIM.split(whole)
+        ):
             there = _clause_says(clause, topic)
             if there:
                 return True, sentence
@@ -294,17 +296,17 @@ def _clause_says(clause: str, topic: Topic) -> bool | None:
         before, after = clause[: match.start()], clause[match.end() :]
         if _NO_CHANGE.search(before) or _NOT_EXCLUDED.search(clause):
             continue
-        if _NOT_BEFORE.search(before) or _NOT_AFTER.search(after):
+        if _NEGATION_BEFORE.search(before) or _NEGATION_AFTER.search(after):
             said.append(False)
-        elif not _PERHAPS.search(clause):
+        elif not _UNCERTAIN.search(clause):
             said.append(True)
     return any(said) if said else None
 
 
-def _refused_to_agree(given: Sequence[CallResult]) -> Iterator[Disagreement]:
+def _refused_agreements(given: Sequence[CallResult]) -> Iterator[Disagreement]:
     """Yield the answers of a model that was asked if it agrees with another one and does not."""
     for place, item in enumerate(given):
-        if item.tool not in TEXTS or not _ASKED_TO_AGREE.search(_asked(item.arguments)):
+        if item.tool not in TEXTS or not _ASKED_TO_AGREE.search(_question(item.arguments)):
             continue
         answer = next(
             (str(item.output[key]) for key in TEXTS[item.tool] if item.output.get(key)), ""
@@ -328,11 +330,11 @@ def _refused_to_agree(given: Sequence[CallResult]) -> Iterator[Disagreement]:
             )
 
 
-def _asked(arguments: Data) -> str:
+def _question(arguments: Data) -> str:
     return " ".join(str(arguments.get(key) or "") for key in ("question", "prompt"))
 
 
-def _wrong_side(given: Sequence[CallResult]) -> Iterator[Disagreement]:
+def _wrong_sides(given: Sequence[CallResult]) -> Iterator[Disagreement]:
     """Yield boxes on the other side than their phrase says, for images in the usual orientation."""
     for place, item in enumerate(given):
         side = _SIDE.search(str(item.arguments.get("phrase") or ""))

@@ -1,7 +1,4 @@
-"""How a transformers model writes text for us: greedily or by beams, told and stoppable.
-
-Torch and transformers; model process only.
-"""
+"""Text generation with transformers models, without sampling (torch; model process only)."""
 
 from __future__ import annotations
 
@@ -21,12 +18,12 @@ from app.tools.model_process.serving import Work
 
 
 class TokenProgress(StoppingCriteria):
-    """Reports each token that `generate` writes; a cancel is raised by `progress`.
+    """A stopping criterion that reports each token; `progress` may raise to cancel.
 
     Args:
         progress: The calling function's progress.
         most: `max_new_tokens`.
-        start: Fraction at which writing begins.
+        start: Fraction of the call's progress at which generation begins.
     """
 
     def __init__(self, progress: Progress, most: int, start: float = 0.2) -> None:
@@ -49,12 +46,12 @@ class TokenProgress(StoppingCriteria):
 
 @dataclass(frozen=True, slots=True)
 class Ids:
-    """The token ids that generation needs.
+    """The special token ids that generation needs.
 
     Attributes:
-        end: Any of them ends a text.
-        pad: Fills up shorter texts of a batch.
-        start: What a decoder begins with; None where the prompt is given.
+        end: Ids that end a text.
+        pad: Id that fills up shorter texts of a batch.
+        start: Id that a decoder begins with; None if the prompt is given.
     """
 
     end: tuple[int, ...]
@@ -63,17 +60,17 @@ class Ids:
 
     @classmethod
     def of(cls, end: int) -> Ids:
-        """Of a model whose one end also fills up, and whose prompt is given."""
+        """Return the ids of a model with one end token, which also serves as padding."""
         return cls((end,), end)
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """What was written.
+    """The generated tokens.
 
     Attributes:
-        ids: Without prompt, start and padding, and without what ended it.
-        finished: It ended by itself, not at the limit.
+        ids: Token ids without prompt, start token, end token and padding.
+        finished: True if the model ended the text itself, False if the limit cut it off.
     """
 
     ids: list[int]
@@ -81,7 +78,7 @@ class Tokens:
 
 
 def rgb(pixels: NDArray[np.uint8]) -> Image.Image:
-    """An image as the processors take it: RGB, grey ones with three equal channels.
+    """Return an image as RGB; grey images get three equal channels.
 
     Args:
         pixels: uint8 [rows, columns] or [rows, columns, 3], bright = dense.
@@ -90,7 +87,7 @@ def rgb(pixels: NDArray[np.uint8]) -> Image.Image:
 
 
 def embedded_inputs(embedded: Tensor) -> dict[str, Tensor]:
-    """Inputs for `write` of a prompt that is given as embeddings [1, tokens, width], all read."""
+    """Return the inputs of `write` for a prompt given as embeddings [1, tokens, width]."""
     read = torch.ones(embedded.shape[:2], dtype=torch.long, device=embedded.device)
     return {"inputs_embeds": embedded, "attention_mask": read}
 
@@ -104,18 +101,17 @@ def write(
     most: int,
     beams: int = 1,
 ) -> Tokens:
-    """Let a model write, the likeliest text first: no sampling, so the same text every time.
+    """Generate text deterministically, by greedy or beam search.
 
     Args:
-        model: It has `generate`.
-        inputs: Its inputs. What it returns may begin with `inputs["input_ids"]`, which is cut off.
-        ids: The tokens that begin, end and fill up.
-        work: Told of each token; a cancel is raised by it.
-        most: Tokens at most.
-        beams: Beams; fewer after memory ran out (`Work.share`).
+        model: A transformers model with `generate`.
+        inputs: The model's inputs. If they contain "input_ids", this prompt is cut off the output.
+        ids: The special token ids.
+        work: Receives the progress of each token; a cancel is raised by it.
+        most: Maximum number of tokens.
+        beams: Number of beams; fewer are used after memory ran out (`Work.share`).
     """
-    # The share is asked for only where it changes something: else memory that ran out would have
-    # the same done once more.
+    # Read `share` only if it has an effect: reading it tells `serve` that a repeat with less helps.
     wide = max(1, round(beams * work.share)) if beams > 1 else 1
     if wide < beams:
         work.notes.append(f"written with {wide} of {beams} beams: the text may be a poorer one")
@@ -144,7 +140,7 @@ def write(
 
 
 def _until_end(row: list[int], ids: Ids) -> Tokens:
-    # Published programs drop the last token whatever it is: of an answer that was cut off, a word.
+    # Published programs always drop the last token, which is a word if the answer was cut off.
     for place, token in enumerate(row):
         if token in ids.end:
             return Tokens(row[:place], finished=True)

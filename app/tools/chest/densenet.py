@@ -1,13 +1,13 @@
-"""torchxrayvision's DenseNet-121 classifier, run in the model process (torch).
+"""torchxrayvision's DenseNet-121 classifier (torch; model process only).
 
-Preprocessing is torchxrayvision's own: 8-bit grey to [-1024, 1024], a centred square crop, and
-bilinear resampling with antialiasing to 224 x 224. Outputs are scaled for each label so that 0.5 is
-the operating point (Cohen et al., "TorchXRayVision", MIDL 2022): they are no probabilities.
+Preprocessing is torchxrayvision's own: 8-bit grey to [-1024, 1024], a central square crop, and
+bilinear resampling with antialiasing to 224 x 224. The output of each label is scaled so that 0.5
+is its operating point (Cohen et al., "TorchXRayVision", MIDL 2022): the scores are no
+probabilities.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,35 +17,34 @@ import torchxrayvision as xrv
 from numpy.typing import NDArray
 from torch.nn import functional
 
+from app.tools.api import Progress
 from app.tools.chest.checkpoint import load_into, load_state
 from app.tools.model_process.serving import Work, serve
-
-Progress = Callable[[float, str], None]
 
 NAME = "densenet121-res224-all"
 INPUT_SIZE = 224
 _PUBLISHED: dict[str, Any] = xrv.models.model_urls[NAME]
 LABELS: list[str] = _PUBLISHED["labels"]
 MARGIN = 16
-"""Pixels that a corner lacks on two sides: a fifteenth of the width."""
+"""Pixels cut off at two sides for each corner variant: a fifteenth of the width."""
 _CLASSES = (
     xrv.models.DenseNet,
     xrv.models._DenseLayer,  # pyright: ignore[reportPrivateUsage]
     xrv.models._DenseBlock,  # pyright: ignore[reportPrivateUsage]
     xrv.models._Transition,  # pyright: ignore[reportPrivateUsage]
 )
-# torchxrayvision guesses once from an image's range whether it was normalised, and prints; it was.
+# Skip torchxrayvision's check of the first image's range, which prints a warning.
 xrv.utils.warning_log["norm_check"] = True
 
 
 def load(path: Path) -> Any:
-    """The classifier with the weights of a file, on the CPU, ready to run.
+    """Load the classifier from a weights file, on the CPU.
 
     Raises:
-        ToolFailed: The file is damaged or of another model.
+        ToolFailed: The file is damaged or belongs to another model.
     """
     state = load_state(path, _CLASSES)
-    # A state dict of a loaded model carries its own operating points; the published file none.
+    # The state dict of a loaded model contains operating points, the published file does not.
     thresholds = state.pop("op_threshs", None)
     model = xrv.models.DenseNet(weights=None, num_classes=len(_PUBLISHED["labels"]))
     load_into(model, state, path)
@@ -57,11 +56,11 @@ def load(path: Path) -> Any:
 
 
 def prepared(pixels: NDArray[np.uint8], side: int = INPUT_SIZE) -> torch.Tensor:
-    """Pixels as the model takes them.
+    """Return the pixels as the model expects them.
 
     Args:
         pixels: uint8 [rows, columns] as displayed, bright = dense.
-        side: Of the result; the model takes 224.
+        side: Side of the result in pixels; the model takes 224.
 
     Returns:
         float32 [1, 1, side, side] in [-1024, 1024].
@@ -72,26 +71,28 @@ def prepared(pixels: NDArray[np.uint8], side: int = INPUT_SIZE) -> torch.Tensor:
         central = functional.interpolate(
             central, size=(side, side), mode="bilinear", antialias=True
         )
-    # Normalised last, not first as usual: both steps are linear, so the values are the same, and
-    # it is done to fewer of them. Resampling may round beyond 255, which `normalize` refuses.
+    # Normalise after resampling: both steps are linear, so the values are the same and there are
+    # fewer of them. Resampling may round to above 255, which `normalize` refuses.
     return torch.from_numpy(xrv.datasets.normalize(central.clamp(0, 255).numpy(), 255))
 
 
 def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
-    """Scores of one image.
+    """Classify one image.
 
     Args:
-        payload: "pixels" uint8 [rows, columns]; "model" and "device" as of `serve`; "labels", those
-            whose activation maps are wanted; "spread", whether to look at variants as well.
-        progress: Told before each step.
+        payload: "pixels" uint8 [rows, columns]; "model" and "device" for `serve`; "labels", for
+            which activation maps are computed; "spread", True to classify variants of the image as
+            well.
+        progress: Called before each step.
 
     Returns:
-        "scores" label -> 0..1, "cells" label -> float32 [7, 7] not negative, "spread" label ->
-        standard deviation and range over the variants, and "device".
+        "scores" label -> 0..1, "cells" label -> float32 [7, 7] activation map, not negative,
+        "spread" label -> standard deviation and range over the variants, and the keys that `serve`
+        adds.
     """
 
     def ready(path: Path, doing: Work) -> Any:
-        # This order of values in memory is a fifth quicker on a processor.
+        # This memory layout is about 20% faster on a CPU.
         return load(path).to(doing.placement.device, memory_format=torch.channels_last)
 
     def classify(model: Any, doing: Work) -> dict[str, Any]:
@@ -102,7 +103,7 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def looked_at(model: Any, payload: dict[str, Any], device: str) -> dict[str, Any]:
-    """Scores, and of that very forward pass activation maps and spread; see `entry`."""
+    """Return scores, and the activation maps and spread from the same forward pass; see `entry`."""
     wanted = [label for label in LABELS if label in payload.get("labels", ())]
     whole = prepared(payload["pixels"])
     batch = (
@@ -124,14 +125,14 @@ def looked_at(model: Any, payload: dict[str, Any], device: str) -> dict[str, Any
 
 
 def variants(pixels: NDArray[np.uint8], whole: torch.Tensor) -> list[torch.Tensor]:
-    """The picture mirrored, and its four corners: what should hardly change a score.
+    """Return variants of the image that should hardly change a score: its mirror image and corners.
 
     Args:
-        pixels: As of `prepared`.
-        whole: As `prepared` made it of them.
+        pixels: uint8 [rows, columns], as for `prepared`.
+        whole: The result of `prepared` for these pixels.
 
     Returns:
-        float32 [1, 1, 224, 224] each.
+        Five tensors, each float32 [1, 1, 224, 224].
     """
     wide = prepared(pixels, INPUT_SIZE + MARGIN)
     ends = (slice(0, INPUT_SIZE), slice(MARGIN, None))
@@ -142,7 +143,7 @@ def variants(pixels: NDArray[np.uint8], whole: torch.Tensor) -> list[torch.Tenso
 def _activation(
     model: Any, features: torch.Tensor, wanted: list[str]
 ) -> dict[str, NDArray[np.float32]]:
-    """Class activation maps of the last layer, what speaks for a label only."""
+    """Return the last layer's class activation maps, with negative values set to 0."""
     rows = [LABELS.index(label) for label in wanted]
     weights = model.classifier.weight[rows]
     maps = torch.einsum("lc,cyx->lyx", weights, functional.relu(features)).clamp(min=0)
@@ -150,12 +151,12 @@ def _activation(
 
 
 def _spread(scores: NDArray[np.float32]) -> dict[str, list[float]]:
-    """By label: standard deviation over the variants, lowest and highest."""
+    """Return for each label the standard deviation, minimum and maximum over the variants."""
     figures = np.stack([scores.std(0), scores.min(0), scores.max(0)], 1).tolist()
     return dict(zip(LABELS, figures, strict=True))
 
 
 def check(payload: dict[str, Any]) -> dict[str, Any]:
-    """Load a file and forget it: whether `models install` may take it."""
+    """Load a weights file and count its parameters, to check it for `models install`."""
     model = load(Path(payload["weights"]))
     return {"parameters": sum(p.numel() for p in model.parameters())}

@@ -22,21 +22,27 @@ from app.tools.api import (
     ToolSpec,
 )
 from app.tools.chest import image_suitability
-from app.tools.chest.boxes import Reading, box_of, read_chexagent, whole, written_corners
-from app.tools.chest.model_pictures import Shown
+from app.tools.chest.boxes import (
+    ParsedText,
+    finding_box,
+    read_chexagent,
+    rounded_corners,
+    whole_image,
+)
+from app.tools.chest.model_pictures import ModelInput
 from app.tools.chest.model_results import NOTE as TEXT_NOTE
 from app.tools.chest.model_results import (
-    Written,
-    ask,
-    by_image,
-    judged,
-    made_by,
+    CheckedText,
+    call_model,
+    check_text,
+    labelled_findings,
+    model_metadata,
     needs_of,
-    placed,
-    required,
+    numbered_warnings,
+    required_model,
     with_warnings,
 )
-from app.tools.chest.question_answering import doubts_together
+from app.tools.chest.question_answering import multi_image_warnings
 from app.tools.files import plain, save_png
 from app.tools.models.store import InstalledModel
 
@@ -137,18 +143,18 @@ class ChestXRayExpert:
             image_suitability.admit(snapshot, context, turns=True, needs=(MODEL,))
             for snapshot in snapshots
         ]
-        model = required(MODEL, _FEATURE, _PACKAGES, context)
-        shown = [Shown.of(snapshot) for snapshot in snapshots]
-        remarks = by_image(
+        model = required_model(MODEL, _FEATURE, _PACKAGES, context)
+        shown = [ModelInput.of(snapshot) for snapshot in snapshots]
+        remarks = numbered_warnings(
             [
                 (*known.warnings, *image.hanging.warnings)
                 for known, image in zip(admitted, shown, strict=True)
             ]
         )
-        remarks += doubts_together(snapshots)
+        remarks += multi_image_warnings(snapshots)
         answer = _ask(args, shown, model, context)
         reading = read_chexagent(str(answer["text"]))
-        written = _judged(answer, reading, args)
+        written = _checked_answer(answer, reading, args)
         boxes = _boxes(reading, snapshots, shown, args)
         warnings = [
             *dict.fromkeys(remarks),
@@ -188,7 +194,7 @@ def _too_long(images: int, context: int) -> str:
 
 
 @contextmanager
-def _files(shown: Sequence[Shown], context: ToolContext) -> Generator[list[Path]]:
+def _files(shown: Sequence[ModelInput], context: ToolContext) -> Generator[list[Path]]:
     """Write the images to PNG files for the model's interface, and delete them afterwards."""
     made: list[Path] = []
     try:
@@ -201,7 +207,7 @@ def _files(shown: Sequence[Shown], context: ToolContext) -> Generator[list[Path]
 
 
 def _ask(
-    args: ExpertInput, shown: Sequence[Shown], model: InstalledModel, context: ToolContext
+    args: ExpertInput, shown: Sequence[ModelInput], model: InstalledModel, context: ToolContext
 ) -> dict[str, Any]:
     with _files(shown, context) as paths:
         payload = {
@@ -209,16 +215,18 @@ def _ask(
             "prompt": args.prompt.strip(),
             "max_new_tokens": args.max_new_tokens,
         }
-        return ask(_ENTRY, model, payload, context, _TIMEOUT_S)
+        return call_model(_ENTRY, model, payload, context, _TIMEOUT_S)
 
 
-def _judged(answer: Mapping[str, Any], reading: Reading, args: ExpertInput) -> Written:
+def _checked_answer(
+    answer: Mapping[str, Any], reading: ParsedText, args: ExpertInput
+) -> CheckedText:
     """Return the answer's text, checked for loops and unreadable output.
 
     Raises:
         ToolFailed: No usable text is left.
     """
-    written = judged(
+    written = check_text(
         {"text": reading.text, "finished": not answer["cut"], "most": args.max_new_tokens}
     )
     if not written.text:
@@ -230,9 +238,9 @@ def _judged(answer: Mapping[str, Any], reading: Reading, args: ExpertInput) -> W
 
 
 def _boxes(
-    reading: Reading,
+    reading: ParsedText,
     snapshots: Sequence[ImageSnapshot],
-    shown: Sequence[Shown],
+    shown: Sequence[ModelInput],
     args: ExpertInput,
 ) -> _Boxes:
     """Convert boxes to the original image's pixels; the model's input is that image made square."""
@@ -246,9 +254,9 @@ def _boxes(
     geometry: list[tuple[str, Box]] = []
     for number, group in enumerate(reading.groups, 1):
         image = shown[0]
-        seen = whole(*image.pixels.shape)
+        seen = whole_image(*image.pixels.shape)
         corners = group.boxes[0]
-        box = box_of(image.original(seen.original(corners)))
+        box = finding_box(image.original(seen.original(corners)))
         label = group.phrase or f"box {number}"
         geometry.append((label, box))
         told.append(
@@ -257,7 +265,7 @@ def _boxes(
                 "label": label,
                 "image_path": args.image_paths[0],
                 "model_coordinates": list(corners),
-                "image_coordinates": written_corners(box),
+                "image_coordinates": rounded_corners(box),
             }
         )
     return _Boxes(told, geometry, warnings)
@@ -268,13 +276,13 @@ def _result(
     snapshots: Sequence[ImageSnapshot],
     model: InstalledModel,
     answer: Mapping[str, Any],
-    written: Written,
+    written: CheckedText,
     boxes: _Boxes,
     context: ToolContext,
     warnings: list[str],
 ) -> ToolResult:
     title = model.card.title
-    findings = placed(
+    findings = labelled_findings(
         boxes.geometry,
         snapshots[0].ref,
         context.provenance(SPEC, title, model.sha256),
@@ -287,7 +295,7 @@ def _result(
         "max_new_tokens": args.max_new_tokens,
         "cut_off": bool(answer["cut"]),
         "note": TEXT_NOTE,
-        **made_by(model, answer),
+        **model_metadata(model, answer),
         "warnings": warnings,
         "status": "completed",
     }

@@ -1,7 +1,7 @@
-"""Loading a transformers folder whole or not at all (torch; model process only).
+"""Strict loading of transformers model folders (torch; model process only).
 
-transformers fills weights that a folder lacks with random numbers and only logs it. A model so
-filled answers with confidence; here that is an error.
+transformers fills weights that a folder lacks with random numbers and only logs it. Such a model
+would still give confident answers, so missing or unexpected weights are an error here.
 """
 
 from __future__ import annotations
@@ -16,16 +16,17 @@ from safetensors import SafetensorError
 from transformers.utils import logging
 
 from app.tools.api import ToolFailed
+from app.tools.model_process import memory
 from app.tools.model_process.placement import Placement
 from app.tools.model_process.serving import Work
 from app.tools.needs import command
 
-# What they say of a load is judged here (`_wrong`), and told by errors, not on the terminal.
+# Problems of a load are found by `_wrong` and raised as errors, so transformers stays silent.
 logging.set_verbosity_error()
 logging.disable_progress_bar()
 
 _DERIVED = (".position_ids", ".inv_freq", ".relative_position_index", ".relative_coords_table")
-"""Ends of names under which older versions wrote what follows from the configuration."""
+"""Endings of tensors that older versions saved although they follow from the configuration."""
 
 
 def loaded_whole(
@@ -38,19 +39,19 @@ def loaded_whole(
     unused: tuple[str, ...] = (),
     dtype: torch.dtype | None = None,
 ) -> Any:
-    """A model of a folder at its place, in its precision, ready to run.
+    """Load a folder's model onto its device, and check that all its weights were loaded.
 
     Args:
         kind: The transformers class.
-        path: The folder.
-        work: Where to, and how precise.
-        config: Its configuration; None for the folder's own.
-        key_mapping: Patterns of the folder's weight names -> the names of the class.
-        unused: Starts of the names of weights that the work does not use: they may be missing.
-        dtype: Instead of the precision of its place.
+        path: The model's folder.
+        work: Gives device and precision.
+        config: The model's configuration; None to read it from the folder.
+        key_mapping: Patterns of the folder's weight names -> names in the class.
+        unused: Prefixes of weights that are not needed and may be missing.
+        dtype: Data type in place of that of `work.placement`.
 
     Raises:
-        ToolFailed: Weights are missing, left over or of other shapes; or it cannot be read.
+        ToolFailed: Weights are missing, unexpected or of other shapes; or a file cannot be read.
     """
     work.progress(0.04, "Loading the model")
     options: dict[str, Any] = {} if config is None else {"config": config}
@@ -67,7 +68,7 @@ def loaded_whole(
             **options,
         )
     except (OSError, ValueError, KeyError, RuntimeError, TypeError, SafetensorError) as error:
-        if "memory" in str(error).lower():
+        if memory.is_exhausted(error):
             raise
         raise _broken(path, f"{type(error).__name__}: {error}") from error
     wrong = _wrong(info, unused)
@@ -85,7 +86,7 @@ _MODERN = (
 
 
 def modern(name: str) -> str:
-    """The name that transformers' image and text models give a weight now, from an older one."""
+    """Return the current transformers name of an image-text model's weight from an older one."""
     for pattern, now in _MODERN:
         name, count = re.subn(pattern, now, name)
         if count:
@@ -94,12 +95,12 @@ def modern(name: str) -> str:
 
 
 def unplaced() -> Work:
-    """For loading a model on the CPU only to see whether it can be loaded."""
+    """Return a `Work` on the CPU without progress, for loading a model as a check."""
     return Work(Placement("cpu", "float32"), lambda fraction, text: None)
 
 
 def _wrong(info: Mapping[str, Any], unused: tuple[str, ...]) -> str:
-    """What transformers found wrong with the weights, or ""."""
+    """Return a description of the problems that transformers found with the weights, or ""."""
     found: list[str] = []
     for what in ("missing_keys", "unexpected_keys", "mismatched_keys", "error_msgs"):
         names = [str(item) for item in info.get(what) or ()]

@@ -1,9 +1,9 @@
-r"""LLaVA-Med v1.5 answers a question, with an image or without (torch; model process only).
+r"""LLaVA-Med v1.5, which answers questions with or without an image (torch; model process only).
 
-Prompt and preprocessing are the original's (microsoft/LLaVA-Med, `conv_mistral_instruct` and
-`process_images`): "[INST] <image>\nquestion [/INST]", where the image's features stand in place of
-`<image>`; a picture is padded to a square with the mean colour and resampled by CLIP's processor.
-MedRAX prompts this model in the words of another one (Vicuna), and cannot go without an image.
+Prompt and preprocessing follow the original (microsoft/LLaVA-Med, `conv_mistral_instruct` and
+`process_images`): "[INST] <image>\nquestion [/INST]", where the image's features replace
+`<image>`; the image is padded to a square with the mean colour and resampled by CLIP's processor.
+MedRAX prompts this model in the format of another one (Vicuna) and always needs an image.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -31,11 +31,11 @@ from transformers import (
     MistralConfig,
 )
 
-from app.tools.api import ToolFailed
+from app.tools.api import Progress, ToolFailed
 from app.tools.chest.decoding import Ids, embedded_inputs, rgb, write
 from app.tools.chest.folders import loaded_whole, modern
 from app.tools.chest.published_weights import checked, made_on, shapes_in
-from app.tools.chest.questions import harmless, room
+from app.tools.chest.questions import remove_control_signs, tokens_left
 from app.tools.model_process.serving import Work, serve
 
 TOWER = "model.vision_tower.vision_tower.vision_model."
@@ -47,22 +47,22 @@ NAMES: Mapping[str, str] = {
     r"^model\.layers\.": "model.language_model.layers.",
     r"^model\.norm\.": "model.language_model.norm.",
 }
-"""Names of the original's weights -> those of transformers' class; `lm_head` is the same."""
+"""Patterns of the original weight names -> names in transformers' class; `lm_head` is unchanged."""
 
-_HEAD_WIDTH = 64  # of every CLIP vision tower
+_HEAD_WIDTH = 64  # width of an attention head in all CLIP vision towers
 _LIMIT = 2048
-# CLIP's last norm is applied to the class token alone, which LLaVA leaves out.
+# CLIP applies its last norm to the class token only, and LLaVA does not use that token.
 _UNUSED = ("model.vision_tower.post_layernorm.",)
 
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """How the model was trained to be shown image and question.
+    """The format of images and prompts that the model was trained with.
 
     Attributes:
-        pad: The image is padded to a square, and not cropped to one.
-        marks: The image stands between `<im_start>` and `<im_end>`.
-        limit: Tokens of question, image and answer at most.
+        pad: True to pad the image to a square, False to crop it.
+        marks: True if the image stands between `<im_start>` and `<im_end>`.
+        limit: Maximum number of tokens of question, image and answer together.
     """
 
     pad: bool = True
@@ -71,10 +71,10 @@ class Habits:
 
 
 def load_layout(path: Path, work: Work) -> tuple[Any, Habits]:
-    """The model of a folder, ready to run, and its habits.
+    """Load a folder's model, and return it with its prompt format.
 
     Raises:
-        ToolFailed: It is damaged, or of a kind that is not supported.
+        ToolFailed: The folder is damaged, or contains an unsupported kind of model.
     """
     about = read_json(path / "config.json")
     if about.get("model_type") == "llava":
@@ -99,7 +99,7 @@ def load_layout(path: Path, work: Work) -> tuple[Any, Habits]:
 
 
 def on(path: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
-    """The network that a folder's weights belong to, without them; see `published_weights`."""
+    """Return the network that a folder describes, without values; see `published_weights`."""
     about = read_json(path / "config.json")
     if about.get("model_type") == "llava":
         config = cast("Any", LlavaConfig).from_pretrained(path, local_files_only=True)
@@ -112,7 +112,7 @@ def on(path: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
 
 
 def now(name: str) -> str:
-    """The class's name for a weight, from the name it has in a folder of either layout."""
+    """Return the name in transformers' class of a weight from a folder of either layout."""
     for pattern, target in NAMES.items():
         name, count = re.subn(pattern, target, name)
         if count:
@@ -121,14 +121,14 @@ def now(name: str) -> str:
 
 
 def config_of(path: Path, about: Mapping[str, Any]) -> LlavaConfig:
-    """Transformers' configuration of a folder in the original layout.
+    """Return transformers' configuration for a folder in the original layout.
 
     Args:
-        path: The folder, of whose weights the vision tower's shape is read.
-        about: Its config.json.
+        path: The model's folder; the vision tower's shape is read from its weights.
+        about: Content of its config.json.
 
     Raises:
-        ToolFailed: It has another projector than LLaVA 1.5's, or no vision tower.
+        ToolFailed: The projector is not LLaVA 1.5's, or the vision tower is missing.
     """
     projector = about.get("mm_projector_type", "linear")
     if projector != "mlp2x_gelu":
@@ -147,14 +147,14 @@ def config_of(path: Path, about: Mapping[str, Any]) -> LlavaConfig:
 
 
 def _foreign(key: str) -> bool:
-    """Whether a key of config.json is LLaVA's and not Mistral's."""
+    """Return True if a key of config.json belongs to LLaVA and not to Mistral."""
     kept = ("model_type", "architectures", "transformers_version", "torch_dtype", "dtype")
     prefixes = ("mm_", "tune_", "freeze_", "unfreeze_", "image_", "tokenizer_", "use_mm_")
     return key in kept or key.startswith(prefixes)
 
 
 def _tower(path: Path) -> CLIPVisionConfig:
-    """The vision tower's configuration, read off the shapes of its weights."""
+    """Return the vision tower's configuration, derived from the shapes of its weights."""
     shapes = _shapes(path)
     try:
         patches = shapes["embeddings.patch_embedding.weight"]
@@ -176,7 +176,7 @@ def _tower(path: Path) -> CLIPVisionConfig:
 
 
 def _shapes(path: Path) -> dict[str, list[int]]:
-    """Shapes of the vision tower's weights by their names in it.
+    """Return the shapes of the vision tower's weights by name.
 
     Raises:
         ToolFailed: A file is damaged.
@@ -190,16 +190,16 @@ def _shapes(path: Path) -> dict[str, list[int]]:
 
 
 def _limit(about: Mapping[str, Any]) -> int:
-    """Tokens at most: what it was trained with."""
+    """Return the maximum number of tokens that the model was trained with."""
     trained = int(about.get("tokenizer_model_max_length") or _LIMIT)
     return min(trained, int(about.get("max_position_embeddings") or trained))
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """An object of a JSON file.
+    """Return the object in a JSON file.
 
     Raises:
-        ToolFailed: It cannot be read.
+        ToolFailed: The file cannot be read.
     """
     try:
         read: Any = json.loads(path.read_text(encoding="utf-8"))
@@ -218,40 +218,43 @@ def _unsupported(path: Path, why: str) -> ToolFailed:
 
 
 class Words(Protocol):
-    """A vocabulary."""
+    """Interface of a tokenizer."""
 
     @property
     def begin(self) -> int:
-        """What a prompt begins with, `<s>`."""
+        """Id of the token that begins a prompt, `<s>`."""
         ...
 
     @property
     def end(self) -> int:
-        """What ends an answer, `</s>`."""
+        """Id of the token that ends an answer, `</s>`."""
         ...
 
     def ids(self, text: str) -> list[int]:
-        """Token ids, without `begin`; nothing in the text is taken for a control token."""
+        """Return a text's token ids without `begin`.
+
+        Control tokens in the text are read as plain text.
+        """
         ...
 
     def text(self, ids: list[int]) -> str:
-        """The text of token ids, without control tokens."""
+        """Return the text of token ids, without control tokens."""
         ...
 
     def added(self, token: str) -> int:
-        """The id of a token that was added to the vocabulary.
+        """Return the id of a token that was added to the vocabulary.
 
         Raises:
-            KeyError: There is none.
+            KeyError: The vocabulary has no such token.
         """
         ...
 
 
 def read(path: Path) -> Words:
-    """The vocabulary of a folder.
+    """Return the tokenizer of a folder.
 
     Raises:
-        ToolFailed: There is none.
+        ToolFailed: The folder has none, or it cannot be read.
     """
     if (path / "tokenizer.model").is_file():
         return PieceWords(path)
@@ -265,7 +268,7 @@ def read(path: Path) -> Words:
 
 
 class PieceWords:
-    """By SentencePiece."""
+    """A SentencePiece tokenizer (tokenizer.model), as in folders of the original layout."""
 
     def __init__(self, path: Path) -> None:
         try:
@@ -300,7 +303,7 @@ class PieceWords:
 
 
 class BackendWords:
-    """By a tokenizer.json, as folders in transformers' layout have one."""
+    """A tokenizer.json, as in folders of transformers' layout."""
 
     def __init__(self, path: Path) -> None:
         self._tokenizer: Any = cast("Any", AutoTokenizer).from_pretrained(
@@ -323,14 +326,12 @@ class BackendWords:
         return int(self._tokenizer.get_added_vocab()[token])
 
 
-Progress = Callable[[float, str], None]
-
 _SIGNS = ("<image>", "[INST]", "[/INST]", "<<SYS>>", "<</SYS>>", "<s>", "</s>")
 
 
 @dataclass(frozen=True, slots=True)
 class Llava:
-    """The loaded model."""
+    """The loaded model with its tokenizer, image processor and prompt format."""
 
     model: Any
     words: Words
@@ -339,10 +340,10 @@ class Llava:
 
 
 def load(path: Path, work: Work) -> Llava:
-    """The model of a folder, ready to run.
+    """Load the model of a folder.
 
     Raises:
-        ToolFailed: It is damaged, or of another model.
+        ToolFailed: The folder is damaged, or contains another model.
     """
     words = read(path)
     model, habits = load_layout(path, work)
@@ -350,7 +351,7 @@ def load(path: Path, work: Work) -> Llava:
 
 
 def _processor(path: Path, model: Any) -> Any:
-    """CLIP's processor: the folder's own settings, or the class's with the tower's size."""
+    """Return CLIP's image processor with the folder's settings, or else the tower's size."""
     kind: Any = CLIPImageProcessorPil
     if (path / "preprocessor_config.json").is_file():
         return kind.from_pretrained(path, local_files_only=True)
@@ -359,11 +360,12 @@ def _processor(path: Path, model: Any) -> Any:
 
 
 def squared(pixels: NDArray[np.uint8], mean: list[float]) -> Image.Image:
-    """The picture in the middle of a square of the mean colour, RGB.
+    """Return the image as RGB, padded to a square with the mean colour.
 
     Args:
         pixels: uint8 [rows, columns] or [rows, columns, 3].
-        mean: Of red, green and blue, 0..1. A grey picture is padded with their mean.
+        mean: Mean of red, green and blue, 0..1. A grey image is padded with the average of the
+            three.
     """
     image = Image.fromarray(np.ascontiguousarray(pixels))
     width, height = image.size
@@ -375,13 +377,13 @@ def squared(pixels: NDArray[np.uint8], mean: list[float]) -> Image.Image:
     else:
         red, green, blue = (int(255 * part) for part in mean)
         square = Image.new("RGB", (side, side), (red, green, blue))
-    # The original adds half a pixel at random where the difference is odd.
+    # If the difference is odd, the original shifts the image by half a pixel at random.
     square.paste(image, ((side - width) // 2, (side - height) // 2))
     return square.convert("RGB")
 
 
 def prepared(llava: Llava, pixels: NDArray[np.uint8]) -> Tensor:
-    """Pixels as the vision tower takes them: float32 [1, 3, side, side]."""
+    """Return the pixels as the vision tower expects them: float32 [1, 3, side, side]."""
     processor = llava.processor
     if llava.habits.pad:
         image = squared(pixels, list(processor.image_mean))
@@ -391,13 +393,15 @@ def prepared(llava: Llava, pixels: NDArray[np.uint8]) -> Tensor:
 
 
 def prompt(llava: Llava, question: str, *, image: bool) -> tuple[list[int], list[int]]:
-    """Token ids before the image and after it; all in the first where there is none.
+    """Return the token ids before the image and after it.
 
-    The text before the image and the text after it are cut into tokens one by one, as the original
-    does. Nothing in the question is taken for a sign of the prompt's own.
+    Without an image all are in the first list.
+
+    The two texts are tokenized separately, as the original does. Control tokens in the question are
+    made harmless.
     """
     words = llava.words
-    asked = harmless(question, _SIGNS)
+    asked = remove_control_signs(question, _SIGNS)
     if not image:
         return [words.begin, *words.ids(f"[INST] {asked} [/INST]")], []
     before = [words.begin, *words.ids("[INST] ")]
@@ -409,7 +413,7 @@ def prompt(llava: Llava, question: str, *, image: bool) -> tuple[list[int], list
 
 
 def embedded(llava: Llava, ids: tuple[list[int], list[int]], values: Tensor | None) -> Tensor:
-    """What the language model reads: [1, tokens, width], the image's features in their place."""
+    """Return the prompt's embeddings [1, tokens, width], with the image's features in place."""
     model = llava.model
     table = model.get_input_embeddings()
     device = table.weight.device
@@ -429,11 +433,12 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
 
     Args:
         payload: "question"; "pixels" uint8 [rows, columns] or [rows, columns, 3], or None; "most",
-            tokens of the answer at most; "model", "device".
-        progress: Told of each token.
+            the maximum number of tokens in the answer; "model" and "device" for `serve`.
+        progress: Called after each token.
 
     Returns:
-        "text", "finished", "most", and what `serve` adds.
+        "text", "finished" (False if the answer was cut off), "most", and the keys that `serve`
+        adds.
 
     Raises:
         ToolRetry: The question is too long.
@@ -447,7 +452,9 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
             values = None if pixels is None else prepared(llava, pixels)
             read = embedded(llava, ids, values)
         limit, wanted = llava.habits.limit, int(payload["most"])
-        most = room(read.shape[1], limit, wanted, images="the image", shorter="ask it shorter")
+        most = tokens_left(
+            read.shape[1], limit, wanted, images="the image", shorter="ask it shorter"
+        )
         words = llava.words
         inputs = embedded_inputs(read)
         tokens = write(llava.model, inputs, Ids.of(words.end), doing, most=most)
@@ -458,10 +465,10 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def check(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Whether `models install` may take a folder: its vocabulary, and its weights' headers.
+    """Check a folder's tokenizer and the headers of its weights, for `models install`.
 
     Raises:
-        ToolFailed: It may not.
+        ToolFailed: A file is missing, is damaged or does not fit.
     """
     read(Path(payload["weights"]))
     return checked(payload, on, now)

@@ -1,7 +1,7 @@
-"""MAIRA-2 finds a phrase on a frontal chest radiograph, run in the model process (torch).
+"""MAIRA-2, which locates a phrase on a frontal chest radiograph (torch; model process only).
 
-Two ways lead to an answer (`two_ways`): our own reader of the published weights, `maira_net`, or
-the model's own program through the interface that its authors publish.
+The network is built here from the published weights (microsoft/maira-2). If a folder has another
+layout, the program in that folder is run instead, with the user's consent.
 """
 
 from __future__ import annotations
@@ -29,12 +29,20 @@ from transformers import (
 from transformers.activations import ACT2FN
 from transformers.models.bit.image_processing_pil_bit import BitImageProcessorPil
 
+from app.tools.api import Progress
 from app.tools.chest import published_programs
-from app.tools.chest.boxes import Grounded, Reading, Seen, centre_crop, read_maira, whole
+from app.tools.chest.boxes import (
+    GroundedPhrase,
+    InputRectangle,
+    ParsedText,
+    centre_crop,
+    read_maira,
+    whole_image,
+)
 from app.tools.chest.decoding import Ids, Tokens, embedded_inputs, rgb, write
 from app.tools.chest.published_programs import OWN, PUBLISHED
 from app.tools.chest.published_weights import OtherLayout, checked, config_of, fill, made_on
-from app.tools.model_process.serving import Progress, Work, serve
+from app.tools.model_process.serving import Work, serve
 
 IMAGE = "<image>"
 _BEFORE = "Given the current frontal image"
@@ -44,7 +52,7 @@ _ASK = (
 )
 _NOT_CONFIG = ("architectures", "model_type", "torch_dtype", "dtype", "_name_or_path")
 _RENAMED = (
-    # Names of DINOv2's attention before transformers 5, on the left.
+    # Left: names of DINOv2's attention weights before transformers 5.
     (re.compile(r"\.attention\.attention\.query\."), ".attention.q_proj."),
     (re.compile(r"\.attention\.attention\.key\."), ".attention.k_proj."),
     (re.compile(r"\.attention\.attention\.value\."), ".attention.v_proj."),
@@ -53,7 +61,7 @@ _RENAMED = (
 
 
 class Projector(nn.Module):
-    """Linear layers with an activation between them; its names are the published ones."""
+    """Linear layers with activations between them, with the published names."""
 
     def __init__(self, seen: int, width: int, count: int, activation: str) -> None:
         super().__init__()
@@ -63,13 +71,13 @@ class Projector(nn.Module):
         self.layers = nn.Sequential(*layers)
 
     def forward(self, features: Tensor) -> Tensor:
-        """[images, places, seen] -> [images, places, width]."""
+        """Map image features [images, patches, seen] to [images, patches, width]."""
         return self.layers(features)
 
 
 @dataclass(slots=True)
 class Maira:
-    """The model, ready to run."""
+    """The loaded model with its tokenizer and image processor."""
 
     tokenizer: Any
     images: Any
@@ -80,16 +88,16 @@ class Maira:
 
     @property
     def end(self) -> int:
-        """The token that ends an answer."""
+        """Id of the token that ends an answer."""
         return int(self.tokenizer.eos_token_id)
 
     def prepared(self, grey: NDArray[np.uint8]) -> Tensor:
-        """[1, 3, size, size]: stretched to 0..255, then the published image processor."""
+        """Return the stretched image from the published processor: float32 [1, 3, size, size]."""
         picture = Image.fromarray(stretched(grey))
         return self.images(picture, return_tensors="pt")["pixel_values"]
 
     def prompt(self, phrase: str) -> str:
-        """The question in the model's own conversation format, with one `<image>`."""
+        """Return the question in the model's own conversation format, with one `<image>`."""
         content = [
             {"index": None, "text": _BEFORE, "type": "text"},
             {"index": 0, "text": None, "type": "image"},
@@ -102,10 +110,10 @@ class Maira:
         )
 
     def embedded(self, phrase: str, grey: NDArray[np.uint8]) -> Tensor:
-        """[1, tokens, width]: the prompt with the image's patches in their places."""
+        """Return the prompt's embeddings [1, tokens, width], with the image's features in place."""
         device = self.language.device
         pixels = self.prepared(grey).to(device, self.language.dtype)
-        # Without the class token, which stands first.
+        # The class token comes first and is not used.
         seen = self.projector(self.tower(pixels).feature_maps[-1][:, 1:])
         before, _, after = self.prompt(phrase).partition(IMAGE)
         text = before + IMAGE * seen.shape[1] + after
@@ -116,10 +124,13 @@ class Maira:
 
 
 def stretched(grey: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Darkest to 0, brightest to 255, rounded down: the published normalisation.
+    """Return the image with its grey levels stretched to 0..255, rounded down, as published.
+
+    Args:
+        grey: uint8 [rows, columns].
 
     Raises:
-        ValueError: All pixels are alike.
+        ValueError: All pixels are equal.
     """
     low, high = int(grey.min()), int(grey.max())
     if low == high:
@@ -129,10 +140,10 @@ def stretched(grey: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def made(folder: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
-    """The network as the folder describes it, by the prefix of its published names; no values yet.
+    """Return the network that a folder describes, by prefix of the published names, without values.
 
     Raises:
-        OtherLayout: The folder is not laid out so.
+        OtherLayout: The folder has another layout than the published model.
         ToolFailed: A file is missing or damaged.
     """
     config = config_of(folder)
@@ -155,10 +166,16 @@ def made(folder: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
 
 
 def load(folder: Path, device: str, dtype: torch.dtype, tell: Callable[[float], None]) -> Maira:
-    """The published model from its folder.
+    """Load the published model from its folder.
+
+    Args:
+        folder: The model's folder.
+        device: "cpu", "cuda" or "mps".
+        dtype: Data type of the parameters.
+        tell: Called with the loaded fraction, 0..1.
 
     Raises:
-        OtherLayout: It is not laid out so.
+        OtherLayout: The folder has another layout than the published model.
         ToolFailed: A file is missing or damaged.
     """
     parts = made(folder, device, dtype)
@@ -175,7 +192,7 @@ def load(folder: Path, device: str, dtype: torch.dtype, tell: Callable[[float], 
 
 
 def renamed(name: str) -> str:
-    """A published name as transformers calls it now."""
+    """Return the current transformers name of a published weight."""
     for pattern, new in _RENAMED:
         name = pattern.sub(new, name)
     return name
@@ -186,10 +203,10 @@ def _plain(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tokenizer(folder: Path) -> Any:
-    """The folder's tokenizer.json as it is, with the conversation format of whichever file has it.
+    """Return the folder's tokenizer with its conversation format, which one of two files contains.
 
     Raises:
-        OtherLayout: No file has the format.
+        OtherLayout: No file contains the format.
     """
     found = PreTrainedTokenizerFast.from_pretrained(str(folder), local_files_only=True)
     if not found.chat_template and (folder / "chat_template.json").is_file():
@@ -200,7 +217,7 @@ def _tokenizer(folder: Path) -> Any:
 
 
 class Published:
-    """The model through its own program."""
+    """The model run by the program in its folder."""
 
     def __init__(self, folder: Path, work: Work) -> None:
         self.processor = published_programs.loaded(AutoProcessor, folder, work)
@@ -208,8 +225,8 @@ class Published:
 
     def ask(
         self, grey: NDArray[np.uint8], phrase: str, most: int, work: Work
-    ) -> tuple[Reading, Tokens, list[int]]:
-        """What it wrote, read by its own reader, its tokens, and the input's size."""
+    ) -> tuple[ParsedText, Tokens, list[int]]:
+        """Return the answer, its tokens, and the input's [rows, columns]."""
         given = self.processor.format_and_preprocess_phrase_grounding_input(
             frontal_image=rgb(grey), phrase=phrase, return_tensors="pt"
         )
@@ -220,38 +237,40 @@ class Published:
         text = self.processor.decode(written.ids, skip_special_tokens=True)
         return self._read(text), written, list(given["pixel_values"].shape[-2:])
 
-    def seen(self, rows: int, columns: int) -> Seen:
-        """What the model saw: by its image processor, else by its own conversion of a box."""
+    def seen(self, rows: int, columns: int) -> InputRectangle:
+        """Return the part of an image that the model sees, in pixel edges of the image."""
         images = getattr(self.processor, "image_processor", None)
         if images is not None and getattr(images, "size", None):
             return seen_by(images, rows, columns)
         left, top, right, bottom = self.processor.adjust_box_for_original_image_size(
             (0.0, 0.0, 1.0, 1.0), width=columns, height=rows
         )
-        return Seen(left * columns, top * rows, right * columns, bottom * rows)
+        return InputRectangle(left * columns, top * rows, right * columns, bottom * rows)
 
-    def _read(self, text: str) -> Reading:
+    def _read(self, text: str) -> ParsedText:
         strict = read_maira(text)
         if strict.refused:
-            return strict  # the published reader raises on these
+            return strict  # the published parser raises an error for these
         found = self.processor.convert_output_to_plaintext_or_grounded_sequence(text)
         if isinstance(found, str):
-            return Reading((), found, ())
-        groups = tuple(Grounded(phrase, _corners(boxes)) for phrase, boxes in found)
-        return Reading(groups, strict.text, ())
+            return ParsedText((), found, ())
+        groups = tuple(GroundedPhrase(phrase, _corners(boxes)) for phrase, boxes in found)
+        return ParsedText(groups, strict.text, ())
 
 
 def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
-    """Where a phrase is seen on an image.
+    """Locate a phrase on an image.
 
     Args:
-        payload: As of `InstalledModel.payload`, with "grey" uint8 [rows, columns], "phrase" and
-            "max_new_tokens".
-        progress: Told each token.
+        payload: The table from `InstalledModel.payload`, with "grey" uint8 [rows, columns],
+            "phrase" and "max_new_tokens".
+        progress: Called after each token.
 
     Returns:
-        "groups" of [phrase, boxes in fractions of what was seen], "text", "refused", "seen" in
-        pixel edges of the original, "input_size", "cut", "engine", and what `serve` adds.
+        "groups" of [phrase, boxes], boxes as fractions of the part that the model saw; "text";
+        "refused"; "seen", that part as [left, top, right, bottom] in pixel edges of the image;
+        "input_size"; "cut" (True if the answer was cut off); "engine", and the keys that `serve`
+        adds.
     """
     grey: NDArray[np.uint8] = payload["grey"]
     phrase, most = str(payload["phrase"]), int(payload["max_new_tokens"])
@@ -279,14 +298,14 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
     return serve(payload, progress, load=_load, work=work_with)
 
 
-def seen_by(images: Any, rows: int, columns: int) -> Seen:
-    """What an image processor of transformers leaves of an image."""
+def seen_by(images: Any, rows: int, columns: int) -> InputRectangle:
+    """Return the part of an image that a transformers image processor passes on, in pixel edges."""
     size = dict(images.size)
     shortest = size.get("shortest_edge")
-    if not shortest:  # resized to a fixed size: squeezed, nothing is lost
-        return whole(rows, columns)
+    if not shortest:  # resized to a fixed size, so nothing is cropped
+        return whole_image(rows, columns)
     if not images.do_center_crop:
-        return whole(rows, columns)
+        return whole_image(rows, columns)
     crop = dict(images.crop_size)
     return centre_crop(rows, columns, int(shortest), int(crop["height"]), int(crop["width"]))
 
@@ -298,7 +317,7 @@ def _load(folder: Path, work: Work) -> Maira | Published:
 
 def _own(
     model: Maira, grey: NDArray[np.uint8], phrase: str, most: int, work: Work
-) -> tuple[Reading, Tokens, list[int]]:
+) -> tuple[ParsedText, Tokens, list[int]]:
     with torch.inference_mode():
         embedded = model.embedded(phrase, grey)
     inputs = embedded_inputs(embedded)
@@ -315,9 +334,9 @@ def _corners(
 
 
 def check(payload: dict[str, Any]) -> dict[str, Any]:
-    """Whether the published reader can load a folder, without loading it: `models verify`.
+    """Check a folder's weights against the network without loading them (for `models verify`).
 
     Raises:
-        ToolFailed: A file is missing, damaged or does not fit.
+        ToolFailed: A file is missing, is damaged or does not fit.
     """
     return checked(payload, made, renamed)

@@ -1,13 +1,13 @@
-"""MedGemma 4B answers a question, about no, one or several images (torch; model process only).
+"""MedGemma 4B, which answers questions with any number of images (torch; model process only).
 
-Prompt and preprocessing are the folder's own: the chat template, and `Gemma3Processor`, which
-resamples each image to a square of 896 pixels. The system instructions are those of the published
-examples. Greedy, as its authors advise for answers about images.
+Prompt and preprocessing are the folder's own: its chat template, and `Gemma3Processor`, which
+resamples each image to 896 x 896 pixels. The system instructions are those of the published
+examples. Decoding is greedy, as the authors advise for answers about images.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -23,24 +23,22 @@ from transformers import (
     GenerationConfig,
 )
 
-from app.tools.api import ToolFailed
+from app.tools.api import Progress, ToolFailed
 from app.tools.chest.decoding import Ids, rgb, write
 from app.tools.chest.folders import loaded_whole, modern
 from app.tools.chest.published_weights import checked, made_on
-from app.tools.chest.questions import harmless, room
+from app.tools.chest.questions import remove_control_signs, tokens_left
 from app.tools.model_process.serving import Work, serve
-
-Progress = Callable[[float, str], None]
 
 WITH_IMAGE = "You are an expert radiologist."
 WITHOUT_IMAGE = "You are a helpful medical assistant."
 _LIMIT = 8192
-"""Tokens of prompt and answer: enough for eight images of 256 tokens, and kind to the memory."""
+"""Maximum tokens of prompt and answer: enough for eight images of 256 tokens each."""
 
 
 @dataclass(frozen=True, slots=True)
 class MedGemma:
-    """The loaded model."""
+    """The loaded model with its processor and special token ids."""
 
     model: Any
     processor: Any
@@ -48,26 +46,26 @@ class MedGemma:
 
 
 def load(path: Path, work: Work) -> MedGemma:
-    """The model of a folder, ready to run.
+    """Load the model of a folder.
 
     Raises:
-        ToolFailed: It is damaged, or of another model.
+        ToolFailed: The folder is damaged, or contains another model.
     """
     processor = _processor(path)
     # Gemma 3 was trained in bfloat16; some of its values are too large for float16.
     wide = torch.float32 if work.placement.dtype == "float16" else None
     model = loaded_whole(Gemma3ForConditionalGeneration, path, work, dtype=wide)
     ids = _ids(model, processor.tokenizer)
-    # The folder's own settings ask for sampling: another answer each time.
+    # The folder's own settings use sampling, which gives a different answer each time.
     model.generation_config = GenerationConfig()
     return MedGemma(model, processor, ids)
 
 
 def _processor(path: Path) -> Any:
-    """Chat template, vocabulary and image processor of a folder.
+    """Return a folder's chat template, tokenizer and image processor.
 
     Raises:
-        ToolFailed: One is missing or damaged.
+        ToolFailed: One of them is missing or damaged.
     """
     try:
         return cast("Any", AutoProcessor).from_pretrained(
@@ -83,7 +81,7 @@ def _processor(path: Path) -> Any:
 
 
 def _ids(model: Any, tokenizer: Any) -> Ids:
-    """What ends a turn: the model's own list, and the vocabulary's end."""
+    """Return the ids that end a turn: the model's own list and the tokenizer's end token."""
     own: Any = model.generation_config.eos_token_id
     ends: list[Any] = [own] if isinstance(own, int) else list(own or ())
     named = tokenizer.convert_tokens_to_ids("<end_of_turn>")
@@ -94,11 +92,11 @@ def _ids(model: Any, tokenizer: Any) -> Ids:
 
 
 def messages(question: str, images: Sequence[Any]) -> list[dict[str, Any]]:
-    """The conversation that the chat template is given.
+    """Return the conversation for the chat template.
 
     Args:
-        question: Without control tokens.
-        images: PIL images; several are numbered, in the order given.
+        question: The question without control tokens.
+        images: PIL images; if there are several, they are numbered in this order.
     """
     content: list[dict[str, Any]] = [{"type": "text", "text": question}]
     for number, image in enumerate(images, 1):
@@ -113,14 +111,14 @@ def messages(question: str, images: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 def prepared(gemma: MedGemma, question: str, pixels: Sequence[NDArray[np.uint8]]) -> dict[str, Any]:
-    """What the model is given: input_ids, attention_mask, and pixel_values where there are images.
+    """Return the model's inputs: input_ids, attention_mask and, with images, pixel_values.
 
     Args:
-        gemma: The model, whose processor and template they are.
-        question: As the user wrote it; control tokens in it are taken out.
-        pixels: uint8 [rows, columns] or [rows, columns, 3] each.
+        gemma: The loaded model.
+        question: The user's question; control tokens in it are removed.
+        pixels: Images, each uint8 [rows, columns] or [rows, columns, 3].
     """
-    asked = harmless(question, _signs(gemma.processor.tokenizer))
+    asked = remove_control_signs(question, _signs(gemma.processor.tokenizer))
     talk = messages(asked, [rgb(image) for image in pixels])
     return dict(
         gemma.processor.apply_chat_template(
@@ -134,7 +132,7 @@ def prepared(gemma: MedGemma, question: str, pixels: Sequence[NDArray[np.uint8]]
 
 
 def _signs(tokenizer: Any) -> set[str]:
-    """What the vocabulary takes for a control token."""
+    """Return the texts that the tokenizer reads as control tokens."""
     own = {str(token) for token in tokenizer.all_special_tokens}
     return own | {"<start_of_turn>", "<end_of_turn>"}
 
@@ -144,11 +142,12 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
 
     Args:
         payload: "question"; "images", a list of uint8 [rows, columns] or [rows, columns, 3];
-            "most", tokens of the answer at most; "model", "device".
-        progress: Told of each token.
+            "most", the maximum number of tokens in the answer; "model" and "device" for `serve`.
+        progress: Called after each token.
 
     Returns:
-        "text", "finished", "most", and what `serve` adds.
+        "text", "finished" (False if the answer was cut off), "most", and the keys that `serve`
+        adds.
 
     Raises:
         ToolRetry: The question is too long.
@@ -157,7 +156,7 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     def work(gemma: MedGemma, doing: Work) -> dict[str, Any]:
         doing.progress(0.15, "Looking at it" if payload["images"] else "Reading the question")
         given = prepared(gemma, str(payload["question"]), payload["images"])
-        most = room(
+        most = tokens_left(
             given["input_ids"].shape[1],
             _LIMIT,
             int(payload["most"]),
@@ -179,19 +178,19 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def check(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Whether `models install` may take a folder: its processor, and its weights' headers.
+    """Check a folder's processor and the headers of its weights, for `models install`.
 
     Raises:
-        ToolFailed: It may not.
+        ToolFailed: A file is missing, is damaged or does not fit.
     """
     _processor(Path(payload["weights"]))
     return checked(payload, _on, modern)
 
 
 def _on(path: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
-    """The network that a folder's weights belong to, without them; see `published_weights`."""
+    """Return the network that a folder describes, without values; see `published_weights`."""
     config: Any = cast("Any", Gemma3Config).from_pretrained(path, local_files_only=True)
     with made_on(device, dtype):
         model: Any = Gemma3ForConditionalGeneration(config)
-    # The head is the embedding itself, which no file has twice.
+    # The output layer shares the embedding's weights, which the files contain only once.
     return {"model.": model.model}

@@ -1,15 +1,14 @@
-"""MedSAM2 on a single image, run in the model process (torch, transformers).
+"""MedSAM2 segmentation of a single image from a box or points (torch; model process only).
 
 MedSAM2 (Ma et al., arXiv 2504.03600) is SAM 2.1 with the Hiera-T encoder, fine-tuned on medical
-images at 512 x 512. Image and marks are prepared by transformers' `Sam2Processor`: RGB, bilinear
-to a square without padding, ImageNet's mean and deviation.
+images at 512 x 512. transformers' `Sam2Processor` prepares image and marks: RGB, bilinear
+resampling to a square without padding, ImageNet's mean and standard deviation.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,7 @@ from transformers import (
     Sam2VisionConfig,
 )
 
+from app.tools.api import Progress
 from app.tools.chest.checkpoint import State, load_into, load_state
 from app.tools.model_process.serving import Work, serve
 
@@ -44,22 +44,22 @@ _UP = {"0": "upscale_conv1", "1": "upscale_layer_norm", "3": "upscale_conv2"}
 _POSITIONAL = "prompt_encoder.shared_embedding.positional_embedding"
 
 POINT = re.compile(r"sam_prompt_encoder\.point_embeddings\.(\d+)\.weight$")
-"""The embeddings of a point's four kinds, which transformers keeps in one table."""
+"""Name in transformers of the table that joins the embeddings of the four kinds of points."""
 POINTS = "prompt_encoder.point_embed.weight"
 TWICE = {_POSITIONAL: "shared_image_embedding.positional_embedding"}
 """Tensors that transformers keeps under a second name as well."""
 
 
 def is_memory(name: str) -> bool:
-    """Whether a tensor belongs to the memory, which a single image does not need."""
+    """Return True for a tensor of the video memory, which a single image does not need."""
     return _MEMORY.match(name) is not None
 
 
 def renamed(name: str) -> str:
-    """The name of a tensor in transformers' `Sam2Model`.
+    """Return the name of a tensor in transformers' `Sam2Model`.
 
     Args:
-        name: As in facebookresearch/sam2, e.g. "image_encoder.trunk.blocks.0.norm1.weight".
+        name: Its name in facebookresearch/sam2, e.g. "image_encoder.trunk.blocks.0.norm1.weight".
     """
     first, _, rest = name.partition(".")
     if name == "no_mem_embed":
@@ -99,8 +99,6 @@ def _decoder(name: str) -> str:
     return re.sub(rf"{heads}\.layers\.(\d)\.", lambda m: f"{m[1]}.{_MLP3[m[2]]}.", name)
 
 
-Progress = Callable[[float, str], None]
-
 SIZE = 512
 _STRIDES = (4, 8, 16)
 _TRUNK = "vision_encoder.backbone"
@@ -108,13 +106,13 @@ _TRUNK = "vision_encoder.backbone"
 
 @dataclass(slots=True)
 class Segmenter:
-    """The network, and what it saw in the last image, so that a further mark is answered at once.
+    """The network and its encoding of the last image, so that further marks are answered at once.
 
     Attributes:
-        net: transformers' model.
-        processor: Prepares images and marks for it.
-        seen: Digest of the last image.
-        features: What the encoder made of it.
+        net: The transformers model.
+        processor: Prepares images and marks for the model.
+        seen: SHA-256 of the last image.
+        features: The encoder's output for the last image.
     """
 
     net: Any
@@ -124,10 +122,10 @@ class Segmenter:
 
 
 def load(path: Path, work: Work) -> Segmenter:
-    """The network with the weights of a file, where and as precise as `work` says.
+    """Load the network from a weights file, with the device and precision of `work`.
 
     Raises:
-        ToolFailed: The file is damaged or of another model.
+        ToolFailed: The file is damaged or belongs to another model.
     """
     net = network(path).to(work.placement.device, work.placement.torch_dtype)
     images = Sam2ImageProcessor(
@@ -138,10 +136,10 @@ def load(path: Path, work: Work) -> Segmenter:
 
 
 def network(path: Path) -> Any:
-    """The network of a file in facebookresearch's layout, on the CPU.
+    """Load the network from a file in facebookresearch's layout, on the CPU.
 
     Raises:
-        ToolFailed: The file is damaged or of another model.
+        ToolFailed: The file is damaged or belongs to another model.
     """
     state = converted(load_state(path))
     net = Sam2Model(_config(state))
@@ -150,7 +148,7 @@ def network(path: Path) -> Any:
 
 
 def converted(state: State) -> State:
-    """The tensors under transformers' names, without the memory of videos."""
+    """Return the tensors under transformers' names, without the video memory."""
     made: State = {}
     points: dict[int, Tensor] = {}
     for name, tensor in state.items():
@@ -170,18 +168,19 @@ def converted(state: State) -> State:
 
 
 def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
-    """The structure that is marked on one image.
+    """Segment the marked structure on one image.
 
     Args:
-        payload: "model" and "device" (see `serving.serve`); "pixels" uint8 [rows, columns] or
+        payload: "model" and "device" for `serve`; "pixels" uint8 [rows, columns] or
             [rows, columns, 3]; "box" [x0, y0, x1, y1], the first and last pixel centres, or None;
-            "points" [[x, y], ...] and "labels" [1 for in it, 0 for beside it, ...], or None.
-        progress: Told before each step.
+            "points" [[x, y], ...] and "labels" [1 for inside, 0 for outside, ...], or None.
+        progress: Called before each step.
 
     Returns:
-        "mask" uint8 [rows, columns], the best of the network's three by its own score; "scores" of
-        all three (estimated overlap with the truth, 0..1); "chosen"; "object" 0..1: whether it
-        takes the marked thing for an object at all; and `serve`'s own.
+        "mask" uint8 [rows, columns], the one of the network's three masks with the best score;
+        "scores" of all three (estimated overlap with the true structure, 0..1); "chosen", the
+        mask's index; "object" 0..1, the probability that the mark shows an object at all; and the
+        keys that `serve` adds.
     """
 
     def work(model: Segmenter, doing: Work) -> dict[str, Any]:
@@ -192,7 +191,7 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def check(payload: dict[str, Any]) -> dict[str, Any]:
-    """Load a file and forget it: whether `models install` may take it."""
+    """Load a weights file and count its parameters, to check it for `models install`."""
     net = network(Path(payload["weights"]))
     return {"parameters": sum(p.numel() for p in net.parameters())}
 
@@ -220,7 +219,7 @@ def _segment(model: Segmenter, payload: dict[str, Any], work: Work) -> dict[str,
 
 
 def _look(model: Segmenter, pixels: NDArray[np.uint8], work: Work) -> None:
-    """Encode the image, unless it is the one that was seen last."""
+    """Encode the image, unless it is the same as the last one."""
     digest = hashlib.sha256(repr(pixels.shape).encode())
     digest.update(np.ascontiguousarray(pixels).data)
     if digest.hexdigest() == model.seen:
@@ -236,7 +235,7 @@ def _look(model: Segmenter, pixels: NDArray[np.uint8], work: Work) -> None:
 def marks(
     model: Segmenter, payload: dict[str, Any], shape: tuple[int, ...], work: Work
 ) -> dict[str, Tensor]:
-    """Box and points in the network's own pixels, as the processor puts them."""
+    """Return box and points in the network's own pixel coordinates."""
     given: dict[str, Any] = {"original_sizes": [list(shape)]}
     if payload.get("box") is not None:
         given["input_boxes"] = [[[float(v) for v in payload["box"]]]]
@@ -249,10 +248,9 @@ def marks(
 
 
 def _config(state: State) -> Sam2Config:
-    """SAM 2.1 with Hiera-T at 512 x 512; how wide its layers are is read from the weights.
+    """Return SAM 2.1's configuration (Hiera-T, 512 x 512), with layer widths from the weights.
 
-    Raises:
-        ToolFailed: Not this architecture; see `load_into`, which is left to say so.
+    Weights of another architecture are refused later, by `load_into`.
     """
 
     def width(name: str, standard: int) -> int:
@@ -261,7 +259,9 @@ def _config(state: State) -> Sam2Config:
     first = width(f"{_TRUNK}.patch_embed.projection.weight", 96)
     hidden = width("vision_encoder.neck.convs.0.weight", 256)
     widths = [first * 2**stage for stage in range(4)]
-    head = max(1, first)  # Hiera-T: one head in the first stage, twice as many in each further one
+    head = max(
+        1, first
+    )  # Hiera-T has one head in the first stage and twice as many in each further one
     return Sam2Config(
         vision_config=Sam2VisionConfig(
             backbone_config=Sam2HieraDetConfig(

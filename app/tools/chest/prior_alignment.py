@@ -20,7 +20,7 @@ _WIDTH_MM = 400.0  # assumed width of a radiograph whose spacing is unknown
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class ComparedImage:
     """One of the two images with its masks, scores and suitability."""
 
     name: str
@@ -51,7 +51,7 @@ class Looked:
 
 
 @dataclass(frozen=True, slots=True)
-class Laid:
+class Alignment:
     """The prior image registered to the current one.
 
     Attributes:
@@ -72,7 +72,7 @@ class Laid:
     registered: NDArray[np.uint8]
 
 
-def lay(current: Looked, prior: Looked, context: ToolContext) -> Laid:
+def align(current: ComparedImage, prior: ComparedImage, context: ToolContext) -> Alignment:
     """Register the prior image to the current one in the model process."""
     answer = context.host.call(
         "app.tools.chest.registration:entry",
@@ -83,7 +83,7 @@ def lay(current: Looked, prior: Looked, context: ToolContext) -> Laid:
     )
     degrees, scale = round(float(answer["degrees"]), 2), round(float(answer["scale"]), 4)
     overlap = round(float(answer["overlap"]), 3)
-    doubt = comparison.is_sound(degrees, scale, overlap)
+    doubt = comparison.registration_problem(degrees, scale, overlap)
     told: dict[str, Any] = {
         "dice_before": round(float(answer["before"]), 3),
         "dice_after": overlap,
@@ -97,10 +97,10 @@ def lay(current: Looked, prior: Looked, context: ToolContext) -> Laid:
     to_prior = _flip(prior) @ upright @ _flip(current)
     registered: NDArray[np.uint8] = current.hanging.turned(answer["registered"])
     known = all(image.snapshot.frame.spacing.known for image in (current, prior))
-    return Laid(told, degrees, scale if known else None, doubt, to_prior, registered)
+    return Alignment(told, degrees, scale if known else None, doubt, to_prior, registered)
 
 
-def _payload(current: Looked, prior: Looked) -> dict[str, Any]:
+def _payload(current: ComparedImage, prior: ComparedImage) -> dict[str, Any]:
     """Return both images upright, with lung masks and spacings in a shared unit."""
     images = (current, prior)
     known = all(image.snapshot.frame.spacing.known for image in images)
@@ -114,7 +114,7 @@ def _payload(current: Looked, prior: Looked) -> dict[str, Any]:
     }
 
 
-def _spacing(image: Looked, known: bool) -> list[float]:
+def _spacing(image: ComparedImage, known: bool) -> list[float]:
     """Return the spacing (between columns, between rows) in mm.
 
     If one of the spacings is unknown, both images are taken to be equally wide.
@@ -126,7 +126,7 @@ def _spacing(image: Looked, known: bool) -> list[float]:
     return [across, across * spacing.aspect]
 
 
-def _flip(image: Looked) -> NDArray[np.float64]:
+def _flip(image: ComparedImage) -> NDArray[np.float64]:
     """Return the [3, 3] matrix from stored to upright pixels, which is its own inverse."""
     rows, columns = image.pixels.shape
     flip = np.eye(3)

@@ -1,14 +1,12 @@
-"""torchxrayvision's PSPNet (ChestX-Det), 14 structures, run in the model process (torch).
+"""torchxrayvision's PSPNet (ChestX-Det) for 14 structures (torch; model process only).
 
 Preprocessing is torchxrayvision's: 8-bit grey to [-1024, 1024], bilinear resampling with
-antialiasing to 512 x 512. It expects a square; its own examples crop one from the centre and so
-lose what lies beside it. Here the image is padded to a square instead, and the masks are cut back,
-so they cover the whole image.
+antialiasing to 512 x 512. The network expects a square, which the library's examples crop from the
+centre. Here the image is padded to a square instead, so the masks cover the whole image.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -21,23 +19,22 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torchxrayvision.baseline_models import chestx_det
 
+from app.tools.api import Progress
 from app.tools.chest.checkpoint import load_into, load_state
 from app.tools.model_process.serving import Work, serve
-
-Progress = Callable[[float, str], None]
 
 INPUT_SIZE = 512
 STRUCTURES: tuple[str, ...] = tuple(chestx_det.PSPNet.targets)
 _THRESHOLD = 0.5
 _BLACK = -1024.0
-# torchxrayvision guesses once from an image's range whether it was normalised, and prints; it was.
+# Skip torchxrayvision's check of the first image's range, which prints a warning.
 xrv.utils.warning_log["norm_check"] = True
 
 
 class OfflinePSPNet(chestx_det.PSPNet):
-    """The published class, built without its constructor, which downloads its weights.
+    """The published class, without its constructor, which would download the weights.
 
-    `forward` is the inherited one, so preprocessing inside it stays torchxrayvision's.
+    `forward` is inherited, so its preprocessing stays torchxrayvision's.
     """
 
     def __init__(self) -> None:
@@ -49,10 +46,10 @@ class OfflinePSPNet(chestx_det.PSPNet):
 
 
 def load(path: Path) -> OfflinePSPNet:
-    """The network with the weights of a file, on the CPU, ready to run.
+    """Load the network from a weights file, on the CPU.
 
     Raises:
-        ToolFailed: The file is damaged or of another model.
+        ToolFailed: The file is damaged or belongs to another model.
     """
     net = OfflinePSPNet()
     load_into(cast("nn.Module", net.model), load_state(path), path)
@@ -60,14 +57,14 @@ def load(path: Path) -> OfflinePSPNet:
 
 
 def boxed(pixels: NDArray[np.uint8]) -> tuple[Tensor, tuple[int, int]]:
-    """The image centred in a black square at the network's size.
+    """Return the image centred in a black square of the network's size.
 
     Args:
         pixels: uint8 [rows, columns] as displayed, bright = dense.
 
     Returns:
         float32 [1, 1, 512, 512] in [-1024, 1024], and (top, left) of the image in the square, in
-        the image's own pixels.
+        pixels of the image.
     """
     grey = torch.from_numpy(xrv.datasets.normalize(pixels, 255))[None, None]
     rows, columns = pixels.shape
@@ -83,7 +80,13 @@ def boxed(pixels: NDArray[np.uint8]) -> tuple[Tensor, tuple[int, int]]:
 
 
 def unboxed(probability: Tensor, shape: tuple[int, int], corner: tuple[int, int]) -> Tensor:
-    """One structure's probabilities [512, 512] at the image's own size, the padding cut off."""
+    """Return a structure's probabilities at the image's size, without the padding.
+
+    Args:
+        probability: float32 [512, 512], 0..1.
+        shape: (rows, columns) of the image.
+        corner: (top, left) of the image in the square, from `boxed`.
+    """
     side = max(shape)
     grown = functional.interpolate(
         probability[None, None], (side, side), mode="bilinear", align_corners=False
@@ -93,15 +96,16 @@ def unboxed(probability: Tensor, shape: tuple[int, int], corner: tuple[int, int]
 
 
 def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
-    """Masks of the asked structures.
+    """Segment structures.
 
     Args:
-        payload: "pixels" uint8 [rows, columns]; "model" and "device" as of `serve`; "organs".
-        progress: Told before each step.
+        payload: "pixels" uint8 [rows, columns]; "model" and "device" for `serve`; "organs", names
+            from `STRUCTURES`.
+        progress: Called before each step.
 
     Returns:
         "masks" name -> uint8 0/1 [rows, columns]; "confidence" name -> mean probability inside the
-        mask, 0 where it is empty; "model_size" [rows, columns]; "device".
+        mask, 0 if it is empty; "model_size" [rows, columns]; and the keys that `serve` adds.
     """
 
     def ready(path: Path, doing: Work) -> OfflinePSPNet:
@@ -133,6 +137,6 @@ def _segmented(
 
 
 def check(payload: dict[str, Any]) -> dict[str, Any]:
-    """Load a file and forget it: whether `models install` may take it."""
+    """Load a weights file and count its parameters, to check it for `models install`."""
     net = load(Path(payload["weights"]))
     return {"parameters": sum(p.numel() for p in net.parameters())}

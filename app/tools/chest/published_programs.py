@@ -1,4 +1,4 @@
-"""Programs that authors publish beside their weights; they run only with the user's consent."""
+"""Running the Python program in a model's folder, which needs the user's consent (torch)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Read = TypeVar("Read")
 Run = TypeVar("Run")
 
 OWN, PUBLISHED = "Sightline's reader of the published weights", "the model's own program"
-_START, _END = 0.02, 0.18  # of a call's progress
+_START, _END = 0.02, 0.18  # part of the call's progress that loading takes
 
 
 def load_either_way(
@@ -34,18 +34,18 @@ def load_either_way(
     dtype: torch.dtype,
     title: str,
 ) -> Read | Run:
-    """The model of a folder, ready to run, whichever way leads to it.
+    """Load a folder's model with our own reader, or else with the program in the folder.
 
     Args:
-        read: Our reader; raises `OtherLayout` where the folder is another one.
-        run: The way through the folder's own program.
-        folder: The model's.
-        work: Where to load it.
-        dtype: How precisely our reader loads it.
-        title: Of the model, to tell how far it is.
+        read: Our reader; raises `OtherLayout` if the folder has another layout.
+        run: Loads the model with the folder's program.
+        folder: The model's folder.
+        work: Gives the device, and receives progress.
+        dtype: Data type for our reader.
+        title: The model's name for progress texts.
 
     Raises:
-        ToolFailed: Neither way leads to it.
+        ToolFailed: The model cannot be loaded in either way.
     """
     try:
         return read(folder, work.placement.device, dtype, _telling(work, f"Loading {title}"))
@@ -56,7 +56,7 @@ def load_either_way(
 
 
 def _telling(work: Work, text: str) -> Tell:
-    """Tells a fraction of the loading as one of the whole call, in whole percents."""
+    """Return a function that reports the loaded fraction as progress in whole percents."""
     last = -1
 
     def tell(fraction: float) -> None:
@@ -77,23 +77,23 @@ _REMEDY = (
 
 
 def loaded(auto: Any, folder: Path, work: Work, **how: Any) -> Any:
-    """`auto.from_pretrained` of a folder with the code that lies in it.
+    """Call `auto.from_pretrained` on a folder, with the code in that folder.
 
     Args:
         auto: AutoModelForCausalLM, AutoTokenizer or AutoProcessor.
-        folder: The model's.
-        work: Whose source says whether the user has allowed the code.
-        how: Further arguments.
+        folder: The model's folder.
+        work: Its source says whether the user has allowed the code.
+        how: Further arguments of `from_pretrained`.
 
     Raises:
-        ToolFailed: The user has not, or the code does not run here.
+        ToolFailed: The user has not allowed the code, or it fails.
     """
     require_consent(work, folder)
     try:
         return _from_folder(auto, folder, how)
     except ToolFailed:
         raise
-    except Exception as error:  # a stranger's program fails in any way it likes
+    except Exception as error:  # a foreign program may raise any exception
         if memory.is_exhausted(error):
             raise
         raise ToolFailed(
@@ -106,13 +106,13 @@ def loaded(auto: Any, folder: Path, work: Work, **how: Any) -> Any:
 
 
 def loaded_model(auto: Any, folder: Path, work: Work) -> Any:
-    """A model by the program that lies in its folder, ready to run at `Work.placement`.
+    """Load a model with the program in its folder, at `Work.placement`.
 
-    transformers fills parameters that no file holds with random numbers, and says so in its log
-    only. Such a model answers, with nonsense: it is refused.
+    transformers fills parameters that no file holds with random numbers and only logs it. Such a
+    model would answer nonsense, so it is refused.
 
     Raises:
-        ToolFailed: As for `loaded`; or its weights and its program do not fit each other.
+        ToolFailed: As for `loaded`; or the weights do not fit the program.
     """
     model, report = loaded(
         auto, folder, work, dtype=work.placement.torch_dtype, output_loading_info=True
@@ -139,13 +139,13 @@ def _from_folder(auto: Any, folder: Path, how: dict[str, Any]) -> Any:
 
 
 def require_consent(work: Work, folder: Path) -> None:
-    """Stop unless the user has allowed this model's program, and it is that program still.
+    """Check that the user has allowed this model's program and that its files are unchanged.
 
-    Between the look at the files in the viewer and this one lie the wait for the process and the
-    loading of gigabytes.
+    They may have changed since the viewer checked them, while the call waited for its process and
+    the weights were loaded.
 
     Raises:
-        ToolFailed: Says how to allow it.
+        ToolFailed: The program is not allowed or has changed; the message says how to allow it.
     """
     if not work.source.get("trust_remote_code"):
         raise ToolFailed(

@@ -1,7 +1,7 @@
-"""Puts published safetensors into modules of ours, tensor by tensor (torch; model process only).
+"""Load published safetensors into our own modules, tensor by tensor (torch; model process only).
 
-For checkpoints whose own program cannot run here: nothing is left as it was made, nothing of the
-file is left out, and no program of the model's folder is run.
+It is for checkpoints whose own program cannot run here. Every parameter must be in the files, and
+every tensor of the files must be used; no program of the model's folder runs.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ Tell = Callable[[float], None]
 
 
 class OtherLayout(Exception):
-    """This folder is not laid out as the published model that the code here knows."""
+    """The folder has another layout than the published model."""
 
 
 def config_of(folder: Path, name: str = "config.json") -> dict[str, Any]:
-    """A JSON object of a model's folder.
+    """Return a JSON object from a file in a model's folder.
 
     Raises:
-        ToolFailed: It is missing or no JSON object.
+        ToolFailed: The file is missing or contains no JSON object.
     """
     path = folder / name
     try:
@@ -45,7 +45,7 @@ def config_of(folder: Path, name: str = "config.json") -> dict[str, Any]:
 
 @contextmanager
 def made_on(device: str, dtype: torch.dtype) -> Generator[None]:
-    """Modules made inside are on `device` in `dtype`, with parameters that hold no values yet.
+    """Create modules in this context on `device` in `dtype`, without initialising their parameters.
 
     Unlike torch's "meta" device this computes the buffers that no file holds (rotary angles,
     position numbers).
@@ -68,16 +68,16 @@ def fill(
     rename: Callable[[str], str] = lambda name: name,
     tell: Tell = lambda fraction: None,
 ) -> None:
-    """Copy each tensor of a folder's safetensors into the part whose prefix it has.
+    """Copy each tensor of a folder's safetensors into the module with its prefix.
 
     Args:
-        parts: Prefix of the published names -> module whose own names follow it.
-        folder: The model's.
-        rename: Published name -> the name that transformers uses now.
-        tell: Told the fraction that is done; may raise to stop.
+        parts: Prefix of the published names -> module with the rest of the names.
+        folder: The model's folder.
+        rename: Returns the current transformers name of a published name.
+        tell: Called with the finished fraction, 0..1; may raise to stop.
 
     Raises:
-        OtherLayout: A name or a shape of the files or of the modules has no counterpart.
+        OtherLayout: Names or shapes of the files and the modules differ.
         ToolFailed: A file is missing or damaged.
     """
     wanted = {
@@ -109,15 +109,18 @@ def checked(
     made: Callable[[Path, str, torch.dtype], dict[str, nn.Module]],
     rename: Callable[[str], str] = lambda name: name,
 ) -> dict[str, Any]:
-    """Whether the names and shapes of a folder's weights fit, from the files' headers alone.
+    """Check the names and shapes of a folder's weights, from the files' headers alone.
 
     Args:
         payload: "weights", the folder.
-        made: Makes the network by prefix; see `fill`.
+        made: Creates the modules by prefix; see `fill`.
         rename: See `fill`.
 
+    Returns:
+        "parameters": their number.
+
     Raises:
-        ToolFailed: They do not, or a file is missing or damaged.
+        ToolFailed: Names or shapes differ, or a file is missing or damaged.
     """
     folder = Path(str(payload["weights"]))
     try:
@@ -137,17 +140,17 @@ def checked(
 
 
 def shards(folder: Path) -> list[Path]:
-    """The safetensors files of a folder, by its index where it has one.
+    """Return a folder's safetensors files, by its index if it has one.
 
     Raises:
-        ToolFailed: One that the index names is missing, or there is none.
+        ToolFailed: A file in the index is missing, or there are no weights.
     """
     index = folder / "model.safetensors.index.json"
     if index.is_file():
         names = sorted(set(config_of(folder, index.name).get("weight_map", {}).values()))
     else:
         names = ["model.safetensors"]
-    # The names come from a file: one that leads out of the folder is none.
+    # The names come from a file, so refuse paths that lead out of the folder.
     found = [folder / str(name) for name in names if Path(str(name)).name == name]
     for path in found:
         if not path.is_file():
@@ -168,10 +171,10 @@ def _tensors(path: Path) -> Generator[tuple[float, str, torch.Tensor]]:
 
 
 def shapes_in(path: Path) -> Generator[tuple[str, list[int]]]:
-    """Names and shapes of what lies in a safetensors file, from its header alone.
+    """Yield the names and shapes of the tensors in a safetensors file, from its header alone.
 
     Raises:
-        ToolFailed: It is damaged.
+        ToolFailed: The file is damaged.
     """
     try:
         with safe_open(path, framework="pt", device="cpu") as opened:

@@ -1,44 +1,44 @@
-"""Lays one chest radiograph over another: a similarity transform, run in the model process.
+"""Registration of one chest radiograph to another by a similarity transform (model process only).
 
-First the lungs' outlines are brought together (their centres and areas), then the greys within the
-thorax (SimpleITK: correlation, coarse to fine). A similarity (shift, turn, one scale) moves and
-turns but bends nothing, so what has changed its shape still shows. Coordinates are (x, y) in
-pixels of each image, pixel centres at integers.
+First the centres and areas of the lungs are matched, then the grey levels within the thorax
+(SimpleITK: correlation, coarse to fine). A similarity (shift, rotation, one scale) does not deform
+the image, so changes of shape stay visible. Coordinates are (x, y) in pixels of each image, with
+pixel centres at integers.
 """
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import SimpleITK as sitk  # noqa: N813 - the name that everybody knows it by
+import SimpleITK as sitk  # noqa: N813 - the usual alias
 from numpy.typing import NDArray
 from PIL import Image
 
-Progress = Callable[[float, str], None]
+from app.tools.api import Progress
+
 Matrix = NDArray[np.float64]
 
-_WORKING = 768  # pixels of the longer side at which greys are compared at most
+_WORKING = 768  # maximum pixels of the longer side when comparing grey levels
 _COARSEST = 48
-_MARGIN = 0.05  # around the lungs, of the image's longer side: ribs and diaphragm help
+_MARGIN = 0.05  # around the lungs, as a fraction of the longer side; includes ribs and diaphragm
 _ITERATIONS = 150
-_TOLD = 0.01  # of the whole: a few iterations, a tenth of a second
-_WORSE = 0.05  # of overlap, from which the greys are taken to have led astray
+_PROGRESS_STEP = 0.01  # least progress to report: a few iterations, about 0.1 s
+_WORSE = 0.05  # loss of overlap from which the result of the grey levels is discarded
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """An image and where its lungs are.
+    """An image and the mask of its lungs.
 
     Attributes:
         pixels: uint8 [rows, columns], upright.
         lungs: bool [rows, columns].
         spacing: (between columns, between rows), in mm or any unit that both images share.
-        origin: Where pixel (0, 0) lies, in that unit.
+        origin: Position of the centre of pixel (0, 0), as (x, y) in that unit.
     """
 
     pixels: NDArray[np.uint8]
@@ -47,14 +47,14 @@ class View:
     origin: tuple[float, float] = (0.0, 0.0)
 
     def image(self, values: NDArray[Any]) -> Any:
-        """As SimpleITK's image."""
+        """Return values [rows, columns] as a SimpleITK image with this view's geometry."""
         made = sitk.GetImageFromArray(values)
         made.SetSpacing(self.spacing)
         made.SetOrigin(self.origin)
         return made
 
     def reduced(self) -> View:
-        """The same with means of blocks of pixels, so that its longer side is `_WORKING`."""
+        """Return the view averaged over blocks of pixels, with at most `_WORKING` pixels a side."""
         times = math.ceil(max(self.pixels.shape) / _WORKING)
         if times <= 1:
             return self
@@ -72,21 +72,21 @@ class View:
 
     @property
     def to_physical(self) -> Matrix:
-        """[3, 3]: pixels to the shared unit."""
+        """Matrix [3, 3] from pixels to the shared unit."""
         return np.diag([self.spacing[0], self.spacing[1], 1.0])
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """How the prior image lies on the current one.
+    """The registration of the prior image to the current one.
 
     Attributes:
-        matrix: [3, 3]: pixels of the current image to those of the prior.
-        degrees: By how much the prior is turned against the current image, clockwise on screen.
-        scale: Size of things in the prior over theirs in the current image, in the shared unit.
-        overlap: Dice of the lungs once registered.
-        before: Dice of the lungs with both images simply laid upon each other, middle on middle.
-        by: "greys" or, where these led astray, "outlines".
+        matrix: [3, 3], from pixels of the current image to pixels of the prior.
+        degrees: Rotation of the prior against the current image, clockwise on screen.
+        scale: Size of things in the prior divided by that in the current image, in the shared unit.
+        overlap: Dice coefficient of the lungs after registration.
+        before: Dice coefficient of the lungs with only the images' centres matched.
+        by: "greys", or "outlines" if matching the grey levels made the overlap worse.
     """
 
     matrix: Matrix
@@ -101,15 +101,16 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """Register two images.
 
     Args:
-        payload: "current" and "prior": "pixels" uint8 [rows, columns], "lungs" uint8 of the same
-            size, "spacing" [between columns, between rows].
-        progress: Told before each step.
+        payload: "current" and "prior", each with "pixels" uint8 [rows, columns], "lungs" uint8 of
+            the same size, and "spacing" [between columns, between rows].
+        progress: Called before each step.
 
     Returns:
-        "matrix" [3][3], "degrees", "scale", "overlap", "before", "by" as of `Fit`, and
-        "registered" uint8 [rows, columns] of the current image: the prior laid on it, 0 beside it.
+        "matrix" [3][3], "degrees", "scale", "overlap", "before", "by" as in `Fit`, and
+        "registered", the prior resampled to the current image: uint8 [rows, columns], 0 outside the
+        prior.
     """
-    # As many threads as the host leaves to this process; ITK would take every core.
+    # Use the host's limit of threads; ITK would take all cores.
     sitk.ProcessObject.SetGlobalDefaultNumberOfThreads(int(os.environ.get("OMP_NUM_THREADS", "1")))
     current, prior = (_view(payload[name]) for name in ("current", "prior"))
     fit = register(current, prior, progress)
@@ -126,7 +127,7 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def register(current: View, prior: View, progress: Progress = lambda fraction, text: None) -> Fit:
-    """The transform that lays `prior` on `current`; both have lungs."""
+    """Return the transform that registers `prior` to `current`; both must have lungs."""
     progress(0.05, "Laying the lungs' outlines upon each other")
     start = _by_outlines(current, prior)
     progress(0.2, "Comparing the greys")
@@ -147,13 +148,13 @@ def register(current: View, prior: View, progress: Progress = lambda fraction, t
 def resampled(
     pixels: NDArray[np.uint8], matrix: Matrix, shape: tuple[int, ...], *, nearest: bool = False
 ) -> NDArray[np.uint8]:
-    """An image seen through a transform.
+    """Return an image resampled by a transform.
 
     Args:
         pixels: uint8 [rows, columns].
-        matrix: [3, 3]: pixels of the result to pixels of `pixels`.
+        matrix: [3, 3], from pixels of the result to pixels of `pixels`.
         shape: (rows, columns) of the result.
-        nearest: Take the nearest pixel, not a mean of four.
+        nearest: True for the nearest pixel, False for bilinear interpolation.
     """
     transform = sitk.AffineTransform(2)
     transform.SetMatrix(matrix[:2, :2].ravel().tolist())
@@ -167,7 +168,7 @@ def resampled(
 
 
 def dice(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> float:
-    """Overlap of two masks, 0..1."""
+    """Return the Dice coefficient of two masks of equal shape, 0..1; 0 if both are empty."""
     total = int(first.sum()) + int(second.sum())
     return 2 * int((first & second).sum()) / total if total else 0.0
 
@@ -178,7 +179,7 @@ def _view(given: dict[str, Any]) -> View:
 
 
 def _by_outlines(current: View, prior: View) -> Any:
-    """The lungs' centres upon each other, and their areas alike."""
+    """Return the transform that matches the lungs' centres and areas."""
     transform = sitk.Similarity2DTransform()
     centre = _centre(current)
     transform.SetCenter(centre)
@@ -197,7 +198,7 @@ def _area(view: View) -> float:
 
 
 def _by_greys(current: View, prior: View, start: Any, progress: Progress) -> Any:
-    """The start refined until the greys within the thorax go together best."""
+    """Return the start transform refined by the correlation of grey levels within the thorax."""
     current, prior = current.reduced(), prior.reduced()
     coarsest = max(1, max(current.pixels.shape) // _COARSEST)
     shrinks = sorted({coarsest, max(1, coarsest // 3), 1}, reverse=True)
@@ -221,25 +222,28 @@ def _by_greys(current: View, prior: View, start: Any, progress: Progress) -> Any
         method.SetOptimizerScalesFromPhysicalShift()
         method.SetInitialTransform(sitk.Similarity2DTransform(transform), inPlace=False)
         share = 0.7 / len(shrinks)
-        told = _Told(method, progress, 0.2 + share * number, share)
-        transform = sitk.Similarity2DTransform(_flat(told.run(fixed, moving)))
+        method_progress = _IterationProgress(method, progress, 0.2 + share * number, share)
+        transform = sitk.Similarity2DTransform(_flat(method_progress.run(fixed, moving)))
     return transform
 
 
-class _Told:
-    """Tells of iterations; a cancel, an exception, may not cross SimpleITK's C++."""
+class _IterationProgress:
+    """Progress of SimpleITK's iterations.
+
+    Holds back a cancel, which may not pass through C++ code.
+    """
 
     def __init__(self, method: Any, progress: Progress, start: float, share: float) -> None:
         self._method = method
         self._progress = progress
         self._start = start
         self._share = share
-        self._told = -1.0
+        self._reported = -1.0
         self._stopped: BaseException | None = None
         method.AddCommand(sitk.sitkIterationEvent, self._iterated)
 
     def run(self, fixed: Any, moving: Any) -> Any:
-        """The method's result.
+        """Run the registration method and return its transform.
 
         Raises:
             Cancelled: The user has stopped it.
@@ -256,9 +260,9 @@ class _Told:
 
     def _iterated(self) -> None:
         share = self._share * min(1.0, self._method.GetOptimizerIteration() / _ITERATIONS)
-        if share - self._told < _TOLD:
+        if share - self._reported < _PROGRESS_STEP:
             return
-        self._told = share
+        self._reported = share
         try:
             self._progress(self._start + share, "Comparing the greys")
         except BaseException as error:
@@ -267,14 +271,14 @@ class _Told:
 
 
 def _flat(transform: Any) -> Any:
-    """The transform itself where SimpleITK hands it over in a list of one."""
+    """Return the transform itself if SimpleITK returns it in a list of one."""
     if isinstance(transform, sitk.CompositeTransform):
         return transform.GetNthTransform(0)
     return transform
 
 
 def _thorax(view: View) -> Any:
-    """The lungs and what is near them: letters and the collimator's edges stay outside."""
+    """Return a mask of the lungs and their surroundings, without letters and collimator edges."""
     lungs = view.image(view.lungs.astype(np.uint8))
     away = sitk.SignedMaurerDistanceMap(lungs, squaredDistance=False, useImageSpacing=True)
     sides = [count * step for count, step in zip(lungs.GetSize(), view.spacing, strict=True)]
@@ -282,7 +286,7 @@ def _thorax(view: View) -> Any:
 
 
 def _matrix(current: View, prior: View, transform: Any) -> Matrix:
-    """[3, 3]: pixels of the current image to those of the prior."""
+    """Return the matrix [3, 3] from pixels of the current image to pixels of the prior."""
     linear = np.array(transform.GetMatrix(), float).reshape(2, 2)
     centre = np.array(transform.GetCenter(), float)
     physical = np.eye(3)
@@ -292,7 +296,7 @@ def _matrix(current: View, prior: View, transform: Any) -> Matrix:
 
 
 def _middle_on_middle(current: View, prior: View) -> Matrix:
-    """Both images laid upon each other as they are, in the shared unit."""
+    """Return the matrix [3, 3] that matches the images' centres by a shift in the shared unit."""
     middles = [
         np.array([(s - 1) / 2 for s in reversed(view.pixels.shape)]) * view.spacing
         for view in (current, prior)

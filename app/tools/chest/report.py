@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.tools.api import Approval, Need, ToolContext, ToolFailed, ToolResult, ToolSpec
 from app.tools.chest import image_suitability
-from app.tools.chest.model_pictures import Shown
-from app.tools.chest.model_results import NOTE, Written, ask, judged, with_warnings
+from app.tools.chest.model_pictures import ModelInput
+from app.tools.chest.model_results import NOTE, CheckedText, call_model, check_text, with_warnings
 from app.tools.files import plain
 from app.tools.models.cards import card
 from app.tools.models.store import InstalledModel, ModelStore
@@ -74,7 +74,7 @@ class _Section:
 
     name: str
     model: InstalledModel
-    written: Written
+    written: CheckedText
     device: str
     notes: tuple[str, ...]
 
@@ -97,7 +97,7 @@ class ChestXRayReportGenerator:
         models = _installed(ModelStore(context.models_dir))
         require_packages(_FEATURE, "torch", "transformers")
         # Turn the film first: a mirrored one would be reported with left and right exchanged.
-        shown = Shown.of(snapshot)
+        shown = ModelInput.of(snapshot)
         made = [
             _write(name, model, shown.pixels, context, (place / len(models), 1 / len(models)))
             for place, (name, model) in enumerate(models.items())
@@ -159,9 +159,9 @@ def _write(
         context.progress(share[0] + share[1] * fraction, f"{name.capitalize()}: {text}")
 
     context.cancel.check()
-    answer = ask(_ENTRY, model, {"pixels": pixels}, context, _TIMEOUT_S, told)
+    answer = call_model(_ENTRY, model, {"pixels": pixels}, context, _TIMEOUT_S, told)
     notes = tuple(str(note) for note in answer.get("notes", ()))
-    return _Section(name, model, judged(answer), str(answer.get("device", "")), notes)
+    return _Section(name, model, check_text(answer), str(answer.get("device", "")), notes)
 
 
 def _warnings(made: list[_Section]) -> list[str]:

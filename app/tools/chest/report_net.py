@@ -1,15 +1,15 @@
-"""One section of a draft report, written by an image encoder and a BERT decoder (transformers).
+"""One section of a draft report, from an image encoder and a BERT decoder (model process only).
 
-IAMJB's baselines for CheXpert and MIMIC-CXR (Chambon et al., "CheXpert Plus", 2024): a model for
-the findings, another for the impression. Preprocessing is the folder's own `ViTImageProcessor`, on
-RGB; the text begins with the tokenizer's [CLS] and ends with its [SEP], 128 tokens in all, as in
-the authors' example. Their example asks for two beams by a name that transformers does not know,
-so it runs greedily; here there are two beams. Model process only.
+The models are IAMJB's baselines for CheXpert and MIMIC-CXR (Chambon et al., "CheXpert Plus",
+2024), one for the findings and one for the impression. Preprocessing is the folder's own
+`ViTImageProcessor`, on RGB; the text begins with the tokenizer's [CLS] and ends with its [SEP],
+128 tokens in all, as in the authors' example. That example asks for two beams by a name that
+transformers does not know, so it decodes greedily; here two beams are used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -20,19 +20,18 @@ from torch import Tensor
 from torch.nn import functional
 from transformers import BertTokenizer, VisionEncoderDecoderModel, ViTImageProcessorPil
 
+from app.tools.api import Progress
 from app.tools.chest.decoding import Ids, rgb, write
 from app.tools.chest.folders import loaded_whole, unplaced
 from app.tools.model_process.serving import Work, serve
 
-Progress = Callable[[float, str], None]
-
-MOST_TOKENS = 127  # 128 with [CLS]
+MOST_TOKENS = 127  # without [CLS]
 _BEAMS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A loaded model of one section."""
+    """The loaded model of one section, with its tokenizer and image processor."""
 
     model: Any
     tokenizer: Any
@@ -40,23 +39,23 @@ class Section:
 
 
 def load(path: Path, work: Work) -> Section:
-    """The model of a folder, ready to run.
+    """Load the model of a folder.
 
     Raises:
-        ToolFailed: It is damaged, or of another model.
+        ToolFailed: The folder is damaged, or contains another model.
     """
     model = loaded_whole(VisionEncoderDecoderModel, path, work, unused=("encoder.pooler.",))
     tokenizer = cast("Any", BertTokenizer).from_pretrained(path, local_files_only=True)
-    # Resampled by PIL as when the model was trained, not by torchvision.
+    # The model was trained with images resampled by PIL, not by torchvision.
     processor = cast("Any", ViTImageProcessorPil).from_pretrained(path, local_files_only=True)
     return Section(model, tokenizer, processor)
 
 
 def prepared(section: Section, pixels: NDArray[np.uint8]) -> Tensor:
-    """Pixels as the encoder takes them.
+    """Return the pixels as the encoder expects them.
 
     Args:
-        section: The model, whose processor it is.
+        section: The loaded model.
         pixels: uint8 [rows, columns] or [rows, columns, 3], bright = dense.
 
     Returns:
@@ -73,14 +72,16 @@ def prepared(section: Section, pixels: NDArray[np.uint8]) -> Tensor:
 
 
 def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-    """One section of one image.
+    """Write one section for one image.
 
     Args:
-        payload: "pixels" uint8 [rows, columns] or [rows, columns, 3]; "model", "device".
-        progress: Told of each token.
+        payload: "pixels" uint8 [rows, columns] or [rows, columns, 3]; "model" and "device" for
+            `serve`.
+        progress: Called after each token.
 
     Returns:
-        "text", "finished", "most", and what `serve` adds.
+        "text", "finished" (False if the text was cut off), "most" (the limit in tokens), and the
+        keys that `serve` adds.
     """
 
     def work(section: Section, doing: Work) -> dict[str, Any]:
@@ -99,6 +100,6 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def check(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Load a folder and forget it: whether `models install` may take it."""
+    """Load a folder and count its parameters, to check it for `models install`."""
     section = load(Path(payload["weights"]), unplaced())
     return {"parameters": sum(p.numel() for p in section.model.parameters())}

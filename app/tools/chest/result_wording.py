@@ -67,7 +67,7 @@ def _figure(value: Any) -> str:
     return "nothing" if value is None else number(value)
 
 
-def _marked(output: Data, metadata: Data) -> list[Sentence]:
+def _marked_outline(output: Data, metadata: Data) -> list[Sentence]:
     del metadata
     if not output.get("found"):
         return [Sentence("Nothing was found where it was marked.")]
@@ -87,7 +87,7 @@ MODEL_WORDINGS = (
     ResultWording("llava_med_qa", "LLaVA-Med", _answer),
     ResultWording("medgemma_qa", "MedGemma", _answer),
     ResultWording("chest_xray_compare", "Change", _change),
-    ResultWording("medsam2_segment", "Outline of what you marked", _marked),
+    ResultWording("medsam2_segment", "Outline of what you marked", _marked_outline),
 )
 
 

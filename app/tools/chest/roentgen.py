@@ -1,14 +1,13 @@
-"""RoentGen, run in the model process (torch, diffusers): chest radiographs from a description.
+"""RoentGen, which generates chest radiographs from a description (torch; model process only).
 
 A Stable Diffusion pipeline (Chambon et al., "RoentGen", arXiv 2211.12737) from a local folder in
-diffusers' layout. Everything between the prompt and the pixels is the pipeline's own, its safety
-checker included where the folder has one.
+diffusers' layout. Everything between prompt and pixels is the pipeline's own, including its safety
+checker if the folder has one.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +20,17 @@ from diffusers.utils import logging as diffusers_logging
 from numpy.typing import NDArray
 from transformers.utils import logging as transformers_logging
 
-from app.tools.api import ToolFailed
+from app.tools.api import Progress, ToolFailed
+from app.tools.model_process import memory
 from app.tools.model_process.serving import Work, serve
 from app.tools.needs import command
 
-Progress = Callable[[float, str], None]
-
 _LIBRARIES = frozenset({"diffusers", "transformers", "stable_diffusion"})
-_FIRST, _LAST = 0.1, 0.92  # fractions between which the steps lie
+_FIRST, _LAST = 0.1, 0.92  # progress before the first and after the last step
 
 
 def load(path: Path, work: Work) -> Any:
-    """The pipeline of a folder, where and as precise as `work` says.
+    """Load the pipeline of a folder, with the device and precision of `work`.
 
     Raises:
         ToolFailed: The folder is no Stable Diffusion pipeline, or is damaged.
@@ -46,7 +44,7 @@ def load(path: Path, work: Work) -> Any:
             str(path), dtype=work.placement.torch_dtype, local_files_only=True
         )
     except (OSError, ValueError, KeyError, RuntimeError, TypeError) as error:
-        if _is_memory(error):
+        if memory.is_exhausted(error):
             raise
         raise _broken(path, f"{type(error).__name__}: {error}") from error
     pipeline.set_progress_bar_config(disable=True)
@@ -54,27 +52,28 @@ def load(path: Path, work: Work) -> Any:
 
 
 def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
-    """One image.
+    """Generate one image.
 
     Args:
-        payload: "model" and "device" (see `serving.serve`); "prompt"; "height", "width" (multiples
-            of 8); "steps"; "guidance"; "seed" 0..2**63-1.
-        progress: Told after each step; a cancel is raised through it.
+        payload: "model" and "device" for `serve`; "prompt"; "height" and "width" in pixels
+            (multiples of 8); "steps"; "guidance"; "seed" 0..2**63-1.
+        progress: Called after each step; may raise to cancel.
 
     Returns:
-        "pixels" uint8 [height, width, 3]; "cut": the part of the prompt that the model did not
-        read; "refused": whether its safety checker blacked the image out; and `serve`'s own.
+        "pixels" uint8 [height, width, 3]; "cut", the end of the prompt that was too long for the
+        model; "refused", True if the safety checker blacked the image out; and the keys that
+        `serve` adds.
     """
 
     def work(pipeline: Any, doing: Work) -> dict[str, Any]:
         return _draw(pipeline, payload, doing)
 
-    # Its authors run it in float32; so is the placement unless memory forbids.
+    # The authors use float32, so `exact` is set; less precision is used only if memory runs out.
     return serve(payload, progress, load=load, work=work, exact=True)
 
 
 def check(payload: dict[str, Any]) -> dict[str, Any]:
-    """Look whether a folder can be loaded, without loading its weights."""
+    """Check a folder's index without loading its weights, for `models install`."""
     _check_index(Path(payload["weights"]))
     return {}
 
@@ -96,7 +95,7 @@ def _draw(pipeline: Any, payload: dict[str, Any], work: Work) -> dict[str, Any]:
             width=int(payload["width"]),
             num_inference_steps=steps,
             guidance_scale=float(payload["guidance"]),
-            # On the CPU, so that a seed gives the same image on every device.
+            # Noise from the CPU, so that a seed gives the same image on all devices.
             generator=torch.Generator("cpu").manual_seed(int(payload["seed"])),
             output_type="np",
             callback_on_step_end=told,
@@ -107,13 +106,13 @@ def _draw(pipeline: Any, payload: dict[str, Any], work: Work) -> dict[str, Any]:
 
 
 def _bytes(image: NDArray[np.float32]) -> NDArray[np.uint8]:
-    """0..1 as 0..255, as diffusers' own conversion to a picture does; not a number is black."""
+    """Return an image in 0..1 as uint8 0..255, rounded as in diffusers; NaN becomes 0."""
     values = np.nan_to_num(image.astype(np.float64), nan=0.0)
     return np.rint(np.clip(values, 0, 1) * 255).astype(np.uint8)
 
 
 def _cut_off(pipeline: Any, prompt: str) -> str:
-    """What the text encoder does not read of a prompt that is too long for it."""
+    """Return the end of a prompt that is too long for the text encoder, or ""."""
     tokenizer = pipeline.tokenizer
     most = int(tokenizer.model_max_length)
     tokens: list[int] = tokenizer(prompt, truncation=False, verbose=False).input_ids
@@ -123,13 +122,12 @@ def _cut_off(pipeline: Any, prompt: str) -> str:
 
 
 def _check_index(path: Path) -> None:
-    """Refuse a folder whose parts are to be loaded by other packages than we know.
+    """Refuse a folder whose parts would be loaded by other packages than the usual ones.
 
-    `model_index.json` names a Python module and a class for each part; diffusers imports what it
-    finds there.
+    `model_index.json` names a Python module and a class for each part, which diffusers imports.
 
     Raises:
-        ToolFailed: It is no such folder, or names something else.
+        ToolFailed: The folder has no valid index, or the index names another package.
     """
     try:
         index: Any = json.loads((path / "model_index.json").read_text("utf-8"))
@@ -157,8 +155,3 @@ def _broken(path: Path, detail: str) -> ToolFailed:
         f"`{command()} models install PATH --name roentgen`.",
         detail=detail[:2000],
     )
-
-
-def _is_memory(error: BaseException) -> bool:
-    text = str(error).lower()
-    return "out of memory" in text or "can't allocate memory" in text

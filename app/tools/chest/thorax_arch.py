@@ -1,6 +1,6 @@
-"""The network behind the embedded chest segmentation: a small U-Net with a view head (torch).
+"""The network of the embedded chest segmentation: a small U-Net with a view classifier (torch).
 
-Imported only where torch may be: the model process and the training script.
+Imported only in the model process and the training script.
 """
 
 from __future__ import annotations
@@ -11,21 +11,20 @@ from torch.nn import functional
 
 INPUT_SIZE = 256
 STRUCTURES: tuple[str, ...] = ("Right Lung", "Left Lung", "Heart")
-"""Output channels after the background, in the patient's own left and right."""
+"""Output channels after the background; left and right are the patient's."""
 VIEWS: tuple[str, ...] = ("frontal", "lateral", "other", "inverted")
-"""Classes of the view head; "inverted" is a frontal film shown with the wrong polarity."""
+"""Classes of the view classifier; "inverted" is a frontal film with inverted grey levels."""
 _WIDTHS = (16, 32, 64, 72)
-_SIDE_GRID = (2, 4)  # cells in which the bottom is averaged to tell left from right
-_GROUP = (
-    8  # channels a normalisation group; per-image statistics, so tone and contrast matter little
-)
+_SIDE_GRID = (2, 4)  # rows and columns of cells for the classifier of mirrored films
+# Group normalisation uses each image's own statistics, so brightness and contrast matter little.
+_GROUP = 8  # channels of a normalisation group
 
 
 class Block(nn.Module):
-    """Two normalised 3 x 3 convolutions."""
+    """Two 3 x 3 convolutions, each with group normalisation and ReLU."""
 
     def __init__(self, inputs: int, outputs: int, dilation: int = 1) -> None:
-        """Takes `inputs` channels, gives `outputs`."""
+        """Create the layers for `inputs` input and `outputs` output channels."""
         super().__init__()
         self.conv1 = nn.Conv2d(inputs, outputs, 3, padding=1, bias=False)
         self.norm1 = nn.GroupNorm(outputs // _GROUP, outputs)
@@ -33,20 +32,20 @@ class Block(nn.Module):
         self.norm2 = nn.GroupNorm(outputs // _GROUP, outputs)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Maps [n, inputs, h, w] to [n, outputs, h, w]."""
+        """Map [n, inputs, h, w] to [n, outputs, h, w]."""
         x = functional.relu(self.norm1(self.conv1(x)))
         return functional.relu(self.norm2(self.conv2(x)))
 
 
 class ThoraxNet(nn.Module):
-    """Four-level U-Net on a halved grid, with a classifier of the view at its bottom.
+    """Four-level U-Net at half resolution, with classifiers of the view at its lowest level.
 
-    Input [n, 1, 256, 256]; output: logits of background and STRUCTURES [n, 4, 128, 128], and of
-    VIEWS [n, 4], and of a film shown mirrored [n].
+    The input is [n, 1, 256, 256]. The outputs are logits: background and STRUCTURES [n, 4, 128,
+    128], VIEWS [n, 4], and "the film is mirrored" [n].
     """
 
     def __init__(self) -> None:
-        """Builds the layers, randomly initialised."""
+        """Create the layers with random weights."""
         super().__init__()
         w = _WIDTHS
         self.stem = nn.Conv2d(1, w[0], 5, stride=2, padding=2)
@@ -61,7 +60,7 @@ class ThoraxNet(nn.Module):
         self.side = nn.Sequential(nn.Linear(cells * w[3], 32), nn.ReLU(), nn.Linear(32, 1))
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Returns (structure logits, view logits, mirrored logit)."""
+        """Return (structure logits, view logits, mirrored logit)."""
         x, skips = self._encoded(x)
         view, side = self._told(x)
         for block, skip in zip(self.up, reversed(skips), strict=True):
@@ -70,20 +69,20 @@ class ThoraxNet(nn.Module):
         return self.head(x), view, side
 
     def told(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Returns (view logits, mirrored logit), without the half of the work that finds masks."""
+        """Return (view logits, mirrored logit) without computing the decoder."""
         return self._told(self._encoded(x)[0])
 
     def places(self, x: Tensor) -> Tensor:
-        """Returns what the head of the side is given [n, f]."""
+        """Return the input features [n, f] of the classifier for mirrored films."""
         return _in_places(self._encoded(x)[0])
 
     def _told(self, bottom: Tensor) -> tuple[Tensor, Tensor]:
-        """Returns view logits [n, 4] and the logit of a mirrored film [n]."""
+        """Return the view logits [n, 4] and the mirrored logit [n]."""
         pooled = torch.cat([bottom.mean(dim=(2, 3)), bottom.amax(dim=(2, 3))], dim=1)
         return self.view(pooled), self.side(_in_places(bottom))[:, 0]
 
     def _encoded(self, x: Tensor) -> tuple[Tensor, list[Tensor]]:
-        """Returns the bottom's features [n, 72, 16, 16] and those to be skipped to."""
+        """Return the lowest level's features [n, 72, 16, 16] and the skip connections."""
         x = functional.relu(self.stem(x))
         skips: list[Tensor] = []
         for block in self.down:
@@ -95,11 +94,11 @@ class ThoraxNet(nn.Module):
 
 
 def _in_places(x: Tensor) -> Tensor:
-    """Returns the bottom's features averaged in a few cells, so that left differs from right."""
+    """Return features averaged over a few grid cells [n, f], which keeps left and right apart."""
     return functional.adaptive_avg_pool2d(x, _SIDE_GRID).flatten(1)
 
 
 def standardised(x: Tensor) -> Tensor:
-    """Returns each image of [n, 1, h, w] with mean 0 and deviation 1; constant ones become 0."""
+    """Return each image of [n, 1, h, w] with mean 0 and deviation 1; constant images become 0."""
     mean = x.mean(dim=(1, 2, 3), keepdim=True)
     return (x - mean) / (x.std(dim=(1, 2, 3), keepdim=True) + 1e-4)

@@ -1,7 +1,8 @@
-"""How the embedded network looks at an image: whole, then at the thorax alone, turned a little.
+"""Inference with the embedded chest network: on the whole image, then on the rotated thorax.
 
 Imported only in the model process, since it imports torch. Images are [n, 1, rows, columns] in
-0..1, bright = dense; probabilities of background, right lung, left lung, heart [4, rows, columns].
+0..1, bright = dense; probabilities are [4, rows, columns]: background, right lung, left lung,
+heart.
 """
 
 from __future__ import annotations
@@ -30,21 +31,22 @@ from app.tools.chest.thorax_windows import Window, around
 
 NAMES = (RIGHT_LUNG, LEFT_LUNG, HEART)
 LOW_AGREEMENT = 0.85
-"""Mean Dice of the looks' own masks with the result below which a structure is doubted."""
+"""A structure whose mean Dice coefficient over the passes is lower gets a warning."""
 WIDE_RATIO = 0.05
-"""Spread of the cardiothoracic ratio over the looks from which it is doubted."""
-_STEP = 2  # every second row and column of the coarse grid is enough
+"""A cardiothoracic ratio that varies more over the passes gets a warning."""
+_STEP = 2  # use every second row and column of the coarse grid, for speed
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How far the looks differ.
+    """The variation of the results over the network's passes.
 
     Attributes:
-        agreement: Structure -> mean Dice in 0..1 of each look's mask with the result's; only
-            structures that were found.
-        ratio: Greatest less least cardiothoracic ratio over the looks, or None if not all have one.
-        warnings: What of it the user should know.
+        agreement: Structure -> mean Dice coefficient, 0..1, of each pass's mask with the result's;
+            only structures that were found.
+        ratio: Range (maximum - minimum) of the cardiothoracic ratio over the passes; None if a pass
+            has no ratio or there is only one pass.
+        warnings: Sentences for the user.
     """
 
     agreement: dict[str, float]
@@ -52,15 +54,15 @@ class Spread:
     warnings: tuple[str, ...]
 
     def told(self) -> dict[str, object]:
-        """As JSON values."""
+        """Return agreement and ratio as JSON values."""
         return {"agreement": self.agreement, "ratio": self.ratio}
 
 
 def spread_of(parts: Sequence[FloatImage], margins: FloatImage) -> Spread:
-    """Compares looks with the result.
+    """Compare the network's passes with the result.
 
     Args:
-        parts: Class probabilities [4, rows, columns] of each look, on the coarse grid.
+        parts: Class probabilities [4, rows, columns] of each pass, on the coarse grid.
         margins: The result's margins [3, rows, columns] on the same grid, above 0 inside.
     """
     result = [margin[::_STEP, ::_STEP] > 0 for margin in margins]
@@ -104,25 +106,26 @@ def _ratio_spread(winners: Sequence[BoolImage]) -> float | None:
 View: TypeAlias = Literal["frontal", "lateral", "unknown"]
 
 SMALLEST = 32
-"""Pixels a side; anything smaller shows no anatomy."""
+"""Smallest side of an image in pixels; anything smaller shows no anatomy."""
 TURNS = (0.0, 5.0, -5.0)
-"""Degrees by which the thorax is turned in the later looks; they differ more where it is hard."""
-_MARGIN = 0.12  # of the thorax, kept around it in the later looks
-_LATERAL, _OTHER = 0.5, 0.6  # view probabilities from which an image is refused
+"""Rotations of the thorax in degrees for the later passes; difficult films vary more under them."""
+_MARGIN = 0.12  # around the thorax in the later passes, as a fraction of its extent
+_LATERAL, _OTHER = 0.5, 0.6  # least view probabilities for refusing an image
 _FRONTAL, _INVERTED = VIEWS.index("frontal"), VIEWS.index("inverted")
 _MIRRORED, _IN_THE_MIRROR = 0.5, 0.4
-"""Shares for "shown mirrored" and, seen in the mirror, for "frontal" from which what looks like no
-frontal film is taken for one that hangs the wrong way round."""
+"""A film that does not look frontal counts as mirrored if the network's probability for "mirrored"
+reaches the first value, and that for "frontal" of its mirror image the second.
+"""
 
 
 @dataclass(frozen=True)
 class Look:
-    """What the network said of a picture.
+    """The network's output for one image.
 
     Attributes:
         classes: Probabilities of background, right lung, left lung, heart [4, 128, 128].
-        views: Of the views [4].
-        mirrored: Its share for "this film is shown mirrored", 0..1.
+        views: Probabilities of the views [4].
+        mirrored: Probability that the film is shown mirrored, 0..1.
     """
 
     classes: torch.Tensor
@@ -131,7 +134,7 @@ class Look:
 
 
 def letterboxed(image: torch.Tensor) -> torch.Tensor:
-    """Returns [1, 1, rows, columns] centred in a black square and scaled to the network's input."""
+    """Return [1, 1, rows, columns] centred in a black square, scaled to [1, 1, 256, 256]."""
     rows, columns = image.shape[2:]
     side = max(rows, columns)
     top, left = (side - rows) // 2, (side - columns) // 2
@@ -142,7 +145,7 @@ def letterboxed(image: torch.Tensor) -> torch.Tensor:
 
 
 def looks(net: ThoraxNet, batch: torch.Tensor) -> list[Look]:
-    """Returns one answer for each of the letterboxed images [n, 1, 256, 256]."""
+    """Return the network's output for each of the letterboxed images [n, 1, 256, 256]."""
     x = standardised(batch).contiguous(memory_format=torch.channels_last)
     structure, view, side = net(x)
     told = zip(structure.softmax(1), view.softmax(1), side.sigmoid().tolist(), strict=True)
@@ -150,22 +153,22 @@ def looks(net: ThoraxNet, batch: torch.Tensor) -> list[Look]:
 
 
 def glances(net: ThoraxNet, batch: torch.Tensor) -> list[tuple[torch.Tensor, float]]:
-    """Returns only views [4] and `Look.mirrored` of each letterboxed image [n, 1, 256, 256]."""
+    """Return views [4] and `Look.mirrored` for each of the letterboxed images [n, 1, 256, 256]."""
     view, side = net.told(standardised(batch).contiguous(memory_format=torch.channels_last))
     return list(zip(view.softmax(1), side.sigmoid().tolist(), strict=True))
 
 
 @dataclass(frozen=True)
 class Glance:
-    """What the view head made of a picture and its negative.
+    """The view classifier's result for an image and its negative.
 
     Attributes:
-        view: Of the one that looks more like a film.
-        inverted: Whether that is the negative.
-        frontal: The share for a frontal film shown so.
-        lateral: The share for a lateral, of both.
-        other: The share for anything else, of both.
-        mirrored: `Look.mirrored` of the one that looks more like a film.
+        view: View of whichever looks more like a film.
+        inverted: True if this is the negative.
+        frontal: Probability of a frontal film with these grey levels.
+        lateral: Mean probability of a lateral film.
+        other: Mean probability of any other picture.
+        mirrored: `Look.mirrored` of whichever looks more like a film.
     """
 
     view: View
@@ -177,7 +180,7 @@ class Glance:
 
 
 def glance(net: ThoraxNet, box: torch.Tensor) -> Glance:
-    """Looks at a letterboxed image [1, 1, 256, 256] and its negative."""
+    """Classify the view of a letterboxed image [1, 1, 256, 256] and its negative."""
     (upright, side), (negative, negative_side) = glances(net, torch.cat([box, 1 - box]))
     as_shown, inverted = polarities(upright, negative)
     is_negative = inverted > as_shown
@@ -193,15 +196,15 @@ def glance(net: ThoraxNet, box: torch.Tensor) -> Glance:
 
 
 def in_the_mirror(net: ThoraxNet, box: torch.Tensor, mirrored: float) -> Glance | None:
-    """What a picture that looks like no frontal film is once it is turned, if it is one then.
+    """Return the view of the mirrored image if only mirroring makes it a frontal film, else None.
 
-    The heart on the wrong side makes a film look odd, the more so where it is turned a little too.
-    A lateral looks like a lateral from either side.
+    The heart on the wrong side makes a frontal film look unusual, even more if it is rotated. A
+    lateral film looks lateral from either side.
 
     Args:
         net: The network.
         box: The letterboxed image [1, 1, 256, 256].
-        mirrored: Its own share for "shown mirrored".
+        mirrored: The image's own probability of being mirrored, 0..1.
     """
     if mirrored < _MIRRORED:
         return None
@@ -210,7 +213,7 @@ def in_the_mirror(net: ThoraxNet, box: torch.Tensor, mirrored: float) -> Glance 
 
 
 def view_of(views: torch.Tensor) -> View:
-    """Returns what the view head's shares [4] mean."""
+    """Return the view for the view classifier's probabilities [4]."""
     lateral = float(views[VIEWS.index("lateral")])
     other = float(views[VIEWS.index("other")])
     if lateral >= _LATERAL:
@@ -219,29 +222,29 @@ def view_of(views: torch.Tensor) -> View:
 
 
 def polarities(upright: torch.Tensor, negative: torch.Tensor) -> tuple[float, float]:
-    """Returns the shares for "as shown" and for "inverted" of views [4] seen both ways."""
+    """Return the probabilities of "as shown" and "inverted" from the views [4] of both images."""
     as_shown = float(upright[_FRONTAL] + negative[_INVERTED]) / 2
     return as_shown, float(negative[_FRONTAL] + upright[_INVERTED]) / 2
 
 
 def is_inverted(upright: Look, negative: Look) -> bool:
-    """Decides the polarity from the view head, which was shown both.
-
-    And from how sure the masks are.
-    """
+    """Return True if the negative is the right polarity, by the views and the masks' certainty."""
     as_shown, inverted = polarities(upright.views, negative.views)
     return inverted + _certainty(negative) > as_shown + _certainty(upright)
 
 
 def _certainty(look: Look) -> float:
-    """Returns the mean winning probability over all that was taken for lung or heart."""
+    """Return the mean probability of the winning class over lungs and heart.
+
+    0 if none was found.
+    """
     best, which = look.classes.max(dim=0)
     inside = which > 0
     return float(best[inside].mean()) if bool(inside.any()) else 0.0
 
 
 def turned(images: torch.Tensor, degrees: float, padding: str = "zeros") -> torch.Tensor:
-    """Returns square images [n, c, s, s] turned about their middle; the opposite turns back."""
+    """Return square images [n, c, s, s] rotated about their centre by degrees."""
     cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
     theta = torch.tensor([[[cos, -sin, 0.0], [sin, cos, 0.0]]]).expand(len(images), -1, -1)
     grid = functional.affine_grid(theta, list(images.shape), align_corners=False)
@@ -249,9 +252,9 @@ def turned(images: torch.Tensor, degrees: float, padding: str = "zeros") -> torc
 
 
 def unboxed(classes: torch.Tensor, shape: tuple[int, int], size: tuple[int, int]) -> torch.Tensor:
-    """Cuts the letterbox of a part of `shape` off [c, 128, 128]; samples it at `size` pixels."""
+    """Return [c, 128, 128] without the letterbox of an image of `shape`, resampled to `size`."""
     grid, side = classes.shape[-1], max(shape)
-    # Pixel centres of the wanted grid in the square's coordinates, -1..1 from edge to edge.
+    # Pixel centres of the result in coordinates of the square, -1..1 from edge to edge.
     axes: list[torch.Tensor] = []
     for extent, count in zip(shape, size, strict=True):
         centre = (torch.arange(count, dtype=torch.float32) + 0.5) / count
@@ -268,15 +271,15 @@ def unboxed(classes: torch.Tensor, shape: tuple[int, int], size: tuple[int, int]
 def looked_closer(
     net: ThoraxNet, image: torch.Tensor, first: torch.Tensor
 ) -> tuple[torch.Tensor, list[torch.Tensor]]:
-    """Looks again at the thorax alone, upright and turned, and averages with the first look.
+    """Repeat the segmentation on the thorax alone, upright and rotated, and average with the first.
 
     Args:
         net: The network.
         image: [1, 1, rows, columns].
-        first: Class probabilities on the coarse grid [4, h, w].
+        first: Class probabilities of the first pass on the coarse grid [4, h, w].
 
     Returns:
-        Probabilities on the same coarse grid, and what each look said by itself.
+        Averaged probabilities on the same coarse grid, and those of each single pass.
     """
     shape = (image.shape[2], image.shape[3])
     window = around([margin > 0 for margin in cleaned(first.numpy())], shape, _MARGIN)
@@ -289,7 +292,7 @@ def looked_closer(
     for look, degrees in zip(looks(net, batch), TURNS, strict=True):
         classes = turned(look.classes[None], -degrees, "border")[0] if degrees else look.classes
         near.append(unboxed(classes, window.shape, place.shape))
-    # The first look counts for less where the chest was small in it.
+    # The first pass has less weight if the thorax was small in it.
     share = 0.5 * (max(window.shape) / max(shape)) ** 2
     mean = torch.stack(near).mean(dim=0)
     parts = [first, *(_placed(first, place, part) for part in near)]
@@ -301,7 +304,7 @@ def _cut(classes: torch.Tensor, place: Window) -> torch.Tensor:
 
 
 def _placed(first: torch.Tensor, place: Window, part: torch.Tensor) -> torch.Tensor:
-    """Returns the first look with a part of it replaced."""
+    """Return the first pass's probabilities with a window replaced by `part`."""
     whole = first.clone()
     whole[:, place.top : place.bottom, place.left : place.right] = part
     return whole

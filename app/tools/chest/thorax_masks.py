@@ -1,8 +1,8 @@
-"""From the chest network's probabilities to clean masks, and a judgement of their shapes.
+"""Clean masks from the chest network's probabilities, and checks of their shapes.
 
-Numpy, scipy and scikit-image only: everything that can be tested without a network.  Arrays are
-(row, column); "right" and "left" are the patient's, so the right lung lies on the viewer's left of
-a film hung the usual way.
+Needs only numpy, scipy and scikit-image, so it can be tested without a network. Arrays are (row,
+column); right and left are the patient's, so the right lung is on the viewer's left of a film
+displayed the usual way.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scipy import ndimage
 from skimage.morphology import convex_hull_image
 
 from app.tools.chest import ctr_geometry
-from app.tools.chest.model_pictures import MIRRORED, MIRRORED_NOTE
+from app.tools.chest.model_pictures import MIRRORED_NOTE, MIRRORED_SHARE
 
 BoolImage = NDArray[np.bool_]
 FloatImage = NDArray[np.float32]
@@ -29,28 +29,30 @@ TINY_LUNG = 0.012
 SMALL_LUNGS = 0.10
 ASYMMETRY = 0.5
 HEIGHT_ASYMMETRY = 0.68
-_LUNG_SPUR, _HEART_SPUR = 0.006, 0.022  # half-widths of what is cut off, of the image's long side
+_LUNG_SPUR, _HEART_SPUR = 0.006, 0.022  # half-widths of spurs to remove, per long side
 _HULL_GAIN = 1.25
-_ROUNDING = 0.012  # of the image's long side
-_CONTACT = 0.012  # a gap between heart and lung up to this share of the long side still is contact
-_BELOW_DOME = 0.1  # the synthetic hearts reach at most this share of the lungs' height lower
+_ROUNDING = 0.012  # sigma of the smoothing, as a fraction of the image's long side
+_CONTACT = 0.012  # largest gap that counts as contact, as a fraction of the image's long side
+_BELOW_DOME = (
+    0.1  # largest extent below the contact in the synthetic hearts, per height of the lungs
+)
 LEAST_LEFT = 0.025
-"""How far to the patient's left of the midline the heart's centre should lie, in thoracic widths.
+"""Least distance of the heart's centre to the patient's left of the midline, in thoracic widths.
 
-Set on 22 public frontal films, the four of the lung-mask benchmark not among them: 21 lie above; of
-the same films mirrored, one is refused and 19 of the other 21 lie below.
+Set on 22 public frontal films without the four of the lung-mask benchmark: 21 lie above it. Of the
+same films mirrored, one is refused and 19 of the other 21 lie below it.
 """
 LOW_CONFIDENCE = 0.80
 REFUSE_CONFIDENCE = 0.60
 
 
 def label(mask: BoolImage) -> tuple[NDArray[np.int32], int]:
-    """Returns the 4-connected components of `mask` numbered from 1, and how many there are."""
+    """Return the 4-connected components of `mask`, numbered from 1, and their number."""
     return cast("tuple[NDArray[np.int32], int]", ndimage.label(mask))
 
 
 def largest(mask: BoolImage) -> BoolImage:
-    """Returns the largest component of `mask` with its holes filled; an empty mask stays empty."""
+    """Return the largest component of `mask` with its holes filled; an empty mask stays empty."""
     labels, count = label(mask)
     if count == 0:
         return mask.copy()
@@ -59,7 +61,7 @@ def largest(mask: BoolImage) -> BoolImage:
 
 
 def _opened(mask: BoolImage, radius: float) -> BoolImage:
-    """Returns `mask` without parts narrower than a disc of `radius` pixels."""
+    """Return `mask` without parts narrower than a disc of `radius` pixels."""
     padded = np.pad(mask, 1)
     core = cast("FloatImage", ndimage.distance_transform_edt(padded)) > radius
     if not core.any():
@@ -69,11 +71,11 @@ def _opened(mask: BoolImage, radius: float) -> BoolImage:
 
 
 def _last_contact(heart: BoolImage, lung: BoolImage, sign: int) -> tuple[int, int] | None:
-    """Returns (row, column) of the heart's lowest edge that a lung borders, or None.
+    """Return (row, column) of the lowest point of the heart's edge that borders on a lung, or None.
 
     Args:
         heart: Heart mask.
-        lung: The lung on that side.
+        lung: Mask of the lung on that side.
         sign: -1 for the viewer's left edge of the heart, 1 for the right.
     """
     gap = max(2, round(_CONTACT * max(heart.shape)))
@@ -91,9 +93,9 @@ def _last_contact(heart: BoolImage, lung: BoolImage, sign: int) -> tuple[int, in
 
 
 def _seated(heart: BoolImage, right: BoolImage, left: BoolImage) -> BoolImage:
-    """Returns the heart closed by an arc below the last place where each lung borders it.
+    """Return the heart cut off by an arc below the lowest point where each lung borders on it.
 
-    The heart rests on the diaphragm: what goes on below or beside that is stomach, spleen or liver.
+    The heart rests on the diaphragm; anything below or beside this arc is stomach, spleen or liver.
     """
     contacts = (_last_contact(heart, right, -1), _last_contact(heart, left, 1))
     found = [c for c in contacts if c is not None]
@@ -115,10 +117,10 @@ def _seated(heart: BoolImage, right: BoolImage, left: BoolImage) -> BoolImage:
 
 
 def _rounded_heart(heart: BoolImage, lungs: BoolImage) -> BoolImage:
-    """Returns the heart without dents where it borders on no lung.
+    """Return the heart with dents filled where it does not border on a lung.
 
-    Below the diaphragm a film doesn't show the heart's edge, and the network's guess there is
-    ragged: the convex hull is the better one, unless it would add much.
+    Below the diaphragm a film does not show the heart's edge and the network's outline is ragged.
+    The convex hull is a better estimate, unless it would add a large area.
     """
     if not heart.any():
         return heart
@@ -130,14 +132,14 @@ def _rounded_heart(heart: BoolImage, lungs: BoolImage) -> BoolImage:
 
 
 def cleaned(probabilities: FloatImage) -> FloatImage:
-    """Turns class probabilities into margins with one compact region a structure.
+    """Convert class probabilities to margins with one compact region for each structure.
 
     Args:
-        probabilities: [4, rows, columns]: background, right lung, left lung, heart, summing to 1.
+        probabilities: [4, rows, columns]: background, right lung, left lung, heart, with sum 1.
 
     Returns:
         Margins [3, rows, columns] in -1..1, above 0 inside a structure and smooth across its edge,
-        so that they can be enlarged before the cut at 0.  No pixel is above 0 twice.
+        so that they can be enlarged before they are cut at 0. At most one is above 0 at each pixel.
     """
     extent = max(probabilities.shape[1:])
     margins: list[FloatImage] = []
@@ -155,7 +157,7 @@ def cleaned(probabilities: FloatImage) -> FloatImage:
 
 
 def _kept(margin: FloatImage, region: BoolImage) -> FloatImage:
-    """Returns `margin` with its sign made to agree with `region`, smooth where that changed it."""
+    """Return `margin` with its sign changed to agree with `region`, with smooth transitions."""
     soft = cast("FloatImage", ndimage.gaussian_filter(region.astype(np.float32), 1.2)) * 2 - 1
     agrees = (margin > 0) == region
     blend = cast("FloatImage", ndimage.gaussian_filter(agrees.astype(np.float32), 1.0))
@@ -165,11 +167,11 @@ def _kept(margin: FloatImage, region: BoolImage) -> FloatImage:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What the shapes say.
+    """The result of the checks of the masks' shapes.
 
     Attributes:
-        refused: Why the masks can't be a frontal chest film's, or None.
-        warnings: What makes them less reliable.
+        refused: The reason why the masks cannot belong to a frontal chest film, or None.
+        warnings: Sentences on what makes the masks less reliable.
     """
 
     refused: str | None
@@ -177,7 +179,7 @@ class Judgement:
 
 
 def _span(mask: BoolImage, axis: int) -> tuple[int, int]:
-    """Returns first and last index of `mask` along rows (axis 0) or columns (axis 1)."""
+    """Return the first and last index of `mask` along rows (axis 0) or columns (axis 1)."""
     hit = np.nonzero(mask.any(axis=1 - axis))[0]
     return (int(hit[0]), int(hit[-1])) if len(hit) else (0, -1)
 
@@ -189,14 +191,14 @@ def _centre(mask: BoolImage, axis: int) -> float:
 def judge(
     masks: Mapping[str, BoolImage], confidence: Mapping[str, float], mirrored: float = 0.0
 ) -> Judgement:
-    """Judges masks on a grid without padding.
+    """Check the shapes of masks on a grid without padding.
 
     Args:
         masks: RIGHT_LUNG, LEFT_LUNG and HEART, all of one shape.
-        confidence: 0..1 for each.
-        mirrored: The network's share for "this film is shown mirrored", 0..1.
+        confidence: Confidence of each structure, 0..1.
+        mirrored: Probability that the film is shown mirrored, 0..1.
     """
-    side = (MIRRORED_NOTE,) if mirrored >= MIRRORED else ()
+    side = (MIRRORED_NOTE,) if mirrored >= MIRRORED_SHARE else ()
     right, left, heart = masks[RIGHT_LUNG], masks[LEFT_LUNG], masks[HEART]
     areas = [float(m.mean()) for m in (right, left)]
     sure = max(confidence[RIGHT_LUNG], confidence[LEFT_LUNG])
@@ -221,7 +223,7 @@ def judge(
 
 
 def _misplaced(right: BoolImage, left: BoolImage) -> str | None:
-    """Returns why two lungs of this shape and place can't lie side by side in a frontal film."""
+    """Return why the two lungs cannot lie side by side in a frontal film, or None if they can."""
     if _centre(right, 1) >= _centre(left, 1):
         return "the lungs lie the wrong way round: no frontal film hung the usual way"
     r_top, r_base = _span(right, 0)
@@ -244,7 +246,7 @@ def _doubts(
     *,
     told: bool,
 ) -> tuple[str, ...]:
-    """What the shapes make doubtful; `told`: that the film looks mirrored was said already."""
+    """Return warnings on the masks' shapes; `told` is True if "mirrored" was reported already."""
     notes: list[str] = []
     areas = np.array([right.sum(), left.sum()], float)
     heights = np.array([b - a for a, b in (_span(right, 0), _span(left, 0))], float)
@@ -283,6 +285,6 @@ def _heart_is_left(right: BoolImage, left: BoolImage, heart: BoolImage) -> bool:
 
 
 def _touches(mask: BoolImage) -> bool:
-    """Whether more than 3% of the mask's rows or columns end at the border."""
+    """Return True if more than 3% of the mask's rows or columns end at the image border."""
     sides = (mask[0], mask[-1], mask[:, 0], mask[:, -1])
     return max(int(s.sum()) for s in sides) > 0.03 * max(mask.shape)

@@ -1,7 +1,7 @@
-"""The embedded chest segmentation: right lung, left lung and heart on a frontal chest radiograph.
+"""The embedded chest segmentation: right lung, left lung and heart on frontal radiographs.
 
-Imported only in the model process, since it imports torch.  The network was trained on synthetic
-radiographs (``training/thorax``); ``resources/models/thorax-net/CARD.md`` says what it can't do.
+Imported only in the model process, since it imports torch. The network was trained on synthetic
+radiographs (``training/thorax``); ``resources/models/thorax-net/CARD.md`` describes its limits.
 Not for diagnosis.
 """
 
@@ -19,6 +19,7 @@ import torch
 from numpy.typing import NDArray
 from safetensors.torch import load as load_tensors
 
+from app.tools.api import Progress
 from app.tools.chest.thorax_arch import STRUCTURES, ThoraxNet
 from app.tools.chest.thorax_looks import (
     SMALLEST,
@@ -38,8 +39,6 @@ from app.tools.chest.thorax_masks import BoolImage, FloatImage, Judgement, clean
 from app.tools.chest.thorax_windows import Window, coarse, enlarged, film
 from app.tools.model_process.serving import Work, serve
 
-Progress = Callable[[float, str], None]
-
 CARD = "card.json"
 _REFUSALS = {
     "lateral": "this looks like a lateral view; only frontal chest films can be segmented",
@@ -48,24 +47,23 @@ _REFUSALS = {
 
 
 class ThoraxNetError(Exception):
-    """The weights can't be used; the message names the file, the reason and what to do."""
+    """The weights cannot be used; the message names the file, the reason and the remedy."""
 
 
 @dataclass(frozen=True)
 class ThoraxSegmentation:
-    """Masks of one image.
+    """The segmentation of one image.
 
     Attributes:
         masks: "Right Lung", "Left Lung", "Heart" -> bool [rows, columns] of the input, disjoint;
-            the patient's own right and left.  The lungs leave out what lies behind the heart.
-            Empty when refused.
-        confidence: The same names -> mean probability inside the structure's own mask, 0 if it has
-            none.
-        inverted: Whether the image had to be inverted (bright air) to be read.
-        view: What kind of view the image seems to be.
-        warnings: What makes the masks less reliable, in plain words.
-        refused: Why no masks are given, or None.
-        spread: How far the network's own looks differ; None when refused.
+            right and left are the patient's. The lungs exclude the part behind the heart. Empty if
+            the image is refused.
+        confidence: Structure -> mean probability inside its mask, 0 if the mask is empty.
+        inverted: True if the image was inverted (bright air) before segmentation.
+        view: The image's estimated view.
+        warnings: Sentences on what makes the masks less reliable.
+        refused: The reason why there are no masks, or None.
+        spread: Variation over the network's passes; None if the image is refused.
     """
 
     masks: dict[str, BoolImage] = field(default_factory=dict[str, BoolImage])
@@ -78,7 +76,7 @@ class ThoraxSegmentation:
 
 
 def load(weights_path: Path | str) -> ThoraxNet:
-    """Loads the network, once the weights' sha256 equals that in the model card beside them.
+    """Load the network after checking the weights' SHA-256 against the model card beside them.
 
     Raises:
         ThoraxNetError: The weights or their card are missing, altered or of another network.
@@ -116,18 +114,18 @@ def _checked(pixels: NDArray[np.float32]) -> str | None:
 
 @torch.inference_mode()
 def segment(pixels: NDArray[np.float32], weights: ThoraxNet) -> ThoraxSegmentation:
-    """Segments lungs and heart.
+    """Segment lungs and heart.
 
     Args:
         pixels: [rows, columns] in 0..1 as displayed (bright = dense, MONOCHROME1 already
-            inverted), any size and aspect; for anisotropic pixels, resample to square ones first.
+            inverted), of any size; resample anisotropic pixels to square ones first.
         weights: The network from `load`.
 
     Returns:
         Masks at the input's own size, or a refusal.
 
     Raises:
-        ValueError: Not a finite 2-D array.
+        ValueError: The pixels are no finite 2-D array.
     """
     problem = _checked(pixels)
     if problem is not None:
@@ -140,14 +138,14 @@ def segment(pixels: NDArray[np.float32], weights: ThoraxNet) -> ThoraxSegmentati
 
 
 def _framed(mask: BoolImage, part: Window, pixels: NDArray[np.float32]) -> BoolImage:
-    """Returns a film's mask in the whole image."""
+    """Return the mask of a part of the image as a mask of the whole image."""
     whole = np.zeros(pixels.shape, np.bool_)
     whole[part.top : part.bottom, part.left : part.right] = mask
     return whole
 
 
 def _segmented(pixels: NDArray[np.float32], weights: ThoraxNet) -> ThoraxSegmentation:
-    """Segments a film without borders."""
+    """Segment a film without borders."""
     shape = (pixels.shape[0], pixels.shape[1])
     shown = torch.from_numpy(np.ascontiguousarray(pixels, np.float32))[None, None]
     box = letterboxed(shown)
@@ -177,7 +175,7 @@ def _segmented(pixels: NDArray[np.float32], weights: ThoraxNet) -> ThoraxSegment
 def _judged(
     classes: FloatImage, margins: FloatImage, mirrored: float
 ) -> tuple[dict[str, float], Judgement]:
-    """Returns each structure's confidence and what the shapes say, on the coarse grid."""
+    """Return each structure's confidence, and the result of the shape checks on the coarse grid."""
     regions = {name: margins[i] > 0 for i, name in enumerate(STRUCTURES)}
     confidence = {
         name: round(float(classes[i + 1][regions[name]].mean()), 4) if regions[name].any() else 0.0
@@ -188,12 +186,12 @@ def _judged(
 
 @dataclass(frozen=True)
 class Picture:
-    """What kind of picture an image is.
+    """The view of an image.
 
     Attributes:
         view: "frontal", "lateral", "other" or "inverted".
-        certainty: The network's share for that view, 0..1.
-        mirrored: Its share for "a frontal film shown mirrored", 0..1; 0 for what is no such film.
+        certainty: Probability of that view, 0..1.
+        mirrored: Probability that a frontal film is shown mirrored, 0..1; 0 for other views.
     """
 
     view: str
@@ -203,7 +201,7 @@ class Picture:
 
 @torch.inference_mode()
 def pictured(pixels: NDArray[np.float32], weights: ThoraxNet) -> Picture:
-    """What kind of picture this is, without looking for lungs.
+    """Classify the view of an image without segmenting it.
 
     Args:
         pixels: [rows, columns] in 0..1 as displayed, bright = dense.
@@ -223,18 +221,18 @@ def pictured(pixels: NDArray[np.float32], weights: ThoraxNet) -> Picture:
 
 
 def _silent(fraction: float, text: str) -> None:
-    """Tells nobody."""
+    """Ignore the progress."""
 
 
 def look_entry(payload: dict[str, Any], progress: Progress = _silent) -> dict[str, Any]:
-    """Runs in the model process: the view alone.
+    """Classify the view of an image; called in the model process.
 
     Args:
-        payload: As of `entry`.
-        progress: Told before each step.
+        payload: As for `entry`.
+        progress: Called before each step.
 
     Returns:
-        "view", "certainty" and "mirrored"; see `Picture`.
+        "view", "certainty" and "mirrored" as in `Picture`, and the keys that `serve` adds.
     """
 
     def look(net: ThoraxNet, doing: Work) -> dict[str, Any]:
@@ -245,19 +243,19 @@ def look_entry(payload: dict[str, Any], progress: Progress = _silent) -> dict[st
 
 
 def entry(payload: dict[str, Any], progress: Progress = _silent) -> dict[str, Any]:
-    """Runs in the model process: only arrays and JSON-able values cross.
+    """Segment lungs and heart; called in the model process.
 
     Args:
-        payload: "pixels", uint8 or float32 [rows, columns] as displayed, and "model" as of `serve`.
-        progress: Told before each step.
+        payload: "pixels", uint8 or float32 [rows, columns] as displayed, and "model" for `serve`.
+        progress: Called before each step.
 
     Returns:
-        "masks" (name -> uint8 0/1), "confidence", "inverted", "view", "warnings",
-        "refused" and "spread".
+        "masks" (name -> uint8 0/1 [rows, columns]), "confidence", "inverted", "view", "warnings",
+        "refused" and "spread" as in `ThoraxSegmentation`, and the keys that `serve` adds.
 
     Raises:
-        ValueError: Pixels of another type or shape.
-        ThoraxNetError: The weights can't be used.
+        ValueError: The pixels have another type or shape.
+        ThoraxNetError: The weights cannot be used.
     """
 
     def outline(net: ThoraxNet, doing: Work) -> dict[str, Any]:
@@ -281,13 +279,13 @@ def _served(
     progress: Progress,
     work: Callable[[ThoraxNet, Work], dict[str, Any]],
 ) -> dict[str, Any]:
-    """The network is small and its work between the looks is numpy's: the processor is quickest."""
+    """Run the work on the CPU, which is fastest for a small network with numpy between passes."""
     here = {**payload, "device": "cpu"}
     return serve(here, progress, load=lambda path, _doing: load(path), work=work, exact=True)
 
 
 def _image(payload: dict[str, Any]) -> NDArray[np.float32]:
-    """Pixels in 0..1."""
+    """Return the payload's pixels as float32 in 0..1."""
     pixels = payload["pixels"]
     if not isinstance(pixels, np.ndarray):
         raise ValueError("pixels must be an array")

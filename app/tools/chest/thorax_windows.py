@@ -1,4 +1,4 @@
-"""Parts of an image, and masks enlarged from a coarse grid to the image's own pixels.
+"""Windows of an image, and enlargement of masks from a coarse grid to the image's pixels.
 
 Numpy only. Arrays are (row, column).
 """
@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from app.tools.chest.thorax_masks import BoolImage, FloatImage
 
-_EDGE = 2  # coarse pixels kept around masks in any case, for their smooth edges
-_ONE_GREY = 0.03  # range of greys in a row or column of a border: JPEG leaves some
-_LEAST_FILM = 0.2  # of the image's long side
+_EDGE = 2  # least margin around masks in coarse pixels, for their smooth edges
+_ONE_GREY = 0.03  # largest range of values in a border's row or column, due to JPEG noise
+_LEAST_FILM = 0.2  # least side of the part to keep, as a fraction of the image's long side
 _COARSE = 384  # pixels of the working grid's long side
 
 
 @dataclass(frozen=True)
 class Window:
-    """A part of the image in pixels: rows top..bottom, columns left..right, the ends left out."""
+    """A rectangle in pixels: rows top..bottom and columns left..right, without the end values."""
 
     top: int
     bottom: int
@@ -30,11 +30,11 @@ class Window:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
+        """(rows, columns) of the window."""
         return self.bottom - self.top, self.right - self.left
 
     def on(self, shape: tuple[int, int], grid: tuple[int, int]) -> Window:
-        """The same part of an image of `shape` on a `grid` of other rows and columns."""
+        """Return the same part in pixels of another `grid` (rows, columns) of the image."""
         rows, columns = grid[0] / shape[0], grid[1] / shape[1]
         return Window(
             round(self.top * rows),
@@ -45,13 +45,13 @@ class Window:
 
 
 def film(pixels: FloatImage) -> Window:
-    """Returns the part of an image inside borders of one grey: padding, a collimator's shadow.
+    """Return the part of an image inside uniform borders, such as padding or a collimator's shadow.
 
     Args:
         pixels: [rows, columns] in 0..1.
 
     Returns:
-        The whole image where hardly anything would be left.
+        The part's window, or the whole image if the part would be very small.
     """
     rows, columns = (np.nonzero(np.ptp(pixels, axis=axis) > _ONE_GREY)[0] for axis in (1, 0))
     whole = Window(0, pixels.shape[0], 0, pixels.shape[1])
@@ -62,18 +62,18 @@ def film(pixels: FloatImage) -> Window:
 
 
 def coarse(shape: tuple[int, int]) -> tuple[int, int]:
-    """Returns the working grid for masks: the image's aspect, long side 384 pixels at most."""
+    """Return (rows, columns) of the working grid: the image's aspect, at most 384 a side."""
     scale = min(1.0, _COARSE / max(shape))
     return max(1, round(shape[0] * scale)), max(1, round(shape[1] * scale))
 
 
 def around(masks: Sequence[BoolImage], shape: tuple[int, int], margin: float) -> Window | None:
-    """Returns a window around `masks`, or None if all are empty.
+    """Return a window around the union of masks, in pixels of the image; None if all are empty.
 
     Args:
-        masks: On one grid, coarser than the image or equal to it.
-        shape: Rows and columns of the image.
-        margin: Kept on each side, as a share of what the masks span.
+        masks: Masks on a common grid, which may be coarser than the image.
+        shape: (rows, columns) of the image.
+        margin: Margin on each side, as a fraction of the masks' longer extent.
     """
     rows, columns = np.nonzero(np.logical_or.reduce(masks))
     if len(rows) == 0:
@@ -87,10 +87,10 @@ def around(masks: Sequence[BoolImage], shape: tuple[int, int], margin: float) ->
 
 
 def enlarged(margins: FloatImage, shape: tuple[int, int]) -> list[BoolImage]:
-    """Cuts margins [n, h, w] at 0 after enlarging them to `shape`, so that edges are smooth.
+    """Return disjoint masks at `shape` from margins [n, h, w], enlarged and then cut at 0.
 
-    Only each structure's own part of the image is enlarged: on a large film that is most of the
-    time.
+    Cutting after enlarging gives smooth edges. Only the part around each structure is enlarged,
+    which saves most of the time on a large film.
     """
     taken = np.zeros(shape, np.bool_)
     masks: list[BoolImage] = []
@@ -106,7 +106,7 @@ def enlarged(margins: FloatImage, shape: tuple[int, int]) -> list[BoolImage]:
 
 
 def _sampled(margin: FloatImage, shape: tuple[int, int], window: Window) -> NDArray[np.float32]:
-    """Returns `margin`, a coarse map of an image of `shape`, at `window`'s pixels (bilinear)."""
+    """Return `margin`, a coarse map of an image of `shape`, at the window's pixels (bilinear)."""
     grown = margin
     for axis, (low, high) in enumerate(((window.top, window.bottom), (window.left, window.right))):
         scale = margin.shape[axis] / shape[axis]
