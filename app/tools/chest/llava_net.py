@@ -35,7 +35,7 @@ from app.tools.api import Progress, ToolFailed
 from app.tools.chest.decoding import Ids, embedded_inputs, rgb, write
 from app.tools.chest.folders import loaded_whole, modern
 from app.tools.chest.published_weights import checked, made_on, shapes_in
-from app.tools.chest.questions import harmless, room
+from app.tools.chest.questions import remove_control_signs, tokens_left
 from app.tools.model_process.serving import Work, serve
 
 TOWER = "model.vision_tower.vision_tower.vision_model."
@@ -401,7 +401,7 @@ def prompt(llava: Llava, question: str, *, image: bool) -> tuple[list[int], list
     made harmless.
     """
     words = llava.words
-    asked = harmless(question, _SIGNS)
+    asked = remove_control_signs(question, _SIGNS)
     if not image:
         return [words.begin, *words.ids(f"[INST] {asked} [/INST]")], []
     before = [words.begin, *words.ids("[INST] ")]
@@ -452,7 +452,9 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
             values = None if pixels is None else prepared(llava, pixels)
             read = embedded(llava, ids, values)
         limit, wanted = llava.habits.limit, int(payload["most"])
-        most = room(read.shape[1], limit, wanted, images="the image", shorter="ask it shorter")
+        most = tokens_left(
+            read.shape[1], limit, wanted, images="the image", shorter="ask it shorter"
+        )
         words = llava.words
         inputs = embedded_inputs(read)
         tokens = write(llava.model, inputs, Ids.of(words.end), doing, most=most)

@@ -119,13 +119,15 @@ class ChestXRaySegmentation:
         context.progress(0.9, "Measuring")
         notes = list(dict.fromkeys([*admission.warnings, *found.warnings]))
         # Without PSPNet "all" means the embedded network's three structures, so no warning.
-        how = ModelStore(context.models_dir).how_to_get(card(PSPNET)) if unavailable else ""
+        install_hint = (
+            ModelStore(context.models_dir).how_to_get(card(PSPNET)) if unavailable else ""
+        )
         if unavailable and args.organs:
             notes.append(
                 f"{_listed(unavailable)} left out: found only by PSPNet, whose weights are not "
                 f"installed ({card(PSPNET).files[0].name})"
             )
-        return _result(args, snapshot, model, found, context, notes, unavailable, how)
+        return _result(args, snapshot, model, found, context, notes, unavailable, install_hint)
 
 
 def _result(
@@ -136,7 +138,7 @@ def _result(
     context: ToolContext,
     warnings: list[str],
     unavailable: tuple[str, ...],
-    how: str,
+    install_hint: str,
 ) -> ToolResult:
     frame = snapshot.frame
     pixels = image_suitability.grey(snapshot.display)
@@ -155,7 +157,7 @@ def _result(
         "segmentation_image_path": str(picture),
         "requested_organs": list(args.organs or organs.ALL),
         "unavailable_organs": list(unavailable),
-        "unavailable_note": how,
+        "unavailable_note": install_hint,
         "warnings": warnings,
         "status": "completed",
     }
