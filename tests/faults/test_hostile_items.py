@@ -8,7 +8,7 @@ import pytest
 
 from app.imaging.decode import Decoder
 from app.imaging.reading.image_entries import MAX_ROWS, read_attributes
-from app.imaging.scanning import media_directory
+from app.imaging.scanning import listing
 from tests.faults import hostile_items as make
 from tests.faults.bounds import assert_cheap, assert_refused
 from tests.unit.imaging.files import make_dicom
@@ -53,7 +53,7 @@ def test_a_dicomdir_of_a_full_disc_is_read(tmp_path: Path, undefined: bool):
     for number in range(0, 10_000, 1000):
         (tmp_path / "images" / f"i{number:07}").touch()
     path = make.directory(tmp_path / "DICOMDIR", 10_000, undefined=undefined)
-    listed = media_directory.files_named_by(path)
+    listed = listing.files_named_by(path)
     assert len(listed.files) == 10
 
 

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from app.tools.hosting.device_queue import likely_device
-from app.tools.hosting.host import ProcessHost
+from app.tools.hosting.host import ProcessHost, likely_device
 from tests.gpu.trial import MODELS, Trial
 
 pytestmark = [

@@ -24,7 +24,7 @@ from app.agent.events import (
     Usage,
 )
 from app.agent.llm.endpoint import LOADING_NOTE, WAITING_NOTE
-from app.views.chat.run_status import NoteLine, RetryLine
+from app.views.chat.run_view import NoteLine, RetryLine
 from tests.gui.chat_support import Chat, ask, opened
 from tests.gui.heartbeat import Heartbeat
 

@@ -33,7 +33,7 @@ from app.tools.api import Artifact
 from app.views.chat import thumbnails
 from app.views.chat.approval import ApprovalCard
 from app.views.chat.dock import Header
-from app.views.chat.run_status import RetryLine
+from app.views.chat.run_view import RetryLine
 from app.views.chat.thumbnails import SIDE, read
 from app.views.text_view import TextView
 from tests.conftest import REPO

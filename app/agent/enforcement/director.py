@@ -19,8 +19,13 @@ from app.agent.call_log import CallLog
 from app.agent.enforcement.discovery import AGAIN, LOOK, adapted_retry, listing_call
 from app.agent.enforcement.eligibility import Eligibility
 from app.agent.enforcement.enforcer import Enforcer
-from app.agent.enforcement.plan_check import check_plan
-from app.agent.enforcement.plan_checklist import ENFORCED, CallOrigin, PlannedStep, PlanState
+from app.agent.enforcement.plan_checklist import (
+    ENFORCED,
+    CallOrigin,
+    PlannedStep,
+    PlanState,
+    check_plan,
+)
 from app.agent.enforcement.rulings import (
     INSERTED,
     PLAIN,

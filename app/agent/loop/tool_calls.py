@@ -10,13 +10,15 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Sequence
+from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from pydantic import BaseModel
 
 from app.agent.answers.evidence import Evidence
-from app.agent.approvals import Gate
+from app.agent.approvals import Gate, ask
 from app.agent.context.model_messages import with_note
 from app.agent.enforcement.director import Director
 from app.agent.enforcement.plan_checklist import PlanState
@@ -27,7 +29,6 @@ from app.agent.json_forms import artifact_json, finding_json
 from app.agent.loop.audit_trail import ACTING
 from app.agent.loop.emitter import Emitter, ProgressGate, utc_now
 from app.agent.loop.limits import Meter, Stop, WaitClock, WallClock
-from app.agent.loop.override_consent import Overrides
 from app.agent.loop.tool_execution import (
     Outcome,
     Tools,
@@ -40,10 +41,93 @@ from app.agent.loop.tool_execution import (
 )
 from app.agent.loop.transcript import Transcript
 from app.agent.messages import Message, ToolCall
-from app.agent.policy import Scope
+from app.agent.policy import Grants, Scope
 from app.agent.request import RunRequest
 from app.errors import Cancelled
+from app.imaging.types import ImageRef
 from app.tools.api import CancelToken, Confirm, Tool, ToolContext, ToolResult
+
+
+@dataclass(slots=True)
+class Overrides:
+    """The override questions of one run. Used on the loop's thread, except for the result of `of`.
+
+    Attributes:
+        request: The run.
+        emitter: Emits each question.
+        clock: Stopped while the user is waited for.
+        grants: Remembers a yes for the conversation.
+    """
+
+    request: RunRequest
+    emitter: Emitter
+    clock: WallClock
+    grants: Grants
+    _no: set[tuple[ImageRef, str]] = field(default_factory=set[tuple[ImageRef, str]])
+    _one: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def of(self, call_id: str, tool: str, token: CancelToken, waited: WaitClock) -> Confirm:
+        """Return the function by which a call asks, from its own thread.
+
+        Args:
+            call_id: The call.
+            tool: The tool's name.
+            token: Ends the waiting when cancelled.
+            waited: Measures the waiting.
+        """
+        loop = asyncio.get_running_loop()
+
+        def confirm(title: str, detail: str, *, image: ImageRef | None = None) -> bool:
+            token.check()
+            wanted = {"title": title, "detail": detail, "call_id": call_id, "tool": tool}
+            asking = self._ask(wanted, image, waited)
+            try:
+                answer = asyncio.run_coroutine_threadsafe(asking, loop)
+            except RuntimeError:  # the loop has ended: nobody can be asked any more
+                asking.close()
+                raise Cancelled from None
+            token.on_cancel(partial(_end, answer))
+            try:
+                return answer.result()
+            except CancelledError:
+                raise Cancelled from None
+
+        return confirm
+
+    async def _ask(self, wanted: dict[str, Any], image: ImageRef | None, waited: WaitClock) -> bool:
+        objection = f"{wanted['title']}\n{wanted['detail']}"
+        thread_id = self.request.thread.thread_id
+        with waited.waiting():
+            async with self._one:  # the answer to the first may be that to the next
+                if image is not None and self.grants.is_objection_accepted(
+                    thread_id, image, objection
+                ):
+                    return True
+                if image is not None and (image, objection) in self._no:
+                    return False
+                wanted |= {"about": "override", "image": self._named(image)}
+                with self.clock.paused():
+                    decision = await ask(self.emitter, self.request.approve, wanted)
+        if image is None:
+            return decision.granted
+        if decision.granted:
+            self.grants.accept_objection(thread_id, image, objection)
+        else:
+            self._no.add((image, objection))
+        return decision.granted
+
+    def _named(self, image: ImageRef | None) -> str:
+        """Return the app's id of an image; "" if it is not open."""
+        used = getattr(self.request.images, "used", None)
+        facts: list[dict[str, Any]] = used() if used is not None and image is not None else []
+        wanted = (image.sop_instance_uid, image.frame) if image is not None else ()
+        same = (f for f in facts if (f.get("sop_instance_uid"), f.get("frame")) == wanted)
+        return str(next(same, {}).get("id", ""))
+
+
+def _end(answer: Future[bool]) -> None:
+    answer.cancel()
+
 
 TOGETHER = 4
 """The most calls that run at the same time."""

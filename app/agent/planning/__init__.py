@@ -20,7 +20,7 @@ from app.agent.planning.plan import (
     resolve,
 )
 from app.agent.planning.planner import PlannedCall, Planner, schema_of
-from app.agent.planning.word_distance import edit_distance, near_names
+from app.agent.planning.spelling import edit_distance, near_names
 
 __all__ = [
     "BlockedStep",

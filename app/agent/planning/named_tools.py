@@ -24,6 +24,7 @@ from app.agent.planning.plan import (
     ToolPlan,
 )
 from app.agent.planning.question_text import masked
+from app.agent.planning.spelling import edit_distance, near_names
 from app.agent.planning.targets import (
     IMAGE_ID,
     default_target,
@@ -34,7 +35,6 @@ from app.agent.planning.targets import (
     unsuitable_reason,
 )
 from app.agent.planning.tool_choice import prerequisites
-from app.agent.planning.word_distance import edit_distance, near_names
 from app.agent.planning.written_arguments import (
     ASSIGNMENT,
     NEEDS_PREFIX,

@@ -15,7 +15,6 @@ from urllib.parse import unquote
 
 from app.agent.context.model_messages import as_data, to_text
 from app.agent.messages import Message, ToolCall
-from app.agent.privacy.file_names import telling_names
 from app.agent.privacy.identifiers import (
     is_identifying,
     is_prose,
@@ -24,6 +23,44 @@ from app.agent.privacy.identifiers import (
     smoothed,
 )
 from app.agent.privacy.key_words import is_path_key
+
+_LETTERS = re.compile(r"[^\W\d_]{3,}")
+_GENERIC = frozenset(
+    """
+    abdomen after anon anonymised anonymized ankle arm atlas axial baseline before bone brain breast
+    cardiac case cells chest contrast copy coronal current cxr data dataset dcm default demo desktop
+    dicom dicomdir documents downloads dsa dwi dx elbow enhanced example export femur file files
+    flair fluoro follow followup foot frame frames frontal full fused gray grey hand head heart hip
+    home image images img import input kidney knee label labels lat lateral left leg liver local
+    lower lung lungs mammo mask masks media micrograph mnt mrt native neck new nifti non normal oct
+    old original out output overlay patient patients pelvis pet phantom photo picture pictures
+    plane planning port post pre private projection public radiograph raw report reports result
+    results right root roi run sagittal sample samples scan scanner scans scout screenshot seg
+    segmentation sequence series shared shoulder side single skull slice slices spine stack standard
+    studies study supine temp test thorax thumbnail tibia tmp tomo tse ultrasound uploads upper
+    user users vertebra vessel view volume volumes wedge whole window with without work wrist xray
+    """.split()  # noqa: SIM905
+)
+"""Words that occur in file names and name nobody."""
+_HOMES = frozenset(("home", "users"))
+
+
+def telling_names(path: str) -> Iterator[str]:
+    """Yield the names of a file and of its folder, if they may name a person.
+
+    The file's name is without its suffixes.
+
+    Args:
+        path: The path of an open image, in the notation of any system.
+    """
+    pure = PureWindowsPath(path) if "\\" in path else PurePosixPath(path)
+    stem = re.sub(r"(?:\.[A-Za-z0-9]{1,5}){1,2}$", "", pure.name)
+    folder = pure.parent.name if pure.parent.parent.name.lower() not in _HOMES else ""
+    for name in (stem, folder):
+        words = [word.lower() for word in _LETTERS.findall(name)]
+        if any(word not in _GENERIC for word in words):
+            yield name
+
 
 __all__ = ["REMOVED", "Redactor", "is_identifying"]
 

@@ -14,8 +14,8 @@ import pytest
 
 from app.agent.llm.base import ModelFailed
 from app.agent.messages import Message
-from app.agent.privacy import header_identifiers as known
-from app.agent.privacy.header_identifiers import Known, known_of, known_to
+from app.agent.privacy import send_consent as known
+from app.agent.privacy.send_consent import Known, known_of, known_to
 from app.agent.sessions import Thread
 from app.errors import FileProblem
 from app.imaging.attributes import AttributeRow

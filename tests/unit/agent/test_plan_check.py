@@ -8,8 +8,13 @@ from typing import Any
 import pytest
 
 from app.agent.context.planning_prompt import planning_text
-from app.agent.enforcement.plan_check import check_plan
-from app.agent.enforcement.plan_checklist import NOTHING_RAN, CallOrigin, PlannedStep, PlanState
+from app.agent.enforcement.plan_checklist import (
+    NOTHING_RAN,
+    CallOrigin,
+    PlannedStep,
+    PlanState,
+    check_plan,
+)
 from app.tools.api import ToolRetry
 from app.tools.pack_plan import Plans
 from tests.support import cells_pack as cells

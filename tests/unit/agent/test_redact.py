@@ -7,8 +7,8 @@ import pytest
 
 from app.agent.context.model_messages import build_messages, result_message
 from app.agent.messages import Message, Picture, ToolCall
-from app.agent.privacy.header_identifiers import known_of
 from app.agent.privacy.redaction import REMOVED, Redactor, is_identifying
+from app.agent.privacy.send_consent import known_of
 
 IDENTIFYING = [
     "PatientID", "PatientName", "patient_name", "Patient's Name", "PatientBirthDate", "PatientAge",

@@ -14,8 +14,7 @@ import pydicom
 import pytest
 
 from app.imaging.scanning import listing
-from app.imaging.scanning.listing import list_files
-from app.imaging.scanning.media_directory import files_named_by
+from app.imaging.scanning.listing import files_named_by, list_files
 from tests.unit.imaging.files import make_dicom
 
 DICOMDIRS = Path(pydicom.__file__).parent / "data" / "test_files" / "dicomdirtests"

@@ -22,7 +22,7 @@ from tests.unit.tools.model_support import CONTENT, FILES, foldered, store, writ
 pytest.importorskip("torch")
 
 from app.tools.model_process import memory
-from app.tools.model_process.model_cache import files_unchanged
+from app.tools.model_process.serving import files_unchanged
 
 ENTRIES = "tests.unit.tools.serving_entries"
 MIB = 2**20

@@ -19,8 +19,7 @@ from app import paths
 from app.errors import Cancelled
 from app.imaging.processes.workers import Worker
 from app.tools.api import CancelToken, ToolFailed, ToolRetry
-from app.tools.hosting.device_queue import DeviceQueue, likely_device
-from app.tools.hosting.host import ProcessHost, default_threads
+from app.tools.hosting.host import DeviceQueue, ProcessHost, default_threads, likely_device
 from app.tools.hosting.states import ModelState, State
 from app.tools.needs import is_installed
 from tests.support.hang import HANG_S
