@@ -83,10 +83,7 @@ class CardiothoracicRatio:
     def __init__(self, segmenter: Segmenter) -> None:
         self._segmenter = segmenter
 
-    @property
-    def spec(self) -> ToolSpec:
-        """Return the tool's description."""
-        return SPEC
+    spec = SPEC
 
     def run(self, args: CardiothoracicInput, context: ToolContext) -> ToolResult:
         """Measure the ratio; see `app.tools.api.Tool.run`."""

@@ -246,10 +246,7 @@ SPEC = ToolSpec(
 class ChestXRayClassifier:
     """The tool `chest_xray_classifier`."""
 
-    @property
-    def spec(self) -> ToolSpec:
-        """Return the tool's description."""
-        return SPEC
+    spec = SPEC
 
     def run(self, args: ClassifierInput, context: ToolContext) -> ToolResult:
         """Classify the image; see `app.tools.api.Tool.run`."""

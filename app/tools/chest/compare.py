@@ -114,10 +114,7 @@ class ChestXRayCompare:
     def __init__(self, segmenter: Segmenter) -> None:
         self._segmenter = segmenter
 
-    @property
-    def spec(self) -> ToolSpec:
-        """Return the tool's description."""
-        return SPEC
+    spec = SPEC
 
     def run(self, args: CompareInput, context: ToolContext) -> ToolResult:
         """Compare the two images; see `app.tools.api.Tool.run`."""

@@ -126,10 +126,7 @@ class _Boxes:
 class ChestXRayExpert:
     """The tool `chest_xray_expert`."""
 
-    @property
-    def spec(self) -> ToolSpec:
-        """Return the tool's description."""
-        return SPEC
+    spec = SPEC
 
     def run(self, args: ExpertInput, context: ToolContext) -> ToolResult:
         """Answer a question; see `app.tools.api.Tool.run`."""

@@ -153,10 +153,7 @@ SPEC = ToolSpec(
 class ChestXRayGenerator:
     """The tool `chest_xray_generator`."""
 
-    @property
-    def spec(self) -> ToolSpec:
-        """Return the tool's description."""
-        return SPEC
+    spec = SPEC
 
     def run(self, args: GeneratorInput, context: ToolContext) -> ToolResult:
         """Generate the picture; see `app.tools.api.Tool.run`."""

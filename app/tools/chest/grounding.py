@@ -127,10 +127,7 @@ class _Answer:
 class XRayPhraseGrounding:
     """The tool `xray_phrase_grounding`."""
 
-    @property
-    def spec(self) -> ToolSpec:
-        """Return the tool's description."""
-        return SPEC
+    spec = SPEC
 
     def run(self, args: GroundingInput, context: ToolContext) -> ToolResult:
         """Locate a phrase; see `app.tools.api.Tool.run`."""

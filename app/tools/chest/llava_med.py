@@ -71,10 +71,7 @@ SPEC = ToolSpec(
 class LlavaMed:
     """The tool `llava_med_qa`."""
 
-    @property
-    def spec(self) -> ToolSpec:
-        """Return the tool's description."""
-        return SPEC
+    spec = SPEC
 
     def run(self, args: LlavaMedInput, context: ToolContext) -> ToolResult:
         """Answer the question; see `app.tools.api.Tool.run`."""

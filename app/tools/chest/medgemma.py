@@ -70,10 +70,7 @@ SPEC = ToolSpec(
 class MedGemma:
     """The tool `medgemma_qa`."""
 
-    @property
-    def spec(self) -> ToolSpec:
-        """Return the tool's description."""
-        return SPEC
+    spec = SPEC
 
     def run(self, args: MedGemmaInput, context: ToolContext) -> ToolResult:
         """Answer the question; see `app.tools.api.Tool.run`."""

@@ -246,10 +246,7 @@ SPEC = ToolSpec(
 class MedSam2Segment:
     """The tool `medsam2_segment`."""
 
-    @property
-    def spec(self) -> ToolSpec:
-        """Return the tool's description."""
-        return SPEC
+    spec = SPEC
 
     def run(self, args: MedSam2Input, context: ToolContext) -> ToolResult:
         """Outline the marked structure; see `app.tools.api.Tool.run`."""

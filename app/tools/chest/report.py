@@ -82,10 +82,7 @@ class _Section:
 class ChestXRayReportGenerator:
     """The tool `chest_xray_report_generator`."""
 
-    @property
-    def spec(self) -> ToolSpec:
-        """Return the tool's description."""
-        return SPEC
+    spec = SPEC
 
     def run(self, args: ReportInput, context: ToolContext) -> ToolResult:
         """Write both sections; see `app.tools.api.Tool.run`."""

@@ -92,10 +92,7 @@ class ChestXRaySegmentation:
     def __init__(self, segmenter: Segmenter) -> None:
         self._segmenter = segmenter
 
-    @property
-    def spec(self) -> ToolSpec:
-        """Return the tool's description."""
-        return SPEC
+    spec = SPEC
 
     def run(self, args: SegmentationInput, context: ToolContext) -> ToolResult:
         """Segment the structures; see `app.tools.api.Tool.run`."""
