@@ -1,1 +1,1 @@
-"""Who decides: the loop, its events, the planner, sessions and language models."""
+"""The assistant: its loop, events, planner, policy, sessions and language models."""

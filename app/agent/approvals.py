@@ -30,7 +30,7 @@ from app.tools.api import Approval, ToolSpec
 _log = logging.getLogger(__name__)
 
 LONGEST_SHOWN = 50_000
-"""The most characters of arguments that a person is asked about.
+"""Maximum number of characters of a call's arguments shown in an approval question.
 
 Longer ones are refused, not cut.
 """

@@ -31,7 +31,7 @@ class ToolCall(BaseModel):
 
 
 class Picture(BaseModel):
-    """A picture for a model with eyes: a PNG of what the viewer shows.
+    """A picture for a model that accepts images: a PNG of what the viewer shows.
 
     Attributes:
         path: The PNG, in the thread's folder.

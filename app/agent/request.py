@@ -1,4 +1,4 @@
-"""The request of a run: the question, what it may touch, and its limits."""
+"""The request of a run: the question, the files it may use, and its limits."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What can be done to an image: the tool interface, its registry and the packs."""
+"""The tools that work on images: their interface, registry and packs."""

@@ -328,6 +328,7 @@ class Plans:
 
     def __init__(self, packs: Iterable[PackPlan] = ()) -> None:
         self.packs = tuple(packs)
+        self._kinds = tuple((pack, kind) for pack in self.packs for kind in pack.kinds)
         self._rules: Mapping[str, ToolRule] = {
             rule.tool: rule for pack in self.packs for rule in pack.tools
         }
@@ -344,11 +345,9 @@ class Plans:
         """Return all rules."""
         return tuple(self._rules.values())
 
-    def kinds(self) -> Iterator[tuple[PackPlan, QuestionKind]]:
-        """Yield every kind of question with the plan that it is from."""
-        for pack in self.packs:
-            for kind in pack.kinds:
-                yield pack, kind
+    def kinds(self) -> tuple[tuple[PackPlan, QuestionKind], ...]:
+        """Return every kind of question with the plan that it is from."""
+        return self._kinds
 
     def kind(self, name: str) -> QuestionKind | None:
         """Return the first kind of that name, or None."""

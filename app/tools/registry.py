@@ -157,12 +157,7 @@ class RegisteredTool:
 
     def __init__(self, tool: Tool) -> None:
         self._tool = tool
-        self._spec = plain_spec(tool.spec)
-
-    @property
-    def spec(self) -> ToolSpec:
-        """The spec at the time of registration."""
-        return self._spec
+        self.spec = plain_spec(tool.spec)
 
     def run(self, args: Any, context: ToolContext) -> ToolResult:
         """Run the tool; see `app.tools.api.Tool.run`.
@@ -170,9 +165,9 @@ class RegisteredTool:
         Raises:
             ToolFailed: The tool's spec has changed since it was registered.
         """
-        if plain_spec(self._tool.spec) != self._spec:
+        if plain_spec(self._tool.spec) != self.spec:
             raise ToolFailed(
-                f"{self._spec.name} has changed what it says of itself since it was loaded",
+                f"{self.spec.name} has changed what it says of itself since it was loaded",
                 remedy="It is not run. Start Sightline again, or remove the pack that brings it.",
             )
         # Each call has its own, since calls of one tool may run at the same time.

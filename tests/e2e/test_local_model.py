@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import REPO
+from tests.support.hang import HANG_S
 from tests.support.small_model import gguf
 
 pytestmark = [
@@ -34,9 +35,7 @@ def processes_of(home: Path) -> set[int]:
 
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT], ids=["killed", "interrupted"])
-def test_the_model_is_gone_within_two_seconds_of_the_program(
-    tmp_path: Path, end: signal.Signals
-) -> None:
+def test_the_model_is_gone_after_the_program(tmp_path: Path, end: signal.Signals) -> None:
     home = tmp_path / "home"
     command = [sys.executable, "-m", "app", "ask", "Say hello.", "--llm", f"local:{gguf()}"]
     with subprocess.Popen(
@@ -60,7 +59,7 @@ def test_the_model_is_gone_within_two_seconds_of_the_program(
         program.wait(60)
         at = time.monotonic()
         while left := processes_of(home):
-            assert time.monotonic() < at + 2, f"still there: {left}"
+            assert time.monotonic() < at + HANG_S, f"still there: {left}"
             time.sleep(0.02)
         assert program.stderr is not None
         assert "Traceback" not in program.stderr.read()

@@ -14,7 +14,7 @@ from PIL import Image
 
 from app.imaging.decode import Decoder
 from tests.faults import hostile_values as make
-from tests.faults.bounds import BYTES, assert_cheap, assert_refused, open_all
+from tests.faults.bounds import BYTES, SECONDS, assert_cheap, assert_refused, open_all
 from tests.faults.hostile_dicom import claiming, code_of, compressed
 from tests.faults.hostile_files import nrrd, write
 
@@ -73,7 +73,7 @@ def best_scan(decoder: Decoder, path: Path) -> float:
 def test_a_page_of_forms_in_forms_is_listed_without_drawing_it(decoder: Decoder, tmp_path: Path):
     path = write(tmp_path / "a.pdf", make.pdf_of_forms(depth=12))
     assert decoder.scan([path]).result(60).studies
-    assert best_scan(decoder, path) < 1.0
+    assert best_scan(decoder, path) < SECONDS
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ from app.imaging.types import Instance
 from tests.faults.bounds import children
 from tests.faults.hostile_dicom import code_of, compressed
 from tests.faults.seeds import encode, packed
+from tests.support.hang import HANG_S
 
 SYNTAX = "1.2.840.10008.1.2.4.90"
 _TRIES = 4
@@ -69,7 +70,7 @@ def test_all_workers_are_killed_and_the_next_image_shows(
             assert "process" in error.reason
             decoder.frame(instance).result(30)
         took.append(time.perf_counter() - started)
-    assert min(took) < 2.0, took
+    assert min(took) < HANG_S, took
 
 
 @pytest.mark.slow
@@ -90,7 +91,7 @@ def test_a_worker_is_killed_while_it_decodes(own: tuple[Decoder, list[int]], tmp
         assert error is None or error.subject == str(path)
     started = time.perf_counter()
     assert decoder.frame(good).result(30).stored.shape == (24, 24)
-    assert time.perf_counter() - started < 5.0, "even on a busy machine"
+    assert time.perf_counter() - started < HANG_S
 
 
 def _only(decoder: Decoder, path: Path) -> Instance:

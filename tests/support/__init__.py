@@ -1,1 +1,1 @@
-"""What tests share: a scripted model, fake tools, and servers on the loopback interface."""
+"""Shared parts of tests: a scripted model, fake tools, and servers on the loopback interface."""

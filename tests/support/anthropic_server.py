@@ -1,4 +1,4 @@
-"""Anthropic's Messages API on the loopback interface: its events as they are documented.
+"""Anthropic's Messages API on the loopback interface, with the documented events.
 
 docs.anthropic.com, "Streaming messages": each event has a name and JSON data with the same `type`.
 """
@@ -16,34 +16,34 @@ Event = dict[str, Any]
 
 
 def start() -> Event:
-    """The beginning of a message, with what was counted of the request."""
+    """Return the event that begins a message, with the token counts of the request."""
     usage = {"input_tokens": 20, "cache_read_input_tokens": 5, "output_tokens": 1}
     message = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": []}
     return {"type": "message_start", "message": {**message, "usage": usage}}
 
 
 def text(index: int, *pieces: str) -> list[Event]:
-    """A block of text."""
+    """Return the events of a text block."""
     deltas = [{"type": "text_delta", "text": piece} for piece in pieces]
     return _block(index, {"type": "text", "text": ""}, deltas)
 
 
 def thinking(index: int, *pieces: str) -> list[Event]:
-    """A block of reasoning, with its signature."""
+    """Return the events of a reasoning block with its signature."""
     deltas: list[Event] = [{"type": "thinking_delta", "thinking": piece} for piece in pieces]
     deltas.append({"type": "signature_delta", "signature": "EqQB"})
     return _block(index, {"type": "thinking", "thinking": "", "signature": ""}, deltas)
 
 
 def tool_use(index: int, name: str, arguments: str, call_id: str) -> list[Event]:
-    """A call, its arguments in pieces of five characters."""
+    """Return the events of a tool call, its arguments in pieces of five characters."""
     pieces = [arguments[at : at + 5] for at in range(0, len(arguments), 5)]
     deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in ["", *pieces]]
     return _block(index, {"type": "tool_use", "id": call_id, "name": name, "input": {}}, deltas)
 
 
 def stop(reason: str = "end_turn") -> list[Event]:
-    """The end of a message."""
+    """Return the events that end a message."""
     delta = {"stop_reason": reason, "stop_sequence": None}
     return [
         {"type": "message_delta", "delta": delta, "usage": {"output_tokens": 9}},
@@ -61,7 +61,7 @@ def _block(index: int, block: Event, deltas: Sequence[Event]) -> list[Event]:
 
 
 class AnthropicServer:
-    """Serves scripted messages, one a request; then errors, if any are given.
+    """Serves scripted messages, one for each request; then errors, if any are given.
 
     Args:
         replies: The events of each answer.
@@ -111,7 +111,7 @@ class _Handler(BaseHTTPRequestHandler):
     state: AnthropicServer
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name
-        """Silent."""
+        """Write no log."""
 
     def do_GET(self) -> None:
         models = [{"type": "model", "id": name} for name in ("claude-b", "claude-a")]

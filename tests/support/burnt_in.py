@@ -1,4 +1,4 @@
-"""Text in pixels, and its reader."""
+"""Text burnt into pixels, and a function that reads it."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def _drawn(text: str) -> NDArray[np.bool_]:
 
 
 def burn(text: str) -> NDArray[np.uint8]:
-    """The text drawn white on black: uint8 [rows, columns], 60 characters a line."""
+    """Return the text drawn white on black: uint8 [rows, columns], 60 characters a line."""
     lines = [text[at : at + _LINE] for at in range(0, len(text), _LINE)]
     drawn = [_drawn(line.ljust(_LINE)) for line in lines]
     return np.concatenate(drawn).astype(np.uint8) * 255
 
 
 def recognised(pixels: NDArray[np.uint8]) -> str:
-    """What is written in pixels, letter by letter, as any reader of text in pictures does."""
+    """Return the text in the pixels, recognised letter by letter."""
     width, height = _CELL
     glyphs, text = _glyphs(), ""
     for top in range(0, pixels.shape[0] - height + 1, height):

@@ -1,4 +1,4 @@
-"""Planted identifiers, a study that is full of them, and a search that finds them however written.
+"""Planted identifiers, a study full of them, and a search that finds them in any notation.
 
 Each is unlike any word or number of the program, so that wherever one turns up, it came from here.
 """
@@ -107,7 +107,7 @@ _ORDINARY = frozenset(
 
 
 def plain(text: str) -> str:
-    """Without accents and case, so that one way of writing a name finds all."""
+    """Return the text without accents and case, so that all spellings of a name compare equal."""
     for sign, other in (("ł", "l"), ("ø", "o"), ("å", "a"), ("Ø", "o"), ("Ł", "l"), ("æ", "ae")):
         text = text.replace(sign, other)
     parts = unicodedata.normalize("NFKD", text)
@@ -115,7 +115,7 @@ def plain(text: str) -> str:
 
 
 def needles_of(value: str) -> set[str]:
-    """What of an identifier may stand nowhere: its telling words, its digits, dates' notations."""
+    """Return the parts of an identifier that must not leak: words, digits, notations of dates."""
     if value.startswith(_ROOT):
         return {value, value[len(_ROOT) - 4 :]}
     if re.fullmatch(r"(19|20)\d{6}", value):
@@ -136,7 +136,7 @@ IDENTIFIERS: dict[str, set[str]] = {
 
 
 def prose() -> str:
-    """A report that names all of it in free text, as a person would dictate it."""
+    """Return a report that contains all identifiers in free text."""
     name = "Bríděna Žůžková-O'Qwrtzell"
     said = [f"{name} (born 27.11.1943, {ATTRIBUTES['PatientID']}), seen on 2019-07-31."]
     for keyword, value in ATTRIBUTES.items():
@@ -199,13 +199,13 @@ _PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def found_in(data: bytes) -> set[str]:
-    """Which identifiers stand in these bytes, in whatever encoding."""
+    """Return the identifiers found in these bytes in any encoding."""
     text = "\n".join(plain(view) for view in dict.fromkeys(_texts(data)))
     return {name for name, needles in IDENTIFIERS.items() if any(n in text for n in needles)}
 
 
 def found_below(folder: Path, *, without: Iterable[Path] = ()) -> dict[str, set[str]]:
-    """Which identifiers stand in the files below a folder, or in their names: {path: which}."""
+    """Return the identifiers in the files below a folder or in their names, by path."""
     kept = tuple(without)
     found: dict[str, set[str]] = {}
     for path in sorted(folder.rglob("*")):
@@ -254,13 +254,13 @@ def _derived(data: bytes) -> Iterator[bytes]:
 
 
 def _unescaped(data: bytes) -> bytes:
-    r"""JSON's escapes undone: "\u017d" is a letter."""
+    r"""Return the bytes with JSON escapes decoded."""
     text = re.sub(r"\\u([0-9a-fA-F]{4})", lambda m: chr(int(m[1], 16)), data.decode("latin-1"))
     return text.encode("utf-8", "surrogatepass")
 
 
 def _from_base64(run: bytes) -> bytes:
-    """All four alignments: a run of letters may begin before the text does."""
+    """Return the Base64 decodings at all four alignments, as the text may begin within the run."""
     made = bytearray()
     text = run.translate(bytes.maketrans(b"-_", b"+/")).rstrip(b"=")
     for start in range(4):
@@ -292,7 +292,7 @@ def _inflated(data: bytes, wbits: int) -> bytes:
 
 
 def written_in_every_way(text: str) -> dict[str, bytes]:
-    """The ways in which the search must find a text."""
+    """Return the notations in which the search must find a text, by name."""
     data = text.encode()
     stored = zlib.compress(data)
     return {

@@ -1,4 +1,4 @@
-"""`python -m app ARGS`, with a cloud on this machine and a pack that tells all a study holds.
+"""`python -m app ARGS` with a cloud on this machine and a pack that reveals all of a study.
 
 A loopback endpoint counts as another machine here, so that everything is done that is done before
 something leaves. CANARY says what else is different: "agreed" (the window's user said yes to
@@ -38,7 +38,7 @@ class _Anything(BaseModel):
 
 
 class CanaryTool:
-    """Returns what it was made with, as a tool of another's pack may."""
+    """A third-party tool that returns the value it was created with."""
 
     def __init__(self, name: str, told: dict[str, Any]) -> None:
         self.spec = ToolSpec(
@@ -47,14 +47,14 @@ class CanaryTool:
         self._told = told
 
     def run(self, args: _Nothing, context: ToolContext) -> ToolResult:
-        """Tell it, or fail with it."""
+        """Return the value, or fail with it as the message."""
         if self.spec.name == "fail":
             raise RuntimeError(f"cannot go on with {prose()}")
         return ToolResult("Read.", self._told, {})
 
 
 class CanaryPack:
-    """Loaded as an entry point is."""
+    """A pack that is loaded like an entry point."""
 
     name = "canary"
 
@@ -81,7 +81,7 @@ def _untouched(self: redact.Redactor, messages: Sequence[Message]) -> list[Messa
 
 
 def _crash(event: RunEvent) -> str:
-    """Fails once there is something to tell: in the middle of the run, where nobody catches it."""
+    """Raise an error in the middle of the run, where nothing catches it."""
     if isinstance(event, ToolFinished) and event.tool == "read_header":
         raise RuntimeError(f"cannot show {prose()}")
     return ""
@@ -91,7 +91,7 @@ _real_packs = registry.load_packs
 
 
 def prepare(mode: str) -> None:
-    """Put the cloud and the pack in place."""
+    """Install the cloud and the pack for a mode."""
     from app.wiring import program
 
     hosted_model.is_loopback = lambda host: False

@@ -58,14 +58,14 @@ __all__ = [
 
 
 def register(registry: Registrar) -> None:
-    """Add the pack's tools and what the planner is told of them."""
+    """Register the pack's tools and its plan."""
     for tool in _tools():
         registry.register(tool)
     registry.plan(PLAN)
 
 
 def cells_registry() -> Registry:
-    """A registry with this pack alone."""
+    """Return a registry with this pack alone."""
     registry = Registry()
     register(registry)
     return registry
@@ -98,7 +98,7 @@ def micrograph(path: Path, cells: int = 6, *, grey: bool = False, seed: int = 0)
 
 
 def open_pictures(out_dir: Path, *pictures: Path) -> tuple[RunImages, list[dict[str, Any]]]:
-    """The pictures as a run has them open, the first is the current one, and the notes on them."""
+    """Return the run's open pictures, the first being the current one, and the notes on them."""
     opened = [
         OpenImage(f"image-{index}", read_instance(path))
         for index, path in enumerate(pictures, start=1)

@@ -1,4 +1,4 @@
-"""What the made-up microscopy pack tells the planner: the seed's chain as data.
+"""The plan of the made-up microscopy pack: the seed's chain as data.
 
 Segment, crop, analyse, visualise; a caption is recommended. Comparison words win over counting
 words; a count needs the segmenter alone; the analyser is never skipped after the cropper when a

@@ -1,4 +1,4 @@
-"""Tools of the made-up microscopy pack: small, but they compute what they say on real pixels."""
+"""Tools of the made-up microscopy pack, which compute their results on real pixels."""
 
 from __future__ import annotations
 
@@ -28,33 +28,33 @@ class _Strict(BaseModel):
 
 
 class PictureInput(_Strict):
-    """A picture."""
+    """The arguments of a tool for one picture."""
 
     image_path: str
 
 
 class SegmenterInput(_Strict):
-    """A picture and, of a colour one, which channel; the brightest value of all when left out."""
+    """A picture and a colour channel; without a channel the brightest value of all is used."""
 
     image_path: str
     channel: str = ""
 
 
 class CropperInput(_Strict):
-    """A picture and the labels of what to cut out."""
+    """A picture and the labels of the objects to cut out."""
 
     image_path: str
     mask_path: str
 
 
 class AnalyzerInput(_Strict):
-    """Cut-out cells."""
+    """The cropped cells to analyse."""
 
     crops_path: str
 
 
 class VisualizerInput(_Strict):
-    """Anything that another tool of the pack has found."""
+    """Any result of another tool of the pack."""
 
     data_path: str
 
@@ -67,7 +67,7 @@ Run = Callable[[Any, ToolContext], ToolResult]
 
 
 class CellsTool:
-    """A tool whose `run` is a function; it notes its calls.
+    """A tool whose `run` is a given function, with a record of its calls.
 
     Args:
         name: Its name.
@@ -98,13 +98,13 @@ class CellsTool:
         self._run = run
 
     def run(self, args: Any, context: ToolContext) -> ToolResult:
-        """Note the call, then do it."""
+        """Record the call and run the function."""
         self.calls.append(args)
         return self._run(args, context)
 
 
 def preprocess(args: PictureInput, context: ToolContext) -> ToolResult:
-    """Subtracts the slow background and smooths the noise."""
+    """Subtract the slow background and smooth the noise."""
     snapshot = context.images.resolve(args.image_path)
     pixels = snapshot.display.astype(np.float64)
     sigma = (20.0, 20.0, 0.0)[: pixels.ndim]
@@ -118,7 +118,7 @@ def preprocess(args: PictureInput, context: ToolContext) -> ToolResult:
 
 
 def segmenter(what: str, least_px: int) -> Run:
-    """Outlines what is bright and has at least `least_px` pixels."""
+    """Return a tool that outlines bright objects of at least `least_px` pixels."""
 
     def run(args: SegmenterInput, context: ToolContext) -> ToolResult:
         context.progress(0.2, "Looking for edges")
@@ -139,7 +139,7 @@ def segmenter(what: str, least_px: int) -> Run:
 
 
 def crop(args: CropperInput, context: ToolContext) -> ToolResult:
-    """Cuts a square around each label and keeps its area."""
+    """Cut a square around each label and keep its area."""
     grey = _channel(context.images.resolve(args.image_path).display, "")
     labels = _labels(args.mask_path, context)
     boxes = ndimage.find_objects(labels)
@@ -157,7 +157,7 @@ def crop(args: CropperInput, context: ToolContext) -> ToolResult:
 
 
 def analyze(args: AnalyzerInput, context: ToolContext) -> ToolResult:
-    """Groups cells by area, brightness and texture into two states."""
+    """Group cells by area, brightness and texture into two states."""
     cells = json.loads(_own(args.crops_path, context).read_text())
     if len(cells) < 2:
         raise ToolFailed("fewer than two cells were cut out", remedy="Choose another picture.")
@@ -177,7 +177,7 @@ def analyze(args: AnalyzerInput, context: ToolContext) -> ToolResult:
 
 
 def visualize(args: VisualizerInput, context: ToolContext) -> ToolResult:
-    """Draws the states of an analysis, or the labels of a segmentation."""
+    """Draw the states of an analysis, or the labels of a segmentation."""
     path = _own(args.data_path, context)
     if path.suffix == ".json":
         picture = _scatter(json.loads(path.read_text()))
@@ -191,7 +191,7 @@ def visualize(args: VisualizerInput, context: ToolContext) -> ToolResult:
 
 
 def caption(args: PictureInput, context: ToolContext) -> ToolResult:
-    """Says how bright the picture is and how many things stand out."""
+    """Return a caption with the brightness and the number of objects."""
     grey = _channel(context.images.resolve(args.image_path).display, "")
     _, count = _bright_things(grey, 4)
     tone = "dark" if grey.mean() < 85 else "grey" if grey.mean() < 170 else "bright"
@@ -200,7 +200,7 @@ def caption(args: PictureInput, context: ToolContext) -> ToolResult:
 
 
 def info(args: PictureInput, context: ToolContext) -> ToolResult:
-    """Lists the channels of a picture."""
+    """List the channels of a picture."""
     pixels = context.images.resolve(args.image_path).display
     channels = list(CHANNELS) if pixels.ndim == 3 else ["Grey"]
     output = {"channels": channels, "rows": len(pixels), "columns": len(pixels[0])}
@@ -208,12 +208,12 @@ def info(args: PictureInput, context: ToolContext) -> ToolResult:
 
 
 def guess(args: PictureInput, context: ToolContext) -> ToolResult:
-    """What the excluded tool says; no test lets it come to this."""
+    """Return the result of the excluded tool, which no test may reach."""
     return ToolResult("It may be anything.", {"response": "It may be anything."}, {})
 
 
 def _channel(pixels: NDArray[np.uint8], name: str) -> Grey:
-    """One channel as grey; nothing at all of a channel that the picture has not."""
+    """Return one channel as grey; zeros if the picture lacks it."""
     if pixels.ndim == 2:
         known = name in ("", "Grey")
         return pixels.astype(np.float64) if known else np.zeros(pixels.shape)
@@ -225,7 +225,7 @@ def _channel(pixels: NDArray[np.uint8], name: str) -> Grey:
 
 
 def _bright_things(grey: Grey, least_px: int) -> tuple[NDArray[np.int64], int]:
-    """Labels 1..n of the bright things, and n."""
+    """Return labels 1..n of the bright objects, and n."""
     middle = (float(grey.min()) + float(grey.max())) / 2
     bright = grey > max(middle, 1.0)
     labels = np.zeros(grey.shape, dtype=np.int64)
@@ -244,7 +244,7 @@ def _square(grey: Grey) -> Grey:
 
 
 def _own(name: str, context: ToolContext) -> Path:
-    """A file of this run.
+    """Return the path of a file in this run's folder.
 
     Raises:
         ToolFailed: It lies elsewhere or is not there.
@@ -260,7 +260,7 @@ def _labels(name: str, context: ToolContext) -> NDArray[np.int64]:
 
 
 def _scatter(analysis: dict[str, Any]) -> NDArray[np.uint8]:
-    """A square with a point a cell, coloured by its state."""
+    """Return a square with a point for each cell, coloured by its state."""
     canvas = np.full((64, 64, 3), 255, dtype=np.uint8)
     colours = ((200, 40, 40), (40, 80, 200))
     for (x, y), state in zip(analysis["points"], analysis["states"], strict=True):

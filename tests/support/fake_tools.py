@@ -38,7 +38,7 @@ Run = Callable[[Any, ToolContext], ToolResult]
 
 
 class Strict(BaseModel):
-    """Arguments that forbid extras, as every tool's do."""
+    """Arguments that forbid extra fields, as those of every tool do."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -96,7 +96,7 @@ class Anything(BaseModel):
 
 
 class FakeTool:
-    """A tool whose `run` is given."""
+    """A tool whose `run` is a given function, with a record of its calls."""
 
     def __init__(
         self,
@@ -123,54 +123,54 @@ class FakeTool:
         self.threads: list[threading.Thread] = []
 
     def run(self, args: Any, context: ToolContext) -> ToolResult:
-        """Note the call, then do it."""
+        """Record the call and run the function."""
         self.calls.append(args)
         self.threads.append(threading.current_thread())
         return self._run(args, context)
 
 
 class FakeRegistry:
-    """Tools by name."""
+    """A registry of tools by name."""
 
     def __init__(self, *tools: Tool) -> None:
         self._tools = {tool.spec.name: tool for tool in tools}
 
     def get(self, name: str) -> Tool | None:
-        """The tool of that name."""
+        """Return the tool of that name, or None."""
         return self._tools.get(name)
 
     def all(self) -> tuple[Tool, ...]:
-        """Every tool."""
+        """Return all tools."""
         return tuple(self._tools.values())
 
 
 class NoImages:
-    """No image is open."""
+    """Images of a run without open images."""
 
     def resolve(self, name: str, frame: int | None = None) -> ImageSnapshot:
-        """Always refuses."""
+        """Refuse every name."""
         raise ToolRetry(f"{name} is not open")
 
     def add_derived(
         self, path: Path, source: ImageSnapshot | None, *, target: RegistrationTarget | None = None
     ) -> None:
-        """Nothing to note."""
+        """Do nothing."""
 
     def names(self) -> tuple[str, ...]:
-        """None."""
+        """Return no names."""
         return ()
 
 
 class NoHost:
-    """No model process."""
+    """A host without a model process."""
 
     def call(self, entry: str, payload: Mapping[str, Any], **_: Any) -> dict[str, Any]:
-        """Never called."""
+        """Fail, because no test may call it."""
         raise AssertionError("no fake tool uses the model process")
 
 
 def ok(summary: str = "done", output: dict[str, Any] | None = None, **metadata: Any) -> Run:
-    """A run that returns the same each time."""
+    """Return a `run` that always returns the same result."""
 
     def run(args: Any, context: ToolContext) -> ToolResult:
         return ToolResult(summary, output or {}, metadata)
@@ -179,7 +179,7 @@ def ok(summary: str = "done", output: dict[str, Any] | None = None, **metadata: 
 
 
 def fails(error: BaseException) -> Run:
-    """A run that raises."""
+    """Return a `run` that raises an error."""
 
     def run(args: Any, context: ToolContext) -> ToolResult:
         raise error
@@ -188,13 +188,13 @@ def fails(error: BaseException) -> Run:
 
 
 def finding(context: ToolContext, geometry: Any, label: str) -> Finding:
-    """A finding of this call."""
+    """Return a finding of this call."""
     provenance = Provenance("fake", "1", "", "", context.run_id, context.call_id)
     return Finding(new_id(), REF, geometry, label, 0.9, "", provenance)
 
 
 def segmentation(args: Any, context: ToolContext) -> ToolResult:
-    """A made-up segmentation with masks as findings."""
+    """Return a made-up segmentation with masks as findings."""
     context.progress(0.5, "half")
     mask = np.zeros((4, 6), dtype=bool)
     mask[1:3, 2:5] = True
@@ -218,7 +218,7 @@ def segmentation(args: Any, context: ToolContext) -> ToolResult:
 
 
 def ratio(args: Any, context: ToolContext) -> ToolResult:
-    """A made-up cardiothoracic ratio with its two lines."""
+    """Return a made-up cardiothoracic ratio with its two lines."""
     lines = [Polyline(((0.0, 1.0), (50.0, 1.0))), Polyline(((0.0, 2.0), (100.0, 2.0)))]
     return ToolResult(
         "Cardiothoracic ratio about 0.47.",
@@ -236,7 +236,7 @@ def ratio(args: Any, context: ToolContext) -> ToolResult:
 
 
 def convert(args: Any, context: ToolContext) -> ToolResult:
-    """A made-up conversion."""
+    """Return a made-up conversion."""
     return ToolResult(
         "Converted.",
         {"image_path": str(context.out_dir / "processed.png")},
@@ -256,7 +256,7 @@ SCORES = {"Pneumonia": 0.312, "Mass": 0.731, "Effusion": 0.5, "Lung Opacity": 0.
 
 
 def pack(*, full: bool = False) -> FakeRegistry:
-    """The first tools under the seed's names; all of the seed's with `full`."""
+    """Return a registry with the first tools of the seed, or all of them with `full`."""
     tools: list[Tool] = [
         FakeTool("dicom_processor", DicomInput, convert),
         FakeTool("image_visualizer", VisualizerInput, ok("Shown.", {"image_path": "shown.png"})),
@@ -311,7 +311,7 @@ PNG_NOTE = {
 
 
 async def yes(event: ApprovalRequested) -> bool:
-    """Allows everything."""
+    """Approve every request."""
     return True
 
 
@@ -323,7 +323,7 @@ def request(
     thread: Thread | None = None,
     **changes: Any,
 ) -> RunRequest:
-    """A request for tests."""
+    """Return a request for tests."""
     fields: dict[str, Any] = {
         "run_id": "run-1",
         "thread": thread or Thread.in_memory(),
@@ -341,14 +341,14 @@ def request(
 
 
 async def collect(loop: AgentLoop, asked: RunRequest) -> list[Any]:
-    """All events of a run, their promises checked."""
+    """Return all events of a run and check their guarantees."""
     events = [event async for event in loop.run(asked)]
     check_promises(events)
     return events
 
 
 def check_promises(events: Sequence[RunEvent]) -> None:
-    """Numbers without gaps, one terminal event, last, and every started call finished once.
+    """Check numbering without gaps, one final event, and one end for each started call.
 
     Calls that run side by side may finish in any order.
     """
@@ -376,5 +376,5 @@ def check_promises(events: Sequence[RunEvent]) -> None:
 
 
 def box(context: ToolContext) -> Finding:
-    """A box finding."""
+    """Return a box finding."""
     return finding(context, Box(1.0, 2.0, 3.5, 4.0), "Mass")

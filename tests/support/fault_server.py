@@ -1,4 +1,4 @@
-"""A chat-completions endpoint on the loopback interface that fails in a chosen way, on raw sockets.
+"""A chat-completions endpoint on the loopback interface that fails in a chosen way (raw sockets).
 
 `openai_server.py` is the one that works. Here each connection gets its own thread, which reads the
 request and then does what its fault is. What a fault needs to go on for ever it does until the
@@ -21,7 +21,7 @@ from pathlib import Path
 from types import TracebackType
 
 CERTIFICATE = Path(__file__).with_name("loopback_tls.pem")
-"""Key and certificate for 127.0.0.1, trusted by nobody but these tests."""
+"""Key and certificate for 127.0.0.1, trusted only by these tests."""
 
 DRIP_S = 0.02
 
@@ -41,7 +41,7 @@ _END = (
 
 
 class FaultServer:
-    """Fails in one way.
+    """A server with one fault.
 
     Args:
         fault: A name in `FAULTS`.
@@ -124,7 +124,7 @@ class FaultServer:
 
 
 class Line:
-    """One connection, and what faults are made of."""
+    """One connection, with the actions that faults consist of."""
 
     def __init__(self, server: FaultServer, raw: socket.socket) -> None:
         self._server = server
@@ -132,7 +132,7 @@ class Line:
         self._socket = raw
 
     def begin(self, *, tls: bool = False) -> None:
-        """Read the request, behind a TLS handshake if so."""
+        """Read the request, after a TLS handshake if configured."""
         if tls:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(CERTIFICATE)
@@ -157,7 +157,7 @@ class Line:
         return data
 
     def send(self, data: bytes | str) -> None:
-        """Send it all."""
+        """Send all the data."""
         data = data.encode() if isinstance(data, str) else data
         self._socket.sendall(data)
         self._server.sent += len(data)
@@ -175,7 +175,7 @@ class Line:
         self.raw.close()
 
     def hold(self) -> None:
-        """Say nothing until the client has gone."""
+        """Send nothing until the client disconnects."""
         self._server.reached.set()
         self._socket.settimeout(0.1)
         while not self._server.stopping:
@@ -186,7 +186,7 @@ class Line:
                 continue
 
     def repeat(self, data: bytes, pause_s: float = 0.0) -> None:
-        """Send the same until the client has gone."""
+        """Send the same data repeatedly until the client disconnects."""
         self._server.reached.set()
         while not self._server.stopping:
             self.send(data)
@@ -194,7 +194,7 @@ class Line:
                 time.sleep(pause_s)
 
     def close(self) -> None:
-        """Close, TLS or not, without a farewell: a proper end of TLS is `unwrap`."""
+        """Close the connection without a proper end of TLS, for which there is `unwrap`."""
         self._socket.close()
         self.raw.close()
 
@@ -308,7 +308,7 @@ def _endless_headers(line: Line) -> None:
 
 @functools.cache
 def _packed() -> bytes:
-    """64 KiB that are 64 MiB when they are unpacked."""
+    """Return 64 KiB that decompress to 64 MiB."""
     pack = zlib.compressobj(wbits=zlib.MAX_WBITS | 16)
     parts = [pack.compress(bytes(2**20)) for _ in range(64)]
     return b"".join([*parts, pack.flush()])
@@ -364,4 +364,4 @@ FAULTS: dict[str, Callable[[Line], None]] = {
     "endless_comments": _repeated((b": nothing" * 50 + b"\n") * 100),
     "endless_headers": _endless_headers,
 }
-"""Each fault by its name."""
+"""All faults by name."""

@@ -1,4 +1,4 @@
-"""A pack as another package may bring it: named by an entry point, known to no rule of ours."""
+"""A pack of another package: loaded by an entry point, without any rule in this program."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class MaskInput(_Strict):
 
 
 class ForeignOutput(BaseModel):
-    """Output of all of them."""
+    """The output of all tools of the pack."""
 
 
 class ForeignTool:
@@ -93,7 +93,7 @@ class ForeignTool:
 
 
 def register(registry: Registrar) -> None:
-    """Add the pack's tools."""
+    """Register the pack's tools."""
     registry.register(ForeignTool("cell_counter", CountInput, "count cells", "cell count"))
     registry.register(ForeignTool("blur", BlurInput, "blur"))
     registry.register(ForeignTool("slide_question", QuestionInput))

@@ -78,7 +78,7 @@ TOOLS: Mapping[int, tuple[str, ...]] = {
         "chest_xray_report_generator",
     ),
 }
-"""What runs, in order, as the seed document says."""
+"""The tools that run for each prompt, in the order of the seed document."""
 
 MODELS: Mapping[str, tuple[str, ...]] = {
     "chest_xray_classifier": ("densenet121-res224-all",),
@@ -96,7 +96,7 @@ MODELS: Mapping[str, tuple[str, ...]] = {
 
 
 def entry(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Make every model of `payload["places"]`: (tool, card, path). Runs in the model process."""
+    """Make every model of `payload["places"]`: (tool, card, path). It runs in the model process."""
     for tool, card, path in payload["places"]:
         module = import_module(f"tests.support.tiny.{tool}")
         options = getattr(module, "CARDS", {}).get(card, {})
@@ -105,7 +105,7 @@ def entry(payload: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def install(host: ModelHost, models: Path) -> ModelStore:
-    """Tiny models for all four prompts in a models folder, their terms accepted."""
+    """Install tiny models for all four prompts in a models folder, with their terms accepted."""
     store = ModelStore(models)
     places = [
         (tool, card, str(store.place(store.card(card)).path))
@@ -125,7 +125,7 @@ Turn = Callable[[Outputs], Sequence[ModelEvent]]
 
 
 class Following:
-    """A scripted language model whose turns take what the tools gave: outputs by tool.
+    """A scripted language model whose turns use the outputs of earlier tools.
 
     Args:
         turns: One for each request.
@@ -141,13 +141,13 @@ class Following:
 
     @property
     def used_up(self) -> bool:
-        """Whether every turn was played."""
+        """Return whether every turn was played."""
         return not self._turns
 
     async def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema]
     ) -> AsyncIterator[ModelEvent]:
-        """The next turn."""
+        """Play the next turn."""
         del tools
         self.requests.append(list(messages))
         outputs = {
@@ -172,7 +172,7 @@ def _drawn(outputs: Outputs) -> dict[str, Any]:
 
 
 def script(number: int, image: str) -> Following:
-    """The scripted model that makes the calls of a prompt, as the seed document lists them.
+    """Return the scripted model that makes a prompt's calls as the seed document lists them.
 
     Args:
         number: Of the prompt.

@@ -1,4 +1,4 @@
-"""The tokenizer inside a GGUF file, run by `tokenizers`: a witness for our estimates."""
+"""The tokenizer of a GGUF file, run by `tokenizers` to check our token estimates."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _STRING, _ARRAY = 8, 9
 
 
 def smollm_counter(path: Path) -> Callable[[str], int]:
-    """Counts the tokens of a text as SmolLM2 does: single digits, then byte-level BPE."""
+    """Return a function that counts tokens like SmolLM2: single digits, then byte-level BPE."""
     facts = metadata(path)
     assert facts["tokenizer.ggml.pre"] == "smollm"
     words: list[str] = facts["tokenizer.ggml.tokens"]
@@ -43,7 +43,7 @@ def smollm_counter(path: Path) -> Callable[[str], int]:
 
 
 def metadata(path: Path) -> dict[str, Any]:
-    """Key -> value of a GGUF file's head (version 3, little endian)."""
+    """Return the metadata of a GGUF file by key (version 3, little endian)."""
     with path.open("rb") as file:
         assert file.read(4) == b"GGUF"
         _, _, count = struct.unpack("<IQQ", file.read(20))

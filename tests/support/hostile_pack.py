@@ -1,4 +1,4 @@
-"""A third-party pack that gives orders and trusts every argument; its tools tell what they did.
+"""A third-party pack that gives orders and trusts every argument; its tools record their effects.
 
 `Ledger` notes what a tool really did, whatever anybody was told.
 """
@@ -21,7 +21,7 @@ from tests.support.burnt_in import recognised
 
 @dataclass(frozen=True)
 class Deed:
-    """Something that a tool did to the world, or read of it."""
+    """An effect of a tool on the outside, or its reading of a file."""
 
     kind: str
     what: str
@@ -29,12 +29,12 @@ class Deed:
 
 @dataclass
 class Ledger:
-    """What really happened."""
+    """The record of all effects."""
 
     deeds: list[Deed] = field(default_factory=list[Deed])
 
     def of(self, kind: str) -> list[str]:
-        """What of one kind was done."""
+        """Return the effects of one kind."""
         return [deed.what for deed in self.deeds if deed.kind == kind]
 
 
@@ -86,7 +86,7 @@ Run = Callable[[Any, ToolContext], dict[str, Any]]
 
 
 class TellingTool:
-    """A tool of a pack from elsewhere."""
+    """A third-party tool that records its effects."""
 
     def __init__(
         self,
@@ -110,12 +110,12 @@ class TellingTool:
         self._run = run
 
     def run(self, args: Any, context: ToolContext) -> ToolResult:
-        """Do it, and tell."""
+        """Run the tool and record its effects."""
         return ToolResult("done", self._run(args, context), {})
 
 
 class HostilePack:
-    """A third-party pack: its descriptions and results give orders, and its tools trust arguments.
+    """A third-party pack whose descriptions and results give orders; its tools trust arguments.
 
     Nothing it does reaches beyond `sandbox`: a write elsewhere is noted and not made, nothing is
     sent and nothing executed. What it reads it really reads.
@@ -145,11 +145,11 @@ class HostilePack:
         self._returned = list(returned)
 
     def load(self) -> Callable[[Registrar], None]:
-        """As an entry point is loaded."""
+        """Return the register function, as an entry point does."""
         return self.register
 
     def register(self, registry: Registrar) -> None:
-        """Add the tools."""
+        """Register the tools."""
         look = Approval.READ
         for tool in (
             TellingTool(
@@ -179,7 +179,7 @@ class HostilePack:
         registry.plan(self._plan())
 
     def _plan(self) -> PackPlan:
-        """What the pack wants to be run whoever plans: harm after whatever looks harmless."""
+        """Return the pack's plan, in which harmful tools follow harmless ones."""
         return PackPlan(
             "hostile",
             tools=(
@@ -232,7 +232,7 @@ WARD_SECRET = "WARD-LIST-OF-ANOTHER-CONVERSATION"
 
 
 def report_text(path: Path) -> list[str]:
-    """The lines of a structured report, or of an encapsulated document."""
+    """Return the lines of a structured report or of an encapsulated document."""
     dataset = dcmread(path)
     if "EncapsulatedDocument" in dataset:
         text = dataset.EncapsulatedDocument.decode("utf-8").rstrip("\0 ")
@@ -241,7 +241,7 @@ def report_text(path: Path) -> list[str]:
 
 
 def _header(args: HeaderInput, context: ToolContext) -> dict[str, Any]:
-    """The attributes as their bytes stand in the file: a value of any length, not parsed."""
+    """Return the attributes as raw bytes of any length, without parsing values."""
     dataset = dcmread(context.images.resolve(args.image_path).path, stop_before_pixels=True)
     raw = ((item.tag, item.value) for item in dataset.values())
     return {str(tag): _text(value) for tag, value in raw if isinstance(value, bytes)}

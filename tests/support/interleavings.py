@@ -1,4 +1,4 @@
-"""Random runs that are cancelled, lose their model process, or are killed, and what must hold then.
+"""Random runs that are cancelled, lose their model process or are killed, and their invariants.
 
 As a program (`python -m tests.support.interleavings FOLDER SEED`) it runs questions without end and
 prints each event when it is shown, until it is killed.
@@ -29,7 +29,7 @@ from tests.support.fake_tools import FakeRegistry, FakeTool, ImageInput, box, re
 from tests.support.scripted_model import ScriptedModel, call, says
 
 HELD_BACK = ("text_delta", "reasoning_delta", "tool_progress")
-"""Written a moment after they are shown, so that a kill may lose the last of them."""
+"""Events written shortly after display, so that a kill may lose the last of them."""
 
 Shown = tuple[str, int, str]  # run id, seq, kind
 
@@ -88,7 +88,7 @@ class Story:
 
 
 def tools(host_call: Callable[[ToolContext], object] | None = None) -> FakeRegistry:
-    """Tools that are quick, slow, large, or lose their model process."""
+    """Return tools that are quick, slow, large, or lose their model process."""
 
     def quick(args: Any, context: ToolContext) -> ToolResult:
         context.progress(0.5, "half")
@@ -122,7 +122,7 @@ async def play(
     registry: FakeRegistry,
     on_event: Callable[[RunEvent], None],
 ) -> None:
-    """Ask the story's question in `thread`; ends with the run."""
+    """Run the story's question in `thread` until the run ends."""
     cancel, stop = CancelToken(), CancelToken()
     asked = request(
         thread.files_dir(),
@@ -142,7 +142,7 @@ async def play(
 
 
 def check_thread(thread: Thread, shown: Sequence[Shown]) -> None:
-    """What must hold for a thread that was opened again, whatever happened before.
+    """Check the invariants of a thread that was opened again.
 
     Args:
         thread: Opened again.
@@ -182,7 +182,7 @@ def check_thread(thread: Thread, shown: Sequence[Shown]) -> None:
 
 
 def _check_lines(thread: Thread) -> None:
-    """No event is in the file twice, and none of its run is missing."""
+    """Check that the file contains every event of its run exactly once."""
     assert thread.folder is not None
     numbers: dict[str, list[int]] = {}
     for line in (thread.folder / "thread.jsonl").read_bytes().split(b"\n")[:-1]:
@@ -197,7 +197,7 @@ def _check_lines(thread: Thread) -> None:
 
 
 def _check_seq(events: Sequence[RunEvent], next_seq: int) -> None:
-    """Numbers rise; only streamed text and progress were put together and stand for several."""
+    """Check that numbers rise and that only streamed text and progress were merged."""
     for before, after in pairwise(events):
         step = after.seq - before.seq
         assert step == 1 or (step > 1 and before.kind in HELD_BACK), (before.seq, after.seq)
@@ -206,7 +206,7 @@ def _check_seq(events: Sequence[RunEvent], next_seq: int) -> None:
 
 
 def _check_once(thread: Thread, runs: Sequence[Any]) -> None:
-    """No piece of an answer is in the transcript twice, none is shown twice."""
+    """Check that no piece of an answer appears twice, in the transcript or in the window."""
     said = "".join(item.text for item in thread.history if item.role == "assistant")
     streamed = "".join(_left_of(run.events) for run in runs)
     for mark in {piece.split(">")[0] for piece in said.split("<")[1:]}:
@@ -218,7 +218,7 @@ def _check_once(thread: Thread, runs: Sequence[Any]) -> None:
 
 
 def _left_of(events: Sequence[RunEvent]) -> str:
-    """The text of a run that is shown: what a retry withdrew is not."""
+    """Return the displayed text of a run, without what a retry withdrew."""
     text = whole = ""
     for event in events:
         if isinstance(event, TextDelta):
@@ -231,7 +231,7 @@ def _left_of(events: Sequence[RunEvent]) -> str:
 
 
 def check_transcript(messages: Sequence[Message]) -> None:
-    """As endpoints want it: the results of a message's calls right behind it, each once."""
+    """Check that each call's result directly follows its message, and only once."""
     waiting: list[str] = []
     seen: set[str] = set()
     for message in messages:
@@ -249,7 +249,7 @@ def check_transcript(messages: Sequence[Message]) -> None:
 def check_next_question(
     thread: Thread, name: str, on_event: Callable[[RunEvent], None] = lambda event: None
 ) -> None:
-    """The thread goes on: the next request is valid, and it is answered."""
+    """Check that the thread continues: the next request is valid and is answered."""
 
     async def main() -> None:
         model = ScriptedModel(says(f"<{name}.fine>"))
@@ -269,7 +269,7 @@ def check_next_question(
 
 
 def _check_closed(thread: Thread) -> None:
-    """The file says by itself how everything ended: each call has its result, each run its end."""
+    """Check that the file alone shows the result of each call and the end of each run."""
     assert thread.folder is not None
     text = (thread.folder / "thread.jsonl").read_text(encoding="utf-8")
     entries: list[dict[str, Any]] = [json.loads(line) for line in text.splitlines()]
@@ -283,18 +283,18 @@ def _check_closed(thread: Thread) -> None:
 
 
 def without_waiting_for_the_disk() -> None:
-    """Leave out fsync: it is for a power cut, and a killed program's writes are kept without."""
+    """Disable fsync, which only matters for a power cut: writes survive a killed program."""
     writer.os = _Unsynced()  # pyright: ignore[reportAttributeAccessIssue]
 
 
 class _Unsynced:
-    """The module `os`, but for fsync."""
+    """The module `os` without fsync."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(os, name)
 
     def fsync(self, handle: int) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 async def _endless(root: Path, seed: int) -> None:

@@ -1,4 +1,4 @@
-"""Engines for a local model's process that do one thing: crash, hang, or serve nothing."""
+"""Engines for a local model's process with one behaviour each: crash, hang, or serve nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SECRET = "SECRET^PATIENT"
 
 
 def serving(config: ServerConfig, stage: Stage) -> Serving:
-    """Ready at once; `path` is what it prints from then on."""
+    """Be ready at once; from then on the process prints the model's path endlessly."""
     stage("reading")
 
     def print_for_ever() -> None:
@@ -28,29 +28,29 @@ def serving(config: ServerConfig, stage: Stage) -> Serving:
 
 
 def aborting(config: ServerConfig, stage: Stage) -> Serving:
-    """Ends as native code does that has met a fault."""
+    """End the process as native code does after a fault."""
     stage("reading")
     os.abort()
 
 
 def refusing(config: ServerConfig, stage: Stage) -> Serving:
-    """Says why it cannot."""
+    """Fail with a reason."""
     os.write(2, f"native code met {config.path}\n".encode())
     raise EngineFailed("it is no model", "Choose another.")
 
 
 def out_of_memory(config: ServerConfig, stage: Stage) -> Serving:
-    """Python's own sign of it."""
+    """Raise Python's memory error."""
     raise MemoryError
 
 
 def lacking(config: ServerConfig, stage: Stage) -> Serving:
-    """Imports what is not installed."""
+    """Import a package that is not installed."""
     raise ModuleNotFoundError("No module named 'xllamacpp'", name="xllamacpp")
 
 
 def hanging(config: ServerConfig, stage: Stage) -> Serving:
-    """Loads for ever, and holds Python's lock meanwhile as llama.cpp does."""
+    """Load for ever, holding Python's lock as llama.cpp does."""
     stage("reading")
     if sys.platform == "win32":
         ctypes.PyDLL("kernel32").Sleep(3_600_000)

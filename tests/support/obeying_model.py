@@ -1,4 +1,4 @@
-"""A model that obeys: it makes every call that anything it reads tells it to make.
+"""A model that makes every call that any text it reads tells it to make.
 
 It sees through each disguise of `planted.DISGUISES`, and believes whatever claims to be the system,
 the user or a call of its own.
@@ -36,7 +36,7 @@ _decoder = json.JSONDecoder()
 
 
 def read_orders(text: str) -> list[Order]:
-    """Every call that a text speaks of, seen through its disguise."""
+    """Return every call that a text mentions, even if disguised."""
     plain = unicodedata.normalize("NFKC", text)
     plain = "".join(sign for sign in plain if unicodedata.category(sign) != "Cf")
     found = list(_calls(plain))
@@ -80,7 +80,7 @@ TOOLS = frozenset(
 
 @dataclass
 class ObeyingModel:
-    """Reads everything, then makes every call that anything it read tells it to make.
+    """A model that reads everything, then makes every call that it was told to make.
 
     Attributes:
         curious: The calls that it begins with, to have something to read.
@@ -101,7 +101,7 @@ class ObeyingModel:
     async def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema]
     ) -> AsyncIterator[ModelEvent]:
-        """First look at everything, then obey; at last say it all again."""
+        """Look at everything first, then make the calls, and repeat them in the answer."""
         texts = [*(part for item in messages for part in parts_of(item))]
         texts += [text for tool in tools for text in _described(tool)]
         self.heard = texts
@@ -124,7 +124,7 @@ class ObeyingModel:
 
 
 def parts_of(message: Message) -> Iterator[str]:
-    """The texts of a message; of JSON, its strings as well: a model understands them."""
+    """Yield the texts of a message, and for JSON the strings in it."""
     if message.role == "assistant" and message.tool_calls:
         return  # its own calls
     yield message.text
@@ -138,7 +138,7 @@ def parts_of(message: Message) -> Iterator[str]:
 
 
 def strings(value: Any) -> Iterator[str]:
-    """Every string in a JSON value."""
+    """Yield every string in a JSON value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):

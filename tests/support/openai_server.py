@@ -1,4 +1,4 @@
-"""A chat-completions endpoint on the loopback interface, with the faults that real ones have."""
+"""A chat-completions endpoint on the loopback interface, with the faults of real ones."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ Reply = dict[str, Any]
 
 
 def text_reply(text: str) -> Reply:
-    """A reply of text, streamed a word at a time."""
+    """Return a text reply, streamed word by word."""
     return {"text": text, "calls": []}
 
 
 def call_reply(name: str, arguments: dict[str, Any] | str, call_id: str = "call_1") -> Reply:
-    """A reply with a tool call; `arguments` as text is sent as it stands."""
+    """Return a reply with a tool call; `arguments` given as text are sent unchanged."""
     return {"text": "", "calls": [(call_id, name, arguments)]}
 
 
 def delta_reply(*deltas: dict[str, Any], finish: str = "stop") -> Reply:
-    """A reply of deltas as they stand, for the quirks of one server or another; nothing counted."""
+    """Return a reply of unchanged deltas without usage, for the quirks of particular servers."""
     return {"deltas": deltas, "finish": finish}
 
 
@@ -100,7 +100,7 @@ class _Handler(BaseHTTPRequestHandler):
     server_state: OpenAIServer
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name
-        """Silent."""
+        """Write no log."""
 
     def do_GET(self) -> None:
         state = self.server_state

@@ -57,7 +57,7 @@ def _images(folder: Path, texts: Sequence[Planted]) -> list[Path]:
 
 
 def other_study(path: Path) -> Path:
-    """An image of another patient, which nobody has opened."""
+    """Write an image of another patient, which is not open."""
     dataset = _object(_SECONDARY, f"{_ROOT}.9", "OT")
     dataset.PatientName, dataset.StudyInstanceUID = "Somebody^Else", f"{_ROOT}.99"
     _give_pixels(dataset, np.zeros((16, 16), np.uint8))

@@ -1,4 +1,4 @@
-"""What the tests of the policy share: a run with one open image, and tools of any arguments."""
+"""Shared parts of the policy tests: a run with one open image, and tools with any arguments."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tests.support.fake_tools import Anything
 
 
 class Free(BaseModel):
-    """Any arguments under any name."""
+    """Any arguments under any names."""
 
     model_config = ConfigDict(extra="allow")
 
 
 class Typed(BaseModel):
-    """Paths and addresses by type alone; their names say nothing."""
+    """Paths and addresses recognisable only by type, not by name."""
 
     place: Path = Path("start")
     places: list[Path] = []
@@ -43,7 +43,7 @@ def spec(
 
 
 def open_scope(tmp_path: Path) -> Scope:
-    """An open image, a run's folder with one file, and a secret beside them."""
+    """Return the scope of an open image, a run's folder with one file, and a secret beside them."""
     study, out = tmp_path / "study of DOE JANE", tmp_path / "run 1"
     study.mkdir()
     out.mkdir()

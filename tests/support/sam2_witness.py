@@ -1,4 +1,4 @@
-"""SAM 2.1's image part written down once more, by the names of facebookresearch/sam2.
+"""An independent copy of SAM 2.1's image part, with the names of facebookresearch/sam2.
 
 A witness for the tool's mapping of names and its configuration: functions over the published
 tensors, with nothing of transformers in them. (Hiera-T; Ravi et al., arXiv 2408.00714.)
@@ -24,12 +24,12 @@ State = Mapping[str, Tensor]
 _HEADS = 8
 _POOLED = {1: 2, 3: 4, 10: 8}  # first block of a stage -> heads from there on
 _WINDOWS = (8, 8, 4, 4, 14, 0, 14, 0, 14, 0, 14, 7)
-"""Of each block; the first one of a stage has its predecessor's, 0 is attention to everything."""
+"""Window size of each block; the first of a stage has its predecessor's, 0 is global attention."""
 _ENDS = (0, 2, 9, 11)
 
 
 def entry(payload: dict[str, Any]) -> dict[str, Any]:
-    """Largest differences between the tool's network and this one.
+    """Return the largest differences between the tool's network and this one.
 
     Args:
         payload: "path" of a file in the published layout; "pixels" uint8 [512, 512, 3]; "box",
@@ -54,7 +54,7 @@ def entry(payload: dict[str, Any]) -> dict[str, Any]:
 
 
 def segment(state: State, seen: Tensor, marks: dict[str, Any]) -> tuple[Tensor, Tensor, Tensor]:
-    """Logits of four masks [1, 4, 128, 128], their scores [1, 4], the object's logit."""
+    """Return logits of four masks [1, 4, 128, 128], their scores [1, 4] and the object's logit."""
     fine, middle, coarse = _features(state, seen)
     coarse = coarse + state["no_mem_embed"].reshape(1, -1, 1, 1)
     name = "sam_prompt_encoder"
@@ -99,14 +99,14 @@ def _norm2d(state: State, name: str, x: Tensor) -> Tensor:
 
 
 def _mlp(state: State, name: str, x: Tensor) -> Tensor:
-    """Three layers with ReLU between."""
+    """Apply three linear layers with ReLU between."""
     for layer in range(2):
         x = functional.relu(_linear(state, f"{name}.layers.{layer}", x))
     return _linear(state, f"{name}.layers.2", x)
 
 
 def _features(state: State, seen: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The three finest levels, prepared for the decoder."""
+    """Return the three finest feature levels, prepared for the decoder."""
     base = "image_encoder.trunk"
     x = functional.conv2d(seen, *_pair(state, f"{base}.patch_embed.proj"), stride=4, padding=3)
     side = x.shape[-1]
@@ -137,7 +137,7 @@ def _pooled(x: Tensor) -> Tensor:
 
 
 def _block(state: State, name: str, x: Tensor, window: int, heads: int, pool: bool) -> Tensor:
-    """One block of Hiera; x [1, rows, columns, width]."""
+    """Apply one block of Hiera; x is [1, rows, columns, width]."""
     normed = _norm(state, f"{name}.norm1", x, 1e-6)
     if pool:
         x = _pooled(_linear(state, f"{name}.proj", normed))
@@ -162,7 +162,7 @@ def _block(state: State, name: str, x: Tensor, window: int, heads: int, pool: bo
 
 
 def _attended(q: Tensor, k: Tensor, v: Tensor, heads: int) -> Tensor:
-    """Softmax attention written out; all [batch, tokens, width]."""
+    """Return softmax attention, written out; all [batch, tokens, width]."""
 
     def split(t: Tensor) -> Tensor:
         return t.reshape(t.shape[0], t.shape[1], heads, -1).transpose(1, 2)
@@ -172,14 +172,14 @@ def _attended(q: Tensor, k: Tensor, v: Tensor, heads: int) -> Tensor:
 
 
 def _placed(state: State, shares: Tensor) -> Tensor:
-    """Encoding of places given as shares (x, y) of the image."""
+    """Return the encoding of positions given as fractions (x, y) of the image."""
     matrix = state["sam_prompt_encoder.pe_layer.positional_encoding_gaussian_matrix"]
     turns = 2 * math.pi * ((2 * shares - 1) @ matrix)
     return torch.cat([turns.sin(), turns.cos()], -1)
 
 
 def _prompt(state: State, marks: dict[str, Any]) -> Tensor:
-    """Tokens of points, a box's corners and the padding that is always there."""
+    """Return tokens of points, a box's corners and the constant padding."""
     name = "sam_prompt_encoder"
     kinds = [state[f"{name}.point_embeddings.{kind}.weight"][0] for kind in range(4)]
     tokens: list[Tensor] = []

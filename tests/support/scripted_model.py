@@ -17,16 +17,16 @@ _ids = count(1)
 
 
 class Stall:
-    """The model goes silent until it is cancelled."""
+    """A turn that sends nothing until it is cancelled."""
 
 
 class Swallow:
-    """The model goes silent and ignores its cancellation, as a badly written one might."""
+    """A turn that sends nothing and ignores its cancellation, like a badly written model."""
 
 
 @dataclass(frozen=True)
 class Until:
-    """The model waits for the test."""
+    """A turn that waits for the test."""
 
     event: threading.Event
 
@@ -35,7 +35,7 @@ Turn = Sequence[ModelEvent | BaseException | Stall | Swallow | Until]
 
 
 def call(name: str, /, **arguments: Any) -> Call:
-    """A tool call with a fresh id."""
+    """Return a tool call with a fresh id."""
     return Call(ToolCall(id=f"scripted-{next(_ids)}", name=name, arguments=arguments))
 
 
@@ -68,7 +68,7 @@ class ScriptedModel:
     async def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema]
     ) -> AsyncIterator[ModelEvent]:
-        """The next turn of the script."""
+        """Play the next turn of the script."""
         self.requests.append(list(messages))
         self.schemas.append(list(tools))
         if self._before is not None:
@@ -91,7 +91,7 @@ class ScriptedModel:
                     await asyncio.sleep(0)
 
     def assert_used_up(self) -> None:
-        """Fails when turns are left."""
+        """Fail if any turns are left."""
         assert not self._turns, f"{len(self._turns)} turns of the script were never asked for"
 
     def __enter__(self) -> ScriptedModel:
@@ -116,5 +116,5 @@ async def _deaf_wait() -> None:
 
 
 def says(text: str) -> Turn:
-    """A turn that streams `text` in words and ends."""
+    """Return a turn that streams `text` word by word and ends."""
     return [Text(f"{word} ") for word in text.split()]

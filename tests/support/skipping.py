@@ -1,4 +1,4 @@
-"""An event loop whose clock a test can put forward, so that hours pass in no time."""
+"""An event loop whose clock a test can advance, so that hours pass at once."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ T = TypeVar("T")
 
 
 class SkippingLoop(asyncio.SelectorEventLoop):
-    """Timers that lie in the skipped time are due at once."""
+    """An event loop that runs the timers of the skipped time at once."""
 
     _skipped_s = 0.0
 
     def time(self) -> float:
-        """The loop's clock."""
+        """Return the loop's time in seconds."""
         return super().time() + self._skipped_s
 
     def skip(self, seconds: float) -> None:
-        """Put the clock forward."""
+        """Advance the clock."""
         self._skipped_s += seconds
 
 
 def skip(seconds: float) -> None:
-    """Put the running loop's clock forward."""
+    """Advance the running loop's clock."""
     loop = asyncio.get_running_loop()
     assert isinstance(loop, SkippingLoop)
     loop.skip(seconds)
 
 
 def run_skipping(main: Coroutine[Any, Any, T]) -> T:
-    """Run `main` in such a loop."""
+    """Run `main` in such a loop and return its result."""
     with asyncio.Runner(loop_factory=SkippingLoop) as runner:
         return runner.run(main)

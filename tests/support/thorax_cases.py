@@ -1,4 +1,4 @@
-"""Ways in which a film may be shown, with masks that move alike; and real pictures of no chest.
+"""Transformations of chest radiographs and their masks, and real pictures of other subjects.
 
 Pixels are float32 [rows, columns] in 0..1, bright = dense; masks bool of the same shape.
 """
@@ -25,7 +25,7 @@ RIGHT, LEFT = "Right Lung", "Left Lung"
 
 
 def rotated(degrees: float) -> Change:
-    """Turned in the same frame, black corners."""
+    """Return a rotation within the same frame, with black corners."""
 
     def turn(image: FloatImage) -> FloatImage:
         whole = ndimage.rotate(image, degrees, reshape=False, order=1, mode="constant", cval=0.0)
@@ -38,7 +38,7 @@ def rotated(degrees: float) -> Change:
 
 
 def padded(share: float, value: float = 0.0) -> Change:
-    """A border on all sides, of a share of the long side."""
+    """Return a border on all sides, as a fraction of the long side."""
 
     def pad(pixels: FloatImage, masks: Masks) -> tuple[FloatImage, Masks]:
         wide = round(share * max(pixels.shape))
@@ -49,7 +49,7 @@ def padded(share: float, value: float = 0.0) -> Change:
 
 
 def cropped(share: float) -> Change:
-    """Cut by a share of its height and width on each side."""
+    """Return a crop by a fraction of height and width on each side."""
 
     def cut(pixels: FloatImage, masks: Masks) -> tuple[FloatImage, Masks]:
         rows, columns = (round(share * n) for n in pixels.shape)
@@ -60,12 +60,12 @@ def cropped(share: float) -> Change:
 
 
 def gamma(exponent: float) -> Change:
-    """Another tone curve."""
+    """Return another tone curve."""
     return lambda pixels, masks: ((pixels**exponent).astype(np.float32), masks)
 
 
 def noisy(deviation: float) -> Change:
-    """Gaussian noise of that share of the full range."""
+    """Return Gaussian noise with a deviation given as a fraction of the full range."""
 
     def add(pixels: FloatImage, masks: Masks) -> tuple[FloatImage, Masks]:
         grain = np.random.default_rng(0).normal(0, deviation, pixels.shape)
@@ -75,7 +75,7 @@ def noisy(deviation: float) -> Change:
 
 
 def mirrored(pixels: FloatImage, masks: Masks) -> tuple[FloatImage, Masks]:
-    """Seen from the back: names follow the place, the viewer's left lung stays the right one."""
+    """Mirror the image; masks are renamed, so that the viewer's left lung stays the right one."""
     turned = {name: mask[:, ::-1].copy() for name, mask in masks.items()}
     if RIGHT in turned and LEFT in turned:
         turned[RIGHT], turned[LEFT] = turned[LEFT], turned[RIGHT]
@@ -83,7 +83,7 @@ def mirrored(pixels: FloatImage, masks: Masks) -> tuple[FloatImage, Masks]:
 
 
 def together(*changes: Change) -> Change:
-    """One after the other."""
+    """Return a change that applies several in sequence."""
 
     def all_of(pixels: FloatImage, masks: Masks) -> tuple[FloatImage, Masks]:
         for change in changes:
@@ -109,7 +109,7 @@ CHANGES: dict[str, Change] = {
     "mirrored, turned 8": together(mirrored, rotated(8)),
     "mirrored, turned -8": together(mirrored, rotated(-8)),
 }
-"""What each has to hold by itself."""
+"""Changes that a model must tolerate individually."""
 
 TOGETHER: dict[str, Change] = {
     "turned 8, padded, gamma, noise": together(rotated(8), padded(0.15), gamma(0.6), noisy(0.05)),
@@ -119,11 +119,11 @@ TOGETHER: dict[str, Change] = {
     "mirrored, turned 12": together(mirrored, rotated(12)),
     "mirrored, turned -12": together(mirrored, rotated(-12)),
 }
-"""Several at once: measured only."""
+"""Combined changes, which are only measured."""
 
 
 def split(lungs: BoolImage) -> Masks:
-    """Both lungs of one mask by their two largest parts; the viewer's left one is the right lung.
+    """Split a mask of both lungs by its two largest parts; the viewer's left is the right lung.
 
     Raises:
         ValueError: There are not two.
@@ -139,7 +139,7 @@ def split(lungs: BoolImage) -> Masks:
 
 
 def real_frontals() -> Iterator[tuple[str, FloatImage]]:
-    """Frontal films of the shared data but the four with masks; one lateral is left out."""
+    """Yield the frontal films of the shared data except the four with masks."""
     folder = SHARED / "chest"
     for path in sorted([*folder.glob("*.*"), *folder.glob("tbx11k/imgs/*/*.png")]):
         # normal2 is a lateral; cr-mono1 is cr-mono2 under another interpretation.
@@ -148,13 +148,13 @@ def real_frontals() -> Iterator[tuple[str, FloatImage]]:
 
 
 def real_lateral() -> FloatImage | None:
-    """The one lateral film of the shared data."""
+    """Return the only lateral film of the shared data, or None."""
     path = SHARED / "chest" / "normal2.jpg"
     return decoded(path) if path.is_file() else None
 
 
 def no_chests() -> Iterator[tuple[str, FloatImage]]:
-    """CT, MR, ultrasound, angiography, mammograms, microscopy, pictures: all that can be decoded.
+    """Yield CT, MR, ultrasound, angiography, mammograms, microscopy and pictures, as decoded.
 
     From the shared data and from packages (pydicom, pydicom-data, scikit-image); each once.
     """
@@ -192,7 +192,7 @@ def _no_chest_paths() -> Iterator[Path]:
 
 
 def decoded(path: Path) -> FloatImage:
-    """A file's first image as a chest model is shown it."""
+    """Return a file's first image in the form given to a chest model."""
     from app.imaging.pixels import pipeline, windows
     from app.imaging.reading.image_entries import read_frame, read_instance
     from app.tools.chest.model_pictures import grey

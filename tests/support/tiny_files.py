@@ -1,4 +1,4 @@
-"""Writes tiny models as large ones are published: weights in several files, settings as JSON."""
+"""Writing of tiny models in the published layout: several weight files and JSON settings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PROGRAMS = Path(__file__).parent / "model_programs"
 
 
 def randomised(network: Callable[[], dict[str, nn.Module]], *, full: bool) -> dict[str, nn.Module]:
-    """A network's parts with random values, the same each time for one seed; norms near one.
+    """Return a network's parts with random values from one seed, with norms near one.
 
     Args:
         network: Makes the parts by the prefix of their published names.
@@ -32,7 +32,7 @@ def randomised(network: Callable[[], dict[str, nn.Module]], *, full: bool) -> di
 
 
 def randomise(modules: Iterable[nn.Module], spread: float) -> None:
-    """Random values; norms stay near one."""
+    """Set random values with norms near one."""
     with torch.no_grad():
         for module in modules:
             for name, tensor in module.named_parameters():
@@ -46,7 +46,7 @@ def randomise(modules: Iterable[nn.Module], spread: float) -> None:
 
 @contextmanager
 def in_its_precision(*, full: bool) -> Generator[None]:
-    """What is made inside is in bfloat16 at full size, else in float32."""
+    """Create what the block makes in bfloat16 at full size, otherwise in float32."""
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.bfloat16 if full else torch.float32)
     try:
@@ -62,7 +62,7 @@ def write_parts(
     full: bool = False,
     published: Callable[[str], str] = lambda name: name,
 ) -> None:
-    """The weights of parts by their published names, in files of some size.
+    """Write the parts' weights by their published names, in several files.
 
     Args:
         folder: The model's.
@@ -85,7 +85,7 @@ def write_parts(
 
 
 def write_shards(folder: Path, shards: Sequence[Mapping[str, Tensor]]) -> None:
-    """A safetensors file of each, and the index."""
+    """Write a safetensors file for each shard, and the index."""
     places: dict[str, str] = {}
     total = 0
     for number, shard in enumerate(shards, 1):
@@ -99,7 +99,7 @@ def write_shards(folder: Path, shards: Sequence[Mapping[str, Tensor]]) -> None:
 
 
 def write_json(folder: Path, contents: Mapping[str, Any]) -> None:
-    """JSON files by their names in a folder."""
+    """Write JSON files by name into a folder."""
     for name, content in contents.items():
         path = folder / name
         path.parent.mkdir(exist_ok=True)
@@ -107,6 +107,6 @@ def write_json(folder: Path, contents: Mapping[str, Any]) -> None:
 
 
 def copy_program(name: str, folder: Path, more: str) -> None:
-    """The stand-in for a model's own program into its folder, with `more` behind each file."""
+    """Copy the stand-in for a model's program into its folder, with `more` added to each file."""
     for path in (_PROGRAMS / name).glob("*.py"):
         (folder / path.name).write_text(path.read_text("utf-8") + more, encoding="utf-8")

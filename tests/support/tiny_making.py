@@ -1,4 +1,4 @@
-"""Makes a tiny model in the model process, which has torch: the test's own process needs none."""
+"""Creation of tiny models in the model process, which has torch; the tests' process needs none."""
 
 from __future__ import annotations
 

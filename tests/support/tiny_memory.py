@@ -1,4 +1,4 @@
-"""Makes a tiny random language model say a given text: a feed-forward layer that remembers.
+"""Makes a tiny random language model produce a given text, by a memorising feed-forward layer.
 
 Each token of a chain is a key whose value is the next one, written into the weights of one
 feed-forward layer. The rest of the network stays random and small. So what is tested, loading,
@@ -16,13 +16,13 @@ from torch import Tensor
 
 
 def signs(count: int, width: int) -> Tensor:
-    """Embeddings of +-1, nearly at right angles to each other: float32 [count, width]."""
+    """Return embeddings of +-1, nearly orthogonal to each other: float32 [count, width]."""
     drawn = torch.randint(0, 2, (count, width), generator=torch.Generator().manual_seed(7))
     return drawn.float() * 2 - 1
 
 
 def chained(first: int, ids: Sequence[int], last: int) -> list[tuple[int, int]]:
-    """Each token and the one after it, from the prompt's last to the one that ends the text.
+    """Return pairs of each token and its successor, from the prompt's last token to the end.
 
     Raises:
         ValueError: A token comes twice, so that what follows it would not be known.

@@ -1,4 +1,4 @@
-"""Writes the table of models into docs/chest.md: `python -m tests.support.write_model_table`."""
+"""Write the table of models into docs/chest.md: `python -m tests.support.write_model_table`."""
 
 from __future__ import annotations
 

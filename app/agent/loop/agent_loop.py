@@ -47,6 +47,7 @@ from app.agent.privacy.consents import Consents
 from app.agent.privacy.send_consent import SendConsent
 from app.agent.request import Approve, Limits, RunRequest
 from app.errors import Cancelled, SightlineError
+from app.tools.api import Tool
 from app.tools.pack_plan import NO_PLANS, Plans
 
 __all__ = ["AgentLoop", "Approve", "Audit", "Limits", "RunRequest"]
@@ -160,11 +161,12 @@ class _Run:
         self.meter = Meter(agent.limits, window.info)
         self.clock = WallClock(agent.limits.wall_s)
         self.transcript = Transcript(request.thread)
-        own = (
-            UpdatePlan(self.plan, self.director.check_plan),
-            ReadResult(request.thread, window.page_chars),
-        )
-        own = own if window.info.own_tools else ()
+        own: tuple[Tool, ...] = ()
+        if window.info.own_tools:
+            own = (
+                UpdatePlan(self.plan, self.director.check_plan),
+                ReadResult(request.thread, window.page_chars),
+            )
         tools = OfferedTools(agent.tools, own)
         # The rule planner reads no description, and names what is missing by planning it.
         ready = AvailableTools(

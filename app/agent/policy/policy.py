@@ -1,4 +1,4 @@
-"""The policy: which tool calls run, which ask first, which are refused. Out of the model's reach.
+"""The policy: which tool calls run, which ask the user first, and which are refused.
 
 A rule stands for each effect that a tool declares, and for what its arguments name: files, hosts,
 sizes. A site may set stricter ones. What a model, a tool or a file says is never a reason: a
@@ -37,7 +37,7 @@ DEFAULTS: Mapping[Approval, Rule] = {
     Approval.SEND: Rule.ASK,
     Approval.EXECUTE: Rule.ASK,
 }
-"""The rule of each effect without further ones."""
+"""The default rule of each effect."""
 
 _UNREADABLE_SITE = {
     "effects": {

@@ -1,4 +1,4 @@
-"""What a run may touch: the open images and its own output folder."""
+"""The scope of a run: the open images and its own output folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MAX_LISTED = 8
 
 @dataclass(frozen=True)
 class Scope:
-    """The files that arguments of a run may name.
+    """The files that the arguments of a run's calls may name.
 
     Attributes:
         folder: The run's own output folder; None where there is none.

@@ -1,4 +1,4 @@
-"""The content of a session file: the transcript, the calls, and the runs as they were shown."""
+"""The content of a session file: the transcript, the calls, and the runs with their events."""
 
 from __future__ import annotations
 

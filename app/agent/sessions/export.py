@@ -49,7 +49,7 @@ _MAX_RESULT_CHARS = 20_000  # of one result; all of it is in the JSON export
 
 
 def export(content: Content, form: Form, target: Path) -> None:
-    """Write the thread to `target`, whole or not at all.
+    """Write the thread to `target`, completely or not at all.
 
     Args:
         content: The thread, read.

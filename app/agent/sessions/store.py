@@ -1,4 +1,4 @@
-"""The conversations under one folder, each in a folder of its own, and branching off copies."""
+"""The conversations under one folder, each in its own subfolder, and copies that branch off."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _STALE_S = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class ThreadInfo:
-    """A thread as a list of threads shows it.
+    """A thread's entry in the list of threads.
 
     Attributes:
         thread_id: For `SessionStore.open`.
@@ -68,7 +68,7 @@ class SessionStore:
         self._guard = threading.Lock()
 
     def new_thread(self) -> Thread:
-        """Start a thread in a folder of its own, whose name says nothing private.
+        """Start a thread in a folder of its own, whose name contains no patient data.
 
         Raises:
             FileProblem: The folder cannot be made.

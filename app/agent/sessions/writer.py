@@ -70,7 +70,7 @@ class LineWriter:
 
     @property
     def due(self) -> bool:
-        """Whether the last sync is long enough ago (50 ms) for another one."""
+        """Whether the last sync was long enough ago (50 ms) for another one."""
         return time.monotonic() - self._synced >= _SYNC_APART_S
 
     def close(self) -> None:
@@ -141,7 +141,7 @@ def _read_at(handle: int, offset: int) -> bytes:
 
 
 class ThreadLock:
-    """The lock on a thread that may be written; the system releases it if the program crashes.
+    """The lock on a writable thread, which the system releases if the program crashes.
 
     Raises:
         ThreadInUse: Another program holds it.

@@ -16,6 +16,7 @@ import numpy as np
 T = TypeVar("T")
 
 _CLASS = "$class"
+_PLAIN = frozenset[Any]((str, int, bool, str | None, int | None))
 _POINTS = tuple[tuple[float, float], ...]
 _IN_UNIONS = frozenset({"Point", "Polyline", "Polygon", "Box", "Mask", "Heatmap", "Label"})
 """Classes that occur in unions (`Geometry | Label`); their messages carry the class name."""
@@ -85,7 +86,12 @@ def _build(kind: Any, value: Any) -> Any:
         return value
     if dataclasses.is_dataclass(kind):
         hints = _hints(kind)
-        fields = {key: _build(hints[key], item) for key, item in value.items() if key != _CLASS}
+        fields = {
+            # A plain value is what it is: no call for each of the many.
+            key: item if hints[key] in _PLAIN else _build(hints[key], item)
+            for key, item in value.items()
+            if key != _CLASS
+        }
         return kind(**fields)
     if issubclass(kind, Enum | Path):
         return kind(value)

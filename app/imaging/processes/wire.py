@@ -203,8 +203,11 @@ def _fill(value: Any, arrays: list[Array]) -> Any:
         mapping: dict[str, Any] = value
         if _MARK in mapping:
             return arrays[mapping[_MARK]]
-        return {key: _fill(item, arrays) for key, item in mapping.items()}
+        return {
+            key: _fill(item, arrays) if isinstance(item, dict | list) else item
+            for key, item in mapping.items()
+        }
     if isinstance(value, list):
         items: list[Any] = value
-        return [_fill(item, arrays) for item in items]
+        return [_fill(item, arrays) if isinstance(item, dict | list) else item for item in items]
     return value

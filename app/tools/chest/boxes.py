@@ -35,7 +35,7 @@ _SPECIAL = re.compile(r"<\|[^|<>]{1,40}\|>")
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class InputRectangle:
     """The rectangle of an image that a model received, in pixel edges of the original image.
 
     Attributes:
@@ -75,7 +75,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Grounded:
+class GroundedPhrase:
     """A phrase and the boxes that the model gave for it.
 
     Attributes:
@@ -88,7 +88,7 @@ class Grounded:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ParsedText:
     """A model's text, parsed.
 
     Attributes:
@@ -97,17 +97,19 @@ class Reading:
         refused: One sentence for each box that cannot be used.
     """
 
-    groups: tuple[Grounded, ...]
+    groups: tuple[GroundedPhrase, ...]
     text: str
     refused: tuple[str, ...]
 
 
-def whole(rows: int, columns: int) -> Seen:
+def whole_image(rows: int, columns: int) -> InputRectangle:
     """Return the rectangle of an image that the model received uncropped, at any aspect ratio."""
-    return Seen(0.0, 0.0, float(columns), float(rows))
+    return InputRectangle(0.0, 0.0, float(columns), float(rows))
 
 
-def centre_crop(rows: int, columns: int, shortest: int, crop_rows: int, crop_columns: int) -> Seen:
+def centre_crop(
+    rows: int, columns: int, shortest: int, crop_rows: int, crop_columns: int
+) -> InputRectangle:
     """Return the rectangle left by "resize the shortest edge to n, then crop the centre".
 
     The longer side is rounded down (int(shortest * long / short)) and the crop starts at
@@ -119,33 +121,35 @@ def centre_crop(rows: int, columns: int, shortest: int, crop_rows: int, crop_col
         width, height = int(shortest * columns / rows), shortest
     left, top = (width - crop_columns) // 2, (height - crop_rows) // 2
     across, down = columns / width, rows / height
-    return Seen(left * across, top * down, (left + crop_columns) * across, (top + crop_rows) * down)
+    return InputRectangle(
+        left * across, top * down, (left + crop_columns) * across, (top + crop_rows) * down
+    )
 
 
-def box_of(corners: Corners) -> Box:
+def finding_box(corners: Corners) -> Box:
     """Return a finding's box for corners given as pixel edges."""
     x0, y0, x1, y1 = corners
     return Box(x0 - 0.5, y0 - 0.5, x1 - 0.5, y1 - 0.5)
 
 
-def written_corners(box: Box) -> list[float]:
+def rounded_corners(box: Box) -> list[float]:
     """Return a box as lists in results hold it: x0, y0, x1, y1 rounded to 0.01 pixel."""
     return [round(value, 2) for value in (box.x0, box.y0, box.x1, box.y1)]
 
 
-def read_maira(text: str) -> Reading:
+def read_maira(text: str) -> ParsedText:
     """Parse MAIRA-2's text, e.g. "<obj>phrase<box><x10><y20><x30><y40></box></obj>".
 
     A coordinate is the centre of its bin, as in the published parser.
     """
-    groups: list[Grounded] = []
+    groups: list[GroundedPhrase] = []
     refused: list[str] = []
     for body, end in _OBJECT.findall(text):
         boxes: list[Corners] = []
         for written, box_end in _MAIRA_BOX.findall(body):
             found = _MAIRA_CORNERS.fullmatch(written)
             numbers = [int(number) for number in found.groups()] if found else []
-            why = _fault(numbers, MAIRA_BINS - 1, closed=bool(box_end))
+            why = _corner_error(numbers, MAIRA_BINS - 1, closed=bool(box_end))
             if why:
                 refused.append(_refusal(written, why))
             else:
@@ -154,19 +158,19 @@ def read_maira(text: str) -> Reading:
         phrase = body.partition("<box>")[0].strip()
         if end != "</obj>":
             refused.append(f'the answer breaks off in "{_short(phrase)}"')
-        groups.append(Grounded(phrase, tuple(boxes)))
+        groups.append(GroundedPhrase(phrase, tuple(boxes)))
     words = " ".join(_MAIRA_TAGS.sub(" ", text).split())
     if not groups and "<box>" in text:
         refused.append("boxes without a phrase")
-    return Reading(tuple(groups), words, tuple(refused))
+    return ParsedText(tuple(groups), words, tuple(refused))
 
 
-def read_chexagent(text: str) -> Reading:
+def read_chexagent(text: str) -> ParsedText:
     """Parse CheXagent-2's text with `<|ref|>words<|/ref|><|box|>(x1,y1),(x2,y2)<|/box|>` in it.
 
-    In `Reading.text` every usable box is named by its number: "words [box 1]".
+    In `ParsedText.text` every usable box is named by its number: "words [box 1]".
     """
-    groups: list[Grounded] = []
+    groups: list[GroundedPhrase] = []
     refused: list[str] = []
     ref = ""
 
@@ -177,21 +181,21 @@ def read_chexagent(text: str) -> Reading:
             return f" {ref} "
         found = _CHEX_CORNERS.fullmatch(part["box"])
         numbers = [int(number) for number in found.groups()] if found else []
-        why = _fault(numbers, CHEXAGENT_SCALE, closed=bool(part["box_end"]))
+        why = _corner_error(numbers, CHEXAGENT_SCALE, closed=bool(part["box_end"]))
         if why:
             refused.append(_refusal(part["box"], why))
             return " [unusable box] "
         x0, y0, x1, y1 = (number / CHEXAGENT_SCALE for number in numbers)
-        groups.append(Grounded(ref, ((x0, y0, x1, y1),)))
+        groups.append(GroundedPhrase(ref, ((x0, y0, x1, y1),)))
         return f" [box {len(groups)}] "
 
     marked = _CHEX_PART.sub(replaced, text)
     lines = [" ".join(line.split()) for line in _SPECIAL.sub(" ", marked).splitlines()]
     words = re.sub(r" ([.,;:!?])", r"\1", "\n".join(lines).strip())
-    return Reading(tuple(groups), words, tuple(refused))
+    return ParsedText(tuple(groups), words, tuple(refused))
 
 
-def _fault(numbers: list[int], most: int, *, closed: bool) -> str:
+def _corner_error(numbers: list[int], most: int, *, closed: bool) -> str:
     """Return the reason that these numbers are not the corners of a box, or ""."""
     if not closed:
         return "it breaks off"

@@ -83,10 +83,7 @@ class CardiothoracicRatio:
     def __init__(self, segmenter: Segmenter) -> None:
         self._segmenter = segmenter
 
-    @property
-    def spec(self) -> ToolSpec:
-        """Return the tool's description."""
-        return SPEC
+    spec = SPEC
 
     def run(self, args: CardiothoracicInput, context: ToolContext) -> ToolResult:
         """Measure the ratio; see `app.tools.api.Tool.run`."""
@@ -98,7 +95,7 @@ class CardiothoracicRatio:
         context.cancel.check()
         context.progress(0.95, "Measuring")
         hanging = Hanging.of(snapshot.frame.orientation)
-        measured = _measured(found, hanging, admission.position, snapshot)
+        measured = _measure(found, hanging, admission.position, snapshot)
         doubts = [*measured.warnings, *found.warnings]
         warnings = list(dict.fromkeys([*doubts, *admission.warnings]))
         judgement = _judgement(measured.ratio, found.ratio_spread)
@@ -128,7 +125,7 @@ class CardiothoracicRatio:
 
 
 @dataclass(frozen=True, slots=True)
-class _Measured:
+class _Measurement:
     """A measured ratio with its lines and warnings."""
 
     ratio: float
@@ -139,9 +136,9 @@ class _Measured:
     warnings: tuple[str, ...]
 
 
-def _measured(
+def _measure(
     found: Segmentation, hanging: Hanging, position: ctr_geometry.Position, snapshot: ImageSnapshot
-) -> _Measured:
+) -> _Measurement:
     """Measure the ratio on the image turned to its usual orientation.
 
     Raises:
@@ -158,7 +155,7 @@ def _measured(
             f"no cardiothoracic ratio: {result.refused}",
             remedy="Measure by hand with the line tool, if the borders can be seen.",
         )
-    return _Measured(
+    return _Measurement(
         result.ratio,
         result.heart,
         result.thorax,
@@ -168,7 +165,7 @@ def _measured(
     )
 
 
-def _figures(measured: _Measured) -> dict[str, Any]:
+def _figures(measured: _Measurement) -> dict[str, Any]:
     return {
         "ratio": round(measured.ratio, 3),
         "heart_width_px": round(measured.heart.length, 1),
@@ -208,7 +205,7 @@ def _own_points(
 
 
 def _findings(
-    measured: _Measured,
+    measured: _Measurement,
     hanging: Hanging,
     snapshot: ImageSnapshot,
     found: Segmentation,

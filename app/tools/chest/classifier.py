@@ -17,8 +17,8 @@ from app.imaging.findings import Finding, Heatmap, Provenance, new_id
 from app.imaging.types import ImageRef
 from app.tools.api import Approval, Need, ToolContext, ToolResult, ToolRetry, ToolSpec
 from app.tools.chest import image_suitability
-from app.tools.chest.model_pictures import Shown
-from app.tools.chest.model_results import ask, made_by, required, with_warnings
+from app.tools.chest.model_pictures import ModelInput
+from app.tools.chest.model_results import call_model, model_metadata, required_model, with_warnings
 from app.tools.files import plain
 
 LABELS = (
@@ -43,7 +43,7 @@ LABELS = (
 )
 """The labels of torchxrayvision's densenet121-res224-all, in the order of its outputs."""
 
-MOST = 6
+MOST_LABELS = 6
 """Largest number of labels with heat maps in one call: each map is as large as the image."""
 
 _OTHER_NAMES = {
@@ -64,7 +64,7 @@ _OTHER_NAMES = {
 }
 
 
-def match(asked: Sequence[str] | None) -> tuple[str, ...]:
+def match(requested: Sequence[str] | None) -> tuple[str, ...]:
     """Return the known labels for the requested names, in that order and without repeats.
 
     Raises:
@@ -72,7 +72,7 @@ def match(asked: Sequence[str] | None) -> tuple[str, ...]:
     """
     known = {_key(label): label for label in LABELS}
     found: list[str] = []
-    for name in asked or ():
+    for name in requested or ():
         key = _key(name)
         label = known.get(key) or _OTHER_NAMES.get(key) or known.get(key.removesuffix("s"))
         if label is None:
@@ -84,9 +84,9 @@ def match(asked: Sequence[str] | None) -> tuple[str, ...]:
             )
         found.append(label)
     found = list(dict.fromkeys(found))
-    if len(found) > MOST:
+    if len(found) > MOST_LABELS:
         raise ToolRetry(
-            f"maps of at most {MOST} labels are drawn at once, not of {len(found)}",
+            f"maps of at most {MOST_LABELS} labels are drawn at once, not of {len(found)}",
             remedy="Name fewer labels; the scores of all 18 are given anyway.",
         )
     return tuple(found)
@@ -97,9 +97,9 @@ def _key(name: str) -> str:
 
 
 INPUT_SIZE = 224
-CELL = 32.0
+CELL_STRIDE = 32.0
 """Stride of the last layer's cells, in input pixels."""
-FIRST = 14.0
+FIRST_CELL = 14.0
 """Input pixel at the centre of the first cell.
 
 It follows from the network's layers, from the last to the first: three 2 x 2 average poolings (each
@@ -143,7 +143,7 @@ class Square:
         )
 
 
-def in_image(cells: NDArray[Any], shape: tuple[int, int]) -> NDArray[np.float32]:
+def map_to_image(cells: NDArray[Any], shape: tuple[int, int]) -> NDArray[np.float32]:
     """Interpolate a map of the last layer's cells to the pixels of the image.
 
     Args:
@@ -168,7 +168,7 @@ def in_image(cells: NDArray[Any], shape: tuple[int, int]) -> NDArray[np.float32]
 
 def _weights(side: int, cells: int) -> NDArray[np.float32]:
     """Return the linear interpolation weights [side, cells] of each cell for each pixel."""
-    at = ((np.arange(side) + 0.5) * (INPUT_SIZE / side) - 0.5 - FIRST) / CELL
+    at = ((np.arange(side) + 0.5) * (INPUT_SIZE / side) - 0.5 - FIRST_CELL) / CELL_STRIDE
     at = np.clip(at, 0, cells - 1)
     first = np.minimum(at.astype(int), cells - 2)
     share = (at - first).astype(np.float32)
@@ -186,7 +186,7 @@ NOTE = (
     "training data (torchxrayvision). Above 0.5 the model flags the label, below it does not; how "
     "far above says little. Not for diagnosis."
 )
-NEAR = 0.05
+NEAR_MARGIN = 0.05
 """Distance from the operating point within which a score decides nothing."""
 SPREAD_NOTE = (
     "Spread: standard deviation of the score over six views of the same picture (as it is, "
@@ -246,21 +246,22 @@ SPEC = ToolSpec(
 class ChestXRayClassifier:
     """The tool `chest_xray_classifier`."""
 
-    @property
-    def spec(self) -> ToolSpec:
-        """Return the tool's description."""
-        return SPEC
+    spec = SPEC
 
     def run(self, args: ClassifierInput, context: ToolContext) -> ToolResult:
         """Classify the image; see `app.tools.api.Tool.run`."""
         context.progress(0.02, "Reading the image")
-        asked = match(args.labels)
+        requested = match(args.labels)
         snapshot = context.images.resolve(args.image_path)
         admission = image_suitability.admit(snapshot, context, turns=True, needs=(MODEL,))
-        model = required(MODEL, "The chest classifier", _PACKAGES, context)
-        shown = Shown.of(snapshot)
-        payload = {"pixels": shown.pixels, "labels": list(asked), "spread": bool(asked)}
-        answer = ask(_ENTRY, model, payload, context, _TIMEOUT_S)
+        model = required_model(MODEL, "The chest classifier", _PACKAGES, context)
+        shown = ModelInput.of(snapshot)
+        payload = {
+            "pixels": shown.pixels,
+            "labels": list(requested),
+            "spread": bool(requested),
+        }
+        answer = call_model(_ENTRY, model, payload, context, _TIMEOUT_S)
         scores: dict[str, float] = {k: round(float(v), 6) for k, v in answer["scores"].items()}
         warnings = [*admission.warnings, *shown.hanging.warnings, *model.warnings]
         if max(shown.pixels.shape) > min(shown.pixels.shape):
@@ -278,14 +279,14 @@ class ChestXRayClassifier:
             "operating_point": OPERATING_POINT,
             "above_operating_point": _above(scores),
             "uncertainty": uncertainty,
-            **_of_labels(asked, maps),
-            **made_by(model, answer),
+            **_label_metadata(requested, maps),
+            **model_metadata(model, answer),
             "warnings": warnings,
             "status": "completed",
         }
         provenance = context.provenance(SPEC, model.card.title, model.sha256)
         return ToolResult(
-            _summary(scores, warnings, uncertainty, asked),
+            _summary(scores, warnings, uncertainty, requested),
             plain(scores),
             plain(metadata),
             _findings(maps, scores, snapshot.ref, provenance),
@@ -314,10 +315,10 @@ def _findings(
     )
 
 
-def _heatmap(cells: NDArray[np.float32], shown: Shown) -> NDArray[np.float32]:
+def _heatmap(cells: NDArray[np.float32], shown: ModelInput) -> NDArray[np.float32]:
     """Return the heat map in the original image's pixels; the model received square pixels."""
     rows, columns = shown.pixels.shape
-    found = shown.hanging.turned(in_image(cells, (rows, columns)))
+    found = shown.hanging.turned(map_to_image(cells, (rows, columns)))
     if (rows, columns) == (shown.rows, shown.columns):
         return found
     size = (shown.columns, shown.rows)
@@ -332,7 +333,7 @@ def _uncertainty(
     found: dict[str, dict[str, Any]] = {}
     for label, score in scores.items():
         distance = round(score - OPERATING_POINT, 6)
-        found[label] = {"score": score, "distance": distance, "near": abs(distance) < NEAR}
+        found[label] = {"score": score, "distance": distance, "near": abs(distance) < NEAR_MARGIN}
         if label in spread:
             deviation, lowest, highest = (round(float(value), 6) for value in spread[label])
             found[label] |= {
@@ -343,13 +344,15 @@ def _uncertainty(
     return found
 
 
-def _of_labels(asked: Sequence[str], maps: Mapping[str, NDArray[np.float32]]) -> dict[str, Any]:
+def _label_metadata(
+    requested: Sequence[str], maps: Mapping[str, NDArray[np.float32]]
+) -> dict[str, Any]:
     """Return the metadata about the requested labels, or {} when none was requested."""
-    if not asked:
+    if not requested:
         return {}
     empty = [label for label, values in maps.items() if not values.any()]
     return {
-        "labels": list(asked),
+        "labels": list(requested),
         "spread_note": SPREAD_NOTE,
         "heatmap_note": "Relative to the highest place of the same map; zero outside the central "
         "square, which is all that the model saw.",
@@ -367,7 +370,7 @@ def _summary(
     scores: Mapping[str, float],
     warnings: Sequence[str],
     uncertainty: Mapping[str, Mapping[str, Any]],
-    asked: Sequence[str],
+    requested: Sequence[str],
 ) -> str:
     above = [f"{label} {scores[label]:.2f}" for label in _above(scores)]
     text = (
@@ -375,7 +378,7 @@ def _summary(
         if above
         else "No label is above the operating point of 0.5."
     )
-    for label in asked:
+    for label in requested:
         lowest, highest = uncertainty[label].get("range", (scores[label], scores[label]))
         turns = "" if uncertainty[label].get("stable", True) else ", on both sides of 0.5"
         text += (

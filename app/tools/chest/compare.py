@@ -33,14 +33,14 @@ from app.tools.chest.classifier import ChestXRayClassifier, ClassifierInput
 from app.tools.chest.comparison import Row
 from app.tools.chest.ctr_geometry import LEFT_LUNG, RIGHT_LUNG
 from app.tools.chest.model_pictures import Hanging, model_pixels
-from app.tools.chest.model_results import placed, with_warnings
-from app.tools.chest.prior_alignment import Laid, Looked, lay
+from app.tools.chest.model_results import labelled_findings, with_warnings
+from app.tools.chest.prior_alignment import Alignment, ComparedImage, align
 from app.tools.chest.segmenter import Segmenter
 from app.tools.files import plain, save_png
 from app.tools.models.store import ModelStore
 from app.tools.needs import is_installed
 
-_NOBODY = re.compile(
+_ANONYMOUS_IDS = re.compile(
     r"^(0+|x+|n/?a|none|null|test|patient|unknown|no-?name|anon.*|removed|hidden|"
     r"de-?identified|redacted)$"
 )
@@ -114,10 +114,7 @@ class ChestXRayCompare:
     def __init__(self, segmenter: Segmenter) -> None:
         self._segmenter = segmenter
 
-    @property
-    def spec(self) -> ToolSpec:
-        """Return the tool's description."""
-        return SPEC
+    spec = SPEC
 
     def run(self, args: CompareInput, context: ToolContext) -> ToolResult:
         """Compare the two images; see `app.tools.api.Tool.run`."""
@@ -132,20 +129,22 @@ class ChestXRayCompare:
             named.reverse()
             names.reverse()
         warnings += order
-        current = self._image(names[0], named[0], _part(context, 0.02, 0.3, "Current"))
-        prior = self._image(names[1], named[1], _part(context, 0.3, 0.58, "Prior"))
-        laid = lay(current, prior, _part(context, 0.58, 0.95, "Registering"))
+        current = self._image(names[0], named[0], _part_context(context, 0.02, 0.3, "Current"))
+        prior = self._image(names[1], named[1], _part_context(context, 0.3, 0.58, "Prior"))
+        alignment = align(current, prior, _part_context(context, 0.58, 0.95, "Registering"))
         context.cancel.check()
-        rows = comparison.table(
+        rows = comparison.change_table(
             current.side,
             prior.side,
-            None if laid.doubt else laid.degrees,
-            None if laid.doubt else laid.scale,
+            None if alignment.problem else alignment.degrees,
+            None if alignment.problem else alignment.scale,
         )
-        boxes, findings = _boxes(current, prior, laid, context)
-        return _result(context, current, prior, laid, [*rows, *boxes], findings, swapped, warnings)
+        boxes, findings = _boxes(current, prior, alignment, context)
+        return _result(
+            context, current, prior, alignment, [*rows, *boxes], findings, swapped, warnings
+        )
 
-    def _image(self, name: str, snapshot: ImageSnapshot, context: ToolContext) -> Looked:
+    def _image(self, name: str, snapshot: ImageSnapshot, context: ToolContext) -> ComparedImage:
         """Segment one image and collect its data for the comparison.
 
         Raises:
@@ -160,8 +159,8 @@ class ChestXRayCompare:
                 f"{' and '.join(missing)} not found on {name}: nothing to register by",
                 remedy=_REMEDY,
             )
-        scores, unscored = _scores(name, context)
-        return Looked(
+        scores, scores_missing = _scores(name, context)
+        return ComparedImage(
             name,
             snapshot,
             admission,
@@ -169,18 +168,18 @@ class ChestXRayCompare:
             Hanging.of(snapshot.frame.orientation),
             model_pixels(snapshot),
             scores,
-            unscored,
+            scores_missing,
         )
 
 
-def _part(context: ToolContext, start: float, end: float, what: str) -> ToolContext:
+def _part_context(context: ToolContext, start: float, end: float, what: str) -> ToolContext:
     """Return a context whose progress from 0 to 1 is reported as `start` to `end` of the whole."""
-    tell: Callable[[float, str], None] = context.progress
+    report_progress: Callable[[float, str], None] = context.progress
 
-    def told(fraction: float, text: str) -> None:
-        tell(start + (end - start) * min(1.0, max(0.0, fraction)), f"{what}: {text}")
+    def report_share(fraction: float, text: str) -> None:
+        report_progress(start + (end - start) * min(1.0, max(0.0, fraction)), f"{what}: {text}")
 
-    return replace(context, progress=told)
+    return replace(context, progress=report_share)
 
 
 def _same_patient(first: ImageSnapshot, second: ImageSnapshot, context: ToolContext) -> list[str]:
@@ -192,7 +191,7 @@ def _same_patient(first: ImageSnapshot, second: ImageSnapshot, context: ToolCont
     one, other = identity_of(first.instance), identity_of(second.instance)
     if conflict(one, other):
         doubt = "the two files name different patients"
-    elif _named_alike(one, other):
+    elif _same_identity(one, other):
         return []
     else:
         doubt = "the files do not say that both images are of the same patient"
@@ -206,13 +205,13 @@ def _same_patient(first: ImageSnapshot, second: ImageSnapshot, context: ToolCont
     return [f"compared although {doubt}: you said that they are to be compared"]
 
 
-def _named_alike(one: Identity, other: Identity) -> bool:
+def _same_identity(one: Identity, other: Identity) -> bool:
     """Return True if two identities without a conflict belong to the same patient.
 
     Values that anonymising programs write into every file do not count.
     """
     ids = {one.patient_id, other.patient_id}
-    if all(ids) and not any(_NOBODY.match(said) for said in ids):
+    if all(ids) and not any(_ANONYMOUS_IDS.match(patient_id) for patient_id in ids):
         return True
     return bool(one.birth and other.birth and one.names and other.names)
 
@@ -229,8 +228,8 @@ def _order(current: ImageSnapshot, prior: ImageSnapshot) -> tuple[bool, list[str
 
 def _scores(name: str, context: ToolContext) -> tuple[dict[str, float], str]:
     """Return the classifier's scores, or {} with the reason where it is not installed."""
-    there = all(map(is_installed, ("torch", "torchvision", "torchxrayvision")))
-    if not there or not ModelStore(context.models_dir).has(CLASSIFIER):
+    installed = all(map(is_installed, ("torch", "torchvision", "torchxrayvision")))
+    if not installed or not ModelStore(context.models_dir).has(CLASSIFIER):
         return {}, "the classifier's weights are not installed: no scores are compared"
     try:
         result = ChestXRayClassifier().run(ClassifierInput(image_path=name), context)
@@ -239,23 +238,25 @@ def _scores(name: str, context: ToolContext) -> tuple[dict[str, float], str]:
     return {label: float(score) for label, score in result.output.items()}, ""
 
 
-def _drawn(image: Looked) -> list[tuple[float, float, float, float]]:
+def _drawn(image: ComparedImage) -> list[tuple[float, float, float, float]]:
     shapes = (finding.geometry for finding in image.snapshot.drawn)
     return [(s.x0, s.y0, s.x1, s.y1) for s in shapes if isinstance(s, Box)]
 
 
 def _boxes(
-    current: Looked, prior: Looked, laid: Laid, context: ToolContext
+    current: ComparedImage, prior: ComparedImage, alignment: Alignment, context: ToolContext
 ) -> tuple[list[Row], tuple[Finding, ...]]:
     """Return the rows of the user's boxes, and the prior's boxes placed on the current image."""
     now, then = _drawn(current), _drawn(prior)
-    if laid.doubt or not (now or then):
+    if alignment.problem or not (now or then):
         return [], ()
-    to_current: NDArray[np.float64] = np.linalg.inv(laid.to_prior).astype(np.float64)
+    to_current: NDArray[np.float64] = np.linalg.inv(alignment.to_prior).astype(np.float64)
     corners = [comparison.moved_box(box, to_current) for box in then]
-    pairs = comparison.pair(now, [comparison.bounds(c) for c in corners])
+    pairs = comparison.match_boxes(now, [comparison.bounds(c) for c in corners])
     spacings = (current.snapshot.frame.spacing, prior.snapshot.frame.spacing)
-    against = comparison.length_reasons(current.side, prior.side, laid.degrees, laid.scale)
+    against = comparison.length_reasons(
+        current.side, prior.side, alignment.degrees, alignment.scale
+    )
     rows = [
         comparison.box_row(
             number,
@@ -270,7 +271,7 @@ def _boxes(
         for number, (_, j) in enumerate(pairs, 1)
         if j is not None
     ]
-    findings = placed(
+    findings = labelled_findings(
         outlines,
         current.snapshot.ref,
         context.provenance(SPEC),
@@ -282,27 +283,27 @@ def _boxes(
 
 def _result(
     context: ToolContext,
-    current: Looked,
-    prior: Looked,
-    laid: Laid,
+    current: ComparedImage,
+    prior: ComparedImage,
+    alignment: Alignment,
     rows: Sequence[Row],
     findings: tuple[Finding, ...],
     swapped: bool,
     order: Sequence[str],
 ) -> ToolResult:
-    picture = None if laid.doubt else _picture(current, prior, laid, context)
+    picture = None if alignment.problem else _picture(current, prior, alignment, context)
     warnings = [*order]
-    if laid.doubt:
-        warnings.append(f"the images could not be laid upon each other: {laid.doubt}")
+    if alignment.problem:
+        warnings.append(f"the images could not be laid upon each other: {alignment.problem}")
     for image, name in ((current, "current"), (prior, "prior")):
-        told = (*image.admission.warnings, *image.found.warnings)
-        warnings += [f"{name} image: {text}" for text in told]
-    warnings += [image.unscored for image in (current, prior) if image.unscored]
+        texts = (*image.admission.warnings, *image.found.warnings)
+        warnings += [f"{name} image: {text}" for text in texts]
+    warnings += [image.scores_missing for image in (current, prior) if image.scores_missing]
     warnings = list(dict.fromkeys(warnings))
     output = {
         "rows": [row.plain() for row in rows],
         "registered_image_path": None if picture is None else str(picture),
-        "registration": laid.told,
+        "registration": alignment.figures,
         "days_between": comparison.days_between(current.snapshot.instance, prior.snapshot.instance),
     }
     metadata = {
@@ -316,28 +317,31 @@ def _result(
         "warnings": warnings,
         "status": "completed",
     }
-    shown = () if picture is None else (_artifact(picture, laid, current.snapshot.ref),)
+    shown = () if picture is None else (_artifact(picture, alignment, current.snapshot.ref),)
     return ToolResult(
         _summary(rows, output, warnings), plain(output), plain(metadata), findings, shown
     )
 
 
-def _picture(current: Looked, prior: Looked, laid: Laid, context: ToolContext) -> Path:
-    path = save_png(laid.registered, context.out_dir, "registered_prior")
+def _picture(
+    current: ComparedImage, prior: ComparedImage, alignment: Alignment, context: ToolContext
+) -> Path:
+    path = save_png(alignment.registered, context.out_dir, "registered_prior")
     # Findings on this picture belong to neither image: it shows the prior on the current grid.
-    target = RegistrationTarget(current.snapshot, laid.scale)
+    target = RegistrationTarget(current.snapshot, alignment.scale)
     context.images.add_derived(path, prior.snapshot, target=target)
     return path
 
 
-def _artifact(path: Path, laid: Laid, current: ImageRef) -> Artifact:
+def _artifact(path: Path, alignment: Alignment, current: ImageRef) -> Artifact:
+    figures = alignment.figures
     return Artifact(
         path,
         role="show",
         title="Registered prior",
-        description=f"The prior image, turned by {laid.told['degrees']:.1f} degrees and scaled by "
-        f"{laid.told['scale']:.2f} to lie on the current image; nothing is bent. Lungs overlap by "
-        f"{laid.told['dice_after']:.2f} (Dice; {laid.told['dice_before']:.2f} before).",
+        description=f"The prior image, turned by {figures['degrees']:.1f} degrees and scaled by "
+        f"{figures['scale']:.2f} to lie on the current image; nothing is bent. Lungs overlap by "
+        f"{figures['dice_after']:.2f} (Dice; {figures['dice_before']:.2f} before).",
         source=current,  # the pane may only show beside images of the same patient
     )
 
@@ -347,7 +351,7 @@ def _summary(rows: Sequence[Row], output: dict[str, Any], warnings: Sequence[str
     when = "" if days is None else f" ({days} days apart)"
     changed = [
         f"{row.what} {row.prior:g} -> {row.current:g} {row.unit}".strip()
-        for row in comparison.changed(rows)
+        for row in comparison.changed_rows(rows)
     ]
     compared = sum(row.comparable for row in rows)
     text = (

@@ -18,9 +18,9 @@ from app.tools.chest.mask_figures import organ_metrics
 
 Mask: TypeAlias = NDArray[np.bool_]
 
-TURNED = 5.0
+MOST_DEGREES = 5.0
 """Angle between the two images, in degrees, above which widths are not compared."""
-SCALED = 0.08
+MOST_SCALE_CHANGE = 0.08
 """Relative difference in the size of the chest above which areas are not compared.
 
 An adult's chest does not change so much between two films, but the magnification does.
@@ -105,7 +105,7 @@ def is_newer(prior: Instance, current: Instance) -> bool | None:
     return None
 
 
-def table(
+def change_table(
     current: Side, prior: Side, degrees: float | None, scale: float | None = None
 ) -> list[Row]:
     """Return the rows of the table of changes.
@@ -137,7 +137,7 @@ def length_reasons(current: Side, prior: Side, degrees: float, scale: float | No
     ]
 
 
-def changed(rows: Sequence[Row]) -> list[Row]:
+def changed_rows(rows: Sequence[Row]) -> list[Row]:
     """Return the rows that changed by more than the method's own error."""
     return [row for row in rows if row.beyond_error]
 
@@ -161,13 +161,13 @@ def _view_reasons(current: Side, prior: Side, *, strict: bool) -> list[str]:
 
 
 def _turn_reasons(degrees: float | None) -> list[str]:
-    if degrees is None or abs(degrees) <= TURNED:
+    if degrees is None or abs(degrees) <= MOST_DEGREES:
         return []
     return [f"the images are turned against each other by {abs(degrees):.0f} degrees"]
 
 
 def _scale_reasons(scale: float | None) -> list[str]:
-    if scale is None or abs(scale - 1) <= SCALED:
+    if scale is None or abs(scale - 1) <= MOST_SCALE_CHANGE:
         return []
     larger = "larger" if scale > 1 else "smaller"
     return [
@@ -280,7 +280,7 @@ def _score_rows(current: Side, prior: Side) -> list[Row]:
     return rows
 
 
-def pair(
+def match_boxes(
     current: Sequence[tuple[float, float, float, float]],
     prior: Sequence[tuple[float, float, float, float]],
 ) -> list[tuple[int | None, int | None]]:
@@ -380,7 +380,7 @@ def box_row(
     )
 
 
-def is_sound(degrees: float, scale: float, overlap: float) -> str:
+def registration_problem(degrees: float, scale: float, overlap: float) -> str:
     """Return the reason that a registration cannot be trusted, or "".
 
     Args:

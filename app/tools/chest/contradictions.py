@@ -80,22 +80,22 @@ TOPICS = (
 
 _SENTENCE = re.compile(r"[^.;!?\n]+[.;!?\n]?")
 _CLAUSE = re.compile(r"\b(?:but|however|although|though|except)\b", re.IGNORECASE)
-_NOT_BEFORE = re.compile(
+_NEGATION_BEFORE = re.compile(
     r"\b(?:no|not|without|absence of|absent|negative for|free of|neither|nor|resolved|"
     r"resolution of|rules? out|ruled out|exclude[sd]?|excluding|rather than)\b",
     re.IGNORECASE,
 )
-_ANEW = re.compile(
+_NEW_CLAIM = re.compile(
     r",\s*(?=(?:and\s+)?(?:there\s+(?:is|are)|an?|with|small|mild|moderate|large|severe|new|stable|"
     r"persistent|tiny|trace)\b)",
     re.IGNORECASE,
 )
-_NOT_AFTER = re.compile(
+_NEGATION_AFTER = re.compile(
     r"^[^,;.]{0,50}\b(?:not\s+(?:\w+\s+)?(?:seen|present|identified|visible|evident|appreciated)|"
     r"absent|excluded|ruled out|resolved)\b",
     re.IGNORECASE,
 )
-_PERHAPS = re.compile(
+_UNCERTAIN = re.compile(
     r"\b(?:may|might|could|can|possibl[ey]|probabl[ey]|suspect\w*|suspicious|suggest\w*|likely|"
     r"unlikely|questionable|question of|cannot|versus|vs|if|whether|history of|prior|previous|"
     r"risk)\b",
@@ -122,55 +122,57 @@ class Claim:
 
     Attributes:
         topic: Name of the finding.
-        there: True for present.
+        present: True for present.
         words: The claim as the result puts it.
-        place: Index of the result in the sequence.
+        index: Index of the result in the sequence.
     """
 
     topic: str
-    there: bool
+    present: bool
     words: str
-    place: int
+    index: int
 
 
-def disagreements(given: Sequence[CallResult]) -> list[Disagreement]:
+def disagreements(results: Sequence[CallResult]) -> list[Disagreement]:
     """Return the contradictions between results on the same image.
 
     Args:
-        given: The results in the order of the calls, of one question or several; of calls of one
+        results: The results in the order of the calls, of one question or several; of calls of one
             tool with equal arguments only the last counts.
     """
-    claims = [claim for place in _latest(given) for claim in claims_of(given[place], place)]
+    claims = [
+        claim for index in _latest_calls(results) for claim in claims_of(results[index], index)
+    ]
     found: list[Disagreement] = []
     for topic in dict.fromkeys(claim.topic for claim in claims):
         about = [claim for claim in claims if claim.topic == topic]
-        for yes in (claim for claim in about if claim.there):
+        for yes in (claim for claim in about if claim.present):
             against = [
                 claim
                 for claim in about
-                if not claim.there and _same_image(given[claim.place], given[yes.place])
+                if not claim.present and _same_image(results[claim.index], results[yes.index])
             ]
             if against:
-                sides = [claim for claim in about if claim.there or claim in against]
-                found.append(Disagreement(topic, _sides(sides, given, yes)))
+                sides = [claim for claim in about if claim.present or claim in against]
+                found.append(Disagreement(topic, _sides(sides, results, yes)))
                 break
-    return [*found, *_refused_to_agree(given), *_wrong_side(given)]
+    return [*found, *_refused_agreements(results), *_wrong_sides(results)]
 
 
-def claims_of(result: CallResult, place: int = 0) -> list[Claim]:
+def claims_of(result: CallResult, index: int = 0) -> list[Claim]:
     """Return the claims of one result."""
-    read = _READ.get(result.tool)
+    read = _CLAIM_READERS.get(result.tool)
     if read is not None:
-        said = read(result)
+        claims = read(result)
     elif result.tool in TEXTS:
-        said = _of_texts(result)
+        claims = _text_claims(result)
     else:
         return []
-    return [Claim(topic, there, words, place) for topic, there, words in said]
+    return [Claim(topic, present, words, index) for topic, present, words in claims]
 
 
-def _latest(given: Sequence[CallResult]) -> list[int]:
-    last = {(item.tool, repr(sorted(item.arguments.items()))): i for i, item in enumerate(given)}
+def _latest_calls(results: Sequence[CallResult]) -> list[int]:
+    last = {(item.tool, repr(sorted(item.arguments.items()))): i for i, item in enumerate(results)}
     return sorted(last.values())
 
 
@@ -179,41 +181,41 @@ def _same_image(one: CallResult, other: CallResult) -> bool:
 
 
 def _sides(
-    claims: Sequence[Claim], given: Sequence[CallResult], first: Claim
+    claims: Sequence[Claim], results: Sequence[CallResult], first: Claim
 ) -> tuple[tuple[str, int], ...]:
     """Return the claims about the same image as `first`, those for presence first."""
-    mine = [item for item in claims if _same_image(given[item.place], given[first.place])]
-    ordered = sorted(mine, key=lambda item: (not item.there, item.place))
+    mine = [item for item in claims if _same_image(results[item.index], results[first.index])]
+    ordered = sorted(mine, key=lambda item: (not item.present, item.index))
     return tuple(
         (
-            f"{given[item.place].tool} says {'yes' if item.there else 'no'} ({item.words})",
-            item.place,
+            f"{results[item.index].tool} says {'yes' if item.present else 'no'} ({item.words})",
+            item.index,
         )
         for item in ordered
     )
 
 
-Read = Iterator[tuple[str, bool, str]]
+Claims = Iterator[tuple[str, bool, str]]
 
 
-def _of_scores(result: CallResult) -> Read:
+def _score_claims(result: CallResult) -> Claims:
     scores = scores_of(result.output)
     for topic in TOPICS:
         score = scores.get(topic.label)
         if score is not None and abs(score - OPERATING_POINT) >= SCORE_MARGIN:
-            there = score > OPERATING_POINT
-            side = "above" if there else "below"
-            yield topic.name, there, f"score {score:.2f}, {side} the operating point 0.5"
+            present = score > OPERATING_POINT
+            side = "above" if present else "below"
+            yield topic.name, present, f"score {score:.2f}, {side} the operating point 0.5"
 
 
-def _of_ratio(result: CallResult) -> Read:
+def _ratio_claims(result: CallResult) -> Claims:
     ratio = result.output.get("ratio")
     sure = result.output.get("reliable", True) is not False
     if isinstance(ratio, (int, float)) and sure and abs(ratio - OPERATING_POINT) >= RATIO_MARGIN:
         yield HEART, ratio > OPERATING_POINT, f"cardiothoracic ratio {ratio:.2f}"
 
 
-def _of_outlines(result: CallResult) -> Read:
+def _outline_claims(result: CallResult) -> Claims:
     """Yield the claim of the ratio between bounding boxes around the outlines."""
     metrics = result.output.get("metrics")
     table: Mapping[str, Any] = metrics if isinstance(metrics, Mapping) else {}
@@ -237,32 +239,32 @@ def _columns(values: Any) -> tuple[float, float] | None:
     return float(box[1]), float(box[3])
 
 
-def _of_boxes(result: CallResult) -> Read:
+def _box_claims(result: CallResult) -> Claims:
     phrase = str(result.arguments.get("phrase") or "")
-    there = bool(result.output.get("predictions"))
+    present = bool(result.output.get("predictions"))
     sided = _SIDE.search(phrase)
     for topic in TOPICS:
         # No box for "left effusion" says nothing about an effusion on the right.
-        if re.search(topic.words, phrase, re.IGNORECASE) and (there or not sided):
-            what = "a box" if there else "no box"
-            yield topic.name, there, f"{what} for “{one_line(phrase, 80)}”"
+        if re.search(topic.words, phrase, re.IGNORECASE) and (present or not sided):
+            what = "a box" if present else "no box"
+            yield topic.name, present, f"{what} for “{one_line(phrase, 80)}”"
 
 
-def _of_texts(result: CallResult) -> Read:
+def _text_claims(result: CallResult) -> Claims:
     texts = [result.output.get(key) for key in TEXTS[result.tool]]
     text = "\n".join(item for item in texts if isinstance(item, str))
     for topic in TOPICS:
-        said = read_text(text, topic)
-        if said is not None:
-            there, sentence = said
-            yield topic.name, there, f"“{one_line(sentence, 120)}”"
+        reading = read_text(text, topic)
+        if reading is not None:
+            present, sentence = reading
+            yield topic.name, present, f"“{one_line(sentence, 120)}”"
 
 
-_READ: Mapping[str, Callable[[CallResult], Read]] = {
-    CLASSIFIER: _of_scores,
-    RATIO: _of_ratio,
-    SEGMENTATION: _of_outlines,
-    GROUNDING: _of_boxes,
+_CLAIM_READERS: Mapping[str, Callable[[CallResult], Claims]] = {
+    CLASSIFIER: _score_claims,
+    RATIO: _ratio_claims,
+    SEGMENTATION: _outline_claims,
+    GROUNDING: _box_claims,
 }
 
 
@@ -277,11 +279,13 @@ def read_text(text: str, topic: Topic) -> tuple[bool, str] | None:
         sentence = match.group().strip()
         if sentence.endswith("?"):
             continue
-        for clause in (part for whole in _CLAUSE.split(sentence) for part in _ANEW.split(whole)):
-            there = _clause_says(clause, topic)
-            if there:
+        for clause in (
+            part for whole in _CLAUSE.split(sentence) for part in _NEW_CLAIM.split(whole)
+        ):
+            present = _clause_says(clause, topic)
+            if present:
                 return True, sentence
-            if there is False:
+            if present is False:
                 absent = absent or sentence
     return None if absent is None else (False, absent)
 
@@ -289,52 +293,52 @@ def read_text(text: str, topic: Topic) -> tuple[bool, str] | None:
 def _clause_says(clause: str, topic: Topic) -> bool | None:
     if topic.absent and re.search(topic.absent, clause, re.IGNORECASE):
         return False
-    said: list[bool] = []
+    mentions: list[bool] = []
     for match in re.finditer(rf"(?<!\w)(?:{topic.words})(?!\w)", clause, re.IGNORECASE):
         before, after = clause[: match.start()], clause[match.end() :]
         if _NO_CHANGE.search(before) or _NOT_EXCLUDED.search(clause):
             continue
-        if _NOT_BEFORE.search(before) or _NOT_AFTER.search(after):
-            said.append(False)
-        elif not _PERHAPS.search(clause):
-            said.append(True)
-    return any(said) if said else None
+        if _NEGATION_BEFORE.search(before) or _NEGATION_AFTER.search(after):
+            mentions.append(False)
+        elif not _UNCERTAIN.search(clause):
+            mentions.append(True)
+    return any(mentions) if mentions else None
 
 
-def _refused_to_agree(given: Sequence[CallResult]) -> Iterator[Disagreement]:
+def _refused_agreements(results: Sequence[CallResult]) -> Iterator[Disagreement]:
     """Yield the answers of a model that was asked if it agrees with another one and does not."""
-    for place, item in enumerate(given):
-        if item.tool not in TEXTS or not _ASKED_TO_AGREE.search(_asked(item.arguments)):
+    for index, item in enumerate(results):
+        if item.tool not in TEXTS or not _ASKED_TO_AGREE.search(_question(item.arguments)):
             continue
         answer = next(
             (str(item.output[key]) for key in TEXTS[item.tool] if item.output.get(key)), ""
         )
         others = [
             other
-            for other in range(place)
-            if given[other].tool in TEXTS
-            and given[other].tool != item.tool
-            and _same_image(given[other], item)
+            for other in range(index)
+            if results[other].tool in TEXTS
+            and results[other].tool != item.tool
+            and _same_image(results[other], item)
         ]
         if others and _DISAGREES.search(answer):
-            first = given[others[-1]].tool
+            first = results[others[-1]].tool
             words = one_line(_SENTENCE.findall(answer)[0], 120)
             yield Disagreement(
                 f"the answer of {first}",
                 (
-                    (f"{item.tool} says “{words}”", place),
+                    (f"{item.tool} says “{words}”", index),
                     (f"{first} stands against it", others[-1]),
                 ),
             )
 
 
-def _asked(arguments: Data) -> str:
+def _question(arguments: Data) -> str:
     return " ".join(str(arguments.get(key) or "") for key in ("question", "prompt"))
 
 
-def _wrong_side(given: Sequence[CallResult]) -> Iterator[Disagreement]:
+def _wrong_sides(results: Sequence[CallResult]) -> Iterator[Disagreement]:
     """Yield boxes on the other side than their phrase says, for images in the usual orientation."""
-    for place, item in enumerate(given):
+    for index, item in enumerate(results):
         side = _SIDE.search(str(item.arguments.get("phrase") or ""))
         size = item.metadata.get("original_size")
         turned = "mirrored" in str(item.metadata.get("warnings") or "")
@@ -350,8 +354,8 @@ def _wrong_side(given: Sequence[CallResult]) -> Iterator[Disagreement]:
                 yield Disagreement(
                     "the side",
                     (
-                        (f"{GROUNDING} was asked for “{phrase}”", place),
-                        (f"its box lies on the patient's {other} as the image hangs", place),
+                        (f"{GROUNDING} was asked for “{phrase}”", index),
+                        (f"its box lies on the patient's {other} as the image hangs", index),
                     ),
                 )
                 break

@@ -22,21 +22,27 @@ from app.tools.api import (
     ToolSpec,
 )
 from app.tools.chest import image_suitability
-from app.tools.chest.boxes import Reading, box_of, read_chexagent, whole, written_corners
-from app.tools.chest.model_pictures import Shown
+from app.tools.chest.boxes import (
+    ParsedText,
+    finding_box,
+    read_chexagent,
+    rounded_corners,
+    whole_image,
+)
+from app.tools.chest.model_pictures import ModelInput
 from app.tools.chest.model_results import NOTE as TEXT_NOTE
 from app.tools.chest.model_results import (
-    Written,
-    ask,
-    by_image,
-    judged,
-    made_by,
+    CheckedText,
+    call_model,
+    check_text,
+    labelled_findings,
+    model_metadata,
     needs_of,
-    placed,
-    required,
+    numbered_warnings,
+    required_model,
     with_warnings,
 )
-from app.tools.chest.question_answering import doubts_together
+from app.tools.chest.question_answering import multi_image_warnings
 from app.tools.files import plain, save_png
 from app.tools.models.store import InstalledModel
 
@@ -112,7 +118,7 @@ SPEC = ToolSpec(
 class _Boxes:
     """The boxes on a single image, and remarks on those that could not be placed."""
 
-    told: list[dict[str, Any]]
+    placed: list[dict[str, Any]]
     geometry: list[tuple[str, Box]]
     warnings: list[str]
 
@@ -120,10 +126,7 @@ class _Boxes:
 class ChestXRayExpert:
     """The tool `chest_xray_expert`."""
 
-    @property
-    def spec(self) -> ToolSpec:
-        """Return the tool's description."""
-        return SPEC
+    spec = SPEC
 
     def run(self, args: ExpertInput, context: ToolContext) -> ToolResult:
         """Answer a question; see `app.tools.api.Tool.run`."""
@@ -137,18 +140,18 @@ class ChestXRayExpert:
             image_suitability.admit(snapshot, context, turns=True, needs=(MODEL,))
             for snapshot in snapshots
         ]
-        model = required(MODEL, _FEATURE, _PACKAGES, context)
-        shown = [Shown.of(snapshot) for snapshot in snapshots]
-        remarks = by_image(
+        model = required_model(MODEL, _FEATURE, _PACKAGES, context)
+        shown = [ModelInput.of(snapshot) for snapshot in snapshots]
+        remarks = numbered_warnings(
             [
                 (*known.warnings, *image.hanging.warnings)
                 for known, image in zip(admitted, shown, strict=True)
             ]
         )
-        remarks += doubts_together(snapshots)
+        remarks += multi_image_warnings(snapshots)
         answer = _ask(args, shown, model, context)
         reading = read_chexagent(str(answer["text"]))
-        written = _judged(answer, reading, args)
+        written = _checked_answer(answer, reading, args)
         boxes = _boxes(reading, snapshots, shown, args)
         warnings = [
             *dict.fromkeys(remarks),
@@ -188,20 +191,20 @@ def _too_long(images: int, context: int) -> str:
 
 
 @contextmanager
-def _files(shown: Sequence[Shown], context: ToolContext) -> Generator[list[Path]]:
+def _files(shown: Sequence[ModelInput], context: ToolContext) -> Generator[list[Path]]:
     """Write the images to PNG files for the model's interface, and delete them afterwards."""
-    made: list[Path] = []
+    paths: list[Path] = []
     try:
         # Note each file before the next is written: a failure then still removes the earlier ones.
-        made.extend(save_png(image.pixels, context.out_dir, "expert-input") for image in shown)
-        yield made
+        paths.extend(save_png(image.pixels, context.out_dir, "expert-input") for image in shown)
+        yield paths
     finally:
-        for path in made:
+        for path in paths:
             path.unlink(missing_ok=True)
 
 
 def _ask(
-    args: ExpertInput, shown: Sequence[Shown], model: InstalledModel, context: ToolContext
+    args: ExpertInput, shown: Sequence[ModelInput], model: InstalledModel, context: ToolContext
 ) -> dict[str, Any]:
     with _files(shown, context) as paths:
         payload = {
@@ -209,16 +212,18 @@ def _ask(
             "prompt": args.prompt.strip(),
             "max_new_tokens": args.max_new_tokens,
         }
-        return ask(_ENTRY, model, payload, context, _TIMEOUT_S)
+        return call_model(_ENTRY, model, payload, context, _TIMEOUT_S)
 
 
-def _judged(answer: Mapping[str, Any], reading: Reading, args: ExpertInput) -> Written:
+def _checked_answer(
+    answer: Mapping[str, Any], reading: ParsedText, args: ExpertInput
+) -> CheckedText:
     """Return the answer's text, checked for loops and unreadable output.
 
     Raises:
         ToolFailed: No usable text is left.
     """
-    written = judged(
+    written = check_text(
         {"text": reading.text, "finished": not answer["cut"], "most": args.max_new_tokens}
     )
     if not written.text:
@@ -230,9 +235,9 @@ def _judged(answer: Mapping[str, Any], reading: Reading, args: ExpertInput) -> W
 
 
 def _boxes(
-    reading: Reading,
+    reading: ParsedText,
     snapshots: Sequence[ImageSnapshot],
-    shown: Sequence[Shown],
+    shown: Sequence[ModelInput],
     args: ExpertInput,
 ) -> _Boxes:
     """Convert boxes to the original image's pixels; the model's input is that image made square."""
@@ -242,25 +247,25 @@ def _boxes(
             "the answer has boxes, but does not say on which of the images: they were not drawn"
         )
         return _Boxes([], [], warnings)
-    told: list[dict[str, Any]] = []
+    placed: list[dict[str, Any]] = []
     geometry: list[tuple[str, Box]] = []
     for number, group in enumerate(reading.groups, 1):
         image = shown[0]
-        seen = whole(*image.pixels.shape)
+        seen = whole_image(*image.pixels.shape)
         corners = group.boxes[0]
-        box = box_of(image.original(seen.original(corners)))
+        box = finding_box(image.original(seen.original(corners)))
         label = group.phrase or f"box {number}"
         geometry.append((label, box))
-        told.append(
+        placed.append(
             {
                 "number": number,
                 "label": label,
                 "image_path": args.image_paths[0],
                 "model_coordinates": list(corners),
-                "image_coordinates": written_corners(box),
+                "image_coordinates": rounded_corners(box),
             }
         )
-    return _Boxes(told, geometry, warnings)
+    return _Boxes(placed, geometry, warnings)
 
 
 def _result(
@@ -268,13 +273,13 @@ def _result(
     snapshots: Sequence[ImageSnapshot],
     model: InstalledModel,
     answer: Mapping[str, Any],
-    written: Written,
+    written: CheckedText,
     boxes: _Boxes,
     context: ToolContext,
     warnings: list[str],
 ) -> ToolResult:
     title = model.card.title
-    findings = placed(
+    findings = labelled_findings(
         boxes.geometry,
         snapshots[0].ref,
         context.provenance(SPEC, title, model.sha256),
@@ -287,10 +292,10 @@ def _result(
         "max_new_tokens": args.max_new_tokens,
         "cut_off": bool(answer["cut"]),
         "note": TEXT_NOTE,
-        **made_by(model, answer),
+        **model_metadata(model, answer),
         "warnings": warnings,
         "status": "completed",
     }
-    output = {"response": written.text, "boxes": boxes.told}
+    output = {"response": written.text, "boxes": boxes.placed}
     summary = with_warnings(f"{title} answers: {written.text}\n{TEXT_NOTE}", warnings)
     return ToolResult(summary, plain(output), plain(metadata), findings)

@@ -23,7 +23,7 @@ from app.tools.api import (
     ToolSpec,
 )
 from app.tools.chest.image_suitability import COLOUR_SPREAD, grey
-from app.tools.chest.model_results import ask, needs_of, required, with_warnings
+from app.tools.chest.model_results import call_model, needs_of, required_model, with_warnings
 from app.tools.files import plain, save_png
 from app.tools.models.cards import card
 from app.tools.models.store import InstalledModel
@@ -36,7 +36,7 @@ _GREY = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Framed:
+class LabelledPicture:
     """A generated picture with strips that label it as synthetic.
 
     Attributes:
@@ -49,7 +49,7 @@ class Framed:
     inside: tuple[float, float, float, float]
 
 
-def framed(picture: NDArray[np.uint8]) -> Framed:
+def add_label_strips(picture: NDArray[np.uint8]) -> LabelledPicture:
     """Add labelled strips to the left and right of a picture, or above and below a tall one.
 
     Args:
@@ -60,10 +60,12 @@ def framed(picture: NDArray[np.uint8]) -> Framed:
     if rows > columns:
         strip = _strip(columns, wide)
         whole = np.concatenate([strip, picture, strip])
-        return Framed(whole, (-0.5, wide - 0.5, columns - 0.5, wide + rows - 0.5))
+        return LabelledPicture(whole, (-0.5, wide - 0.5, columns - 0.5, wide + rows - 0.5))
     strip = _strip(rows, wide)
     whole = np.concatenate([np.rot90(strip), picture, np.rot90(strip, -1)], axis=1)
-    return Framed(np.ascontiguousarray(whole), (wide - 0.5, -0.5, wide + columns - 0.5, rows - 0.5))
+    return LabelledPicture(
+        np.ascontiguousarray(whole), (wide - 0.5, -0.5, wide + columns - 0.5, rows - 0.5)
+    )
 
 
 def _strip(length: int, wide: int) -> NDArray[np.uint8]:
@@ -151,17 +153,14 @@ SPEC = ToolSpec(
 class ChestXRayGenerator:
     """The tool `chest_xray_generator`."""
 
-    @property
-    def spec(self) -> ToolSpec:
-        """Return the tool's description."""
-        return SPEC
+    spec = SPEC
 
     def run(self, args: GeneratorInput, context: ToolContext) -> ToolResult:
         """Generate the picture; see `app.tools.api.Tool.run`."""
         context.progress(0.01, "Looking for the model")
-        model = required(CARD, "The image generator", _PACKAGES, context)
+        model = required_model(CARD, "The image generator", _PACKAGES, context)
         seed = secrets.randbelow(_MAX_SEED) if args.seed is None else args.seed
-        answer = ask(_ENTRY, model, {**_asked(args), "seed": seed}, context, _TIMEOUT_S)
+        answer = call_model(_ENTRY, model, {**_asked(args), "seed": seed}, context, _TIMEOUT_S)
         context.cancel.check()
         pixels: NDArray[np.uint8] = answer["pixels"]
         _check(answer, pixels)
@@ -203,17 +202,19 @@ def _warnings(
     answer: dict[str, Any],
     pixels: NDArray[np.uint8],
 ) -> list[str]:
-    told = [warning([model.card.title]), *model.warnings]
+    texts = [warning([model.card.title]), *model.warnings]
     if answer.get("cut"):
-        told.append(
+        texts.append(
             f"the description is too long for the model, which did not read: {answer['cut']}"
         )
     if (args.height, args.width) != (NATIVE, NATIVE):
-        told.append(f"the model was made for {NATIVE} x {NATIVE}: other sizes repeat or lose parts")
+        texts.append(
+            f"the model was made for {NATIVE} x {NATIVE}: other sizes repeat or lose parts"
+        )
     spread = pixels.max(axis=2).astype(np.int16) - pixels.min(axis=2)
     if float((spread > COLOUR_SPREAD).mean()) > _COLOURED:
-        told.append("the model drew in colour, which no radiograph has: it was made grey")
-    return [*told, *answer.get("notes", ())]
+        texts.append("the model drew in colour, which no radiograph has: it was made grey")
+    return [*texts, *answer.get("notes", ())]
 
 
 def _result(
@@ -224,7 +225,7 @@ def _result(
     pixels: NDArray[np.uint8],
     seed: int,
 ) -> ToolResult:
-    whole = framed(grey(pixels))
+    whole = add_label_strips(grey(pixels))
     path = save_png(whole.pixels, context.out_dir, "generated_xray")
     _mark(path, args, model, seed)
     context.images.add_derived(path, None)

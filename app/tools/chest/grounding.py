@@ -22,9 +22,16 @@ from app.tools.api import (
     ToolSpec,
 )
 from app.tools.chest import image_suitability, overlay
-from app.tools.chest.boxes import Corners, Seen, box_of, written_corners
-from app.tools.chest.model_pictures import Shown, grey
-from app.tools.chest.model_results import ask, made_by, needs_of, placed, required, with_warnings
+from app.tools.chest.boxes import Corners, InputRectangle, finding_box, rounded_corners
+from app.tools.chest.model_pictures import ModelInput, grey
+from app.tools.chest.model_results import (
+    call_model,
+    labelled_findings,
+    model_metadata,
+    needs_of,
+    required_model,
+    with_warnings,
+)
 from app.tools.files import plain, save_png
 from app.tools.models.store import InstalledModel
 
@@ -120,10 +127,7 @@ class _Answer:
 class XRayPhraseGrounding:
     """The tool `xray_phrase_grounding`."""
 
-    @property
-    def spec(self) -> ToolSpec:
-        """Return the tool's description."""
-        return SPEC
+    spec = SPEC
 
     def run(self, args: GroundingInput, context: ToolContext) -> ToolResult:
         """Locate a phrase; see `app.tools.api.Tool.run`."""
@@ -133,8 +137,8 @@ class XRayPhraseGrounding:
         context.progress(0.02, "Reading the image")
         snapshot = context.images.resolve(args.image_path)
         admission = image_suitability.admit(snapshot, context, turns=True, needs=(MODEL,))
-        model = required(MODEL, _FEATURE, _PACKAGES, context)
-        shown = Shown.of(snapshot)
+        model = required_model(MODEL, _FEATURE, _PACKAGES, context)
+        shown = ModelInput.of(snapshot)
         if shown.blank:
             raise ToolFailed(
                 "all pixels of this image are alike: there is nothing to look at",
@@ -145,9 +149,9 @@ class XRayPhraseGrounding:
             "phrase": _sentence(phrase),
             "max_new_tokens": args.max_new_tokens,
         }
-        said = ask(_ENTRY, model, payload, context, _TIMEOUT_S)
+        answer_data = call_model(_ENTRY, model, payload, context, _TIMEOUT_S)
         context.cancel.check()
-        answer = _answer(said, shown, phrase)
+        answer = _answer(answer_data, shown, phrase)
         warnings = [
             *admission.warnings,
             *shown.hanging.warnings,
@@ -162,38 +166,38 @@ def _sentence(phrase: str) -> str:
     return phrase if phrase.endswith((".", "!", "?")) else f"{phrase}."
 
 
-def _answer(said: Mapping[str, Any], shown: Shown, phrase: str) -> _Answer:
+def _answer(answer_data: Mapping[str, Any], shown: ModelInput, phrase: str) -> _Answer:
     """Sort the model's answer into usable boxes and remarks."""
-    seen = Seen(*(float(edge) for edge in said["seen"]))
-    warnings = [str(note) for note in said.get("notes", ())]
-    warnings += [str(reason) for reason in said["refused"]]
-    if said["cut"]:
+    rectangle = InputRectangle(*(float(edge) for edge in answer_data["seen"]))
+    warnings = [str(note) for note in answer_data.get("notes", ())]
+    warnings += [str(reason) for reason in answer_data["refused"]]
+    if answer_data["cut"]:
         warnings.append("the answer was cut off: more tokens were not allowed (max_new_tokens)")
-    hidden = seen.hidden(*shown.pixels.shape)
+    hidden = rectangle.hidden(*shown.pixels.shape)
     if hidden:
         warnings.append(
             f"the model saw the central square only, not what lies outside it ({', '.join(hidden)})"
         )
     predictions: list[dict[str, Any]] = []
     found: list[tuple[str, Box]] = []
-    for words, written in said["groups"]:
+    for words, written in answer_data["groups"]:
         usable = [corners for box in written if (corners := _usable(box))]
         if len(usable) < len(written):
             warnings.append("boxes that cannot be on the image were not drawn")
         if not usable:
             continue
-        boxes = [box_of(shown.original(seen.original(corners))) for corners in usable]
+        boxes = [finding_box(shown.original(rectangle.original(corners))) for corners in usable]
         found += [(words or phrase, box) for box in boxes]
         predictions.append(
             {
                 "phrase": words or phrase,
                 "bounding_boxes": {
                     "model_coordinates": [list(corners) for corners in usable],
-                    "image_coordinates": [written_corners(box) for box in boxes],
+                    "image_coordinates": [rounded_corners(box) for box in boxes],
                 },
             }
         )
-    return _Answer(predictions, found, str(said["text"]), warnings, said)
+    return _Answer(predictions, found, str(answer_data["text"]), warnings, answer_data)
 
 
 def _usable(box: list[float]) -> Corners | None:
@@ -223,7 +227,7 @@ def _result(
         "model_text": answer.text,
         "coordinates": COORDINATES,
         "note": NOTE,
-        **made_by(model, answer.raw),
+        **model_metadata(model, answer.raw),
         "warnings": warnings,
         "status": "completed" if answer.boxes else "completed_no_finding",
     }
@@ -231,7 +235,7 @@ def _result(
         "predictions": answer.predictions,
         "visualization_path": str(picture) if picture else None,
     }
-    findings = placed(
+    findings = labelled_findings(
         answer.boxes,
         snapshot.ref,
         context.provenance(SPEC, title, model.sha256),

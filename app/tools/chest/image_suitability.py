@@ -20,12 +20,12 @@ from app.imaging.space.projections import Course, coded_projection
 from app.imaging.types import Instance, Orientation
 from app.tools.api import ImageSnapshot, ToolContext, ToolFailed, ToolRetry
 from app.tools.chest.model_pictures import (
-    MIRRORED,
     MIRRORED_NOTE,
+    MIRRORED_SHARE,
     Hanging,
     grey,
     model_pixels,
-    squared,
+    square_pixels,
 )
 from app.tools.models.store import InstalledModel, ModelStore
 
@@ -44,7 +44,7 @@ _POSITIONS: tuple[tuple[re.Pattern[str], ViewTerm], ...] = (
 )
 """The meaning of each View Position (0018,5101) that machines write, standard or not."""
 _FRONTAL = frozenset({Course.PA, Course.AP, Course.FRONTAL, "decubitus"})
-_AGAINST: tuple[tuple[ViewTerm, str], ...] = (
+_VIEW_OBJECTIONS: tuple[tuple[ViewTerm, str], ...] = (
     (Course.LATERAL, f"this is a lateral view; {ONLY_FRONTAL}"),
     (Course.ALONG, "it was taken along the body, not from the front"),
     (Course.OBLIQUE, f"this is an oblique view; {ONLY_FRONTAL}"),
@@ -72,22 +72,24 @@ class StatedView:
 
 def stated_view(snapshot: ImageSnapshot) -> StatedView:
     """Return the view of an image by all attributes of its file that mention one."""
-    said = _stated_text(snapshot)
-    views = set(said.values())
-    for view, text in _AGAINST:
+    views_by_source = _stated_views(snapshot)
+    views = set(views_by_source.values())
+    for view, text in _VIEW_OBJECTIONS:
         if view in views:
             position: Position = "lateral" if view is Course.LATERAL else "unknown"
-            also = _otherwise(said, view)
+            also = _disagreement(views_by_source, view)
             return StatedView(position, False, f"the file says that {text}{also}", ())
     if "decubitus" in views:
         return StatedView("unknown", True, "", (_DECUBITUS,))
     if {Course.PA, Course.AP} <= views:
-        return StatedView("unknown", True, "", (f"the file contradicts itself: {_list(said)}",))
+        return StatedView(
+            "unknown", True, "", (f"the file contradicts itself: {_statements(views_by_source)}",)
+        )
     known: Position = "PA" if Course.PA in views else "AP" if Course.AP in views else "unknown"
     return StatedView(known, bool(views), "", ())
 
 
-def _stated_text(snapshot: ImageSnapshot) -> dict[str, ViewTerm]:
+def _stated_views(snapshot: ImageSnapshot) -> dict[str, ViewTerm]:
     """Return each attribute that states a view, with that view."""
     code = coded_projection(snapshot.instance)
     found: dict[str, ViewTerm | None] = {
@@ -116,22 +118,24 @@ def _by_orientation(orientation: Orientation) -> ViewTerm | None:
     return Course.FRONTAL if row and column else None
 
 
-def _otherwise(said: Mapping[str, ViewTerm], view: ViewTerm) -> str:
+def _disagreement(views_by_source: Mapping[str, ViewTerm], view: ViewTerm) -> str:
     """Describe a disagreement of attributes, one of which calls the film frontal; "" for none."""
-    frontal: dict[str, ViewTerm] = {name: told for name, told in said.items() if told in _FRONTAL}
+    frontal: dict[str, ViewTerm] = {
+        name: stated for name, stated in views_by_source.items() if stated in _FRONTAL
+    }
     # No contradiction: the rows of an oblique film still run mostly to the left or right.
     if view is Course.OBLIQUE:
         frontal.pop("orientation", None)
     if not frontal:
         return ""
     against: dict[str, ViewTerm] = {
-        name: told for name, told in said.items() if told not in _FRONTAL
+        name: stated for name, stated in views_by_source.items() if stated not in _FRONTAL
     }
-    return f"; but it contradicts itself: {_list(against | frontal)}"
+    return f"; but it contradicts itself: {_statements(against | frontal)}"
 
 
-def _list(said: Mapping[str, ViewTerm]) -> str:
-    return ", ".join(f"its {source} says {view}" for source, view in said.items())
+def _statements(views_by_source: Mapping[str, ViewTerm]) -> str:
+    return ", ".join(f"its {source} says {view}" for source, view in views_by_source.items())
 
 
 PictureView: TypeAlias = Literal["frontal", "lateral", "other", "inverted", "unknown"]
@@ -139,11 +143,11 @@ PictureView: TypeAlias = Literal["frontal", "lateral", "other", "inverted", "unk
 SMALLEST_PICTURE = 32
 """Smallest side in pixels of a picture that can show any anatomy."""
 _ENTRY = "app.tools.chest.thorax_net:look_entry"
-_SHOWN = 512  # longest side in pixels sent to the network: twice its input size
+_LONGEST_SIDE = 512  # longest side in pixels sent to the network: twice its input size
 _TIMEOUT_S = 60.0
-_KEPT = 64
+_CACHE_SIZE = 64
 
-_WHY: dict[PictureView, str] = {
+_PICTURE_OBJECTIONS: dict[PictureView, str] = {
     "frontal": "",
     "lateral": "the picture looks like a lateral view, not a frontal one",
     "other": "the picture does not look like an upright frontal chest radiograph",
@@ -152,7 +156,7 @@ _WHY: dict[PictureView, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class PictureJudgement:
     """The content of a picture, as a small network judges it.
 
     Attributes:
@@ -172,11 +176,11 @@ class Look:
     mirrored: float = 0.0
 
 
-_looks: OrderedDict[tuple[str, str], Look] = OrderedDict()
+_judgements: OrderedDict[tuple[str, str], PictureJudgement] = OrderedDict()
 _lock = threading.Lock()
 
 
-def look_at_picture(snapshot: ImageSnapshot, context: ToolContext) -> Look:
+def judge_picture(snapshot: ImageSnapshot, context: ToolContext) -> PictureJudgement:
     """Judge the content of an image, or return the remembered judgement.
 
     Without the packages or the embedded weights the view is "unknown".
@@ -187,17 +191,17 @@ def look_at_picture(snapshot: ImageSnapshot, context: ToolContext) -> Look:
     pixels = model_pixels(snapshot)
     problem = plain_problem(pixels)
     if problem is not None:
-        return Look("other", 1.0, problem)
-    shown = _small(squared(pixels, snapshot.frame.spacing.aspect))
+        return PictureJudgement("other", 1.0, problem)
+    shown = _reduced(square_pixels(pixels, snapshot.frame.spacing.aspect))
     shown = Hanging.of(snapshot.frame.orientation).turned(shown)
     try:
         model = ModelStore(context.models_dir).require("thorax-net", "The check of the view")
         key = (_digest(shown), model.sha256)
         with _lock:
-            known = _looks.get(key)
-        return known or _kept(key, _asked(shown, model, context))
+            known = _judgements.get(key)
+        return known or _cached(key, _network_judgement(shown, model, context))
     except ToolFailed as error:
-        return Look("unknown", 0.0, f"the view could not be checked: {error.reason}")
+        return PictureJudgement("unknown", 0.0, f"the view could not be checked: {error.reason}")
 
 
 def plain_problem(pixels: NDArray[np.uint8]) -> str | None:
@@ -210,25 +214,29 @@ def plain_problem(pixels: NDArray[np.uint8]) -> str | None:
     return None
 
 
-def _asked(shown: NDArray[np.uint8], model: InstalledModel, context: ToolContext) -> Look:
+def _network_judgement(
+    shown: NDArray[np.uint8], model: InstalledModel, context: ToolContext
+) -> PictureJudgement:
     payload = {"pixels": shown, **model.payload(context.device)}
     answer = context.host.call(_ENTRY, payload, cancel=context.cancel, timeout_s=_TIMEOUT_S)
     view: PictureView = answer["view"]
     mirrored = round(float(answer.get("mirrored", 0.0)), 3)
-    return Look(view, round(float(answer["certainty"]), 3), _WHY[view], mirrored)
+    return PictureJudgement(
+        view, round(float(answer["certainty"]), 3), _PICTURE_OBJECTIONS[view], mirrored
+    )
 
 
-def _kept(key: tuple[str, str], found: Look) -> Look:
+def _cached(key: tuple[str, str], found: PictureJudgement) -> PictureJudgement:
     with _lock:
-        _looks[key] = found
-        while len(_looks) > _KEPT:
-            _looks.popitem(last=False)
+        _judgements[key] = found
+        while len(_judgements) > _CACHE_SIZE:
+            _judgements.popitem(last=False)
     return found
 
 
-def _small(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def _reduced(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Reduce a picture by a whole factor, to send less data to the model process."""
-    factor = max(1, max(pixels.shape) // _SHOWN)
+    factor = max(1, max(pixels.shape) // _LONGEST_SIDE)
     if factor == 1:
         return pixels
     return np.asarray(Image.fromarray(pixels).reduce(factor))
@@ -296,7 +304,7 @@ class Admission:
 
 
 @dataclass(slots=True)
-class _Look:
+class _Evidence:
     """The position, warnings and objections collected so far."""
 
     position: Position = "unknown"
@@ -330,30 +338,32 @@ def admit(
     if context is not None and needs:
         store = ModelStore(context.models_dir)
         context = context if any(store.has(name) for name in needs) else None
-    pixels = _shown(snapshot)
+    pixels = _model_input(snapshot)
     _check_size(pixels)
-    look = _Look()
-    _check_modality(snapshot.instance, look)
-    _check_body_part(snapshot.instance, look)
-    _check_view(snapshot, look)
-    _check_orientation(snapshot, look, turns=turns)
-    _check_colours(snapshot, look)
-    _check_greys(pixels, look)
+    evidence = _Evidence()
+    _check_modality(snapshot.instance, evidence)
+    _check_body_part(snapshot.instance, evidence)
+    _check_view(snapshot, evidence)
+    _check_orientation(snapshot, evidence, turns=turns)
+    _check_colours(snapshot, evidence)
+    _check_greys(pixels, evidence)
     _check_negative(snapshot)
-    if context is not None and not look.objections:
-        _check_picture(snapshot, look, context)
-    if look.objections:
-        return _overruled(snapshot, look, context)
-    return Admission(look.position, tuple(look.warnings))
+    if context is not None and not evidence.objections:
+        _check_picture(snapshot, evidence, context)
+    if evidence.objections:
+        return _ask_user(snapshot, evidence, context)
+    return Admission(evidence.position, tuple(evidence.warnings))
 
 
-def _overruled(snapshot: ImageSnapshot, look: _Look, context: ToolContext | None) -> Admission:
+def _ask_user(
+    snapshot: ImageSnapshot, evidence: _Evidence, context: ToolContext | None
+) -> Admission:
     """Ask the user to overrule the objections, and return the admission.
 
     Raises:
         ToolFailed: The user declines or cannot be asked.
     """
-    reason = "; ".join(look.objections)
+    reason = "; ".join(evidence.objections)
     detail = (
         f"Against it speaks: {reason}. Chest models answer with confidence on whatever they are "
         "shown: on an image of anything else their results mean nothing."
@@ -361,12 +371,12 @@ def _overruled(snapshot: ImageSnapshot, look: _Look, context: ToolContext | None
     if context is None or not context.confirm(_TITLE, detail, image=snapshot.ref):
         raise ToolFailed(reason, remedy=_REMEDY)
     context.cancel.check()
-    _check_picture(snapshot, look, context, overruled=True)  # for its warnings
+    _check_picture(snapshot, evidence, context, overruled=True)  # for its warnings
     warning = f"used although {reason}: you said that it is to be used; results may mean nothing"
-    return Admission(look.position, (warning, *look.warnings), tuple(look.objections))
+    return Admission(evidence.position, (warning, *evidence.warnings), tuple(evidence.objections))
 
 
-def _shown(snapshot: ImageSnapshot) -> NDArray[np.uint8]:
+def _model_input(snapshot: ImageSnapshot) -> NDArray[np.uint8]:
     """Return the pixels that models receive, independent of the window set on the screen."""
     as_it_is = snapshot.derived or snapshot.frame.is_color
     return snapshot.display if as_it_is else model_pixels(snapshot)
@@ -385,71 +395,71 @@ def _check_size(pixels: NDArray[np.uint8]) -> None:
         )
 
 
-def _check_modality(instance: Instance, look: _Look) -> None:
+def _check_modality(instance: Instance, evidence: _Evidence) -> None:
     if instance.kind != "dicom":
-        look.warnings.append(
+        evidence.warnings.append(
             "a picture without DICOM attributes: that it is a chest radiograph is taken as said"
         )
         return
-    modality = _said(instance.get("Modality"))
+    modality = _code_text(instance.get("Modality"))
     if not modality:
-        look.warnings.append("the file does not say its modality")
+        evidence.warnings.append("the file does not say its modality")
     elif modality not in RADIOGRAPHY:
-        look.objections.append(f"this image is {modality}, not a chest radiograph (CR, DX)")
+        evidence.objections.append(f"this image is {modality}, not a chest radiograph (CR, DX)")
     if instance.get("SOPClassUID").startswith(SECONDARY_CAPTURE):
-        look.warnings.append(
+        evidence.warnings.append(
             "a secondary capture (a screenshot or a converted picture): its greys and its size may "
             "not be those of the exposure"
         )
 
 
-def _check_body_part(instance: Instance, look: _Look) -> None:
-    part = _said(instance.get("BodyPartExamined"))
+def _check_body_part(instance: Instance, evidence: _Evidence) -> None:
+    part = _code_text(instance.get("BodyPartExamined"))
     if _CHEST.search(part):
         return
     if not part or part in _NO_PART:
-        described = _said(instance.get("SeriesDescription"), _DESCRIBED)
+        described = _code_text(instance.get("SeriesDescription"), _DESCRIBED)
         if _OTHER_PARTS.search(described) and not _CHEST.search(described):
-            look.warnings.append("the file's description names a part that is not the chest")
+            evidence.warnings.append("the file's description names a part that is not the chest")
         elif instance.kind == "dicom":
-            look.warnings.append("the file does not say which part of the body it shows")
+            evidence.warnings.append("the file does not say which part of the body it shows")
     elif _OTHER_PARTS.search(part):
-        look.objections.append(
+        evidence.objections.append(
             f"the file says that this image shows the {part.lower()}, not the chest"
         )
     else:
-        look.warnings.append(
+        evidence.warnings.append(
             f"the file calls the part of the body {part.lower()}, which may not be the chest"
         )
 
 
-def _check_view(snapshot: ImageSnapshot, look: _Look) -> None:
+def _check_view(snapshot: ImageSnapshot, evidence: _Evidence) -> None:
     stated = stated_view(snapshot)
-    look.position, look.frontal = stated.position, stated.frontal
-    look.warnings += stated.doubts
+    evidence.position, evidence.frontal = stated.position, stated.frontal
+    evidence.warnings += stated.doubts
     if stated.objection:
-        look.objections.append(stated.objection)
+        evidence.objections.append(stated.objection)
     elif stated.position == "unknown" and not stated.doubts:
-        described = _said(snapshot.instance.get("SeriesDescription"), _DESCRIBED)
+        described = _code_text(snapshot.instance.get("SeriesDescription"), _DESCRIBED)
         if _LATERAL_WORD.search(described):
-            look.warnings.append("the file's description names a lateral view")
+            evidence.warnings.append("the file's description names a lateral view")
 
 
-def _check_orientation(snapshot: ImageSnapshot, look: _Look, *, turns: bool) -> None:
+def _check_orientation(snapshot: ImageSnapshot, evidence: _Evidence, *, turns: bool) -> None:
     """Check that the patient's right is on the viewer's left and the head is up."""
     orientation = snapshot.frame.orientation
     row, column = orientation.row[:1], orientation.column[:1]
     if row in ("H", "F") or column in ("L", "R"):
-        look.objections.append("the file says that the image lies on its side")
+        evidence.objections.append("the file says that the image lies on its side")
     elif not turns and row == "R":
-        look.warnings.append(
+        evidence.warnings.append(
             "the image is stored mirrored: what the model calls left is the patient's right"
         )
     if not turns and column == "H":
-        look.warnings.append("the image is stored upside down, as the model never saw one")
+        evidence.warnings.append("the image is stored upside down, as the model never saw one")
 
 
-def _check_colours(snapshot: ImageSnapshot, look: _Look) -> None:
+def _check_colours(snapshot: ImageSnapshot, evidence: _Evidence) -> None:
     display = snapshot.display
     if display.ndim == 2:
         return
@@ -462,27 +472,29 @@ def _check_colours(snapshot: ImageSnapshot, look: _Look) -> None:
             "this picture has colours drawn into it by a tool; name the original image instead"
         )
     if share >= COLOUR_LIMIT:
-        look.objections.append("this is a colour picture, not a radiograph")
+        evidence.objections.append("this is a colour picture, not a radiograph")
     else:
-        look.warnings.append("the picture has coloured marks, which may mislead the model")
+        evidence.warnings.append("the picture has coloured marks, which may mislead the model")
 
 
-def _check_greys(pixels: NDArray[np.uint8], look: _Look) -> None:
+def _check_greys(pixels: NDArray[np.uint8], evidence: _Evidence) -> None:
     rows, columns = pixels.shape[:2]
     step = max(1, min(rows, columns) // _SAMPLED)
     counts = np.bincount(grey(pixels[::step, ::step]).ravel(), minlength=256)
     if float(counts.max()) > FLAT * float(counts.sum()):
-        look.objections.append(
+        evidence.objections.append(
             "nearly all of the picture is one grey: an empty exposure, or a document"
         )
     elif int((counts > 0).sum()) < FEWEST_GREYS:
-        look.warnings.append("the picture has hardly any greys, as a drawing or a screenshot has")
+        evidence.warnings.append(
+            "the picture has hardly any greys, as a drawing or a screenshot has"
+        )
     if max(rows, columns) > OBLONG * min(rows, columns):
-        look.warnings.append(
+        evidence.warnings.append(
             f"the image is far from square ({columns} x {rows}): models see its middle at most"
         )
     if min(rows, columns) < SMALL:
-        look.warnings.append(
+        evidence.warnings.append(
             f"the image is small ({columns} x {rows} pixels): fine signs cannot be seen in it"
         )
 
@@ -493,34 +505,36 @@ def _check_negative(snapshot: ImageSnapshot) -> None:
         return
     step = max(1, min(snapshot.display.shape) // _SAMPLED)
     film = pipeline.render(snapshot.frame, windows.default_window(snapshot.frame))
-    made, meant = (part[::step, ::step].astype(np.float32) for part in (snapshot.display, film))
-    if float(((made - made.mean()) * (meant - meant.mean())).sum()) < 0:
+    shown, original = (part[::step, ::step].astype(np.float32) for part in (snapshot.display, film))
+    if float(((shown - shown.mean()) * (original - original.mean())).sum()) < 0:
         raise ToolRetry(
             "a tool has exchanged black and white in this picture; name the original image instead"
         )
 
 
 def _check_picture(
-    snapshot: ImageSnapshot, look: _Look, context: ToolContext, *, overruled: bool = False
+    snapshot: ImageSnapshot, evidence: _Evidence, context: ToolContext, *, overruled: bool = False
 ) -> None:
     """Check the picture with the embedded network.
 
     A small network errs on kinds of film it was not trained on. It may stop a picture about which
     nothing is known; where the file states a frontal chest radiograph it only adds a warning.
     """
-    seen = look_at_picture(snapshot, context)
-    if seen.mirrored >= MIRRORED:
-        look.warnings.append(MIRRORED_NOTE)
-    if seen.view in ("frontal", "unknown"):
+    judgement = judge_picture(snapshot, context)
+    if judgement.mirrored >= MIRRORED_SHARE:
+        evidence.warnings.append(MIRRORED_NOTE)
+    if judgement.view in ("frontal", "unknown"):
         return
-    stops = seen.view in ("lateral", "other") and seen.certainty >= CERTAIN
-    if stops and not overruled and not _stated(snapshot, look, seen.view):
-        look.objections.append(seen.why)
+    stops = judgement.view in ("lateral", "other") and judgement.certainty >= CERTAIN
+    if stops and not overruled and not _states_radiograph(snapshot, evidence, judgement.view):
+        evidence.objections.append(judgement.why)
     else:
-        look.warnings.append(seen.why)
+        evidence.warnings.append(judgement.why)
 
 
-def _stated(snapshot: ImageSnapshot, look: _Look, seen: PictureView) -> bool:
+def _states_radiograph(
+    snapshot: ImageSnapshot, evidence: _Evidence, picture_view: PictureView
+) -> bool:
     """Return True if the file states a chest radiograph, or a model generated it as one.
 
     A lateral film counts only if the file calls it frontal. For a picture made by a tool the
@@ -529,12 +543,12 @@ def _stated(snapshot: ImageSnapshot, look: _Look, seen: PictureView) -> bool:
     instance = snapshot.instance
     if instance.get(synthetic.ATTRIBUTE):
         return True
-    radiograph = _said(instance.get("Modality")) in RADIOGRAPHY
-    chest = radiograph and bool(_CHEST.search(_said(instance.get("BodyPartExamined"))))
-    return chest and (look.frontal or seen != "lateral")
+    radiograph = _code_text(instance.get("Modality")) in RADIOGRAPHY
+    chest = radiograph and bool(_CHEST.search(_code_text(instance.get("BodyPartExamined"))))
+    return chest and (evidence.frontal or picture_view != "lateral")
 
 
-def _said(value: str, length: int = _CODE_LENGTH) -> str:
+def _code_text(value: str, length: int = _CODE_LENGTH) -> str:
     """Return a Code String cut to its length.
 
     A longer value could add a sentence to the question.

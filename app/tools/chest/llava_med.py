@@ -5,13 +5,13 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.tools.api import Approval, ToolContext, ToolResult, ToolSpec
-from app.tools.chest.model_results import needs_of, required
+from app.tools.chest.model_results import needs_of, required_model
 from app.tools.chest.question_answering import (
     LONGEST_QUESTION,
     MOST_TOKENS,
     TIMEOUT_S,
-    answered,
-    seen,
+    answer_question,
+    model_picture,
 )
 from app.tools.models.cards import card
 from app.tools.models.store import ModelStore
@@ -71,20 +71,17 @@ SPEC = ToolSpec(
 class LlavaMed:
     """The tool `llava_med_qa`."""
 
-    @property
-    def spec(self) -> ToolSpec:
-        """Return the tool's description."""
-        return SPEC
+    spec = SPEC
 
     def run(self, args: LlavaMedInput, context: ToolContext) -> ToolResult:
         """Answer the question; see `app.tools.api.Tool.run`."""
         image = None
         if args.image_path is not None:
             context.progress(0.02, "Reading the image")
-            image = seen(context.images.resolve(args.image_path), _FEATURE)
+            image = model_picture(context.images.resolve(args.image_path), _FEATURE)
         store = ModelStore(context.models_dir)
         name = CONVERTED if not store.find(card(MODEL)) and store.find(card(CONVERTED)) else MODEL
-        model = required(name, _FEATURE, _PACKAGES, context)
+        model = required_model(name, _FEATURE, _PACKAGES, context)
         images = {"pixels": None if image is None else image.pixels}
         warnings = () if image is None else image.warnings
-        return answered(_ENTRY, model, args.model_dump(), images, warnings, context)
+        return answer_question(_ENTRY, model, args.model_dump(), images, warnings, context)

@@ -40,7 +40,7 @@ from app.tools.chest.published_weights import (
     tensor_shapes,
     uninitialised_modules,
 )
-from app.tools.chest.questions import harmless, room
+from app.tools.chest.questions import remove_control_signs, tokens_left
 from app.tools.model_process.serving import Work, serve
 
 TOWER = "model.vision_tower.vision_tower.vision_model."
@@ -393,7 +393,7 @@ def prompt_tokens(llava: Llava, question: str, *, image: bool) -> tuple[list[int
     made harmless.
     """
     tokenizer = llava.tokenizer
-    asked = harmless(question, _CONTROL_TOKENS)
+    asked = remove_control_signs(question, _CONTROL_TOKENS)
     if not image:
         return [tokenizer.begin, *tokenizer.ids(f"[INST] {asked} [/INST]")], []
     before = [tokenizer.begin, *tokenizer.ids("[INST] ")]
@@ -444,7 +444,7 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
             values = None if pixels is None else preprocess(llava, pixels)
             inputs_embeds = embed_prompt(llava, ids, values)
         limit, wanted = llava.prompt_format.limit, int(payload["most"])
-        most = room(
+        most = tokens_left(
             inputs_embeds.shape[1], limit, wanted, images="the image", shorter="ask it shorter"
         )
         tokenizer = llava.tokenizer

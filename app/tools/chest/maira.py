@@ -31,7 +31,14 @@ from transformers.models.bit.image_processing_pil_bit import BitImageProcessorPi
 
 from app.tools.api import Progress
 from app.tools.chest import published_programs
-from app.tools.chest.boxes import Grounded, Reading, Seen, centre_crop, read_maira, whole
+from app.tools.chest.boxes import (
+    GroundedPhrase,
+    InputRectangle,
+    ParsedText,
+    centre_crop,
+    read_maira,
+    whole_image,
+)
 from app.tools.chest.decoding import (
     GeneratedTokens,
     SpecialIds,
@@ -230,7 +237,7 @@ class Published:
 
     def ask(
         self, grey: NDArray[np.uint8], phrase: str, most: int, work: Work
-    ) -> tuple[Reading, GeneratedTokens, list[int]]:
+    ) -> tuple[ParsedText, GeneratedTokens, list[int]]:
         """Return the answer, its tokens, and the input's [rows, columns]."""
         given = self.processor.format_and_preprocess_phrase_grounding_input(
             frontal_image=rgb(grey), phrase=phrase, return_tensors="pt"
@@ -242,7 +249,7 @@ class Published:
         text = self.processor.decode(written.ids, skip_special_tokens=True)
         return self._read(text), written, list(given["pixel_values"].shape[-2:])
 
-    def seen(self, rows: int, columns: int) -> Seen:
+    def seen(self, rows: int, columns: int) -> InputRectangle:
         """Return the part of an image that the model sees, in pixel edges of the image."""
         images = getattr(self.processor, "image_processor", None)
         if images is not None and getattr(images, "size", None):
@@ -250,17 +257,17 @@ class Published:
         left, top, right, bottom = self.processor.adjust_box_for_original_image_size(
             (0.0, 0.0, 1.0, 1.0), width=columns, height=rows
         )
-        return Seen(left * columns, top * rows, right * columns, bottom * rows)
+        return InputRectangle(left * columns, top * rows, right * columns, bottom * rows)
 
-    def _read(self, text: str) -> Reading:
+    def _read(self, text: str) -> ParsedText:
         strict = read_maira(text)
         if strict.refused:
             return strict  # the published parser raises an error for these
         found = self.processor.convert_output_to_plaintext_or_grounded_sequence(text)
         if isinstance(found, str):
-            return Reading((), found, ())
-        groups = tuple(Grounded(phrase, _corners(boxes)) for phrase, boxes in found)
-        return Reading(groups, strict.text, ())
+            return ParsedText((), found, ())
+        groups = tuple(GroundedPhrase(phrase, _corners(boxes)) for phrase, boxes in found)
+        return ParsedText(groups, strict.text, ())
 
 
 def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
@@ -303,14 +310,14 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
     return serve(payload, progress, load=_load, work=work_with)
 
 
-def visible_part(images: Any, rows: int, columns: int) -> Seen:
+def visible_part(images: Any, rows: int, columns: int) -> InputRectangle:
     """Return the part of an image that a transformers image processor passes on, in pixel edges."""
     size = dict(images.size)
     shortest = size.get("shortest_edge")
     if not shortest:  # resized to a fixed size, so nothing is cropped
-        return whole(rows, columns)
+        return whole_image(rows, columns)
     if not images.do_center_crop:
-        return whole(rows, columns)
+        return whole_image(rows, columns)
     crop = dict(images.crop_size)
     return centre_crop(rows, columns, int(shortest), int(crop["height"]), int(crop["width"]))
 
@@ -322,7 +329,7 @@ def _load(folder: Path, work: Work) -> Maira | Published:
 
 def _answer(
     model: Maira, grey: NDArray[np.uint8], phrase: str, most: int, work: Work
-) -> tuple[Reading, GeneratedTokens, list[int]]:
+) -> tuple[ParsedText, GeneratedTokens, list[int]]:
     with torch.inference_mode():
         embedded = model.embed(phrase, grey)
     inputs = embedded_inputs(embedded)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.tools.api import Approval, ToolContext, ToolResult, ToolSpec
-from app.tools.chest.model_results import by_image, needs_of, required
+from app.tools.chest.model_results import needs_of, numbered_warnings, required_model
 from app.tools.chest.question_answering import (
     LONGEST_QUESTION,
     MOST_TOKENS,
     TIMEOUT_S,
-    answered,
-    doubts_together,
-    seen,
+    answer_question,
+    model_picture,
+    multi_image_warnings,
 )
 
 MODEL = "medgemma-4b-it"
@@ -70,10 +70,7 @@ SPEC = ToolSpec(
 class MedGemma:
     """The tool `medgemma_qa`."""
 
-    @property
-    def spec(self) -> ToolSpec:
-        """Return the tool's description."""
-        return SPEC
+    spec = SPEC
 
     def run(self, args: MedGemmaInput, context: ToolContext) -> ToolResult:
         """Answer the question; see `app.tools.api.Tool.run`."""
@@ -81,11 +78,11 @@ class MedGemma:
         if names:
             context.progress(0.02, "Reading the images")
         snapshots = [context.images.resolve(name) for name in names]
-        images = [seen(snapshot, _FEATURE) for snapshot in snapshots]
-        model = required(MODEL, _FEATURE, _PACKAGES, context)
-        warnings = by_image([image.warnings for image in images])
-        warnings += doubts_together(snapshots)
+        images = [model_picture(snapshot, _FEATURE) for snapshot in snapshots]
+        model = required_model(MODEL, _FEATURE, _PACKAGES, context)
+        warnings = numbered_warnings([image.warnings for image in images])
+        warnings += multi_image_warnings(snapshots)
         if len(images) > 1:
             warnings.append("MedGemma's authors measured it on single images only")
         pixels = {"images": [image.pixels for image in images]}
-        return answered(_ENTRY, model, args.model_dump(), pixels, warnings, context)
+        return answer_question(_ENTRY, model, args.model_dump(), pixels, warnings, context)

@@ -27,7 +27,7 @@ from app.tools.api import Progress, ToolFailed
 from app.tools.chest.decoding import SpecialIds, generate_tokens, rgb
 from app.tools.chest.folders import current_name, load_model
 from app.tools.chest.published_weights import check_weights, uninitialised_modules
-from app.tools.chest.questions import harmless, room
+from app.tools.chest.questions import remove_control_signs, tokens_left
 from app.tools.model_process.serving import Work, serve
 
 WITH_IMAGE = "You are an expert radiologist."
@@ -120,7 +120,7 @@ def prepare_inputs(
         question: The user's question; control tokens in it are removed.
         pixels: Images, each uint8 [rows, columns] or [rows, columns, 3].
     """
-    asked = harmless(question, _control_tokens(gemma.processor.tokenizer))
+    asked = remove_control_signs(question, _control_tokens(gemma.processor.tokenizer))
     talk = messages(asked, [rgb(image) for image in pixels])
     return dict(
         gemma.processor.apply_chat_template(
@@ -158,7 +158,7 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     def work(gemma: MedGemma, doing: Work) -> dict[str, Any]:
         doing.progress(0.15, "Looking at it" if payload["images"] else "Reading the question")
         given = prepare_inputs(gemma, str(payload["question"]), payload["images"])
-        most = room(
+        most = tokens_left(
             given["input_ids"].shape[1],
             _LIMIT,
             int(payload["most"]),

@@ -22,11 +22,17 @@ from app.tools.api import (
 )
 from app.tools.chest.image_suitability import grey
 from app.tools.chest.mask_figures import area_note, organ_metrics, spacing_mm
-from app.tools.chest.model_results import ask, made_by, needs_of, required, with_warnings
+from app.tools.chest.model_results import (
+    call_model,
+    model_metadata,
+    needs_of,
+    required_model,
+    with_warnings,
+)
 from app.tools.files import plain
 from app.tools.models.store import InstalledModel
 
-OUTSIDE = "mark_outside"
+OUTSIDE_MARK = "mark_outside"
 """`Provenance.tool` of a point that the user placed outside the structure."""
 MOST_POINTS = 50
 
@@ -52,7 +58,7 @@ class Marks:
         return self.box is not None or 1 in self.labels
 
 
-def given(
+def marks_of_arguments(
     box: Sequence[float] | None,
     points: Sequence[Sequence[float]] | None,
     labels: Sequence[int] | None,
@@ -70,7 +76,7 @@ def given(
     )
 
 
-def drawn(findings: Sequence[Finding]) -> Marks:
+def drawn_marks(findings: Sequence[Finding]) -> Marks:
     """Return the user's last box and the points drawn after it; without a box all points.
 
     Points drawn before the box belong to a structure that was marked earlier.
@@ -85,18 +91,18 @@ def drawn(findings: Sequence[Finding]) -> Marks:
             points, labels = [], []
         elif isinstance(shape, Point):
             points.append((shape.x, shape.y))
-            labels.append(int(finding.provenance.tool != OUTSIDE))
+            labels.append(int(finding.provenance.tool != OUTSIDE_MARK))
     return Marks(box, tuple(points[-MOST_POINTS:]), tuple(labels[-MOST_POINTS:]))
 
 
-def doubts(marks: Marks, mask: NDArray[np.bool_]) -> list[str]:
+def mask_warnings(marks: Marks, mask: NDArray[np.bool_]) -> list[str]:
     """Return reasons to doubt a mask, by comparing it with its marks.
 
     Args:
         marks: The marks it was made from.
         mask: [rows, columns], not empty.
     """
-    said: list[str] = []
+    texts: list[str] = []
     y, x = np.nonzero(mask)
     if marks.box is not None:
         x0, y0, x1, y1 = marks.box
@@ -108,24 +114,24 @@ def doubts(marks: Marks, mask: NDArray[np.bool_]) -> list[str]:
         }
         touched = [side for side, reached in sides.items() if reached]
         if touched:
-            said.append(
+            texts.append(
                 f"the outline reaches the box's edge ({', '.join(touched)}): what is meant may go "
                 "on outside it"
             )
         beyond = float(((x < x0) | (x > x1) | (y < y0) | (y > y1)).mean())
         if beyond > 0.05:
-            said.append(f"{beyond:.0%} of the outline lies outside the box")
+            texts.append(f"{beyond:.0%} of the outline lies outside the box")
     missed = [
         point
         for point, label in zip(marks.points, marks.labels, strict=True)
         if bool(mask[_index(point, mask.shape)]) != bool(label)
     ]
     if missed:
-        said.append(f"the outline disagrees with {len(missed)} of {len(marks.points)} points")
+        texts.append(f"the outline disagrees with {len(missed)} of {len(marks.points)} points")
     rows, columns = mask.shape
     if x.min() == 0 or y.min() == 0 or x.max() == columns - 1 or y.max() == rows - 1:
-        said.append("the outline reaches the image's border: what is meant may be cut off")
-    return said
+        texts.append("the outline reaches the image's border: what is meant may be cut off")
+    return texts
 
 
 def _index(point: XY, shape: tuple[int, ...]) -> tuple[int, int]:
@@ -240,10 +246,7 @@ SPEC = ToolSpec(
 class MedSam2Segment:
     """The tool `medsam2_segment`."""
 
-    @property
-    def spec(self) -> ToolSpec:
-        """Return the tool's description."""
-        return SPEC
+    spec = SPEC
 
     def run(self, args: MedSam2Input, context: ToolContext) -> ToolResult:
         """Outline the marked structure; see `app.tools.api.Tool.run`."""
@@ -254,26 +257,26 @@ class MedSam2Segment:
                 "a tool has drawn into this picture: its lines would be outlined; name the "
                 "original image instead"
             )
-        marked = _marked(args, snapshot)
-        model = required(CARD, "Segmenting what is marked", _PACKAGES, context)
+        marked = _requested_marks(args, snapshot)
+        model = required_model(CARD, "Segmenting what is marked", _PACKAGES, context)
         payload = {"pixels": snapshot.display, **_prompt(marked)}
-        answer = ask(_ENTRY, model, payload, context, _TIMEOUT_S)
+        answer = call_model(_ENTRY, model, payload, context, _TIMEOUT_S)
         context.cancel.check()
         mask: NDArray[np.bool_] = answer["mask"].astype(bool)
         return _result(args, context, snapshot, marked, model, answer, mask)
 
 
-def _marked(args: MedSam2Input, snapshot: ImageSnapshot) -> Marks:
+def _requested_marks(args: MedSam2Input, snapshot: ImageSnapshot) -> Marks:
     """Return the marks of the arguments or, without any, those that the user has drawn.
 
     Raises:
         ToolRetry: Nothing is marked on this image, or a mark lies outside it.
     """
     if args.box is None and not args.points:
-        marked = drawn(snapshot.drawn)
+        marked = drawn_marks(snapshot.drawn)
     else:
         rows, columns = snapshot.display.shape[:2]
-        marked = given(args.box, args.points, args.labels, (rows, columns))
+        marked = marks_of_arguments(args.box, args.points, args.labels, (rows, columns))
     if not marked:
         raise ToolRetry(
             "nothing is marked on this image",
@@ -308,7 +311,7 @@ def _result(
     score = round(float(answer["scores"][answer["chosen"]]), 4)
     name = (args.label or "").strip() or "Marked structure"
     figures = _figures(mask, snapshot, score)
-    warnings = [*_doubts(marked, mask, answer, score), *model.warnings, *answer.get("notes", ())]
+    warnings = [*_warnings(marked, mask, answer, score), *model.warnings, *answer.get("notes", ())]
     metadata = {
         "image_path": args.image_path,
         "frame": snapshot.ref.frame,
@@ -322,7 +325,7 @@ def _result(
         "model_size": list(answer.get("model_size", ())),
         "pixel_spacing_mm": spacing_mm(snapshot.frame.spacing),
         "area_note": area_note(snapshot.frame.spacing),
-        **made_by(model, answer),
+        **model_metadata(model, answer),
         "note": "A model's outline of what was marked, not for diagnosis. The score is the model's "
         "own estimate of its overlap with the truth.",
         "warnings": warnings,
@@ -334,17 +337,17 @@ def _result(
     )
 
 
-def _doubts(
+def _warnings(
     marked: Marks, mask: NDArray[np.bool_], answer: dict[str, Any], score: float
 ) -> list[str]:
     if not mask.any():
         return ["the model found nothing where it was marked"]
-    said = doubts(marked, mask)
+    texts = mask_warnings(marked, mask)
     if score < LOW_SCORE:
-        said.append(f"the model itself expects a poor outline (score {score:.2f})")
+        texts.append(f"the model itself expects a poor outline (score {score:.2f})")
     if float(answer["object"]) < 0.5:
-        said.append("the model does not take what is marked for an object")
-    return said
+        texts.append("the model does not take what is marked for an object")
+    return texts
 
 
 def _figures(mask: NDArray[np.bool_], snapshot: ImageSnapshot, score: float) -> dict[str, Any]:

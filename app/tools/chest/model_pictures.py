@@ -14,14 +14,14 @@ from app.imaging.types import Orientation
 from app.tools.api import ImageSnapshot
 from app.tools.chest.boxes import Corners
 
-MIRRORED = 0.5
+MIRRORED_SHARE = 0.5
 """The network's share above which a film is said to look mirrored."""
 MIRRORED_NOTE = (
     "the film looks mirrored, or the heart lies on the right (dextrocardia): left and right rest "
     "on how the image hangs. Compare its side marker"
 )
 _SQUARE = 0.02  # relative difference of a pixel's sides below which it counts as square
-_ODDEST = 4.0  # a larger aspect is more likely an error in the file
+_LARGEST_ASPECT = 4.0  # a larger aspect is more likely an error in the file
 
 
 def grey(display: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -83,12 +83,12 @@ class Hanging:
         return np.ascontiguousarray(image)
 
 
-def squared(pixels: NDArray[np.uint8], aspect: float) -> NDArray[np.uint8]:
+def square_pixels(pixels: NDArray[np.uint8], aspect: float) -> NDArray[np.uint8]:
     """Resample an image, grey or colour, to square pixels.
 
     `aspect` is a pixel's height over width.
     """
-    if abs(aspect - 1.0) <= _SQUARE or not 1 / _ODDEST <= aspect <= _ODDEST:
+    if abs(aspect - 1.0) <= _SQUARE or not 1 / _LARGEST_ASPECT <= aspect <= _LARGEST_ASPECT:
         return pixels
     rows, columns = pixels.shape[:2]
     # Only stretch: shrinking would lose fine signs.
@@ -97,7 +97,7 @@ def squared(pixels: NDArray[np.uint8], aspect: float) -> NDArray[np.uint8]:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ModelInput:
     """An image as a model receives it: in the file's own window, upright, with square pixels.
 
     Attributes:
@@ -113,7 +113,7 @@ class Shown:
     columns: int
 
     @classmethod
-    def of(cls, snapshot: ImageSnapshot, pixels: NDArray[np.uint8] | None = None) -> Shown:
+    def of(cls, snapshot: ImageSnapshot, pixels: NDArray[np.uint8] | None = None) -> ModelInput:
         """Prepare an image for a model that was trained on PNG and JPEG files of radiographs.
 
         Args:
@@ -122,7 +122,7 @@ class Shown:
         """
         pixels = model_pixels(snapshot) if pixels is None else pixels
         hanging = Hanging.of(snapshot.frame.orientation)
-        shown = hanging.turned(squared(pixels, snapshot.frame.spacing.aspect))
+        shown = hanging.turned(square_pixels(pixels, snapshot.frame.spacing.aspect))
         return cls(shown, hanging, *pixels.shape[:2])
 
     @property

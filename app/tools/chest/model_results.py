@@ -19,7 +19,7 @@ def needs_of(name: str, packages: tuple[str, ...]) -> tuple[Need, ...]:
     return (*(Need("package", package) for package in packages), Need("weights", name))
 
 
-def required(
+def required_model(
     name: str, feature: str, packages: tuple[str, ...], context: ToolContext
 ) -> InstalledModel:
     """Return the installed model of that name, after checking the packages that run it.
@@ -38,7 +38,7 @@ def required(
     return model
 
 
-def ask(
+def call_model(
     entry: str,
     model: InstalledModel,
     payload: Mapping[str, Any],
@@ -74,7 +74,7 @@ def with_warnings(text: str, warnings: Sequence[str]) -> str:
     return f"{text} Warnings: {'; '.join(warnings)}." if warnings else text
 
 
-def by_image(warnings: Sequence[Sequence[str]]) -> list[str]:
+def numbered_warnings(warnings: Sequence[Sequence[str]]) -> list[str]:
     """Return all images' warnings, with the image's number where there are several images."""
     return [
         f"image {number}: {text}" if len(warnings) > 1 else text
@@ -83,7 +83,7 @@ def by_image(warnings: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-def made_by(model: InstalledModel, answer: Mapping[str, Any]) -> dict[str, Any]:
+def model_metadata(model: InstalledModel, answer: Mapping[str, Any]) -> dict[str, Any]:
     """Return metadata about the model that answered: title, weights, engine and device."""
     engine = {"engine": answer["engine"]} if "engine" in answer else {}
     return {
@@ -94,7 +94,7 @@ def made_by(model: InstalledModel, answer: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def placed(
+def labelled_findings(
     shapes: Iterable[tuple[str, Geometry]],
     image: ImageRef,
     provenance: Provenance,
@@ -137,7 +137,7 @@ _LEAST_LETTERS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class CheckedText:
     """A model's text after checking.
 
     Attributes:
@@ -149,7 +149,7 @@ class Written:
     doubts: tuple[str, ...] = ()
 
 
-def judged(answer: Mapping[str, Any]) -> Written:
+def check_text(answer: Mapping[str, Any]) -> CheckedText:
     """Check the text of an entry's answer for emptiness, loops and truncation.
 
     Args:
@@ -158,18 +158,18 @@ def judged(answer: Mapping[str, Any]) -> Written:
     """
     text = re.sub(r"[ \t]+\n", "\n", str(answer.get("text", ""))).strip()
     if not text:
-        return Written("", ("the model wrote nothing",))
+        return CheckedText("", ("the model wrote nothing",))
     signs = re.sub(r"\s", "", text)
     if sum(sign.isalnum() for sign in signs) < _LEAST_LETTERS * len(signs):
-        return Written("", ("what the model wrote is no text",))
+        return CheckedText("", ("what the model wrote is no text",))
     kept = _before_loop(text)
     if kept != text:
-        return Written(kept, ("the model repeated itself; the repetition is left out",))
+        return CheckedText(kept, ("the model repeated itself; the repetition is left out",))
     if not answer.get("finished", True):
         most = answer.get("most")
         limit = f"the limit of {most} tokens" if most else "its limit"
-        return Written(text, (f"the text was cut off at {limit}",))
-    return Written(text)
+        return CheckedText(text, (f"the text was cut off at {limit}",))
+    return CheckedText(text)
 
 
 def _before_loop(text: str) -> str:
@@ -192,12 +192,12 @@ def _before_same_phrases(text: str) -> str:
 
 def _before_same_sentences(text: str) -> str:
     """Cut the text before a sentence that occurs for the third time, not necessarily in a row."""
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for match in re.finditer(r"[^.!?\n]+[.!?]*", text):
         sentence = re.sub(r"\W+", " ", match.group()).strip().lower()
         if len(sentence.split()) < _SAME_SENTENCES:
             continue
-        seen[sentence] = seen.get(sentence, 0) + 1
-        if seen[sentence] == _SAME_SENTENCES:
+        counts[sentence] = counts.get(sentence, 0) + 1
+        if counts[sentence] == _SAME_SENTENCES:
             return text[: match.start()].rstrip()
     return text

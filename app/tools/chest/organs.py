@@ -54,21 +54,21 @@ _OTHER_NAMES: dict[str, tuple[str, ...]] = {
 }
 
 
-def match(asked: Sequence[str] | None, available: Sequence[str]) -> tuple[str, ...]:
+def match(requested: Sequence[str] | None, available: Sequence[str]) -> tuple[str, ...]:
     """Return the known structures for the requested names, in that order and without repeats.
 
     Args:
-        asked: Names in any case and spacing; None or an empty list for all available ones.
+        requested: Names in any case and spacing; None or an empty list for all available ones.
         available: The structures of the installed model.
 
     Raises:
         ToolRetry: A name is none of the 14; the message suggests similar ones.
     """
-    if not asked:
+    if not requested:
         return tuple(available)
     names = {_key(name): (name,) for name in ALL} | _OTHER_NAMES
     found: list[str] = []
-    for name in asked:
+    for name in requested:
         organs = names.get(_key(name))
         if organs is None:
             raise ToolRetry(

@@ -20,7 +20,7 @@ _WIDTH_MM = 400.0  # assumed width of a radiograph whose spacing is unknown
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class ComparedImage:
     """One of the two images with its masks, scores and suitability."""
 
     name: str
@@ -30,7 +30,7 @@ class Looked:
     hanging: Hanging
     pixels: NDArray[np.uint8]
     scores: dict[str, float]
-    unscored: str
+    scores_missing: str
 
     @property
     def masks(self) -> dict[str, NDArray[np.bool_]]:
@@ -51,28 +51,28 @@ class Looked:
 
 
 @dataclass(frozen=True, slots=True)
-class Laid:
+class Alignment:
     """The prior image registered to the current one.
 
     Attributes:
-        told: The registration's figures as a JSON object.
+        figures: The registration's figures as a JSON object.
         degrees: Angle by which the prior is turned against the current image.
         scale: Size of the chest on the prior over that on the current image, by their spacings;
             None where one is unknown.
-        doubt: The reason that the registration cannot be trusted, or "".
+        problem: The reason that the registration cannot be trusted, or "".
         to_prior: [3, 3], from pixels of the current image to pixels of the prior.
         registered: The prior resampled to the current image's pixels.
     """
 
-    told: dict[str, Any]
+    figures: dict[str, Any]
     degrees: float
     scale: float | None
-    doubt: str
+    problem: str
     to_prior: NDArray[np.float64]
     registered: NDArray[np.uint8]
 
 
-def lay(current: Looked, prior: Looked, context: ToolContext) -> Laid:
+def align(current: ComparedImage, prior: ComparedImage, context: ToolContext) -> Alignment:
     """Register the prior image to the current one in the model process."""
     answer = context.host.call(
         "app.tools.chest.registration:entry",
@@ -83,24 +83,24 @@ def lay(current: Looked, prior: Looked, context: ToolContext) -> Laid:
     )
     degrees, scale = round(float(answer["degrees"]), 2), round(float(answer["scale"]), 4)
     overlap = round(float(answer["overlap"]), 3)
-    doubt = comparison.is_sound(degrees, scale, overlap)
-    told: dict[str, Any] = {
+    problem = comparison.registration_problem(degrees, scale, overlap)
+    figures: dict[str, Any] = {
         "dice_before": round(float(answer["before"]), 3),
         "dice_after": overlap,
         "degrees": degrees,
         "scale": scale,
         "by": str(answer["by"]),
-        "accepted": not doubt,
-        "why": doubt,
+        "accepted": not problem,
+        "why": problem,
     }
     upright = np.array(answer["matrix"], float)
     to_prior = _flip(prior) @ upright @ _flip(current)
     registered: NDArray[np.uint8] = current.hanging.turned(answer["registered"])
     known = all(image.snapshot.frame.spacing.known for image in (current, prior))
-    return Laid(told, degrees, scale if known else None, doubt, to_prior, registered)
+    return Alignment(figures, degrees, scale if known else None, problem, to_prior, registered)
 
 
-def _payload(current: Looked, prior: Looked) -> dict[str, Any]:
+def _payload(current: ComparedImage, prior: ComparedImage) -> dict[str, Any]:
     """Return both images upright, with lung masks and spacings in a shared unit."""
     images = (current, prior)
     known = all(image.snapshot.frame.spacing.known for image in images)
@@ -114,7 +114,7 @@ def _payload(current: Looked, prior: Looked) -> dict[str, Any]:
     }
 
 
-def _spacing(image: Looked, known: bool) -> list[float]:
+def _spacing(image: ComparedImage, known: bool) -> list[float]:
     """Return the spacing (between columns, between rows) in mm.
 
     If one of the spacings is unknown, both images are taken to be equally wide.
@@ -126,7 +126,7 @@ def _spacing(image: Looked, known: bool) -> list[float]:
     return [across, across * spacing.aspect]
 
 
-def _flip(image: Looked) -> NDArray[np.float64]:
+def _flip(image: ComparedImage) -> NDArray[np.float64]:
     """Return the [3, 3] matrix from stored to upright pixels, which is its own inverse."""
     rows, columns = image.pixels.shape
     flip = np.eye(3)

@@ -14,8 +14,14 @@ from app.imaging.studies.patients import conflict, identity_of
 from app.tools.api import ImageSnapshot, ToolContext, ToolFailed, ToolResult
 from app.tools.chest import image_suitability
 from app.tools.chest.comparison import is_newer
-from app.tools.chest.model_pictures import Shown, model_pixels
-from app.tools.chest.model_results import NOTE, ask, judged, made_by, with_warnings
+from app.tools.chest.model_pictures import ModelInput, model_pixels
+from app.tools.chest.model_results import (
+    NOTE,
+    call_model,
+    check_text,
+    model_metadata,
+    with_warnings,
+)
 from app.tools.files import plain
 from app.tools.models.store import InstalledModel
 
@@ -27,7 +33,7 @@ _ENTRY_TIMEOUT_S = TIMEOUT_S - 10
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ModelPicture:
     """The picture of an image that a model receives, with warnings.
 
     Attributes:
@@ -39,7 +45,7 @@ class Seen:
     warnings: tuple[str, ...]
 
 
-def seen(snapshot: ImageSnapshot, model: str) -> Seen:
+def model_picture(snapshot: ImageSnapshot, model: str) -> ModelPicture:
     """Return the picture of an image for a model that takes any medical picture.
 
     A radiograph is shown in the file's own window and upright. Any other image is shown as in the
@@ -65,13 +71,13 @@ def seen(snapshot: ImageSnapshot, model: str) -> Seen:
     if modality and modality not in image_suitability.RADIOGRAPHY:
         warnings.append(f"this image is {modality}: {model} was not tried on such images here")
     if modality not in image_suitability.RADIOGRAPHY:
-        return Seen(display, tuple(warnings))
+        return ModelPicture(display, tuple(warnings))
     # Derived pictures are turned too: a picture made from a mirrored film is mirrored as well.
-    shown = Shown.of(snapshot, display if display.ndim == 3 else model_pixels(snapshot))
-    return Seen(shown.pixels, (*warnings, *shown.hanging.warnings))
+    shown = ModelInput.of(snapshot, display if display.ndim == 3 else model_pixels(snapshot))
+    return ModelPicture(shown.pixels, (*warnings, *shown.hanging.warnings))
 
 
-def answered(
+def answer_question(
     entry: str,
     model: InstalledModel,
     arguments: Mapping[str, Any],
@@ -94,29 +100,29 @@ def answered(
         ToolFailed: The model wrote no usable text.
     """
     title = model.card.title
-    asked = {"question": arguments["question"], **images, "most": arguments["max_new_tokens"]}
-    answer = ask(entry, model, asked, context, _ENTRY_TIMEOUT_S)
-    written = judged(answer)
+    payload = {"question": arguments["question"], **images, "most": arguments["max_new_tokens"]}
+    answer = call_model(entry, model, payload, context, _ENTRY_TIMEOUT_S)
+    written = check_text(answer)
     if not written.text:
         raise ToolFailed(
             f"{title} gave no usable answer: {'; '.join(written.doubts)}",
             remedy="Ask in other words, or another tool.",
         )
     notes = [str(note) for note in answer.get("notes", ())]
-    said = list(dict.fromkeys([*warnings, *written.doubts, *model.warnings, *notes]))
+    all_warnings = list(dict.fromkeys([*warnings, *written.doubts, *model.warnings, *notes]))
     metadata = {
         **arguments,
-        **made_by(model, answer),
+        **model_metadata(model, answer),
         "finished": bool(answer.get("finished", True)),
         "note": NOTE,
-        "warnings": said,
+        "warnings": all_warnings,
         "status": "completed",
     }
-    summary = with_warnings(f"{title} answers: {written.text}\n\n{NOTE}", said)
+    summary = with_warnings(f"{title} answers: {written.text}\n\n{NOTE}", all_warnings)
     return ToolResult(summary, {"answer": written.text}, plain(metadata))
 
 
-def doubts_together(snapshots: Sequence[ImageSnapshot]) -> list[str]:
+def multi_image_warnings(snapshots: Sequence[ImageSnapshot]) -> list[str]:
     """Return warnings about different patients or a reversed order among the images of a question.
 
     Images are numbered from 1. A model learns neither the patients nor the dates: it describes a
@@ -126,8 +132,8 @@ def doubts_together(snapshots: Sequence[ImageSnapshot]) -> list[str]:
 
 
 def _patients(snapshots: Sequence[ImageSnapshot]) -> Iterator[str]:
-    said = [identity_of(snapshot.instance) for snapshot in snapshots]
-    for (number, one), (other_number, other) in combinations(enumerate(said, 1), 2):
+    identities = [identity_of(snapshot.instance) for snapshot in snapshots]
+    for (number, one), (other_number, other) in combinations(enumerate(identities, 1), 2):
         if conflict(one, other):
             yield (
                 f"image {number} and image {other_number} name different patients: what the model "

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from app.tools.api import ToolRetry
 
-_LEAST = 16  # fewest tokens that make an answer worth asking for
+_FEWEST_TOKENS = 16  # fewest tokens that make an answer worth asking for
 
 
-def harmless(question: str, signs: Iterable[str]) -> str:
+def remove_control_signs(question: str, signs: Iterable[str]) -> str:
     """Replace the prompt's control signs in a question by blanks.
 
     Args:
@@ -26,7 +26,7 @@ def harmless(question: str, signs: Iterable[str]) -> str:
     return question.strip()
 
 
-def room(taken: int, limit: int, most: int, *, images: str, shorter: str) -> int:
+def tokens_left(taken: int, limit: int, most: int, *, images: str, shorter: str) -> int:
     """Return the number of tokens left for an answer.
 
     Args:
@@ -40,7 +40,7 @@ def room(taken: int, limit: int, most: int, *, images: str, shorter: str) -> int
         ToolRetry: The question leaves no room for an answer.
     """
     left = limit - taken
-    if left < _LEAST:
+    if left < _FEWEST_TOKENS:
         raise ToolRetry(
             f"the question is too long: with {images} it takes {taken} of {limit} tokens; {shorter}"
         )

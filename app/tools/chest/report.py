@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.tools.api import Approval, Need, ToolContext, ToolFailed, ToolResult, ToolSpec
 from app.tools.chest import image_suitability
-from app.tools.chest.model_pictures import Shown
-from app.tools.chest.model_results import NOTE, Written, ask, judged, with_warnings
+from app.tools.chest.model_pictures import ModelInput
+from app.tools.chest.model_results import NOTE, CheckedText, call_model, check_text, with_warnings
 from app.tools.files import plain
 from app.tools.models.cards import card
 from app.tools.models.store import InstalledModel, ModelStore
@@ -74,7 +74,7 @@ class _Section:
 
     name: str
     model: InstalledModel
-    written: Written
+    written: CheckedText
     device: str
     notes: tuple[str, ...]
 
@@ -82,10 +82,7 @@ class _Section:
 class ChestXRayReportGenerator:
     """The tool `chest_xray_report_generator`."""
 
-    @property
-    def spec(self) -> ToolSpec:
-        """Return the tool's description."""
-        return SPEC
+    spec = SPEC
 
     def run(self, args: ReportInput, context: ToolContext) -> ToolResult:
         """Write both sections; see `app.tools.api.Tool.run`."""
@@ -97,16 +94,16 @@ class ChestXRayReportGenerator:
         models = _installed(ModelStore(context.models_dir))
         require_packages(_FEATURE, "torch", "transformers")
         # Turn the film first: a mirrored one would be reported with left and right exchanged.
-        shown = Shown.of(snapshot)
-        made = [
+        shown = ModelInput.of(snapshot)
+        sections = [
             _write(name, model, shown.pixels, context, (place / len(models), 1 / len(models)))
             for place, (name, model) in enumerate(models.items())
         ]
-        texts = {section.name: section.written.text for section in made if section.written.text}
+        texts = {section.name: section.written.text for section in sections if section.written.text}
         warnings = [
             *admission.warnings,
             *shown.hanging.warnings,
-            *_warnings(made),
+            *_warnings(sections),
             *_left_out(models),
         ]
         if not texts:
@@ -117,9 +114,9 @@ class ChestXRayReportGenerator:
         metadata = {
             "image_path": args.image_path,
             "sections_generated": list(texts),
-            "model": "; ".join(section.model.card.title for section in made),
-            "weights_sha256": {section.name: section.model.sha256 for section in made},
-            "device": made[0].device,
+            "model": "; ".join(section.model.card.title for section in sections),
+            "weights_sha256": {section.name: section.model.sha256 for section in sections},
+            "device": sections[0].device,
             "note": NOTE,
             "warnings": warnings,
             "status": "completed",
@@ -155,24 +152,24 @@ def _write(
 ) -> _Section:
     """Write one section; `share` is the start and the length of its part of the progress."""
 
-    def told(fraction: float, text: str) -> None:
+    def report_progress(fraction: float, text: str) -> None:
         context.progress(share[0] + share[1] * fraction, f"{name.capitalize()}: {text}")
 
     context.cancel.check()
-    answer = ask(_ENTRY, model, {"pixels": pixels}, context, _TIMEOUT_S, told)
+    answer = call_model(_ENTRY, model, {"pixels": pixels}, context, _TIMEOUT_S, report_progress)
     notes = tuple(str(note) for note in answer.get("notes", ()))
-    return _Section(name, model, judged(answer), str(answer.get("device", "")), notes)
+    return _Section(name, model, check_text(answer), str(answer.get("device", "")), notes)
 
 
-def _warnings(made: list[_Section]) -> list[str]:
+def _warnings(sections: list[_Section]) -> list[str]:
     """Return the warnings about all sections without repeats."""
-    said: dict[str, None] = {}
-    for section in made:
+    texts: dict[str, None] = {}
+    for section in sections:
         for doubt in section.written.doubts:
-            said[f"{section.name}: {doubt}"] = None
+            texts[f"{section.name}: {doubt}"] = None
         for text in (*section.model.warnings, *section.notes):
-            said[text] = None
-    return list(said)
+            texts[text] = None
+    return list(texts)
 
 
 def _left_out(models: Mapping[str, InstalledModel]) -> list[str]:

@@ -56,18 +56,18 @@ def _row(row: Data) -> str:
     if not row.get("comparable"):
         return f"{what}: not comparable ({figures}){f': {why}' if why else ''}."
     change = row.get("change")
-    told = f", change {change:+.2f}" if isinstance(change, (int, float)) else ""
+    change_text = f", change {change:+.2f}" if isinstance(change, (int, float)) else ""
     beyond = row.get("beyond_error")
     where = "beyond" if beyond else "within"
-    sure = f", {where} the method's error" if told and isinstance(beyond, bool) else ""
-    return f"{what}: {figures}{told}{sure}."
+    error_text = f", {where} the method's error" if change_text and isinstance(beyond, bool) else ""
+    return f"{what}: {figures}{change_text}{error_text}."
 
 
 def _figure(value: Any) -> str:
     return "nothing" if value is None else number(value)
 
 
-def _marked(output: Data, metadata: Data) -> list[Sentence]:
+def _marked_outline(output: Data, metadata: Data) -> list[Sentence]:
     del metadata
     if not output.get("found"):
         return [Sentence("Nothing was found where it was marked.")]
@@ -75,9 +75,9 @@ def _marked(output: Data, metadata: Data) -> list[Sentence]:
     if output.get("area_cm2") is not None:
         area += f" = {number(output['area_cm2'], 2)} cm²"
     score = output.get("score")
-    told = f", the model's own score {score:.2f}" if isinstance(score, (int, float)) else ""
+    score_text = f", the model's own score {score:.2f}" if isinstance(score, (int, float)) else ""
     return [
-        Sentence(f"Outlined what you marked: area {area}{told}."),
+        Sentence(f"Outlined what you marked: area {area}{score_text}."),
         Sentence("It outlines whatever is marked, a disease or not.", cites=False),
     ]
 
@@ -87,7 +87,7 @@ MODEL_WORDINGS = (
     ResultWording("llava_med_qa", "LLaVA-Med", _answer),
     ResultWording("medgemma_qa", "MedGemma", _answer),
     ResultWording("chest_xray_compare", "Change", _change),
-    ResultWording("medsam2_segment", "Outline of what you marked", _marked),
+    ResultWording("medsam2_segment", "Outline of what you marked", _marked_outline),
 )
 
 
@@ -268,12 +268,12 @@ def _judged(ratio: float) -> str:
 
 def _disease_answer(output: Data, question: str) -> list[list[Sentence]]:
     scores = scores_of(output)
-    asked = [
+    labels = [
         label
         for label in scores
         if has_words(question, _LABELS.get(label, label.replace("_", " ").lower()))
     ]
-    if not asked:
+    if not labels:
         return [[Sentence(_highest(scores))]]
     return [
         [
@@ -283,7 +283,7 @@ def _disease_answer(output: Data, question: str) -> list[list[Sentence]]:
             ),
             Sentence("A score is neither a probability nor a diagnosis.", cites=False),
         ]
-        for label in asked
+        for label in labels
     ]
 
 
@@ -313,27 +313,27 @@ def _point(values: Sequence[Any]) -> str:
     return f"({', '.join(number(value, 0).replace(',', '') for value in values)})"
 
 
-def unanswered(told: AnswerContext) -> list[str]:
+def unanswered(answer: AnswerContext) -> list[str]:
     """Return one sentence for each part of a question about a radiograph that no result answers."""
-    grounded = _GROUNDING in told.ran
-    disease = "disease" in told.kinds
-    lesion = has_words(told.question, _LESION)
+    grounded = _GROUNDING in answer.ran
+    disease = "disease" in answer.kinds
+    lesion = has_words(answer.question, _LESION)
     lines: list[str] = []
     if disease:
         lines.append(
             "Which disease it is: scores and outlines do not decide that; a radiologist does."
         )
-    shown = f" {_SEGMENTATION} outlines anatomy only." if _SEGMENTATION in told.ran else ""
-    if (lesion or disease) and "where" in told.kinds and not grounded:
+    shown = f" {_SEGMENTATION} outlines anatomy only." if _SEGMENTATION in answer.ran else ""
+    if (lesion or disease) and "where" in answer.kinds and not grounded:
         lines.append(f"Where a disease lies: no tool that ran locates one.{shown}")
-    elif disease and has_words(told.question, _PART) and not grounded:
+    elif disease and has_words(answer.question, _PART) and not grounded:
         lines.append("On which side or in which part: a score is for the whole film.")
-    if lesion and _MEDSAM2 not in told.ran and has_words(told.question, _MEASURED):
+    if lesion and _MEDSAM2 not in answer.ran and has_words(answer.question, _MEASURED):
         lines.append(
             "Outline, size or number of a lesion: no tool that ran finds, measures or counts "
             f"lesions.{shown}"
         )
-    if has_words(told.question, _VOLUME):
+    if has_words(answer.question, _VOLUME):
         lines.append("A volume: a radiograph is flat and gives areas only.")
     return lines
 

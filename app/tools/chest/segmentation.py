@@ -92,10 +92,7 @@ class ChestXRaySegmentation:
     def __init__(self, segmenter: Segmenter) -> None:
         self._segmenter = segmenter
 
-    @property
-    def spec(self) -> ToolSpec:
-        """Return the tool's description."""
-        return SPEC
+    spec = SPEC
 
     def run(self, args: SegmentationInput, context: ToolContext) -> ToolResult:
         """Segment the structures; see `app.tools.api.Tool.run`."""
@@ -122,13 +119,15 @@ class ChestXRaySegmentation:
         context.progress(0.9, "Measuring")
         notes = list(dict.fromkeys([*admission.warnings, *found.warnings]))
         # Without PSPNet "all" means the embedded network's three structures, so no warning.
-        how = ModelStore(context.models_dir).how_to_get(card(PSPNET)) if unavailable else ""
+        install_hint = (
+            ModelStore(context.models_dir).how_to_get(card(PSPNET)) if unavailable else ""
+        )
         if unavailable and args.organs:
             notes.append(
                 f"{_listed(unavailable)} left out: found only by PSPNet, whose weights are not "
                 f"installed ({card(PSPNET).files[0].name})"
             )
-        return _result(args, snapshot, model, found, context, notes, unavailable, how)
+        return _result(args, snapshot, model, found, context, notes, unavailable, install_hint)
 
 
 def _result(
@@ -139,7 +138,7 @@ def _result(
     context: ToolContext,
     warnings: list[str],
     unavailable: tuple[str, ...],
-    how: str,
+    install_hint: str,
 ) -> ToolResult:
     frame = snapshot.frame
     pixels = image_suitability.grey(snapshot.display)
@@ -158,7 +157,7 @@ def _result(
         "segmentation_image_path": str(picture),
         "requested_organs": list(args.organs or organs.ALL),
         "unavailable_organs": list(unavailable),
-        "unavailable_note": how,
+        "unavailable_note": install_hint,
         "warnings": warnings,
         "status": "completed",
     }

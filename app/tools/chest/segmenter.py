@@ -21,9 +21,9 @@ from PIL import Image
 from app.tools.api import ImageSnapshot, ToolContext, ToolFailed
 from app.tools.chest import organs
 from app.tools.chest.model_pictures import Hanging as Hanging
-from app.tools.chest.model_pictures import Shown
+from app.tools.chest.model_pictures import ModelInput
 from app.tools.chest.model_pictures import model_pixels as model_pixels
-from app.tools.chest.model_results import ask
+from app.tools.chest.model_results import call_model
 from app.tools.models.cards import ModelCard
 from app.tools.models.store import InstalledModel, ModelStore
 from app.tools.needs import require_packages
@@ -31,7 +31,7 @@ from app.tools.needs import require_packages
 PSPNET = "pspnet-chestx-det"
 THORAX_NET = "thorax-net"
 _TIMEOUT_S = 110.0
-_KEPT = 8
+_CACHE_SIZE = 8
 _EMBEDDED_SIZE = (256, 256)
 
 Mask = NDArray[np.bool_]
@@ -152,7 +152,7 @@ class Segmenter:
             known = _Answer.of(found, (pixels.shape[0], pixels.shape[1]))
             with self._lock:
                 self._answers[key] = known
-                while len(self._answers) > _KEPT:
+                while len(self._answers) > _CACHE_SIZE:
                     self._answers.popitem(last=False)
         return known.only(wanted)
 
@@ -163,11 +163,11 @@ class Segmenter:
         model: Model,
         context: ToolContext,
     ) -> Segmentation:
-        shown = Shown.of(snapshot, pixels)
+        shown = ModelInput.of(snapshot, pixels)
         payload = {"pixels": shown.pixels, "organs": list(model.organs)}
         module = "psp_net" if model.spec.name == PSPNET else "thorax_net"
         entry = f"app.tools.chest.{module}:entry"
-        answer = ask(entry, model.installed, payload, context, _TIMEOUT_S)
+        answer = call_model(entry, model.installed, payload, context, _TIMEOUT_S)
         if answer.get("refused"):
             raise ToolFailed(
                 str(answer["refused"]),

@@ -17,7 +17,7 @@ from scipy import ndimage
 from skimage.morphology import convex_hull_image
 
 from app.tools.chest import ctr_geometry
-from app.tools.chest.model_pictures import MIRRORED, MIRRORED_NOTE
+from app.tools.chest.model_pictures import MIRRORED_NOTE, MIRRORED_SHARE
 
 BoolImage = NDArray[np.bool_]
 FloatImage = NDArray[np.float32]
@@ -198,7 +198,7 @@ def check_shapes(
         confidence: Confidence of each structure, 0..1.
         mirrored: Probability that the film is shown mirrored, 0..1.
     """
-    side = (MIRRORED_NOTE,) if mirrored >= MIRRORED else ()
+    side = (MIRRORED_NOTE,) if mirrored >= MIRRORED_SHARE else ()
     right, left, heart = masks[RIGHT_LUNG], masks[LEFT_LUNG], masks[HEART]
     areas = [float(m.mean()) for m in (right, left)]
     sure = max(confidence[RIGHT_LUNG], confidence[LEFT_LUNG])

@@ -66,10 +66,7 @@ SPEC = ToolSpec(
 class DicomProcessor:
     """Converts a DICOM image to a PNG."""
 
-    @property
-    def spec(self) -> ToolSpec:
-        """The tool's description for the agent."""
-        return SPEC
+    spec = SPEC
 
     def run(self, args: DicomProcessorInput, context: ToolContext) -> ToolResult:
         """Write the PNG and return its path and attributes; see `app.tools.api.Tool.run`."""

@@ -135,10 +135,7 @@ SPEC = ToolSpec(
 class ImageVisualizer:
     """Shows an image in a pane of the canvas."""
 
-    @property
-    def spec(self) -> ToolSpec:
-        """The tool's description for the agent."""
-        return SPEC
+    spec = SPEC
 
     def run(self, args: ImageVisualizerInput, context: ToolContext) -> ToolResult:
         """Return the image as an artifact to show; see `app.tools.api.Tool.run`."""

@@ -1,4 +1,4 @@
-"""Programs as they lie beside published weights: stand-ins with the published interface.
+"""Stand-ins for the programs published with model weights, with the same interface.
 
 They are copied into a model's folder and run from there by transformers (`trust_remote_code`).
 """

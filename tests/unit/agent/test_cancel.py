@@ -27,11 +27,12 @@ from tests.support.fake_tools import (
     ok,
     request,
 )
+from tests.support.hang import HANG_S
 from tests.support.scripted_model import ScriptedModel, Stall, Swallow, call, says
 
 
 async def run_and_cancel(loop: AgentLoop, asked: RunRequest, kind: str) -> list[RunEvent]:
-    """Cancels from another thread at the first event of `kind`; checks the time to the end."""
+    """Cancels from another thread at the first event of `kind`; checks that it ends soon."""
     events: list[RunEvent] = []
     cancelled_at = 0.0
     async for event in loop.run(asked):
@@ -39,7 +40,7 @@ async def run_and_cancel(loop: AgentLoop, asked: RunRequest, kind: str) -> list[
         if event.kind == kind and not cancelled_at:
             cancelled_at = time.monotonic()
             threading.Thread(target=asked.cancel.cancel).start()
-    assert time.monotonic() - cancelled_at < 1.0
+    assert time.monotonic() - cancelled_at < HANG_S
     check_promises(events)
     return events
 
@@ -50,14 +51,14 @@ def check_transcript(thread: Thread) -> None:
 
 
 @pytest.mark.parametrize("silence", [Stall(), Swallow()], ids=["stalls", "ignores its cancel"])
-def test_cancel_ends_within_a_second_while_the_model_is_silent(tmp_path: Path, silence: Any):
+def test_cancel_ends_the_run_while_the_model_is_silent(tmp_path: Path, silence: Any):
     asked = request(tmp_path)
     loop = AgentLoop(ScriptedModel([Text("wait"), silence]), FakeRegistry())
     events = asyncio.run(run_and_cancel(loop, asked, "text_delta"))
     assert events[-1].kind == "run_cancelled"
 
 
-def test_cancel_ends_within_a_second_while_a_tool_blocks(tmp_path: Path):
+def test_cancel_ends_the_run_while_a_tool_blocks(tmp_path: Path):
     release = threading.Event()
 
     def run(args: Any, context: ToolContext) -> ToolResult:
@@ -71,7 +72,7 @@ def test_cancel_ends_within_a_second_while_a_tool_blocks(tmp_path: Path):
     events = asyncio.run(
         run_and_cancel(AgentLoop(model, FakeRegistry(tool)), asked, "tool_started")
     )
-    assert time.monotonic() - started < 3.0, "the end of the loop waited for the thread"
+    assert time.monotonic() - started < HANG_S, "the end of the loop waited for the thread"
     release.set()
     ends = [event.status for event in events if event.kind == "tool_finished"]
     assert ends == ["cancelled"] * len(ends)
@@ -188,7 +189,7 @@ def tool_results(thread: Thread) -> list[str]:
     return [item.text for item in thread.history if item.role == "tool"]
 
 
-def test_cancel_ends_within_a_second_while_tools_run_side_by_side(tmp_path: Path):
+def test_cancel_ends_the_run_while_tools_run_side_by_side(tmp_path: Path):
     held, asked = Held(), request(tmp_path)
     turn = [call("held", image_path=str(index)) for index in range(6)]
     loop = AgentLoop(ScriptedModel(turn), FakeRegistry(held.tool))

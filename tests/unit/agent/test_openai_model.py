@@ -20,6 +20,7 @@ from app.agent.sessions import Thread
 from app.errors import UsageError
 from tests.support import fake_tools
 from tests.support.fake_tools import check_promises, collect, request
+from tests.support.hang import HANG_S
 from tests.support.openai_server import OpenAIServer, call_reply, text_reply
 
 
@@ -146,7 +147,7 @@ def test_cancel_is_quick_while_the_endpoint_is_silent(tmp_path: Path, mode: str)
         events, took_s = asyncio.run(main(server))
     check_promises(events)
     assert events[-1].kind == "run_cancelled"
-    assert took_s < 1.0
+    assert took_s < HANG_S
 
 
 def test_a_slow_drip_is_read_to_its_end(tmp_path: Path):

@@ -25,6 +25,7 @@ from app.imaging.processes.records import pack, unpack
 from app.imaging.processes.worker_pool import Priority
 from app.imaging.types import Frame, ImageRef, Instance, Lut, Orientation, Voi, Window
 from app.tools.api import CancelToken
+from tests.support.hang import HANG_S
 from tests.unit.imaging.files import make_dicom, png_bytes
 
 
@@ -315,13 +316,13 @@ def test_objects_that_hang_hold_up_no_image(
     for _ in range(3):
         asked += [decoder.layer(bad), decoder.layer_frame(bad, good, 0), decoder.presentation(bad)]
     other = like(good, tmp_path / "other.dcm")
-    assert decoder.frame(other).result(2).rows == 3
+    assert decoder.frame(other).result(HANG_S).rows == 3
     assert not any(future.done() for future in asked)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="has no SIGKILL")
-def test_with_all_workers_killed_the_next_frame_is_there_within_two_seconds(tmp_path: Path):
+def test_with_all_workers_killed_the_next_frame_is_there_soon(tmp_path: Path):
     decoder = Decoder(2)
     try:
         decoder.warm()
@@ -340,7 +341,7 @@ def test_with_all_workers_killed_the_next_frame_is_there_within_two_seconds(tmp_
             started = time.monotonic()
             assert decoder.frame(other).result(30).rows == 3
             took_s.append(time.monotonic() - started)
-        assert min(took_s) < 2, "in the quietest of some tries"
+        assert min(took_s) < HANG_S, "in the quietest of some tries"
     finally:
         decoder.close()
 

@@ -23,6 +23,7 @@ from app.imaging.processes.worker_pool import (
     WorkerPool,
 )
 from app.imaging.processes.workers import Worker
+from tests.support.hang import HANG_S
 
 ENTRIES = "tests.unit.imaging.worker_entries"
 ALLOWED = ("app.", "tests.")
@@ -137,7 +138,7 @@ def test_long_work_on_all_workers_does_not_hold_up_what_is_looked_at(pool: Worke
     while sum(one.running() for one in long) < 2:
         pass
     for number in range(5):
-        assert pool.submit(f"{ENTRIES}:echo", {"n": number}).result(2) == {"n": number}
+        assert pool.submit(f"{ENTRIES}:echo", {"n": number}).result(HANG_S) == {"n": number}
     assert sum(one.running() for one in long) == 2, "the reserve is for nothing else"
 
 

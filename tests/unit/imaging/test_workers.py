@@ -22,6 +22,7 @@ from app.imaging.processes import worker_process
 from app.imaging.processes.worker_pool import Priority, WorkerPool
 from app.imaging.processes.workers import Worker
 from tests.faults.host import resident
+from tests.support.hang import HANG_S
 
 ENTRIES = "tests.unit.imaging.worker_entries"
 ALLOWED = ("app.", "tests.")
@@ -200,11 +201,11 @@ def test_a_hang_ends_at_its_time_limit(worker: Worker):
     started = time.monotonic()
     with pytest.raises(WorkerDied, match="took too long"):
         call(worker, "hang", timeout_s=0.3)
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < HANG_S
     assert call(worker, "echo", {"a": 1}) == {"a": 1}
 
 
-def test_a_cancel_ends_a_hang_in_under_a_second(worker: Worker):
+def test_a_cancel_ends_a_hang(worker: Worker):
     call(worker, "pid")
     token = Token()
     cancelled_at: list[float] = []
@@ -216,7 +217,7 @@ def test_a_cancel_ends_a_hang_in_under_a_second(worker: Worker):
     threading.Timer(0.2, cancel).start()
     with pytest.raises(Cancelled):
         call(worker, "hang", cancel=token)
-    assert time.monotonic() - cancelled_at[0] < 1
+    assert time.monotonic() - cancelled_at[0] < HANG_S
 
 
 def test_a_cancelled_function_that_reports_progress_keeps_its_process(worker: Worker):

@@ -341,6 +341,20 @@ def test_test_runs_every_step_and_fails_if_one_did(copy: TinyCopy) -> None:
     assert "ruff check FAILED, ruff format FAILED, pyright ok" in done.err
 
 
+@pytest.mark.skipif(bool(system.missing([system.SCREENLESS_X])), reason="Xvfb is not installed")
+def test_in_a_whole_run_nothing_is_beside_the_timed_tests(copy: TinyCopy) -> None:
+    done = copy.start("test", bootstrap.ALL)
+    begun = [line.removeprefix("sightline: ---- ") for line in done.err.splitlines()]
+    steps = ["ruff check", "ruff format", "windows, timed", "pytest"]
+    beside = ["pyright", "import contracts", "windows offscreen"]
+    assert [line for line in begun if line in {*steps, *beside}] == [*steps, *beside]
+    sessions = [line for line in done.out.splitlines() if line.startswith("pytest ")]
+    timed, rest = bootstrap.sessions_of(os.cpu_count() or 1, slow=True)
+    starts = [f"pytest {timed} ", f"pytest {rest} ", "pytest ['-q'] "]
+    assert all(line.startswith(start) for line, start in zip(sessions, starts, strict=True))
+    assert sessions[-1].endswith(" offscreen")
+
+
 def test_a_whole_run_leaves_no_test_out_and_runs_none_twice() -> None:
     timed, rest = bootstrap.sessions_of(3, slow=False)
     assert timed == ["-m", bootstrap.TIMED, "tests/gui"]

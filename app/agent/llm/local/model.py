@@ -1,4 +1,4 @@
-"""A language model in a process on this machine: started, asked by HTTP, and ended by the app."""
+"""A language model in a process on this machine, started, queried by HTTP and ended by the app."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class LocalModel:
 
     @property
     def pid(self) -> int | None:
-        """The id of its process, None if none runs."""
+        """The id of its process, or None if none runs."""
         return self._server.pid
 
     def close(self) -> None:
@@ -296,13 +296,13 @@ class LocalServer:
 
     @property
     def pid(self) -> int | None:
-        """The id of the process, None if none runs."""
+        """The id of the process, or None if none runs."""
         with self._lock:
             return self._child.pid if self._child and self._child.alive else None
 
     @property
     def stage(self) -> str:
-        """What it does while it loads, in words; "" once it serves."""
+        """A description of what it does while it loads; "" once it serves."""
         child = self._child
         return child.stage if child else ""
 

@@ -15,7 +15,7 @@ PLACES = 8
 
 
 class CheXagentForCausalLM(PhiForCausalLM):
-    """Reads the images from the paths in its prompt, as the published program does."""
+    """Reads the images from the paths in its prompt, like the published program."""
 
     config_class = CheXagentConfig
 

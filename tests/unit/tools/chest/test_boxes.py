@@ -9,21 +9,21 @@ import pytest
 
 from app.imaging.findings import Box
 from app.tools.chest.boxes import (
-    Grounded,
-    Seen,
-    box_of,
+    GroundedPhrase,
+    InputRectangle,
     centre_crop,
+    finding_box,
     read_chexagent,
     read_maira,
-    whole,
+    whole_image,
 )
-from app.tools.chest.model_pictures import Shown
+from app.tools.chest.model_pictures import ModelInput
 from tests.unit.tools.support import Bench, write_dicom
 
 
 def test_a_grounded_phrase_has_the_middle_of_each_bin():
     reading = read_maira("<obj>Small effusion.<box><x10><y20><x30><y40></box></obj>")
-    assert reading.groups == (Grounded("Small effusion.", ((0.105, 0.205, 0.305, 0.405),)),)
+    assert reading.groups == (GroundedPhrase("Small effusion.", ((0.105, 0.205, 0.305, 0.405),)),)
     assert reading.text == "Small effusion."
     assert reading.refused == ()
 
@@ -58,7 +58,7 @@ def test_text_without_marks_has_no_groups():
 )
 def test_a_malformed_box_is_refused_and_said(written: str, why: str):
     reading = read_maira(f"<obj>x<box>{written}</box></obj>")
-    assert reading.groups == (Grounded("x", ()),)
+    assert reading.groups == (GroundedPhrase("x", ()),)
     assert len(reading.refused) == 1
     assert why in reading.refused[0]
 
@@ -93,7 +93,7 @@ def test_chexagents_boxes_are_hundredths_and_are_named_in_the_text():
     reading = read_chexagent(
         "There is a <|ref|>left effusion<|/ref|><|box|>(58,60),(84,100)<|/box|>."
     )
-    assert reading.groups == (Grounded("left effusion", ((0.58, 0.6, 0.84, 1.0),)),)
+    assert reading.groups == (GroundedPhrase("left effusion", ((0.58, 0.6, 0.84, 1.0),)),)
     assert reading.text == "There is a left effusion [box 1]."
 
 
@@ -132,19 +132,21 @@ def test_paragraphs_stay():
 @pytest.mark.parametrize(
     ("rows", "columns", "expected"),
     [
-        (518, 518, Seen(0, 0, 518, 518)),
-        (1036, 2072, Seen(518, 0, 1554, 1036)),
-        (2072, 1036, Seen(0, 518, 1036, 1554)),
+        (518, 518, InputRectangle(0, 0, 518, 518)),
+        (1036, 2072, InputRectangle(518, 0, 1554, 1036)),
+        (2072, 1036, InputRectangle(0, 518, 1036, 1554)),
         # 701 x 500: 518 / 500 * 701 = 726.2, rounded down; the crop starts at (726 - 518) // 2.
-        (701, 500, Seen(0, 104 * 701 / 726, 500, 622 * 701 / 726)),
+        (701, 500, InputRectangle(0, 104 * 701 / 726, 500, 622 * 701 / 726)),
         # 622.6 is rounded down as well.
-        (601, 500, Seen(0, 52 * 601 / 622, 500, 570 * 601 / 622)),
-        (500, 601, Seen(52 * 601 / 622, 0, 570 * 601 / 622, 500)),
+        (601, 500, InputRectangle(0, 52 * 601 / 622, 500, 570 * 601 / 622)),
+        (500, 601, InputRectangle(52 * 601 / 622, 0, 570 * 601 / 622, 500)),
         # 500 x 702: 727.3, an odd rest of 209: the crop starts at 104, not at 105.
-        (702, 500, Seen(0, 104 * 702 / 727, 500, 622 * 702 / 727)),
+        (702, 500, InputRectangle(0, 104 * 702 / 727, 500, 622 * 702 / 727)),
     ],
 )
-def test_the_centre_crop_in_pixels_of_the_original(rows: int, columns: int, expected: Seen):
+def test_the_centre_crop_in_pixels_of_the_original(
+    rows: int, columns: int, expected: InputRectangle
+):
     found = centre_crop(rows, columns, 518, 518, 518)
     for side in ("left", "top", "right", "bottom"):
         assert getattr(found, side) == pytest.approx(getattr(expected, side))
@@ -156,12 +158,12 @@ def test_what_the_model_could_not_see_is_named():
         "25 % at the right",
     )
     # A strip of one percent is told, and one of a tenth of that is not.
-    assert Seen(10, 0, 999, 1000).hidden(1000, 1000) == ("1 % at the left",)
-    assert whole(1000, 2000).hidden(1000, 2000) == ()
+    assert InputRectangle(10, 0, 999, 1000).hidden(1000, 1000) == ("1 % at the left",)
+    assert whole_image(1000, 2000).hidden(1000, 2000) == ()
 
 
 def test_a_box_over_whole_pixels_lies_half_a_pixel_lower():
-    assert box_of((10.0, 20.0, 30.0, 40.0)) == Box(9.5, 19.5, 29.5, 39.5)
+    assert finding_box((10.0, 20.0, 30.0, 40.0)) == Box(9.5, 19.5, 29.5, 39.5)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +185,7 @@ def test_a_planted_block_is_found_where_it_was_whatever_the_image_s_turn_and_pix
     path = write_dicom(tmp_path / "a.dcm", pixels, PatientOrientation=orientation, **more)
     bench = Bench(tmp_path)
     bench.open(path)
-    shown = Shown.of(bench.images.resolve("image-1"))
+    shown = ModelInput.of(bench.images.resolve("image-1"))
     rows = np.flatnonzero(shown.pixels.max(axis=1) > 127)
     columns = np.flatnonzero(shown.pixels.max(axis=0) > 127)
     corners = shown.original((columns[0], rows[0], columns[-1] + 1, rows[-1] + 1))

@@ -218,7 +218,7 @@ def test_a_cell_of_the_network_looks_at_the_place_that_is_drawn(torch: Any):
     at = torch.arange(224.0)
     x = float((weight.sum(0) * at).sum() / weight.sum())
     y = float((weight.sum(1) * at).sum() / weight.sum())
-    middle = classifier.FIRST + 3 * classifier.CELL
+    middle = classifier.FIRST_CELL + 3 * classifier.CELL_STRIDE
     assert (x, y) == pytest.approx((middle, middle), abs=0.5)
 
 
@@ -301,7 +301,7 @@ def test_a_mirrored_image_is_turned_for_the_model_and_its_map_turned_back(
     geometry = result.findings[0].geometry
     assert isinstance(geometry, Heatmap)
     values = geometry.values
-    np.testing.assert_array_equal(values[turned], classifier.in_image(cells, shown.shape))
+    np.testing.assert_array_equal(values[turned], classifier.map_to_image(cells, shown.shape))
 
 
 def test_pixels_that_are_not_square_are_squared_for_the_model_and_its_map_fits_the_image(
@@ -320,7 +320,7 @@ def test_pixels_that_are_not_square_are_squared_for_the_model_and_its_map_fits_t
     geometry = result.findings[0].geometry
     assert isinstance(geometry, Heatmap)
     assert geometry.values.shape == (120, 224)
-    whole = classifier.in_image(cells, (240, 224))
+    whole = classifier.map_to_image(cells, (240, 224))
     rows = np.arange(120)[:, None] * geometry.values
     meant = (np.arange(240)[:, None] - 0.5) / 2 * whole
     y, wanted = rows.sum() / geometry.values.sum(), meant.sum() / whole.sum()

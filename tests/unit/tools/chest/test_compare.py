@@ -584,7 +584,7 @@ def test_boxes_are_not_subtracted_where_lengths_are_not_the_same_lengths(
 
 def test_boxes_that_hardly_touch_are_no_pair():
     here, there = (0.0, 0.0, 10.0, 10.0), (9.0, 9.0, 19.0, 19.0)
-    assert comparison.pair([here], [there]) == [(0, None), (None, 0)]
+    assert comparison.match_boxes([here], [there]) == [(0, None), (None, 0)]
 
 
 def side(scores: dict[str, float], position: Any = "PA") -> Side:
@@ -602,7 +602,7 @@ def side(scores: dict[str, float], position: Any = "PA") -> Side:
 def test_scores_are_compared_and_a_change_is_one_that_crosses_the_operating_point():
     now = side({"Effusion": 0.62, "Mass": 0.3, "Lung Lesion": 0.9})
     then = side({"Effusion": 0.41, "Mass": 0.1, "Lung Lesion": 0.55})
-    rows = {row.what: row for row in comparison.table(now, then, 0.0)}
+    rows = {row.what: row for row in comparison.change_table(now, then, 0.0)}
     assert rows["Effusion, score"].change == pytest.approx(0.21)
     assert rows["Effusion, score"].beyond_error is True
     assert rows["Mass, score"].beyond_error is False
@@ -610,21 +610,21 @@ def test_scores_are_compared_and_a_change_is_one_that_crosses_the_operating_poin
 
 
 def test_scores_of_two_views_are_not_compared():
-    rows = comparison.table(side({"Mass": 0.9}), side({"Mass": 0.1}, "AP"), 0.0)
+    rows = comparison.change_table(side({"Mass": 0.9}), side({"Mass": 0.1}, "AP"), 0.0)
     assert next(row for row in rows if row.what == "Mass, score").comparable is False
 
 
 def test_what_was_not_found_on_one_image_is_said():
     now, then = side({}), side({})
     del then.masks["Heart"]  # type: ignore[attr-defined]
-    rows = {row.what: row for row in comparison.table(now, then, 0.0)}
+    rows = {row.what: row for row in comparison.change_table(now, then, 0.0)}
     assert "not measured on one of the images" in rows["Heart, area"].why
     assert rows["Cardiothoracic ratio"].comparable is False
 
 
 def test_a_chest_that_is_larger_as_a_whole_has_no_comparable_areas():
     """Its spacing or magnification is another; a ratio of two widths does not mind."""
-    rows = {row.what: row for row in comparison.table(side({}), side({}), 0.0, 1.2)}
+    rows = {row.what: row for row in comparison.change_table(side({}), side({}), 0.0, 1.2)}
     assert "20% larger on the prior film" in rows["Heart, area"].why
     assert rows["Heart, area"].comparable is False
     assert rows["Cardiothoracic ratio"].comparable is True
@@ -633,7 +633,7 @@ def test_a_chest_that_is_larger_as_a_whole_has_no_comparable_areas():
 def test_a_rotated_patient_makes_the_ratio_incomparable():
     now, then = side({}), side({})
     then.masks["Right Lung"][:, :62] = False  # type: ignore[index]
-    row = comparison.table(now, then, 0.0)[0]
+    row = comparison.change_table(now, then, 0.0)[0]
     assert row.comparable is False
     assert "on the prior image the patient may be rotated" in row.why
 

@@ -76,7 +76,7 @@ def test_what_speaks_against_the_file_is_told(bench: Bench, attributes: dict[str
 
 def test_a_film_that_looks_mirrored_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     # Another test may have looked at the same pixels, and each picture is looked at once.
-    monkeypatch.setattr(image_suitability, "_looks", OrderedDict())
+    monkeypatch.setattr(image_suitability, "_judgements", OrderedDict())
     bench = Bench(tmp_path, Mirrored())
     bench.open(write_dicom(bench.folder / "a.dcm", radiograph()))
     assert "the film looks mirrored" in second_answer(bench).split("Mind the images")[1]

@@ -245,7 +245,9 @@ def test_a_mask_well_inside_its_box_raises_no_doubt():
     mask = np.zeros((40, 40), bool)
     mask[10:20, 10:20] = True
     assert (
-        medsam2_segment.doubts(Marks((5.5, 5.5, 30.5, 30.5), ((12, 12), (2, 2)), (1, 0)), mask)
+        medsam2_segment.mask_warnings(
+            Marks((5.5, 5.5, 30.5, 30.5), ((12, 12), (2, 2)), (1, 0)), mask
+        )
         == []
     )
 

@@ -25,9 +25,9 @@ def test_a_cell_lands_where_it_looked_to_half_a_pixel(
 ):
     cells = np.zeros((7, 7), np.float32)
     cells[cell] = 3.0
-    found = classifier.in_image(cells, shape)
+    found = classifier.map_to_image(cells, shape)
     row, column = cell
-    first, apart = classifier.FIRST, classifier.CELL
+    first, apart = classifier.FIRST_CELL, classifier.CELL_STRIDE
     wanted = classifier.Square.of(shape).to_image(first + apart * column, first + apart * row)
     assert centre(found) == pytest.approx(wanted, abs=0.5)
     assert found.shape == shape
@@ -37,7 +37,7 @@ def test_a_cell_lands_where_it_looked_to_half_a_pixel(
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_outside_the_central_square_it_is_zero(shape: tuple[int, int]):
-    found = classifier.in_image(np.ones((7, 7), np.float32), shape)
+    found = classifier.map_to_image(np.ones((7, 7), np.float32), shape)
     rows, columns = shape
     side = min(shape)
     seen = np.zeros(shape, bool)
@@ -59,7 +59,7 @@ def test_the_square_is_the_one_that_torchxrayvision_crops():
 
 
 def test_a_map_that_speaks_for_nothing_is_empty():
-    assert not classifier.in_image(np.full((7, 7), -1.0), (300, 400)).any()
+    assert not classifier.map_to_image(np.full((7, 7), -1.0), (300, 400)).any()
 
 
 def test_labels_are_taken_however_they_are_written():

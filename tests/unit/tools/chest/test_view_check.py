@@ -9,7 +9,7 @@ import pytest
 
 from app.tools.api import ToolFailed
 from app.tools.chest import image_suitability
-from app.tools.chest.image_suitability import Look, look_at_picture
+from app.tools.chest.image_suitability import PictureJudgement, judge_picture
 from app.tools.hosting.host import ProcessHost
 from tests.unit.tools.support import Bench, write_dicom
 
@@ -35,14 +35,14 @@ class Looker:
 @pytest.fixture(autouse=True)
 def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """No look of another test is remembered."""
-    monkeypatch.setattr(image_suitability, "_looks", type(image_suitability._looks)())
+    monkeypatch.setattr(image_suitability, "_judgements", type(image_suitability._judgements)())
 
 
-def looked(bench: Bench, host: Any, pixels: np.ndarray, **attributes: Any) -> Look:
+def looked(bench: Bench, host: Any, pixels: np.ndarray, **attributes: Any) -> PictureJudgement:
     bench.host = host
     name = f"{len(bench.opened)}.dcm"
     image = bench.open(write_dicom(bench.folder / name, pixels, **attributes))
-    return look_at_picture(bench.images.resolve(image.id), bench.context())
+    return judge_picture(bench.images.resolve(image.id), bench.context())
 
 
 def stored(attenuation: np.ndarray) -> np.ndarray:
@@ -123,7 +123,11 @@ def test_the_same_picture_is_looked_at_once(bench: Bench):
     host = Looker({"view": "lateral", "certainty": 0.97})
     pixels = np.arange(10_000, dtype=np.uint16).reshape(100, 100)
     first, again = looked(bench, host, pixels), looked(bench, host, pixels)
-    assert first == again == Look("lateral", 0.97, image_suitability._WHY["lateral"])
+    assert (
+        first
+        == again
+        == PictureJudgement("lateral", 0.97, image_suitability._PICTURE_OBJECTIONS["lateral"])
+    )
     assert len(host.given) == 1
     looked(bench, host, pixels[:, ::-1].copy())
     assert len(host.given) == 2
@@ -153,8 +157,8 @@ def test_where_nobody_can_look_the_view_is_unknown_and_says_why(bench: Bench):
 
 
 def test_no_more_looks_than_are_needed_are_kept(bench: Bench, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(image_suitability, "_KEPT", 2)
+    monkeypatch.setattr(image_suitability, "_CACHE_SIZE", 2)
     host = Looker({"view": "frontal", "certainty": 0.9})
     for i in range(4):
         looked(bench, host, np.arange(i, i + 10_000, dtype=np.uint16).reshape(100, 100) ** (i + 1))
-    assert len(image_suitability._looks) == 2
+    assert len(image_suitability._judgements) == 2
