@@ -279,49 +279,60 @@ class _Reader:
         raise ValueError("a pickle without an end")
 
     def mark(self, _argument: Any) -> None:
+        """Remember the current height of the stack."""
         self._marks.append(len(self._stack))
 
     def pop_to_mark(self) -> list[Any]:
+        """Remove and return the values above the last mark."""
         at = self._marks.pop()
         taken = self._stack[at:]
         del self._stack[at:]
         return taken
 
     def put(self, index: int) -> None:
+        """Store the top value in the memo."""
         self._memo[index] = self._stack[-1]
 
     def get(self, index: int) -> None:
+        """Push a value from the memo."""
         self._stack.append(self._memo[index])
 
     def make_tuple(self, count: int) -> None:
+        """Replace the top `count` values by a tuple of them."""
         taken = self._stack[-count:]
         del self._stack[-count:]
         self._stack.append(tuple(taken))
 
     def push_global(self, argument: str) -> None:
+        """Push the name of a global."""
         self._stack.append(_GlobalName(argument.replace(" ", ".")))
 
     def push_call(self, _argument: Any) -> None:
+        """Replace a function and its arguments by a record of the call."""
         args = self._stack.pop()
         function = self._stack.pop()
         self._stack.append(_Call(function, tuple(args)))
 
     def build(self, _argument: Any) -> None:
+        """Attach the top value to the call below it as the object's state."""
         state = self._stack.pop()
         if isinstance(self._stack[-1], _Call):
             self._stack[-1].state = state
 
     def set_items(self, taken: list[Any]) -> None:
+        """Add alternating keys and values to the dictionary on top."""
         target = self._stack[-1]
         items = target.items if isinstance(target, _Call) else target
         items.update(zip(taken[::2], taken[1::2], strict=True))
 
     def set_item(self, _argument: Any) -> None:
+        """Add the top key and value to the dictionary below them."""
         value = self._stack.pop()
         key = self._stack.pop()
         self.set_items([key, value])
 
     def append(self, _argument: Any) -> None:
+        """Append the top value to the list below it."""
         value = self._stack.pop()
         self._stack[-1].append(value)
 
@@ -344,9 +355,11 @@ class _Reader:
             raise ValueError("an unknown kind of reference")
 
     def push(self, value: Any) -> None:
+        """Push a value."""
         self._stack.append(value)
 
     def extend(self, _argument: Any) -> None:
+        """Append the values above the last mark to the list below it."""
         taken = self.pop_to_mark()
         self._stack[-1].extend(taken)
 
