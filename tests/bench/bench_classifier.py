@@ -215,7 +215,7 @@ def _ways(viewer: Viewer) -> dict[str, Way]:
         with torch.inference_mode():
             return named(model(small))
 
-    ready = densenet.prepared(pipeline.render(viewer.frame, window))
+    ready = densenet.preprocess(pipeline.render(viewer.frame, window))
 
     def network() -> dict[str, float]:
         with torch.inference_mode():

@@ -41,7 +41,9 @@ def entry(payload: dict[str, Any]) -> dict[str, Any]:
     tool = medsam2.load(path, work)
     with torch.inference_mode():
         seen = tool.processor(images=payload["pixels"], return_tensors="pt")["pixel_values"]
-        theirs = tool.net(pixel_values=seen, **medsam2.marks(tool, payload, (512, 512), work))
+        theirs = tool.net(
+            pixel_values=seen, **medsam2.prepare_marks(tool, payload, (512, 512), work)
+        )
         masks, scores, known = segment(state, seen, payload)
     return {
         "masks": float((theirs.pred_masks[0, 0] - masks[0, 1:]).abs().max()),

@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from app.tools.chest.published_weights import made_on
+from app.tools.chest.published_weights import uninitialised_modules
 
 _PROGRAMS = Path(__file__).parent / "model_programs"
 
@@ -25,7 +25,7 @@ def randomised(network: Callable[[], dict[str, nn.Module]], *, full: bool) -> di
         full: At full size, in bfloat16, on a GPU where there is one.
     """
     device = "cuda" if full and torch.cuda.is_available() else "cpu"
-    with made_on(device, torch.bfloat16 if full else torch.float32):
+    with uninitialised_modules(device, torch.bfloat16 if full else torch.float32):
         parts = network()
     randomise(parts.values(), 0.02 if full else 0.05)
     return parts

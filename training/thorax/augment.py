@@ -16,7 +16,7 @@ from PIL import Image
 from torch import Tensor
 from torch.nn import functional
 
-from app.tools.chest.thorax_arch import INPUT_SIZE, VIEWS, standardised
+from app.tools.chest.thorax_arch import INPUT_SIZE, VIEWS, standardise
 from training.thorax.pool import FRONTAL
 
 OTHER, INVERTED = VIEWS.index("other"), VIEWS.index("inverted")
@@ -73,7 +73,7 @@ class Augmenter:
         image = self._detail(self._contrast(self._tone(image)))
         image = self._compress(self._frame(image))
         image, view = self._misfits(image, kind)
-        return standardised(image), soft, view, mirrored
+        return standardise(image), soft, view, mirrored
 
     def _mirror(self, image: Tensor, label: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Mirrors some, as a film scanned from its back.

@@ -45,7 +45,9 @@ def features(net: ThoraxNet, pool: pools.Pool, copies: int, seed: int) -> tuple[
         image = torch.from_numpy(pool.images[part].astype("float32"))[:, None]
         label, kind = torch.from_numpy(pool.labels[part]), torch.from_numpy(pool.kinds[part])
         shown = [augment(image, label, kind) for _ in range(copies)]
-        told = [net.places(x.contiguous(memory_format=torch.channels_last)) for x, *_ in shown]
+        told = [
+            net.side_features(x.contiguous(memory_format=torch.channels_last)) for x, *_ in shown
+        ]
         upright = [torch.where(view == 0, side.float(), torch.nan) for _, _, view, side in shown]
         found.append(torch.stack(told, 1))
         truth.append(torch.stack(upright, 1))

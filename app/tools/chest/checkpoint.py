@@ -50,7 +50,7 @@ def load_state(path: Path, classes: Iterable[type[nn.Module]] = ()) -> State:
         ToolFailed: The file is damaged, is no weights file, or contains other things than weights.
     """
     try:
-        return _without_prefix(_load(path, classes))
+        return _strip_prefix(_load(path, classes))
     except ToolFailed:
         raise
     except Exception as error:  # torch raises any exception class for damaged files
@@ -90,7 +90,7 @@ def _load(path: Path, classes: Iterable[type[nn.Module]]) -> State:
     with torch.serialization.safe_globals([*_LAYERS, *classes, set]):
         loaded: Any = torch.load(path, map_location="cpu", weights_only=True)
     if isinstance(loaded, nn.Module):
-        return _tensors_of(loaded)
+        return _module_tensors(loaded)
     if isinstance(loaded, dict):
         # Training scripts save the weights under these keys, beside the optimiser's state.
         for inner in ("state_dict", "model"):
@@ -102,7 +102,7 @@ def _load(path: Path, classes: Iterable[type[nn.Module]]) -> State:
     raise ValueError("it holds no weights")
 
 
-def _tensors_of(module: nn.Module, prefix: str = "") -> State:
+def _module_tensors(module: nn.Module, prefix: str = "") -> State:
     """Return a module's parameters and buffers from its own tables, without calling its methods."""
     state: State = {}
     tables: dict[str, Any] = module.__dict__
@@ -112,11 +112,11 @@ def _tensors_of(module: nn.Module, prefix: str = "") -> State:
                 state[prefix + name] = tensor.detach()
     for name, child in tables["_modules"].items():
         if isinstance(child, nn.Module):
-            state |= _tensors_of(child, f"{prefix}{name}.")
+            state |= _module_tensors(child, f"{prefix}{name}.")
     return state
 
 
-def _without_prefix(state: State) -> State:
+def _strip_prefix(state: State) -> State:
     """Return the state without the `module.` that DataParallel puts before each name."""
     if state and all(name.startswith("module.") for name in state):
         return {name.removeprefix("module."): tensor for name, tensor in state.items()}
@@ -137,17 +137,17 @@ _STORAGES: dict[str, tuple[torch.dtype, int]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Name:
+class _GlobalName:
     """The name of a global that the pickle refers to; it is never imported."""
 
     text: str
 
 
 @dataclass(slots=True)
-class _Made:
+class _Call:
     """A call in the pickle: its function and arguments, recorded but not executed."""
 
-    what: Any
+    function: Any
     args: tuple[Any, ...]
     state: Any = None
     items: dict[Any, Any] = field(default_factory=dict[Any, Any])
@@ -170,12 +170,12 @@ def read_module(path: Path) -> dict[str, Tensor] | None:
         ValueError: The module in the file is malformed.
     """
     with path.open("rb") as stream:
-        tree = _object_of(stream)
-        if not isinstance(tree, _Made) or "_modules" not in _items(tree.state):
+        tree = _read_object(stream)
+        if not isinstance(tree, _Call) or "_modules" not in _table_items(tree.state):
             return None
         keys = _Reader(stream).read()
-        found: dict[str, _Made] = {}
-        _collect(tree, "", found, 0)
+        found: dict[str, _Call] = {}
+        _collect_tensors(tree, "", found, 0)
         kinds = {item.args[0].key: item.args[0] for item in found.values()}
         storages = {str(key): _read_storage(stream, kinds.get(str(key))) for key in keys}
     if not found:
@@ -183,7 +183,7 @@ def read_module(path: Path) -> dict[str, Tensor] | None:
     return {name: _tensor(item, storages) for name, item in found.items()}
 
 
-def _object_of(stream: IO[bytes]) -> Any:
+def _read_object(stream: IO[bytes]) -> Any:
     """Return the tree of the fourth pickle, or None if the file has another layout."""
     if stream.read(4) == b"PK\x03\x04":
         return None
@@ -198,34 +198,34 @@ def _object_of(stream: IO[bytes]) -> Any:
         return None
 
 
-def _collect(tree: Any, prefix: str, found: dict[str, _Made], depth: int) -> None:
+def _collect_tensors(tree: Any, prefix: str, found: dict[str, _Call], depth: int) -> None:
     """Add the tensors of a module and its submodules to `found`."""
-    if not isinstance(tree, _Made) or not isinstance(tree.state, dict) or depth > _MAX_DEPTH:
+    if not isinstance(tree, _Call) or not isinstance(tree.state, dict) or depth > _MAX_DEPTH:
         raise ValueError("not a module")
     state: dict[str, Any] = tree.state
     for table in ("_parameters", "_buffers"):
-        for name, value in _items(state.get(table)).items():
-            tensor = _unwrapped(value)
+        for name, value in _table_items(state.get(table)).items():
+            tensor = _tensor_call(value)
             if tensor is not None:
                 found[f"{prefix}{name}"] = tensor
-    for name, child in _items(state.get("_modules")).items():
+    for name, child in _table_items(state.get("_modules")).items():
         if child is not None:
-            _collect(child, f"{prefix}{name}.", found, depth + 1)
+            _collect_tensors(child, f"{prefix}{name}.", found, depth + 1)
 
 
-def _items(table: Any) -> dict[Any, Any]:
-    if isinstance(table, _Made):  # an OrderedDict
+def _table_items(table: Any) -> dict[Any, Any]:
+    if isinstance(table, _Call):  # an OrderedDict
         return table.items
     return table if isinstance(table, dict) else {}
 
 
-def _unwrapped(value: Any) -> _Made | None:
+def _tensor_call(value: Any) -> _Call | None:
     """Return the `_rebuild_tensor_v2` call of a tensor or parameter, or None for other values."""
-    if not isinstance(value, _Made) or not isinstance(value.what, _Name):
+    if not isinstance(value, _Call) or not isinstance(value.function, _GlobalName):
         return None
-    if value.what.text == "torch._utils._rebuild_parameter":
-        return _unwrapped(value.args[0])
-    is_tensor = value.what.text == "torch._utils._rebuild_tensor_v2"
+    if value.function.text == "torch._utils._rebuild_parameter":
+        return _tensor_call(value.args[0])
+    is_tensor = value.function.text == "torch._utils._rebuild_tensor_v2"
     return value if is_tensor and isinstance(value.args[0], _Storage) else None
 
 
@@ -242,7 +242,7 @@ def _read_storage(stream: IO[bytes], storage: _Storage | None) -> Tensor | None:
     return torch.frombuffer(bytearray(data), dtype=dtype)
 
 
-def _tensor(item: _Made, storages: dict[str, Tensor | None]) -> Tensor:
+def _tensor(item: _Call, storages: dict[str, Tensor | None]) -> Tensor:
     storage, offset, size, stride = item.args[:4]
     data = storages[storage.key]
     numbers = [offset, *size, *stride]
@@ -279,49 +279,60 @@ class _Reader:
         raise ValueError("a pickle without an end")
 
     def mark(self, _argument: Any) -> None:
+        """Remember the current height of the stack."""
         self._marks.append(len(self._stack))
 
-    def since_mark(self) -> list[Any]:
+    def pop_to_mark(self) -> list[Any]:
+        """Remove and return the values above the last mark."""
         at = self._marks.pop()
         taken = self._stack[at:]
         del self._stack[at:]
         return taken
 
     def put(self, index: int) -> None:
+        """Store the top value in the memo."""
         self._memo[index] = self._stack[-1]
 
     def get(self, index: int) -> None:
+        """Push a value from the memo."""
         self._stack.append(self._memo[index])
 
-    def tuple_of(self, count: int) -> None:
+    def make_tuple(self, count: int) -> None:
+        """Replace the top `count` values by a tuple of them."""
         taken = self._stack[-count:]
         del self._stack[-count:]
         self._stack.append(tuple(taken))
 
-    def global_(self, argument: str) -> None:
-        self._stack.append(_Name(argument.replace(" ", ".")))
+    def push_global(self, argument: str) -> None:
+        """Push the name of a global."""
+        self._stack.append(_GlobalName(argument.replace(" ", ".")))
 
-    def make(self, _argument: Any) -> None:
+    def push_call(self, _argument: Any) -> None:
+        """Replace a function and its arguments by a record of the call."""
         args = self._stack.pop()
-        what = self._stack.pop()
-        self._stack.append(_Made(what, tuple(args)))
+        function = self._stack.pop()
+        self._stack.append(_Call(function, tuple(args)))
 
     def build(self, _argument: Any) -> None:
+        """Attach the top value to the call below it as the object's state."""
         state = self._stack.pop()
-        if isinstance(self._stack[-1], _Made):
+        if isinstance(self._stack[-1], _Call):
             self._stack[-1].state = state
 
     def set_items(self, taken: list[Any]) -> None:
+        """Add alternating keys and values to the dictionary on top."""
         target = self._stack[-1]
-        items = target.items if isinstance(target, _Made) else target
+        items = target.items if isinstance(target, _Call) else target
         items.update(zip(taken[::2], taken[1::2], strict=True))
 
     def set_item(self, _argument: Any) -> None:
+        """Add the top key and value to the dictionary below them."""
         value = self._stack.pop()
         key = self._stack.pop()
         self.set_items([key, value])
 
     def append(self, _argument: Any) -> None:
+        """Append the top value to the list below it."""
         value = self._stack.pop()
         self._stack[-1].append(value)
 
@@ -344,10 +355,12 @@ class _Reader:
             raise ValueError("an unknown kind of reference")
 
     def push(self, value: Any) -> None:
+        """Push a value."""
         self._stack.append(value)
 
     def extend(self, _argument: Any) -> None:
-        taken = self.since_mark()
+        """Append the values above the last mark to the list below it."""
+        taken = self.pop_to_mark()
         self._stack[-1].extend(taken)
 
 
@@ -376,17 +389,17 @@ _STEPS: dict[str, Callable[[_Reader, Any], None]] = {
     "LONG_BINPUT": _Reader.put,
     "BINGET": _Reader.get,
     "LONG_BINGET": _Reader.get,
-    "GLOBAL": _Reader.global_,
-    "REDUCE": _Reader.make,
-    "NEWOBJ": _Reader.make,
+    "GLOBAL": _Reader.push_global,
+    "REDUCE": _Reader.push_call,
+    "NEWOBJ": _Reader.push_call,
     "BUILD": _Reader.build,
     "SETITEM": _Reader.set_item,
-    "SETITEMS": lambda reader, argument: reader.set_items(reader.since_mark()),
+    "SETITEMS": lambda reader, argument: reader.set_items(reader.pop_to_mark()),
     "APPEND": _Reader.append,
     "APPENDS": _Reader.extend,
-    "TUPLE": lambda reader, argument: reader.push(tuple(reader.since_mark())),
-    "TUPLE1": lambda reader, argument: reader.tuple_of(1),
-    "TUPLE2": lambda reader, argument: reader.tuple_of(2),
-    "TUPLE3": lambda reader, argument: reader.tuple_of(3),
+    "TUPLE": lambda reader, argument: reader.push(tuple(reader.pop_to_mark())),
+    "TUPLE1": lambda reader, argument: reader.make_tuple(1),
+    "TUPLE2": lambda reader, argument: reader.make_tuple(2),
+    "TUPLE3": lambda reader, argument: reader.make_tuple(3),
     "BINPERSID": _Reader.persistent,
 }

@@ -27,9 +27,15 @@ from transformers import (
 
 from app.tools.api import Progress
 from app.tools.chest import published_programs
-from app.tools.chest.decoding import Ids, Tokens, embedded_inputs, write
+from app.tools.chest.decoding import GeneratedTokens, SpecialIds, embedded_inputs, generate_tokens
 from app.tools.chest.published_programs import OWN, PUBLISHED
-from app.tools.chest.published_weights import OtherLayout, checked, config_of, fill, made_on
+from app.tools.chest.published_weights import (
+    OtherLayout,
+    check_weights,
+    fill_parameters,
+    read_config,
+    uninitialised_modules,
+)
 from app.tools.model_process.serving import Work, serve
 
 SYSTEM = "You are a helpful assistant."
@@ -96,7 +102,7 @@ class CheXagent:
         """Id of the token that ends an answer."""
         return int(self.tokenizer.eos_token_id)
 
-    def prepared(self, image: Image.Image) -> Tensor:
+    def preprocess(self, image: Image.Image) -> Tensor:
         """Return the image as a normalised RGB square (bicubic): float32 [3, size, size]."""
         square = image.convert("RGB").resize((self.size, self.size), Image.Resampling.BICUBIC)
         levels = torch.from_numpy(np.asarray(square, np.float32) / 255).permute(2, 0, 1)
@@ -113,13 +119,13 @@ class CheXagent:
             tokens += self._tokens("\n")
         return tokens + self._tokens(f"{text}{end}\n<|assistant|>\n")
 
-    def embedded(self, tokens: Sequence[int], images: Sequence[Image.Image]) -> Tensor:
+    def embed(self, tokens: Sequence[int], images: Sequence[Image.Image]) -> Tensor:
         """Return the prompt's embeddings [1, tokens, width], with the images' features in place."""
         device = self.visual.proj.device
         ids = torch.tensor([list(tokens)], device=device)
         found = self.language.get_input_embeddings()(ids)
         if images:
-            pixels = torch.stack([self.prepared(image) for image in images])
+            pixels = torch.stack([self.preprocess(image) for image in images])
             seen = self.visual(pixels.to(device, self.visual.proj.dtype))
             pads = ids == self._ids(IMAGE_PAD)[0]
             found[pads] = seen.flatten(0, 1).to(found.dtype)
@@ -132,14 +138,14 @@ class CheXagent:
         return list(self.tokenizer.convert_tokens_to_ids(list(tokens)))
 
 
-def made(folder: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
+def build_network(folder: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
     """Return the network that a folder describes, by prefix of the published names, without values.
 
     Raises:
         OtherLayout: The folder has another layout than the published model.
         ToolFailed: A file is missing or damaged.
     """
-    config = config_of(folder)
+    config = read_config(folder)
     visual = config.get("visual")
     if "CheXagentForCausalLM" not in config.get("architectures", ()) or not isinstance(
         visual, dict
@@ -147,14 +153,14 @@ def made(folder: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
         raise OtherLayout("config.json is not that of the published CheXagent-2")
     if not (folder / "vision" / "config.json").is_file():
         raise OtherLayout("vision/config.json is missing")
-    seen = config_of(folder, "vision/config.json")
+    seen = read_config(folder, "vision/config.json")
     siglip = SiglipVisionConfig(
         **{**seen.get("vision_config", seen), "image_size": visual["image_size"]}
     )
     phi = PhiConfig(**{key: config[key] for key in _PHI_KEYS if key in config})
     if visual["output_dim"] != phi.hidden_size:
         raise OtherLayout("the projection does not fit the decoder")
-    with made_on(device, dtype):
+    with uninitialised_modules(device, dtype):
         tower = Visual(siglip, int(visual["output_dim"]))
         return {"model.visual.": tower, "": PhiForCausalLM(phi)}
 
@@ -172,10 +178,12 @@ def load(folder: Path, device: str, dtype: torch.dtype, tell: Callable[[float], 
         OtherLayout: The folder has another layout than the published model.
         ToolFailed: A file is missing or damaged.
     """
-    parts = made(folder, device, dtype)
-    fill(parts, folder, tell=tell)
-    looks = config_of(folder, "vision/preprocessor_config.json")
-    mean, std = (torch.tensor(looks[key]).view(3, 1, 1) for key in ("image_mean", "image_std"))
+    parts = build_network(folder, device, dtype)
+    fill_parameters(parts, folder, tell=tell)
+    image_settings = read_config(folder, "vision/preprocessor_config.json")
+    mean, std = (
+        torch.tensor(image_settings[key]).view(3, 1, 1) for key in ("image_mean", "image_std")
+    )
     tower: Any = parts["model.visual."].eval()
     language: Any = parts[""].eval()
     return CheXagent(
@@ -203,11 +211,13 @@ class Published:
     """The model run by the program in its folder, whose tokenizer takes image paths."""
 
     def __init__(self, folder: Path, work: Work) -> None:
-        self.tokenizer = published_programs.loaded(AutoTokenizer, folder, work)
-        self.model = published_programs.loaded_model(AutoModelForCausalLM, folder, work)
+        self.tokenizer = published_programs.load_with_program(AutoTokenizer, folder, work)
+        self.model = published_programs.load_model_with_program(AutoModelForCausalLM, folder, work)
         self.context = int(getattr(self.model.config, "max_position_embeddings", 0) or 0)
 
-    def ask(self, paths: list[str], prompt: str, most: int, work: Work) -> tuple[str, Tokens, int]:
+    def ask(
+        self, paths: list[str], prompt: str, most: int, work: Work
+    ) -> tuple[str, GeneratedTokens, int]:
         """Return the answer's text, its tokens, and the number of tokens in the prompt."""
         parts = [*({"image": path} for path in paths), {"text": prompt}]
         talk = [
@@ -220,9 +230,9 @@ class Published:
         # transformers returns a mapping since version 5, and the tensor itself before.
         ids = ids if isinstance(ids, torch.Tensor) else ids["input_ids"]
         ids = ids.to(self.model.device)
-        end = Ids.of(int(self.tokenizer.eos_token_id))
+        end = SpecialIds.of(int(self.tokenizer.eos_token_id))
         inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
-        written = write(self.model, inputs, end, work, most=most)
+        written = generate_tokens(self.model, inputs, end, work, most=most)
         return self.tokenizer.decode(written.ids), written, ids.shape[1]
 
 
@@ -246,7 +256,7 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
         if isinstance(model, Published):
             text, written, length = model.ask(paths, prompt, most, work)
         else:
-            text, written, length = _own(model, paths, prompt, most, work)
+            text, written, length = _answer(model, paths, prompt, most, work)
         return {
             "text": text,
             "cut": not written.finished,
@@ -267,15 +277,15 @@ def _load(folder: Path, work: Work) -> CheXagent | Published:
     return published_programs.load_either_way(load, Published, folder, work, dtype, "CheXagent-2")
 
 
-def _own(
+def _answer(
     model: CheXagent, paths: list[str], prompt: str, most: int, work: Work
-) -> tuple[str, Tokens, int]:
+) -> tuple[str, GeneratedTokens, int]:
     tokens = model.prompt(len(paths), prompt)
     images = [Image.open(path) for path in paths]
     with torch.inference_mode():
-        embedded = model.embedded(tokens, images)
+        embedded = model.embed(tokens, images)
     inputs = embedded_inputs(embedded)
-    written = write(model.language, inputs, Ids.of(model.end), work, most=most)
+    written = generate_tokens(model.language, inputs, SpecialIds.of(model.end), work, most=most)
     return model.tokenizer.decode(written.ids), written, len(tokens)
 
 
@@ -285,4 +295,4 @@ def check(payload: dict[str, Any]) -> dict[str, Any]:
     Raises:
         ToolFailed: A file is missing, is damaged or does not fit.
     """
-    return checked(payload, made)
+    return check_weights(payload, build_network)

@@ -45,7 +45,7 @@ class TokenProgress(StoppingCriteria):
 
 
 @dataclass(frozen=True, slots=True)
-class Ids:
+class SpecialIds:
     """The special token ids that generation needs.
 
     Attributes:
@@ -59,13 +59,13 @@ class Ids:
     start: int | None = None
 
     @classmethod
-    def of(cls, end: int) -> Ids:
+    def of(cls, end: int) -> SpecialIds:
         """Return the ids of a model with one end token, which also serves as padding."""
         return cls((end,), end)
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
+class GeneratedTokens:
     """The generated tokens.
 
     Attributes:
@@ -87,20 +87,20 @@ def rgb(pixels: NDArray[np.uint8]) -> Image.Image:
 
 
 def embedded_inputs(embedded: Tensor) -> dict[str, Tensor]:
-    """Return the inputs of `write` for a prompt given as embeddings [1, tokens, width]."""
+    """Return the inputs of `generate_tokens` for prompt embeddings [1, tokens, width]."""
     read = torch.ones(embedded.shape[:2], dtype=torch.long, device=embedded.device)
     return {"inputs_embeds": embedded, "attention_mask": read}
 
 
-def write(
+def generate_tokens(
     model: Any,
     inputs: Mapping[str, Tensor],
-    ids: Ids,
+    ids: SpecialIds,
     work: Work,
     *,
     most: int,
     beams: int = 1,
-) -> Tokens:
+) -> GeneratedTokens:
     """Generate text deterministically, by greedy or beam search.
 
     Args:
@@ -136,12 +136,12 @@ def write(
         row = row[inputs["input_ids"].shape[1] :]
     elif ids.start is not None:
         row = row[1:]
-    return _until_end(row, ids)
+    return _cut_at_end(row, ids)
 
 
-def _until_end(row: list[int], ids: Ids) -> Tokens:
-    # Published programs always drop the last token, which is a word if the answer was cut off.
+def _cut_at_end(row: list[int], ids: SpecialIds) -> GeneratedTokens:
+    # Published programs always drop the last token, even if it is a word of a cut-off answer.
     for place, token in enumerate(row):
         if token in ids.end:
-            return Tokens(row[:place], finished=True)
-    return Tokens(row, finished=False)
+            return GeneratedTokens(row[:place], finished=True)
+    return GeneratedTokens(row, finished=False)

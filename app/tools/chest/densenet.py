@@ -55,7 +55,7 @@ def load(path: Path) -> Any:
     return model.eval()
 
 
-def prepared(pixels: NDArray[np.uint8], side: int = INPUT_SIZE) -> torch.Tensor:
+def preprocess(pixels: NDArray[np.uint8], side: int = INPUT_SIZE) -> torch.Tensor:
     """Return the pixels as the model expects them.
 
     Args:
@@ -97,15 +97,15 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
     def classify(model: Any, doing: Work) -> dict[str, Any]:
         doing.progress(0.6, "Classifying")
-        return looked_at(model, payload, doing.placement.device)
+        return evaluate(model, payload, doing.placement.device)
 
     return serve(payload, progress, load=ready, work=classify, exact=True)
 
 
-def looked_at(model: Any, payload: dict[str, Any], device: str) -> dict[str, Any]:
+def evaluate(model: Any, payload: dict[str, Any], device: str) -> dict[str, Any]:
     """Return scores, and the activation maps and spread from the same forward pass; see `entry`."""
     wanted = [label for label in LABELS if label in payload.get("labels", ())]
-    whole = prepared(payload["pixels"])
+    whole = preprocess(payload["pixels"])
     batch = (
         torch.cat([whole, *variants(payload["pixels"], whole)]) if payload.get("spread") else whole
     )
@@ -114,7 +114,7 @@ def looked_at(model: Any, payload: dict[str, Any], device: str) -> dict[str, Any
     try:
         with torch.inference_mode():
             scores = model(batch.to(device)).float().cpu().numpy()
-            cells = _activation(model, kept[0][0], wanted) if wanted else {}
+            cells = _activation_maps(model, kept[0][0], wanted) if wanted else {}
     finally:
         hook.remove()
     return {
@@ -128,19 +128,19 @@ def variants(pixels: NDArray[np.uint8], whole: torch.Tensor) -> list[torch.Tenso
     """Return variants of the image that should hardly change a score: its mirror image and corners.
 
     Args:
-        pixels: uint8 [rows, columns], as for `prepared`.
-        whole: The result of `prepared` for these pixels.
+        pixels: uint8 [rows, columns], as for `preprocess`.
+        whole: The result of `preprocess` for these pixels.
 
     Returns:
         Five tensors, each float32 [1, 1, 224, 224].
     """
-    wide = prepared(pixels, INPUT_SIZE + MARGIN)
+    wide = preprocess(pixels, INPUT_SIZE + MARGIN)
     ends = (slice(0, INPUT_SIZE), slice(MARGIN, None))
     corners = [wide[..., down, across] for down in ends for across in ends]
     return [whole.flip(-1), *corners]
 
 
-def _activation(
+def _activation_maps(
     model: Any, features: torch.Tensor, wanted: list[str]
 ) -> dict[str, NDArray[np.float32]]:
     """Return the last layer's class activation maps, with negative values set to 0."""

@@ -157,7 +157,7 @@ class ChestXRayExpert:
             *dict.fromkeys(remarks),
             *model.warnings,
             *(str(note) for note in answer.get("notes", ())),
-            *written.doubts,
+            *written.faults,
             *boxes.warnings,
         ]
         if answer["too_long"]:
@@ -228,7 +228,7 @@ def _checked_answer(
     )
     if not written.text:
         raise ToolFailed(
-            f"the model gave no usable answer: {'; '.join(written.doubts)}",
+            f"the model gave no usable answer: {'; '.join(written.faults)}",
             remedy="Ask in other words, or look at the image yourself.",
         )
     return written

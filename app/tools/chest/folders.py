@@ -21,7 +21,7 @@ from app.tools.model_process.placement import Placement
 from app.tools.model_process.serving import Work
 from app.tools.needs import command
 
-# Problems of a load are found by `_wrong` and raised as errors, so transformers stays silent.
+# `_load_problems` finds problems and raises errors, so transformers stays silent.
 logging.set_verbosity_error()
 logging.disable_progress_bar()
 
@@ -29,7 +29,7 @@ _DERIVED = (".position_ids", ".inv_freq", ".relative_position_index", ".relative
 """Endings of tensors that older versions saved although they follow from the configuration."""
 
 
-def loaded_whole(
+def load_model(
     kind: Any,
     path: Path,
     work: Work,
@@ -71,13 +71,13 @@ def loaded_whole(
         if memory.is_exhausted(error):
             raise
         raise _broken(path, f"{type(error).__name__}: {error}") from error
-    wrong = _wrong(info, unused)
+    wrong = _load_problems(info, unused)
     if wrong:
         raise _broken(path, wrong)
     return model.to(work.placement.device).eval()
 
 
-_MODERN = (
+_CURRENT_NAMES = (
     (r"^language_model\.lm_head\.", "lm_head."),
     (r"^language_model\.model\.", "model.language_model."),
     (r"^(?:model\.)?vision_tower\.(?:vision_model\.)?", "model.vision_tower."),
@@ -85,21 +85,21 @@ _MODERN = (
 )
 
 
-def modern(name: str) -> str:
+def current_name(name: str) -> str:
     """Return the current transformers name of an image-text model's weight from an older one."""
-    for pattern, now in _MODERN:
+    for pattern, now in _CURRENT_NAMES:
         name, count = re.subn(pattern, now, name)
         if count:
             break
     return name
 
 
-def unplaced() -> Work:
+def cpu_work() -> Work:
     """Return a `Work` on the CPU without progress, for loading a model as a check."""
     return Work(Placement("cpu", "float32"), lambda fraction, text: None)
 
 
-def _wrong(info: Mapping[str, Any], unused: tuple[str, ...]) -> str:
+def _load_problems(info: Mapping[str, Any], unused: tuple[str, ...]) -> str:
     """Return a description of the problems that transformers found with the weights, or ""."""
     found: list[str] = []
     for what in ("missing_keys", "unexpected_keys", "mismatched_keys", "error_msgs"):

@@ -61,13 +61,13 @@ class StatedView:
         position: PA, AP or lateral; "unknown" where the file does not say, or says both PA and AP.
         frontal: True if an attribute calls the film frontal and none calls it anything else.
         objection: Why it cannot be used as a frontal film, or "".
-        doubts: Warnings for the user.
+        warnings: Warnings for the user.
     """
 
     position: Position
     frontal: bool
     objection: str
-    doubts: tuple[str, ...]
+    warnings: tuple[str, ...]
 
 
 def stated_view(snapshot: ImageSnapshot) -> StatedView:
@@ -382,17 +382,26 @@ def _model_input(snapshot: ImageSnapshot) -> NDArray[np.uint8]:
     return snapshot.display if as_it_is else model_pixels(snapshot)
 
 
+def refuse_blank(pixels: NDArray[np.uint8]) -> None:
+    """Check that an image of any shape has more than one pixel value.
+
+    Raises:
+        ToolFailed: All pixels have the same value.
+    """
+    if int(pixels.max()) == int(pixels.min()):
+        raise ToolFailed(
+            "the image is blank: all of its pixels have the same value",
+            remedy="Look whether it was exposed and sent correctly, or open another image.",
+        )
+
+
 def _check_size(pixels: NDArray[np.uint8]) -> None:
     rows, columns = pixels.shape[:2]
     if min(rows, columns) < SMALLEST:
         raise ToolFailed(
             f"the image has {columns} x {rows} pixels: too few to see anything", remedy=_REMEDY
         )
-    if int(pixels.max()) == int(pixels.min()):
-        raise ToolFailed(
-            "the image is blank: all of its pixels have the same value",
-            remedy="Look whether it was exposed and sent correctly, or open another image.",
-        )
+    refuse_blank(pixels)
 
 
 def _check_modality(instance: Instance, evidence: _Evidence) -> None:
@@ -436,10 +445,10 @@ def _check_body_part(instance: Instance, evidence: _Evidence) -> None:
 def _check_view(snapshot: ImageSnapshot, evidence: _Evidence) -> None:
     stated = stated_view(snapshot)
     evidence.position, evidence.frontal = stated.position, stated.frontal
-    evidence.warnings += stated.doubts
+    evidence.warnings += stated.warnings
     if stated.objection:
         evidence.objections.append(stated.objection)
-    elif stated.position == "unknown" and not stated.doubts:
+    elif stated.position == "unknown" and not stated.warnings:
         described = _code_text(snapshot.instance.get("SeriesDescription"), _DESCRIBED)
         if _LATERAL_WORD.search(described):
             evidence.warnings.append("the file's description names a lateral view")

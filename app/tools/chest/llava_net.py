@@ -32,14 +32,19 @@ from transformers import (
 )
 
 from app.tools.api import Progress, ToolFailed
-from app.tools.chest.decoding import Ids, embedded_inputs, rgb, write
-from app.tools.chest.folders import loaded_whole, modern
-from app.tools.chest.published_weights import checked, made_on, shapes_in
+from app.tools.chest.decoding import SpecialIds, embedded_inputs, generate_tokens, rgb
+from app.tools.chest.folders import current_name, load_model
+from app.tools.chest.published_weights import (
+    check_weights,
+    read_config,
+    tensor_shapes,
+    uninitialised_modules,
+)
 from app.tools.chest.questions import remove_control_signs, tokens_left
 from app.tools.model_process.serving import Work, serve
 
 TOWER = "model.vision_tower.vision_tower.vision_model."
-NAMES: Mapping[str, str] = {
+CURRENT_NAMES: Mapping[str, str] = {
     r"^model\.vision_tower\.vision_tower\.vision_model\.": "model.vision_tower.",
     r"^model\.mm_projector\.0\.": "model.multi_modal_projector.linear_1.",
     r"^model\.mm_projector\.2\.": "model.multi_modal_projector.linear_2.",
@@ -56,7 +61,7 @@ _UNUSED = ("model.vision_tower.post_layernorm.",)
 
 
 @dataclass(frozen=True, slots=True)
-class Habits:
+class PromptFormat:
     """The format of images and prompts that the model was trained with.
 
     Attributes:
@@ -70,57 +75,57 @@ class Habits:
     limit: int = _LIMIT
 
 
-def load_layout(path: Path, work: Work) -> tuple[Any, Habits]:
+def load_layout(path: Path, work: Work) -> tuple[Any, PromptFormat]:
     """Load a folder's model, and return it with its prompt format.
 
     Raises:
         ToolFailed: The folder is damaged, or contains an unsupported kind of model.
     """
-    about = read_json(path / "config.json")
+    about = read_config(path)
     if about.get("model_type") == "llava":
-        model = loaded_whole(LlavaForConditionalGeneration, path, work, unused=_UNUSED)
-        return model, Habits(limit=_limit(about.get("text_config") or {}))
+        model = load_model(LlavaForConditionalGeneration, path, work, unused=_UNUSED)
+        return model, PromptFormat(limit=_token_limit(about.get("text_config") or {}))
     if about.get("model_type") != "llava_mistral":
         raise _unsupported(path, f"model_type {about.get('model_type')!r}")
-    model = loaded_whole(
+    model = load_model(
         LlavaForConditionalGeneration,
         path,
         work,
-        config=config_of(path, about),
-        key_mapping=NAMES,
+        config=build_config(path, about),
+        key_mapping=CURRENT_NAMES,
         unused=_UNUSED,
     )
-    habits = Habits(
+    prompt_format = PromptFormat(
         pad=about.get("image_aspect_ratio") == "pad",
         marks=bool(about.get("mm_use_im_start_end", False)),
-        limit=_limit(about),
+        limit=_token_limit(about),
     )
-    return model, habits
+    return model, prompt_format
 
 
-def on(path: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
+def build_network(path: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
     """Return the network that a folder describes, without values; see `published_weights`."""
-    about = read_json(path / "config.json")
+    about = read_config(path)
     if about.get("model_type") == "llava":
         config = cast("Any", LlavaConfig).from_pretrained(path, local_files_only=True)
     elif about.get("model_type") == "llava_mistral":
-        config = config_of(path, about)
+        config = build_config(path, about)
     else:
         raise _unsupported(path, f"model_type {about.get('model_type')!r}")
-    with made_on(device, dtype):
+    with uninitialised_modules(device, dtype):
         return {"": LlavaForConditionalGeneration(config)}
 
 
-def now(name: str) -> str:
+def transformers_name(name: str) -> str:
     """Return the name in transformers' class of a weight from a folder of either layout."""
-    for pattern, target in NAMES.items():
+    for pattern, target in CURRENT_NAMES.items():
         name, count = re.subn(pattern, target, name)
         if count:
             return name
-    return modern(name)
+    return current_name(name)
 
 
-def config_of(path: Path, about: Mapping[str, Any]) -> LlavaConfig:
+def build_config(path: Path, about: Mapping[str, Any]) -> LlavaConfig:
     """Return transformers' configuration for a folder in the original layout.
 
     Args:
@@ -133,9 +138,9 @@ def config_of(path: Path, about: Mapping[str, Any]) -> LlavaConfig:
     projector = about.get("mm_projector_type", "linear")
     if projector != "mlp2x_gelu":
         raise _unsupported(path, f"mm_projector_type {projector!r}")
-    own = {key: value for key, value in about.items() if not _foreign(key)}
+    own = {key: value for key, value in about.items() if not _is_llava_key(key)}
     return LlavaConfig(
-        vision_config=cast("Any", _tower(path)),
+        vision_config=cast("Any", _tower_config(path)),
         text_config=cast("Any", MistralConfig(**own)),
         projector_hidden_act="gelu",
         vision_feature_layer=int(about.get("mm_vision_select_layer", -2)),
@@ -146,16 +151,16 @@ def config_of(path: Path, about: Mapping[str, Any]) -> LlavaConfig:
     )
 
 
-def _foreign(key: str) -> bool:
+def _is_llava_key(key: str) -> bool:
     """Return True if a key of config.json belongs to LLaVA and not to Mistral."""
     kept = ("model_type", "architectures", "transformers_version", "torch_dtype", "dtype")
     prefixes = ("mm_", "tune_", "freeze_", "unfreeze_", "image_", "tokenizer_", "use_mm_")
     return key in kept or key.startswith(prefixes)
 
 
-def _tower(path: Path) -> CLIPVisionConfig:
+def _tower_config(path: Path) -> CLIPVisionConfig:
     """Return the vision tower's configuration, derived from the shapes of its weights."""
-    shapes = _shapes(path)
+    shapes = _tower_shapes(path)
     try:
         patches = shapes["embeddings.patch_embedding.weight"]
         places = shapes["embeddings.position_embedding.weight"][0]
@@ -175,7 +180,7 @@ def _tower(path: Path) -> CLIPVisionConfig:
     )
 
 
-def _shapes(path: Path) -> dict[str, list[int]]:
+def _tower_shapes(path: Path) -> dict[str, list[int]]:
     """Return the shapes of the vision tower's weights by name.
 
     Raises:
@@ -184,28 +189,15 @@ def _shapes(path: Path) -> dict[str, list[int]]:
     return {
         name.removeprefix(TOWER): shape
         for file in sorted(path.glob("*.safetensors"))
-        for name, shape in shapes_in(file)
+        for name, shape in tensor_shapes(file)
         if name.startswith(TOWER)
     }
 
 
-def _limit(about: Mapping[str, Any]) -> int:
+def _token_limit(about: Mapping[str, Any]) -> int:
     """Return the maximum number of tokens that the model was trained with."""
     trained = int(about.get("tokenizer_model_max_length") or _LIMIT)
     return min(trained, int(about.get("max_position_embeddings") or trained))
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """Return the object in a JSON file.
-
-    Raises:
-        ToolFailed: The file cannot be read.
-    """
-    try:
-        read: Any = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise _unsupported(path.parent, f"{path.name}: {error}") from error
-    return dict(read)
 
 
 def _unsupported(path: Path, why: str) -> ToolFailed:
@@ -217,7 +209,7 @@ def _unsupported(path: Path, why: str) -> ToolFailed:
     )
 
 
-class Words(Protocol):
+class Tokenizer(Protocol):
     """Interface of a tokenizer."""
 
     @property
@@ -250,16 +242,16 @@ class Words(Protocol):
         ...
 
 
-def read(path: Path) -> Words:
+def load_tokenizer(path: Path) -> Tokenizer:
     """Return the tokenizer of a folder.
 
     Raises:
         ToolFailed: The folder has none, or it cannot be read.
     """
     if (path / "tokenizer.model").is_file():
-        return PieceWords(path)
+        return SentencePieceTokenizer(path)
     if (path / "tokenizer.json").is_file():
-        return BackendWords(path)
+        return JsonTokenizer(path)
     raise ToolFailed(
         "this model's folder has no vocabulary (tokenizer.model)",
         subject=path.name,
@@ -267,7 +259,7 @@ def read(path: Path) -> Words:
     )
 
 
-class PieceWords:
+class SentencePieceTokenizer:
     """A SentencePiece tokenizer (tokenizer.model), as in folders of the original layout."""
 
     def __init__(self, path: Path) -> None:
@@ -290,19 +282,19 @@ class PieceWords:
         self.end = int(self._pieces.eos_id())
 
     def ids(self, text: str) -> list[int]:
-        """See `Words`."""
+        """See `Tokenizer`."""
         return list(self._pieces.encode(text))
 
     def text(self, ids: list[int]) -> str:
-        """See `Words`."""
+        """See `Tokenizer`."""
         return str(self._pieces.decode([token for token in ids if token < self._size]))
 
     def added(self, token: str) -> int:
-        """See `Words`."""
+        """See `Tokenizer`."""
         return self._added[token]
 
 
-class BackendWords:
+class JsonTokenizer:
     """A tokenizer.json, as in folders of transformers' layout."""
 
     def __init__(self, path: Path) -> None:
@@ -313,20 +305,20 @@ class BackendWords:
         self.end = int(self._tokenizer.eos_token_id)
 
     def ids(self, text: str) -> list[int]:
-        """See `Words`."""
+        """See `Tokenizer`."""
         found = self._tokenizer(text, add_special_tokens=False, split_special_tokens=True)
         return list(found["input_ids"])
 
     def text(self, ids: list[int]) -> str:
-        """See `Words`."""
+        """See `Tokenizer`."""
         return str(self._tokenizer.decode(ids, skip_special_tokens=True))
 
     def added(self, token: str) -> int:
-        """See `Words`."""
+        """See `Tokenizer`."""
         return int(self._tokenizer.get_added_vocab()[token])
 
 
-_SIGNS = ("<image>", "[INST]", "[/INST]", "<<SYS>>", "<</SYS>>", "<s>", "</s>")
+_CONTROL_TOKENS = ("<image>", "[INST]", "[/INST]", "<<SYS>>", "<</SYS>>", "<s>", "</s>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,9 +326,9 @@ class Llava:
     """The loaded model with its tokenizer, image processor and prompt format."""
 
     model: Any
-    words: Words
+    tokenizer: Tokenizer
     processor: Any
-    habits: Habits
+    prompt_format: PromptFormat
 
 
 def load(path: Path, work: Work) -> Llava:
@@ -345,9 +337,9 @@ def load(path: Path, work: Work) -> Llava:
     Raises:
         ToolFailed: The folder is damaged, or contains another model.
     """
-    words = read(path)
-    model, habits = load_layout(path, work)
-    return Llava(model, words, _processor(path, model), habits)
+    tokenizer = load_tokenizer(path)
+    model, prompt_format = load_layout(path, work)
+    return Llava(model, tokenizer, _processor(path, model), prompt_format)
 
 
 def _processor(path: Path, model: Any) -> Any:
@@ -359,7 +351,7 @@ def _processor(path: Path, model: Any) -> Any:
     return kind(size={"shortest_edge": side}, crop_size={"height": side, "width": side})
 
 
-def squared(pixels: NDArray[np.uint8], mean: list[float]) -> Image.Image:
+def pad_to_square(pixels: NDArray[np.uint8], mean: list[float]) -> Image.Image:
     """Return the image as RGB, padded to a square with the mean colour.
 
     Args:
@@ -382,17 +374,17 @@ def squared(pixels: NDArray[np.uint8], mean: list[float]) -> Image.Image:
     return square.convert("RGB")
 
 
-def prepared(llava: Llava, pixels: NDArray[np.uint8]) -> Tensor:
+def preprocess(llava: Llava, pixels: NDArray[np.uint8]) -> Tensor:
     """Return the pixels as the vision tower expects them: float32 [1, 3, side, side]."""
     processor = llava.processor
-    if llava.habits.pad:
-        image = squared(pixels, list(processor.image_mean))
+    if llava.prompt_format.pad:
+        image = pad_to_square(pixels, list(processor.image_mean))
     else:
         image = rgb(pixels)
     return processor(image, return_tensors="pt")["pixel_values"]
 
 
-def prompt(llava: Llava, question: str, *, image: bool) -> tuple[list[int], list[int]]:
+def prompt_tokens(llava: Llava, question: str, *, image: bool) -> tuple[list[int], list[int]]:
     """Return the token ids before the image and after it.
 
     Without an image all are in the first list.
@@ -400,19 +392,19 @@ def prompt(llava: Llava, question: str, *, image: bool) -> tuple[list[int], list
     The two texts are tokenized separately, as the original does. Control tokens in the question are
     made harmless.
     """
-    words = llava.words
-    asked = remove_control_signs(question, _SIGNS)
+    tokenizer = llava.tokenizer
+    asked = remove_control_signs(question, _CONTROL_TOKENS)
     if not image:
-        return [words.begin, *words.ids(f"[INST] {asked} [/INST]")], []
-    before = [words.begin, *words.ids("[INST] ")]
-    after = words.ids(f"\n{asked} [/INST]")
-    if llava.habits.marks:
-        before.append(words.added("<im_start>"))
-        after.insert(0, words.added("<im_end>"))
+        return [tokenizer.begin, *tokenizer.ids(f"[INST] {asked} [/INST]")], []
+    before = [tokenizer.begin, *tokenizer.ids("[INST] ")]
+    after = tokenizer.ids(f"\n{asked} [/INST]")
+    if llava.prompt_format.marks:
+        before.append(tokenizer.added("<im_start>"))
+        after.insert(0, tokenizer.added("<im_end>"))
     return before, after
 
 
-def embedded(llava: Llava, ids: tuple[list[int], list[int]], values: Tensor | None) -> Tensor:
+def embed_prompt(llava: Llava, ids: tuple[list[int], list[int]], values: Tensor | None) -> Tensor:
     """Return the prompt's embeddings [1, tokens, width], with the image's features in place."""
     model = llava.model
     table = model.get_input_embeddings()
@@ -446,19 +438,21 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     pixels: NDArray[np.uint8] | None = payload.get("pixels")
 
     def work(llava: Llava, doing: Work) -> dict[str, Any]:
-        ids = prompt(llava, str(payload["question"]), image=pixels is not None)
+        ids = prompt_tokens(llava, str(payload["question"]), image=pixels is not None)
         with torch.inference_mode():
             doing.progress(0.15, "Reading the question" if pixels is None else "Looking at it")
-            values = None if pixels is None else prepared(llava, pixels)
-            read = embedded(llava, ids, values)
-        limit, wanted = llava.habits.limit, int(payload["most"])
+            values = None if pixels is None else preprocess(llava, pixels)
+            inputs_embeds = embed_prompt(llava, ids, values)
+        limit, wanted = llava.prompt_format.limit, int(payload["most"])
         most = tokens_left(
-            read.shape[1], limit, wanted, images="the image", shorter="ask it shorter"
+            inputs_embeds.shape[1], limit, wanted, images="the image", shorter="ask it shorter"
         )
-        words = llava.words
-        inputs = embedded_inputs(read)
-        tokens = write(llava.model, inputs, Ids.of(words.end), doing, most=most)
-        text = words.text(tokens.ids)
+        tokenizer = llava.tokenizer
+        inputs = embedded_inputs(inputs_embeds)
+        tokens = generate_tokens(
+            llava.model, inputs, SpecialIds.of(tokenizer.end), doing, most=most
+        )
+        text = tokenizer.text(tokens.ids)
         return {"text": text, "finished": tokens.finished, "most": most}
 
     return serve(payload, progress, load=load, work=work)
@@ -470,5 +464,5 @@ def check(payload: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ToolFailed: A file is missing, is damaged or does not fit.
     """
-    read(Path(payload["weights"]))
-    return checked(payload, on, now)
+    load_tokenizer(Path(payload["weights"]))
+    return check_weights(payload, build_network, transformers_name)

@@ -39,9 +39,21 @@ from app.tools.chest.boxes import (
     read_maira,
     whole_image,
 )
-from app.tools.chest.decoding import Ids, Tokens, embedded_inputs, rgb, write
+from app.tools.chest.decoding import (
+    GeneratedTokens,
+    SpecialIds,
+    embedded_inputs,
+    generate_tokens,
+    rgb,
+)
 from app.tools.chest.published_programs import OWN, PUBLISHED
-from app.tools.chest.published_weights import OtherLayout, checked, config_of, fill, made_on
+from app.tools.chest.published_weights import (
+    OtherLayout,
+    check_weights,
+    fill_parameters,
+    read_config,
+    uninitialised_modules,
+)
 from app.tools.model_process.serving import Work, serve
 
 IMAGE = "<image>"
@@ -91,9 +103,9 @@ class Maira:
         """Id of the token that ends an answer."""
         return int(self.tokenizer.eos_token_id)
 
-    def prepared(self, grey: NDArray[np.uint8]) -> Tensor:
+    def preprocess(self, grey: NDArray[np.uint8]) -> Tensor:
         """Return the stretched image from the published processor: float32 [1, 3, size, size]."""
-        picture = Image.fromarray(stretched(grey))
+        picture = Image.fromarray(stretch_levels(grey))
         return self.images(picture, return_tensors="pt")["pixel_values"]
 
     def prompt(self, phrase: str) -> str:
@@ -109,10 +121,10 @@ class Maira:
             )
         )
 
-    def embedded(self, phrase: str, grey: NDArray[np.uint8]) -> Tensor:
+    def embed(self, phrase: str, grey: NDArray[np.uint8]) -> Tensor:
         """Return the prompt's embeddings [1, tokens, width], with the image's features in place."""
         device = self.language.device
-        pixels = self.prepared(grey).to(device, self.language.dtype)
+        pixels = self.preprocess(grey).to(device, self.language.dtype)
         # The class token comes first and is not used.
         seen = self.projector(self.tower(pixels).feature_maps[-1][:, 1:])
         before, _, after = self.prompt(phrase).partition(IMAGE)
@@ -123,7 +135,7 @@ class Maira:
         return found
 
 
-def stretched(grey: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def stretch_levels(grey: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Return the image with its grey levels stretched to 0..255, rounded down, as published.
 
     Args:
@@ -139,29 +151,29 @@ def stretched(grey: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return levels.astype(np.uint8)
 
 
-def made(folder: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
+def build_network(folder: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
     """Return the network that a folder describes, by prefix of the published names, without values.
 
     Raises:
         OtherLayout: The folder has another layout than the published model.
         ToolFailed: A file is missing or damaged.
     """
-    config = config_of(folder)
+    config = read_config(folder)
     layers = config.get("projector_n_layers")
     if "Maira2ForConditionalGeneration" not in config.get("architectures", ()) or not layers:
         raise OtherLayout("config.json is not that of the published MAIRA-2")
     if config.get("vision_feature_select_strategy") != "default":
         raise OtherLayout("another choice of image features")
-    seen = Dinov2Config(**_plain(config["vision_config"]))
-    told = LlamaConfig(**_plain(config["text_config"]))
+    vision = Dinov2Config(**_model_settings(config["vision_config"]))
+    text = LlamaConfig(**_model_settings(config["text_config"]))
     act = str(config["projector_hidden_act"])
-    with made_on(device, dtype):
+    with uninitialised_modules(device, dtype):
         return {
-            "vision_tower.": Dinov2Backbone(seen),
+            "vision_tower.": Dinov2Backbone(vision),
             "multi_modal_projector.": Projector(
-                seen.hidden_size, told.hidden_size, int(layers), act
+                vision.hidden_size, text.hidden_size, int(layers), act
             ),
-            "language_model.": LlamaForCausalLM(told),
+            "language_model.": LlamaForCausalLM(text),
         }
 
 
@@ -178,8 +190,8 @@ def load(folder: Path, device: str, dtype: torch.dtype, tell: Callable[[float], 
         OtherLayout: The folder has another layout than the published model.
         ToolFailed: A file is missing or damaged.
     """
-    parts = made(folder, device, dtype)
-    fill(parts, folder, rename=renamed, tell=tell)
+    parts = build_network(folder, device, dtype)
+    fill_parameters(parts, folder, rename=current_name, tell=tell)
     projector: Any = parts["multi_modal_projector."].eval()
     return Maira(
         tokenizer=_tokenizer(folder),
@@ -187,18 +199,18 @@ def load(folder: Path, device: str, dtype: torch.dtype, tell: Callable[[float], 
         tower=parts["vision_tower."].eval(),
         projector=projector,
         language=parts["language_model."].eval(),
-        image_token=int(config_of(folder)["image_token_index"]),
+        image_token=int(read_config(folder)["image_token_index"]),
     )
 
 
-def renamed(name: str) -> str:
+def current_name(name: str) -> str:
     """Return the current transformers name of a published weight."""
     for pattern, new in _RENAMED:
         name = pattern.sub(new, name)
     return name
 
 
-def _plain(config: dict[str, Any]) -> dict[str, Any]:
+def _model_settings(config: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in config.items() if key not in _NOT_CONFIG}
 
 
@@ -210,7 +222,7 @@ def _tokenizer(folder: Path) -> Any:
     """
     found = PreTrainedTokenizerFast.from_pretrained(str(folder), local_files_only=True)
     if not found.chat_template and (folder / "chat_template.json").is_file():
-        found.chat_template = config_of(folder, "chat_template.json").get("chat_template")
+        found.chat_template = read_config(folder, "chat_template.json").get("chat_template")
     if not found.chat_template:
         raise OtherLayout("no file has the conversation format (chat_template)")
     return found
@@ -220,20 +232,20 @@ class Published:
     """The model run by the program in its folder."""
 
     def __init__(self, folder: Path, work: Work) -> None:
-        self.processor = published_programs.loaded(AutoProcessor, folder, work)
-        self.model = published_programs.loaded_model(AutoModelForCausalLM, folder, work)
+        self.processor = published_programs.load_with_program(AutoProcessor, folder, work)
+        self.model = published_programs.load_model_with_program(AutoModelForCausalLM, folder, work)
 
     def ask(
         self, grey: NDArray[np.uint8], phrase: str, most: int, work: Work
-    ) -> tuple[ParsedText, Tokens, list[int]]:
+    ) -> tuple[ParsedText, GeneratedTokens, list[int]]:
         """Return the answer, its tokens, and the input's [rows, columns]."""
         given = self.processor.format_and_preprocess_phrase_grounding_input(
             frontal_image=rgb(grey), phrase=phrase, return_tensors="pt"
         )
         given = {key: value.to(self.model.device) for key, value in given.items()}
         given["pixel_values"] = given["pixel_values"].to(self.model.dtype)
-        end = Ids.of(int(self.processor.tokenizer.eos_token_id))
-        written = write(self.model, given, end, work, most=most)
+        end = SpecialIds.of(int(self.processor.tokenizer.eos_token_id))
+        written = generate_tokens(self.model, given, end, work, most=most)
         text = self.processor.decode(written.ids, skip_special_tokens=True)
         return self._read(text), written, list(given["pixel_values"].shape[-2:])
 
@@ -241,7 +253,7 @@ class Published:
         """Return the part of an image that the model sees, in pixel edges of the image."""
         images = getattr(self.processor, "image_processor", None)
         if images is not None and getattr(images, "size", None):
-            return seen_by(images, rows, columns)
+            return visible_part(images, rows, columns)
         left, top, right, bottom = self.processor.adjust_box_for_original_image_size(
             (0.0, 0.0, 1.0, 1.0), width=columns, height=rows
         )
@@ -281,8 +293,8 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
             reading, written, size = model.ask(grey, phrase, most, work)
             seen = model.seen(*grey.shape)
         else:
-            reading, written, size = _own(model, grey, phrase, most, work)
-            seen = seen_by(model.images, *grey.shape)
+            reading, written, size = _answer(model, grey, phrase, most, work)
+            seen = visible_part(model.images, *grey.shape)
         return {
             "groups": [
                 [group.phrase, [list(box) for box in group.boxes]] for group in reading.groups
@@ -298,7 +310,7 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
     return serve(payload, progress, load=_load, work=work_with)
 
 
-def seen_by(images: Any, rows: int, columns: int) -> InputRectangle:
+def visible_part(images: Any, rows: int, columns: int) -> InputRectangle:
     """Return the part of an image that a transformers image processor passes on, in pixel edges."""
     size = dict(images.size)
     shortest = size.get("shortest_edge")
@@ -315,13 +327,13 @@ def _load(folder: Path, work: Work) -> Maira | Published:
     return published_programs.load_either_way(load, Published, folder, work, dtype, "MAIRA-2")
 
 
-def _own(
+def _answer(
     model: Maira, grey: NDArray[np.uint8], phrase: str, most: int, work: Work
-) -> tuple[ParsedText, Tokens, list[int]]:
+) -> tuple[ParsedText, GeneratedTokens, list[int]]:
     with torch.inference_mode():
-        embedded = model.embedded(phrase, grey)
+        embedded = model.embed(phrase, grey)
     inputs = embedded_inputs(embedded)
-    written = write(model.language, inputs, Ids.of(model.end), work, most=most)
+    written = generate_tokens(model.language, inputs, SpecialIds.of(model.end), work, most=most)
     text = model.tokenizer.decode(written.ids, skip_special_tokens=True)
     crop = dict(model.images.crop_size)
     return read_maira(text), written, [int(crop["height"]), int(crop["width"])]
@@ -339,4 +351,4 @@ def check(payload: dict[str, Any]) -> dict[str, Any]:
     Raises:
         ToolFailed: A file is missing, is damaged or does not fit.
     """
-    return checked(payload, made, renamed)
+    return check_weights(payload, build_network, current_name)

@@ -24,9 +24,9 @@ from transformers import (
 )
 
 from app.tools.api import Progress, ToolFailed
-from app.tools.chest.decoding import Ids, rgb, write
-from app.tools.chest.folders import loaded_whole, modern
-from app.tools.chest.published_weights import checked, made_on
+from app.tools.chest.decoding import SpecialIds, generate_tokens, rgb
+from app.tools.chest.folders import current_name, load_model
+from app.tools.chest.published_weights import check_weights, uninitialised_modules
 from app.tools.chest.questions import remove_control_signs, tokens_left
 from app.tools.model_process.serving import Work, serve
 
@@ -42,7 +42,7 @@ class MedGemma:
 
     model: Any
     processor: Any
-    ids: Ids
+    ids: SpecialIds
 
 
 def load(path: Path, work: Work) -> MedGemma:
@@ -54,8 +54,8 @@ def load(path: Path, work: Work) -> MedGemma:
     processor = _processor(path)
     # Gemma 3 was trained in bfloat16; some of its values are too large for float16.
     wide = torch.float32 if work.placement.dtype == "float16" else None
-    model = loaded_whole(Gemma3ForConditionalGeneration, path, work, dtype=wide)
-    ids = _ids(model, processor.tokenizer)
+    model = load_model(Gemma3ForConditionalGeneration, path, work, dtype=wide)
+    ids = _special_ids(model, processor.tokenizer)
     # The folder's own settings use sampling, which gives a different answer each time.
     model.generation_config = GenerationConfig()
     return MedGemma(model, processor, ids)
@@ -80,7 +80,7 @@ def _processor(path: Path) -> Any:
         ) from error
 
 
-def _ids(model: Any, tokenizer: Any) -> Ids:
+def _special_ids(model: Any, tokenizer: Any) -> SpecialIds:
     """Return the ids that end a turn: the model's own list and the tokenizer's end token."""
     own: Any = model.generation_config.eos_token_id
     ends: list[Any] = [own] if isinstance(own, int) else list(own or ())
@@ -88,7 +88,7 @@ def _ids(model: Any, tokenizer: Any) -> Ids:
     ends += [tokenizer.eos_token_id, named]
     known = dict.fromkeys(end for end in ends if isinstance(end, int) and end >= 0)
     known.pop(tokenizer.unk_token_id, None)
-    return Ids(tuple(known), tokenizer.pad_token_id)
+    return SpecialIds(tuple(known), tokenizer.pad_token_id)
 
 
 def messages(question: str, images: Sequence[Any]) -> list[dict[str, Any]]:
@@ -110,7 +110,9 @@ def messages(question: str, images: Sequence[Any]) -> list[dict[str, Any]]:
     ]
 
 
-def prepared(gemma: MedGemma, question: str, pixels: Sequence[NDArray[np.uint8]]) -> dict[str, Any]:
+def prepare_inputs(
+    gemma: MedGemma, question: str, pixels: Sequence[NDArray[np.uint8]]
+) -> dict[str, Any]:
     """Return the model's inputs: input_ids, attention_mask and, with images, pixel_values.
 
     Args:
@@ -118,7 +120,7 @@ def prepared(gemma: MedGemma, question: str, pixels: Sequence[NDArray[np.uint8]]
         question: The user's question; control tokens in it are removed.
         pixels: Images, each uint8 [rows, columns] or [rows, columns, 3].
     """
-    asked = remove_control_signs(question, _signs(gemma.processor.tokenizer))
+    asked = remove_control_signs(question, _control_tokens(gemma.processor.tokenizer))
     talk = messages(asked, [rgb(image) for image in pixels])
     return dict(
         gemma.processor.apply_chat_template(
@@ -131,7 +133,7 @@ def prepared(gemma: MedGemma, question: str, pixels: Sequence[NDArray[np.uint8]]
     )
 
 
-def _signs(tokenizer: Any) -> set[str]:
+def _control_tokens(tokenizer: Any) -> set[str]:
     """Return the texts that the tokenizer reads as control tokens."""
     own = {str(token) for token in tokenizer.all_special_tokens}
     return own | {"<start_of_turn>", "<end_of_turn>"}
@@ -155,7 +157,7 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
 
     def work(gemma: MedGemma, doing: Work) -> dict[str, Any]:
         doing.progress(0.15, "Looking at it" if payload["images"] else "Reading the question")
-        given = prepared(gemma, str(payload["question"]), payload["images"])
+        given = prepare_inputs(gemma, str(payload["question"]), payload["images"])
         most = tokens_left(
             given["input_ids"].shape[1],
             _LIMIT,
@@ -170,7 +172,7 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
             for name, value in given.items()
             if isinstance(value, torch.Tensor)
         }
-        tokens = write(gemma.model, inputs, gemma.ids, doing, most=most)
+        tokens = generate_tokens(gemma.model, inputs, gemma.ids, doing, most=most)
         text = gemma.processor.tokenizer.decode(tokens.ids, skip_special_tokens=True)
         return {"text": text, "finished": tokens.finished, "most": most}
 
@@ -184,13 +186,13 @@ def check(payload: Mapping[str, Any]) -> dict[str, Any]:
         ToolFailed: A file is missing, is damaged or does not fit.
     """
     _processor(Path(payload["weights"]))
-    return checked(payload, _on, modern)
+    return check_weights(payload, _build_network, current_name)
 
 
-def _on(path: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
+def _build_network(path: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
     """Return the network that a folder describes, without values; see `published_weights`."""
     config: Any = cast("Any", Gemma3Config).from_pretrained(path, local_files_only=True)
-    with made_on(device, dtype):
+    with uninitialised_modules(device, dtype):
         model: Any = Gemma3ForConditionalGeneration(config)
     # The output layer shares the embedding's weights, which the files contain only once.
     return {"model.": model.model}

@@ -46,16 +46,16 @@ _POSITIONAL = "prompt_encoder.shared_embedding.positional_embedding"
 POINT = re.compile(r"sam_prompt_encoder\.point_embeddings\.(\d+)\.weight$")
 """Name in transformers of the table that joins the embeddings of the four kinds of points."""
 POINTS = "prompt_encoder.point_embed.weight"
-TWICE = {_POSITIONAL: "shared_image_embedding.positional_embedding"}
+DUPLICATED_TENSORS = {_POSITIONAL: "shared_image_embedding.positional_embedding"}
 """Tensors that transformers keeps under a second name as well."""
 
 
-def is_memory(name: str) -> bool:
+def is_memory_tensor(name: str) -> bool:
     """Return True for a tensor of the video memory, which a single image does not need."""
     return _MEMORY.match(name) is not None
 
 
-def renamed(name: str) -> str:
+def current_name(name: str) -> str:
     """Return the name of a tensor in transformers' `Sam2Model`.
 
     Args:
@@ -141,27 +141,27 @@ def network(path: Path) -> Any:
     Raises:
         ToolFailed: The file is damaged or belongs to another model.
     """
-    state = converted(load_state(path))
+    state = convert_state(load_state(path))
     net = Sam2Model(_config(state))
     load_into(net, state, path)
     return net
 
 
-def converted(state: State) -> State:
+def convert_state(state: State) -> State:
     """Return the tensors under transformers' names, without the video memory."""
     made: State = {}
     points: dict[int, Tensor] = {}
     for name, tensor in state.items():
-        if is_memory(name):
+        if is_memory_tensor(name):
             continue
         point = POINT.match(name)
         if point:
             points[int(point[1])] = tensor
         else:
-            made[renamed(name)] = tensor
+            made[current_name(name)] = tensor
     if points:
         made[POINTS] = torch.cat([points[kind] for kind in sorted(points)])
-    for name, second in TWICE.items():
+    for name, second in DUPLICATED_TENSORS.items():
         if name in made:
             made[second] = made[name]
     return made
@@ -199,9 +199,9 @@ def check(payload: dict[str, Any]) -> dict[str, Any]:
 def _segment(model: Segmenter, payload: dict[str, Any], work: Work) -> dict[str, Any]:
     pixels: NDArray[np.uint8] = payload["pixels"]
     work.progress(0.3, "Looking at the image")
-    _look(model, pixels, work)
+    _encode_image(model, pixels, work)
     work.progress(0.8, "Outlining what is marked")
-    asked = marks(model, payload, pixels.shape[:2], work)
+    asked = prepare_marks(model, payload, pixels.shape[:2], work)
     out = model.net(image_embeddings=list(model.features), multimask_output=True, **asked)
     scores = out.iou_scores[0, 0].float().cpu()
     best = int(scores.argmax())
@@ -218,7 +218,7 @@ def _segment(model: Segmenter, payload: dict[str, Any], work: Work) -> dict[str,
     }
 
 
-def _look(model: Segmenter, pixels: NDArray[np.uint8], work: Work) -> None:
+def _encode_image(model: Segmenter, pixels: NDArray[np.uint8], work: Work) -> None:
     """Encode the image, unless it is the same as the last one."""
     digest = hashlib.sha256(repr(pixels.shape).encode())
     digest.update(np.ascontiguousarray(pixels).data)
@@ -232,7 +232,7 @@ def _look(model: Segmenter, pixels: NDArray[np.uint8], work: Work) -> None:
     model.seen = digest.hexdigest()
 
 
-def marks(
+def prepare_marks(
     model: Segmenter, payload: dict[str, Any], shape: tuple[int, ...], work: Work
 ) -> dict[str, Tensor]:
     """Return box and points in the network's own pixel coordinates."""

@@ -127,7 +127,7 @@ class ModelInput:
 
     @property
     def blank(self) -> bool:
-        """Whether all pixels have the same value."""
+        """True if all pixels have the same value."""
         return int(self.pixels.min()) == int(self.pixels.max())
 
     def original(self, corners: Corners) -> Corners:

@@ -142,11 +142,11 @@ class CheckedText:
 
     Attributes:
         text: The usable text; a loop is cut after its first round. "" if nothing is usable.
-        doubts: The text's faults in plain words, one clause each.
+        faults: The text's faults in plain words, one clause each.
     """
 
     text: str
-    doubts: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
 
 
 def check_text(answer: Mapping[str, Any]) -> CheckedText:

@@ -27,14 +27,15 @@ _PLACED = any_of(*phrases("""
     orthotop, fehllage, lagekontrolle, kontrolle, verlauf, verlaeuft, passt, projiziert, wo,
     weit
 """))  # fmt: skip
-_NAMED = any_of("congestion", "effusion*", "edema", "oedema", "pneumothora*", "pneumonia", "ptx",
+_NAMED_FINDINGS = any_of("congestion", "effusion*", "edema", "oedema", "pneumothora*",
+                 "pneumonia", "ptx",
                  "ef", "pna", "disease", "emphysem*", "fibros*", "opacit*", "consolidation*",
                  "atelecta*", "collapse", "scoliosis", "infiltrat*",
                  "cardiomegaly", "failure", "*erguss*", "stauung", "*oedem*", "skoliose",
                  "pneu", "*fibrose*", "*infiltrat*", "*stauung", "fluid", "damage", "changes",
                  "findings", "finding", "mass", "nodule", "lesion")  # fmt: skip
-# "It" is left out: it may refer to an object of another pack.
-_FINDINGS = f"{_NAMED}|it|this|that|es"
+# Pronouns count here only: elsewhere "it" may refer to an object of another pack.
+_FINDINGS = f"{_NAMED_FINDINGS}|it|this|that|es"
 _LUNGS = any_of("lung", "lungs", "side", "sides", "hemithorax", "hemithoraces", "lunge", "lungen",
               "seite", "seiten", "lungenseite*", "hemithorax*", "lungenfluegel*",
               "lungenhaelfte*", "apices", "bases", "zones",
@@ -51,8 +52,8 @@ _SMALL = any_of("small", "mild", "slight", "minor", "minimal", "moderate", "low"
 _LARGE = any_of("moderate", "severe", "large", "massive", "marked", "gross", "high", "extensive",
                 "schwer", "stark", "hochgradig", "ausgepraegt", "massiv", "schwergradig",
                 "mittelgradig", "maessig")  # fmt: skip
-_AGAINST = any_of("vs", "versus", "against", "gegen", "gegenueber")
-_THAN_OTHER = any_of("whiter", "darker", "denser", "brighter", "worse", "better",
+_VERSUS = any_of("vs", "versus", "against", "gegen", "gegenueber")
+_COMPARATIVES = any_of("whiter", "darker", "denser", "brighter", "worse", "better",
                      "schlechter", "besser", "heller", "dunkler", "dichter")  # fmt: skip
 _EVENLY = any_of("evenly", "equally", "alike", "gleich", "gleichmaessig", "seitengleich", "same",
                  "equal", "uneven", "unequal", "ungleich", "identical")  # fmt: skip
@@ -62,7 +63,7 @@ _TURNED = any_of("turned", "rotated", "tilted", "slanted", "crooked", "centred",
                  "oblique")  # fmt: skip
 _FILM = any_of("film", "image", "picture", "radiograph", "exposure", "aufnahme", "bild", "xray",
                "ray", "roentgenbild", "cxr")  # fmt: skip
-_LOOKED_AT = any_of("hila", "hilum", "hilus", "hili", "hilen", "mediastinum", "aorta", "angle",
+_STRUCTURES = any_of("hila", "hilum", "hilus", "hili", "hilen", "mediastinum", "aorta", "angle",
                     "angles", "pleura", "ribs", "bones", "apices", "bases", "trachea", "diaphragm",
                     "diaphragms", "hemidiaphragm", "knob", "arch", "vessels", "vasculature",
                     "markings", "skeleton", "spine", "interstitium", "fissures", "carina",
@@ -71,9 +72,9 @@ _LOOKED_AT = any_of("hila", "hilum", "hilus", "hili", "hilen", "mediastinum", "a
                     "zwerchfelle", "zwerchfellkuppen", "wirbelsaeule", "aortenbogen", "parenchym",
                     "parenchyma", "lungenparenchym", "mediastinums", "recesses", "sulci",
                     "weichteile", "tissues", "airways", "airway", "hemithorax")  # fmt: skip
-_ANATOMY = f"{_LOOKED_AT}|lung|lungs|lunge|lungen|heart|herz|silhouette"
+_ANATOMY = f"{_STRUCTURES}|lung|lungs|lunge|lungen|heart|herz|silhouette"
 
-_CHECKED = any_of("tip", "tips", "position*", "liegt", "liegen",
+_DEVICE_CHECKS = any_of("tip", "tips", "position*", "liegt", "liegen",
                   "lage",
                   "spitze", "sitzt", "sitzen", "endet", "misplac*",
                   "malposition*",
@@ -86,7 +87,7 @@ _KINDS_OF = any_of(
 """)
 )
 DEVICES = (
-    f"{_DEVICE} .. {_PLACED}", f"{_CHECKED} .. {_DEVICE}",
+    f"{_DEVICE} .. {_PLACED}", f"{_DEVICE_CHECKS} .. {_DEVICE}",
     "lines|tubes|devices|drains and lines|tubes|devices|wires|drains",
     f"which|what|how|any|many|welche*|viele .. {_KINDS_OF}",
     "portlage|tubuslage|sondenlage|katheterlage|zvklage|elektrodenlage|drainagelage",
@@ -108,15 +109,15 @@ FREE = (
     # Severity.
     f"how severe|bad|extensive|serious|advanced|marked|pronounced|acute|big|large .. {_FINDINGS}",
     "how severe", "how advanced", "how extensive", "severity", "grading",
-    f"grade|rate|quantify|stage .. {_NAMED}",
+    f"grade|rate|quantify|stage .. {_NAMED_FINDINGS}",
     "mild|slight .. moderate|severe|bad",
     f"{_SMALL} or|to|oder|bis {_LARGE}",
     f"{_LARGE} or|oder {_SMALL}",
-    f"{_NAMED} .. {_SMALL}|big|large or|oder {_LARGE}|big|large|small|little",
-    f"small|little|big|large or|oder {_LARGE}|big|large|small .. {_NAMED}",
-    f"grade|degree|extent|amount|size|severity|seriousness of .. {_NAMED}",
-    f"put|give|assign .. grade|degree|stage .. {_NAMED}",
-    f"grad|ausmass|menge|groesse|ausdehnung der|des|vom|von .. {_NAMED}",
+    f"{_NAMED_FINDINGS} .. {_SMALL}|big|large or|oder {_LARGE}|big|large|small|little",
+    f"small|little|big|large or|oder {_LARGE}|big|large|small .. {_NAMED_FINDINGS}",
+    f"grade|degree|extent|amount|size|severity|seriousness of .. {_NAMED_FINDINGS}",
+    f"put|give|assign .. grade|degree|stage .. {_NAMED_FINDINGS}",
+    f"grad|ausmass|menge|groesse|ausdehnung der|des|vom|von .. {_NAMED_FINDINGS}",
     "scale of|from .. mild|one|1|zero|0|none|slight", "gradier*", "einstufen", "graduier*",
     f"wie schwer|ausgepraegt|schlimm|stark|ausgedehnt|fortgeschritten|gross|weit .. {_FINDINGS}",
     "wie schwer|ausgepraegt|schlimm|ausgedehnt|fortgeschritten",
@@ -131,10 +132,10 @@ FREE = (
     f"symmetric*|symmetrisch*|seitengleich* .. {_LUNGS}",
     "difference* .. left|right|sides|lungs",
     "unterschied* zwischen linke*|rechte*|beiden",
-    f"differ|differs|contrast .. {_LUNGS}", f"left|right {_AGAINST} .. left|right",
-    f"left|right|one|either|other {_LUNGS} .. {_THAN_OTHER}",
-    f"linke|rechte|eine|linken|rechten {_LUNGS} .. {_THAN_OTHER}",
-    f"left|right|one {_LUNGS} {_AGAINST}",
+    f"differ|differs|contrast .. {_LUNGS}", f"left|right {_VERSUS} .. left|right",
+    f"left|right|one|either|other {_LUNGS} .. {_COMPARATIVES}",
+    f"linke|rechte|eine|linken|rechten {_LUNGS} .. {_COMPARATIVES}",
+    f"left|right|one {_LUNGS} {_VERSUS}",
     f"lung|lungs|lunge|lungen|sides|seiten .. {_EVENLY}", f"{_LUNGS} .. differ|differs",
     f"{_EVENLY} .. lungs|lungen|sides|seiten|both|beide", "side .. side", "left to right",
     "worse|denser|whiter|darker|brighter on .. side",
@@ -155,8 +156,8 @@ FREE = (
     f"how do|does|did|would|is|are .. {_ANATOMY} look|looking|appear|seem|shaped|doing",
     f"what do|does .. {_ANATOMY} look like", f"what .. {_ANATOMY} look|looks like",
     f"wie sieht|sehen|wirkt|wirken|erscheint|erscheinen .. {_ANATOMY}",
-    f"appearance|look|aspect|shape of .. {_LOOKED_AT}",
-    f"opinion|thoughts|thought|remark*|impression|view of|on|about .. {_LOOKED_AT}",
+    f"appearance|look|aspect|shape of .. {_STRUCTURES}",
+    f"opinion|thoughts|thought|remark*|impression|view of|on|about .. {_STRUCTURES}",
     *phrases("""
         rotated, breathe* in, breath* .. deep*, deep* .. breath*, deep breath, inspiratory,
         inspired, inspiriert, well inspired, inspiratory effort,

@@ -13,7 +13,8 @@ _MODEL = any_of("model", "network", "net", "ai", "algorithm", "classifier",
                 "cnn", "modell", "netz", "netzwerk", "ki", "algorithmus", "klassifikator",
                 "densenet", "prediction",
                 "vorhersage")  # fmt: skip
-_LOOKED = any_of("attention", "attend", "attended", "attends", "focus", "focused", "focuses",
+_ATTENTION_VERBS = any_of("attention", "attend", "attended", "attends", "focus", "focused",
+                 "focuses",
                  "looked", "looking", "looks", "relied", "relies", "relying", "concentrated",
                  "hinsieht", "hinschaut", "hinguckt", "hingeschaut", "geschaut", "geachtet",
                  "achtet", "schaut", "guckt", "stuetzt", "gestuetzt", "fokussiert", "konzentriert",
@@ -23,7 +24,8 @@ _AREAS = any_of("area", "areas", "region", "regions", "pixel", "pixels", "part",
                 "zones", "bit", "bits", "place", "places", "spot", "spots", "bereich", "bereiche",
                 "bildbereiche", "bildbereich", "regionen", "stelle", "stellen", "teile",
                 "areal", "areale", "where", "what", "which")  # fmt: skip
-_DRIVES = any_of("drove", "drive", "drives", "driving", "driven", "influenc*", "contribut*",
+_INFLUENCE_VERBS = any_of("drove", "drive", "drives", "driving", "driven", "influenc*",
+                 "contribut*",
                  "responsible", "convinc*", "tipped", "pushed", "triggered", "led", "lead",
                  "swayed", "persuaded", "decisive", "activat*", "beigetragen", "beitragen",
                  "verantwortlich", "ausschlaggebend", "entscheidend", "gefuehrt", "ueberzeugt",
@@ -32,10 +34,11 @@ _SCORE = any_of("score", "scores", "prediction", "predictions", "probability", "
                 "output", "verdict", "call", "vorhersage", "entscheidung", "ergebnis", "wert",
                 "wahrscheinlichkeit", "classification", "klassifikation")  # fmt: skip
 HEATMAP = (
-    f"{_MODEL} .. {_LOOKED}", f"attention|aufmerksamkeit .. {_MODEL}", f"focus of {_MODEL}",
+    f"{_MODEL} .. {_ATTENTION_VERBS}", f"attention|aufmerksamkeit .. {_MODEL}",
+    f"focus of {_MODEL}",
     f"{_MODEL} .. base|bases|based .. on", "worauf .. stuetzt|achtet|geachtet|geschaut",
-    f"{_AREAS} .. {_DRIVES} .. {_MODEL}",
-    f"{_AREAS} .. {_DRIVES} .. {_SCORE}", f"{_AREAS} .. {_SCORE} .. {_DRIVES}",
+    f"{_AREAS} .. {_INFLUENCE_VERBS} .. {_MODEL}",
+    f"{_AREAS} .. {_INFLUENCE_VERBS} .. {_SCORE}", f"{_AREAS} .. {_SCORE} .. {_INFLUENCE_VERBS}",
     "regions|areas|pixels|zones|bits|parts|bereiche|stellen|regionen .. "
     "drove|driving|decisive|influenc*|contribut*|responsible|convinced|tipped|pushed|triggered|swayed|"
     "beigetragen|verantwortlich|ausschlaggebend",
@@ -56,11 +59,11 @@ HEATMAP = (
 )  # fmt: skip
 
 _BOXES = ("box", "boxes", "frame", "rectangle", "rectangles", "square")
-_ROUND = ("around", "round", "on", "about", "over")
+_AROUND = ("around", "round", "on", "about", "over")
 BOX = (
     *("box", "boxes", "boxed", "bounding box*", "bbox", "bboxes", "phrase grounding"),
     *("ground phrase", "grounding", "rectangle", "rectangles", "draw square", "put square"),
-    *(f"frame {where}" for where in _ROUND),
+    *(f"frame {where}" for where in _AROUND),
     *phrases("""
         with|in|by|using frame|rectangle|square, square around, square round, frame it, frame the,
         can you frame, framed, frame for, please frame, kasten, kaesten, kaestchen, rahmen um,
@@ -104,10 +107,10 @@ ASKS = {"chest_xray_expert": "prompt", "llava_med_qa": "question", "medgemma_qa"
 _CHEST_FILM = any_of("xray", "radiograph", "cxr", "film", "roentgenogram", "chest")
 _PICTURE = any_of("xray", "ray", "radiograph", "cxr", "film", "roentgenogram", "chest", "image",
                 "picture", "example", "case", "one", "thorax")  # fmt: skip
-_AUFNAHME = any_of("*roentgenbild*", "*thoraxaufnahme*", "*roentgenaufnahme*", "*thoraxbild*",
+_PICTURE_GERMAN = any_of("*roentgenbild*", "*thoraxaufnahme*", "*roentgenaufnahme*", "*thoraxbild*",
                  "*roentgenthorax", "thorax", "beispielbild*", "bild", "aufnahme", "uebungsbild*",
                  "*aufnahme", "cxr", "fall")  # fmt: skip
-_A = any_of("a", "an", "another", "some")
+_ARTICLES = any_of("a", "an", "another", "some")
 _MAKE = any_of("generate", "generating", "synthesi*", "simulat*", "invent", "fabricate", "synth",
              "fake")  # fmt: skip
 _PAINT = any_of("paint", "draw", "imagine", "sketch", "print", "mal", "male", "malen", "zeichne",
@@ -116,22 +119,24 @@ _CREATE = any_of("create", "make", "produce", "render", "build", "compose", "con
 _UNREAL = any_of("synthetic", "artificial", "fake", "fictitious", "fictional", "imaginary", "dummy",
                "simulated", "generated", "fabricated", "synthesized", "synthesised",
                "pretend", "phantom", "synth")  # fmt: skip
-_KUENSTLICH = any_of("synthetisch*", "kuenstlich*", "erfunden*", "fiktiv*", "simuliert*",
+_UNREAL_GERMAN = any_of("synthetisch*", "kuenstlich*", "erfunden*", "fiktiv*", "simuliert*",
                    "ausgedacht*", "generiert*", "computergeneriert*", "kuenstlich")  # fmt: skip
-_ERZEUGE = any_of("erzeug*", "generier*", "synthetisier*", "simulier*", "erfind*", "ausdenk*")
-_ERSTELLE = any_of("erstell*", "mach*", "bastel*", "produzier*", "herstell*", "bau*")
+_GENERATE_GERMAN = any_of(
+    "erzeug*", "generier*", "synthetisier*", "simulier*", "erfind*", "ausdenk*"
+)
+_CREATE_GERMAN = any_of("erstell*", "mach*", "bastel*", "produzier*", "herstell*", "bau*")
 _FINDING = any_of(*FINDINGS)
 GENERATE = (
-    f"{_MAKE}|{_PAINT} .. {_A}|me .. {_CHEST_FILM}|ray with|showing|of|having",
-    f"{_PAINT} .. {_AUFNAHME} .. mit", f"{_AUFNAHME} .. mit .. {_PAINT}",
+    f"{_MAKE}|{_PAINT} .. {_ARTICLES}|me .. {_CHEST_FILM}|ray with|showing|of|having",
+    f"{_PAINT} .. {_PICTURE_GERMAN} .. mit", f"{_PICTURE_GERMAN} .. mit .. {_PAINT}",
     f"{_PAINT} .. {_CHEST_FILM} .. with|of", f"imagine {_CHEST_FILM}", f"{_UNREAL} .. chest|thorax",
     f"{_MAKE} chest|thorax", f"{_MAKE} normal|pa|ap|frontal|lateral|healthy .. chest|thorax",
     f"an|a|some invented|made|imagined|hallucinated|nonexistent .. {_PICTURE}",
     f"computer|machine .. made|drawn|generated .. {_PICTURE}",
     f"generate|synthesize|synthesise {_FINDING}",
     "computer|machine|ai made|generated|drawn", "belongs to nobody|none", "gehoert niemandem",
-    f"{_MAKE} .. {_A} .. {_PICTURE}",
-    f"{_CREATE} .. {_A} .. xray|radiograph|cxr|film|roentgenogram|chest|image|picture|ray",
+    f"{_MAKE} .. {_ARTICLES} .. {_PICTURE}",
+    f"{_CREATE} .. {_ARTICLES} .. xray|radiograph|cxr|film|roentgenogram|chest|image|picture|ray",
     *(f"{verb} {_CHEST_FILM}" for verb in (_MAKE, _CREATE)),
     *(f"{verb} x ray" for verb in (_MAKE, _CREATE)),
     *(f"{verb} {kind} {_CHEST_FILM}" for verb in (_MAKE, _CREATE)
@@ -144,12 +149,12 @@ GENERATE = (
     f"{_UNREAL} .. {_PICTURE}", f"{_UNREAL} .. {_FINDING}",
     f"{any_of(_MAKE, _CREATE, 'give', 'need', 'want', 'show')} .. {_UNREAL}",
     f"{_PICTURE} .. exist|existing", "synth",
-    f"{_ERZEUGE} .. {_AUFNAHME}", f"{_AUFNAHME} .. {_ERZEUGE}",
-    f"{_ERZEUGE} .. {_FINDING}", f"{_FINDING} .. {_ERZEUGE}",
-    f"denk .. {_AUFNAHME} .. aus",
-    f"{_ERSTELLE} .. ein|eine|einen|nen|n .. {_AUFNAHME}",
-    f"ein|eine|einen .. {_AUFNAHME} .. {_ERSTELLE}",
-    f"{_KUENSTLICH} .. {_AUFNAHME}", f"{_KUENSTLICH} .. {_FINDING}",
+    f"{_GENERATE_GERMAN} .. {_PICTURE_GERMAN}", f"{_PICTURE_GERMAN} .. {_GENERATE_GERMAN}",
+    f"{_GENERATE_GERMAN} .. {_FINDING}", f"{_FINDING} .. {_GENERATE_GERMAN}",
+    f"denk .. {_PICTURE_GERMAN} .. aus",
+    f"{_CREATE_GERMAN} .. ein|eine|einen|nen|n .. {_PICTURE_GERMAN}",
+    f"ein|eine|einen .. {_PICTURE_GERMAN} .. {_CREATE_GERMAN}",
+    f"{_UNREAL_GERMAN} .. {_PICTURE_GERMAN}", f"{_UNREAL_GERMAN} .. {_FINDING}",
 )  # fmt: skip
 NOT_MADE = phrases("""
     report, bericht*, heat map, heatmap*, outline*, mask*, contour*, segment*, overlay*, list,
@@ -177,12 +182,13 @@ _STUDY = any_of("film", "films", "image", "images", "study", "studies", "exam", 
               "ray", "rays", "xrays", "radiograph", "radiographs", "cxr", "cxrs", "one", "scan",
               "examination", "picture", "chest", "time", "week", "month", "year", "visit", "night",
               "admission", "comparison", "x")  # fmt: skip
-_VOR = any_of("voraufnahme*", "vorbild*", "voruntersuchung*", "vorbefund*", "voraufn", "vortag*",
+_PRIOR_GERMAN = any_of("voraufnahme*", "vorbild*", "voruntersuchung*", "vorbefund*", "voraufn",
+            "vortag*",
             "gestern", "vorgestern", "gestrig*", "vorthorax", "voraufnahmen", "vorherig*",
             "vorig*", "frueher*", "vorwoche", "vormonat", "vorjahr", "letztens", "mai", "juni",
             "aufnahmetag", "alten", "altem", "altes", "alte", "letzten", "letzter", "letztes",
             "letztem", "letzte", "zuletzt", "damals")  # fmt: skip
-_VORBILD = any_of(
+_PRIOR_PHRASES_GERMAN = any_of(
     *phrases("""
     voraufnahme*, vorraufnahme*, foraufnahme*, vohraufnahme*, forbild*, vorbild*,
     voruntersuchung*, vorthorax, voraufn
@@ -202,12 +208,14 @@ TREND = phrases("""
 """)
 """Words of change, which do not request a comparison by themselves."""
 _CHANGED = any_of(*TREND)
-_THAN = any_of("than", "since", "versus", "vs", "with", "to", "from", "on", "over", "against",
+_COMPARED_TO = any_of("than", "since", "versus", "vs", "with", "to", "from", "on", "over",
+             "against",
              "between", "and")  # fmt: skip
-_WIE = any_of("zum", "zur", "mit", "gegenueber", "vs", "versus", "als", "ggue", "gg", "seit", "vom",
+_COMPARED_TO_GERMAN = any_of("zum", "zur", "mit", "gegenueber", "vs", "versus", "als", "ggue",
+            "gg", "seit", "vom",
             "gegen")  # fmt: skip
 _COMPARED = any_of("compare", "compared", "comparison", "comparing", "compares")
-_VERGLEICH = any_of(
+_COMPARISON_GERMAN = any_of(
     "vergleich*", "*vergleich", "vergleichen", "verglichen", "abgleich*", "gegenueber"
 )
 _MONTHS = any_of(
@@ -221,7 +229,7 @@ COMPARE = (
     f"against|beside|versus|vs {_STUDY} from|of", f"next to .. {_EARLIER}",
     f"stack* up .. {_EARLIER}",
     f"hold|put|set|lay .. against|beside|alongside|next .. {_EARLIER}",
-    f"{_VERGLEICH} .. {_MONTHS}", f"{_COMPARED} .. {_MONTHS}",
+    f"{_COMPARISON_GERMAN} .. {_MONTHS}", f"{_COMPARED} .. {_MONTHS}",
     f"than|since|versus|vs|with|to|against|and {_EARLIER} {_STUDY}",
     f"than|since|versus|vs|with|to|from|against {_PLAINLY}",
     f"than|since|versus|vs|from|against {_DAYS}",
@@ -242,9 +250,10 @@ COMPARE = (
         comparison study, comparison with, comparison to, vs priors, prior film*, prior x ray*,
         prior cxr*, prior for comparison, old film*
     """),
-    f"{_VERGLEICH} .. {_VOR}", f"{_VOR} .. {_VERGLEICH}",
-    f"{_VERGLEICH} .. zwei|beide|beiden .. bilder*|*aufnahmen|*bilder",
-    f"{_CHANGED} .. {_VOR}", f"{_VOR} .. {_CHANGED}", f"{_WIE} {_VOR}", f"{_WIE} .. {_VORBILD}",
+    f"{_COMPARISON_GERMAN} .. {_PRIOR_GERMAN}", f"{_PRIOR_GERMAN} .. {_COMPARISON_GERMAN}",
+    f"{_COMPARISON_GERMAN} .. zwei|beide|beiden .. bilder*|*aufnahmen|*bilder",
+    f"{_CHANGED} .. {_PRIOR_GERMAN}", f"{_PRIOR_GERMAN} .. {_CHANGED}",
+    f"{_COMPARED_TO_GERMAN} {_PRIOR_GERMAN}", f"{_COMPARED_TO_GERMAN} .. {_PRIOR_PHRASES_GERMAN}",
     *phrases("""
         im|zum vergleich zu*, vorbildvergleich, verlaufskontrolle*, verlaufsbeurteilung*,
         verlaufsvergleich*, im verlauf, verlauf beurteilen, verlauf, was .. veraendert,
@@ -258,9 +267,10 @@ NOT_COMPARED = phrases("""
 """)
 """Comparisons of other things than two films, or remarks on a change since yesterday."""
 
-_DREW = any_of("marked", "drew", "drawn", "boxed", "clicked", "selected", "outlined", "circled",
+_DRAW_VERBS = any_of("marked", "drew", "drawn", "boxed", "clicked", "selected", "outlined",
+             "circled",
              "dragged", "pointed", "highlighted", "encircled", "indicated", "traced")  # fmt: skip
-_PUT = any_of("put", "set", "placed", "dropped", "left", "made", "picked", "pinned", "have")
+_PLACING = any_of("put", "set", "placed", "dropped", "left", "made", "picked", "pinned", "have")
 _MARKS = any_of("box", "boxes", "rectangle", "frame", "mark", "marks", "marking", "markings",
 "point",
               "points", "click", "clicks", "dot", "dots", "roi", "selection", "square", "prompt",
@@ -268,34 +278,36 @@ _MARKS = any_of("box", "boxes", "rectangle", "frame", "mark", "marks", "marking"
 _DRAWN = any_of("box", "boxes", "rectangle", "marking", "markings", "points", "clicks", "dots",
 "roi",
                 "selection", "bbox")  # fmt: skip
-_MARKE = any_of("kasten", "kaestchen", "box", "rechteck", "rahmen", "punkt", "punkte", "punkten",
+_MARKIERUNG = any_of("kasten", "kaestchen", "box", "rechteck", "rahmen", "punkt", "punkte",
+              "punkten",
               "markierung*", "auswahl", "klick*", "viereck", "boxen", "kastens", "rechtecks",
               "kreuz*")  # fmt: skip
-_THING = any_of(
+_MARKED_OBJECTS = any_of(
     *phrases("""
     region, area, lesion, spot, structure, thing, part, bit, object, place, finding, nodule,
     mass, piece, zone, shadow, opacity, blob
 """)
 )
-_THAT = any_of("that", "this", "those", "these", "my", "our")
+_DETERMINERS = any_of("that", "this", "those", "these", "my", "our")
 MARKED = (
-    f"i {_DREW}", f"ive|we|just|have|ve {_DREW}", f"i've {_DREW}",
-    f"i|ive|we|i've|we've {_PUT}|pulled|dragged|stretched|painted|placed .. {_MARKS}",
-    f"i've|ive|we've|have just|already|now {_PUT}|pulled|dragged|stretched|painted .. {_MARKS}",
+    f"i {_DRAW_VERBS}", f"ive|we|just|have|ve {_DRAW_VERBS}", f"i've {_DRAW_VERBS}",
+    f"i|ive|we|i've|we've {_PLACING}|pulled|dragged|stretched|painted|placed .. {_MARKS}",
+    f"i've|ive|we've|have just|already|now {_PLACING}|pulled|dragged|stretched|painted .. {_MARKS}",
     "markierung*|auswahl|kasten|kaestchen|rechteck .. segmentier*|umrande*|umrand*|konturier*|"
     "ausschneiden|maskieren",
     "mask|segment|contour|outline of marking|selection",
-    f"i just {_DREW}", f"i have {_DREW}", f"i've just {_DREW}", f"we've {_DREW}",
+    f"i just {_DRAW_VERBS}", f"i have {_DRAW_VERBS}", f"i've just {_DRAW_VERBS}",
+    f"we've {_DRAW_VERBS}",
     f"my two|three|own|last|little|green|yellow|red {_MARKS}",
     "clicks|points|dots|crosses on|in|over|inside|onto",
     "those|these points|clicks|dots|marks|boxes", f"my|our {_MARKS}",
     f"inside|within|in|from|using|use|under|at {_DRAWN}", f"{_MARKS} of mine|ours",
-    f"inside|within|in|from|using|use|under|at|of {_THAT} {_DRAWN}",
+    f"inside|within|in|from|using|use|under|at|of {_DETERMINERS} {_DRAWN}",
     f"{_MARKS} i", f"{_MARKS} .. clicked|placed|drawn|marked",
     *("what's inside it", "what is inside it", "whats inside it", "clicked on", "inside it"),
-    f"marked|selected|boxed|clicked|circled|highlighted {_THING}",
+    f"marked|selected|boxed|clicked|circled|highlighted {_MARKED_OBJECTS}",
     "what .. marked|clicked|selected|circled|boxed",
-    f"{_THING} .. marked|clicked|selected|circled|boxed|dragged",
+    f"{_MARKED_OBJECTS} .. marked|clicked|selected|circled|boxed|dragged",
     "marked|clicked|circled|drawn by me",
     *("marked here", "under my cursor", "medsam*", "med sam*", "by box prompt", "box prompt"),
     # German
@@ -304,10 +316,10 @@ MARKED = (
     "ausgewaehlt|angekreuzt|eingerahmt",
     "markiert habe|hab|ist|wurde", "angeklickt*", "angekreuzt*", "eingekreist*",
     *("ausgewaehlte*", "umkreist*", "eingerahmte*"),
-    f"mein|meine|meinen|meinem|meiner|meines {_MARKE}",
-    f"{_MARKE} .. gesetzt*|gezeichnet*|gezogen*|gemacht*|eingezeichnet*|aufgezogen|habe|liegt",
-    f"gesetzt*|gezeichnet*|gezogen*|aufgezogen* {_MARKE}",
-    f"habe .. {_MARKE}", f"im|innerhalb|aus {_MARKE}",
+    f"mein|meine|meinen|meinem|meiner|meines {_MARKIERUNG}",
+    f"{_MARKIERUNG} .. gesetzt*|gezeichnet*|gezogen*|gemacht*|eingezeichnet*|aufgezogen|habe|liegt",
+    f"gesetzt*|gezeichnet*|gezogen*|aufgezogen* {_MARKIERUNG}",
+    f"habe .. {_MARKIERUNG}", f"im|innerhalb|aus {_MARKIERUNG}",
     "in|innerhalb|aus .. kasten|kaestchen|box|rechteck|rahmen|markierung|auswahl|viereck",
 )  # fmt: skip
 """References to what the user has drawn: not "marked enlargement", nor "mark the heart"."""

@@ -56,7 +56,7 @@ def load(path: Path) -> OfflinePSPNet:
     return net.eval()
 
 
-def boxed(pixels: NDArray[np.uint8]) -> tuple[Tensor, tuple[int, int]]:
+def letterbox(pixels: NDArray[np.uint8]) -> tuple[Tensor, tuple[int, int]]:
     """Return the image centred in a black square of the network's size.
 
     Args:
@@ -79,13 +79,15 @@ def boxed(pixels: NDArray[np.uint8]) -> tuple[Tensor, tuple[int, int]]:
     return square, (top, left)
 
 
-def unboxed(probability: Tensor, shape: tuple[int, int], corner: tuple[int, int]) -> Tensor:
+def remove_letterbox(
+    probability: Tensor, shape: tuple[int, int], corner: tuple[int, int]
+) -> Tensor:
     """Return a structure's probabilities at the image's size, without the padding.
 
     Args:
         probability: float32 [512, 512], 0..1.
         shape: (rows, columns) of the image.
-        corner: (top, left) of the image in the square, from `boxed`.
+        corner: (top, left) of the image in the square, from `letterbox`.
     """
     side = max(shape)
     grown = functional.interpolate(
@@ -113,23 +115,23 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
     def segment(net: OfflinePSPNet, doing: Work) -> dict[str, Any]:
         doing.progress(0.3, "Segmenting")
-        return _segmented(net, payload["pixels"], payload["organs"], doing)
+        return _segment(net, payload["pixels"], payload["organs"], doing)
 
     return serve(payload, progress, load=ready, work=segment, exact=True)
 
 
-def _segmented(
+def _segment(
     net: OfflinePSPNet, pixels: NDArray[np.uint8], organs: list[str], doing: Work
 ) -> dict[str, Any]:
     shape = (pixels.shape[0], pixels.shape[1])
-    square, corner = boxed(pixels)
+    square, corner = letterbox(pixels)
     masks: dict[str, NDArray[np.uint8]] = {}
     confidence: dict[str, float] = {}
     with torch.inference_mode():
         probabilities = torch.sigmoid(net(square.to(doing.placement.device))[0].float()).cpu()
         for number, organ in enumerate(organs):
             doing.progress(0.8 + 0.2 * number / len(organs), organ)
-            full = unboxed(probabilities[STRUCTURES.index(organ)], shape, corner)
+            full = remove_letterbox(probabilities[STRUCTURES.index(organ)], shape, corner)
             mask = full > _THRESHOLD
             masks[organ] = mask.to(torch.uint8).numpy()
             confidence[organ] = float(full[mask].mean()) if bool(mask.any()) else 0.0

@@ -13,7 +13,7 @@ import torch
 from transformers import dynamic_module_utils
 
 from app.tools.api import ToolFailed
-from app.tools.chest.published_weights import OtherLayout, Tell
+from app.tools.chest.published_weights import FractionCallback, OtherLayout
 from app.tools.model_process import memory
 from app.tools.model_process.serving import Work
 from app.tools.models.programs import are_allowed
@@ -27,7 +27,7 @@ _START, _END = 0.02, 0.18  # part of the call's progress that loading takes
 
 
 def load_either_way(
-    read: Callable[[Path, str, torch.dtype, Tell], Read],
+    read: Callable[[Path, str, torch.dtype, FractionCallback], Read],
     run: Callable[[Path, Work], Run],
     folder: Path,
     work: Work,
@@ -48,14 +48,16 @@ def load_either_way(
         ToolFailed: The model cannot be loaded in either way.
     """
     try:
-        return read(folder, work.placement.device, dtype, _telling(work, f"Loading {title}"))
+        return read(
+            folder, work.placement.device, dtype, _loading_progress(work, f"Loading {title}")
+        )
     except OtherLayout as error:
         if not work.source.get("trust_remote_code"):
             work.notes.append(f"not the published layout: {error}")
         return run(folder, work)
 
 
-def _telling(work: Work, text: str) -> Tell:
+def _loading_progress(work: Work, text: str) -> FractionCallback:
     """Return a function that reports the loaded fraction as progress in whole percents."""
     last = -1
 
@@ -69,14 +71,14 @@ def _telling(work: Work, text: str) -> Tell:
     return tell
 
 
-_private: list[str] = []
+_code_folders: list[str] = []
 _REMEDY = (
     "Install the revision that the model's card names, or a copy of the model whose program was "
     "written for the installed version of transformers."
 )
 
 
-def loaded(auto: Any, folder: Path, work: Work, **how: Any) -> Any:
+def load_with_program(auto: Any, folder: Path, work: Work, **how: Any) -> Any:
     """Call `auto.from_pretrained` on a folder, with the code in that folder.
 
     Args:
@@ -90,7 +92,7 @@ def loaded(auto: Any, folder: Path, work: Work, **how: Any) -> Any:
     """
     require_consent(work, folder)
     try:
-        return _from_folder(auto, folder, how)
+        return _from_pretrained(auto, folder, how)
     except ToolFailed:
         raise
     except Exception as error:  # a foreign program may raise any exception
@@ -105,16 +107,16 @@ def loaded(auto: Any, folder: Path, work: Work, **how: Any) -> Any:
         ) from error
 
 
-def loaded_model(auto: Any, folder: Path, work: Work) -> Any:
+def load_model_with_program(auto: Any, folder: Path, work: Work) -> Any:
     """Load a model with the program in its folder, at `Work.placement`.
 
     transformers fills parameters that no file holds with random numbers and only logs it. Such a
     model would answer nonsense, so it is refused.
 
     Raises:
-        ToolFailed: As for `loaded`; or the weights do not fit the program.
+        ToolFailed: As for `load_with_program`; or the weights do not fit the program.
     """
-    model, report = loaded(
+    model, report = load_with_program(
         auto, folder, work, dtype=work.placement.torch_dtype, output_loading_info=True
     )
     lacking = sorted(str(name) for name in report["missing_keys"])
@@ -130,11 +132,11 @@ def loaded_model(auto: Any, folder: Path, work: Work) -> Any:
     return model.to(work.placement.device).eval()
 
 
-def _from_folder(auto: Any, folder: Path, how: dict[str, Any]) -> Any:
-    if not _private:
-        _private.append(tempfile.mkdtemp(prefix="sightline-model-code-"))
-        atexit.register(shutil.rmtree, _private[0], ignore_errors=True)
-    setattr(dynamic_module_utils, "HF_MODULES_CACHE", _private[0])  # noqa: B010
+def _from_pretrained(auto: Any, folder: Path, how: dict[str, Any]) -> Any:
+    if not _code_folders:
+        _code_folders.append(tempfile.mkdtemp(prefix="sightline-model-code-"))
+        atexit.register(shutil.rmtree, _code_folders[0], ignore_errors=True)
+    setattr(dynamic_module_utils, "HF_MODULES_CACHE", _code_folders[0])  # noqa: B010
     return auto.from_pretrained(str(folder), trust_remote_code=True, local_files_only=True, **how)
 
 

@@ -20,14 +20,14 @@ from torch import nn
 from app.tools.api import ToolFailed
 from app.tools.needs import command
 
-Tell = Callable[[float], None]
+FractionCallback = Callable[[float], None]
 
 
 class OtherLayout(Exception):
     """The folder has another layout than the published model."""
 
 
-def config_of(folder: Path, name: str = "config.json") -> dict[str, Any]:
+def read_config(folder: Path, name: str = "config.json") -> dict[str, Any]:
     """Return a JSON object from a file in a model's folder.
 
     Raises:
@@ -44,7 +44,7 @@ def config_of(folder: Path, name: str = "config.json") -> dict[str, Any]:
 
 
 @contextmanager
-def made_on(device: str, dtype: torch.dtype) -> Generator[None]:
+def uninitialised_modules(device: str, dtype: torch.dtype) -> Generator[None]:
     """Create modules in this context on `device` in `dtype`, without initialising their parameters.
 
     Unlike torch's "meta" device this computes the buffers that no file holds (rotary angles,
@@ -61,12 +61,12 @@ def made_on(device: str, dtype: torch.dtype) -> Generator[None]:
         torch.set_default_dtype(before)
 
 
-def fill(
+def fill_parameters(
     parts: Mapping[str, nn.Module],
     folder: Path,
     *,
     rename: Callable[[str], str] = lambda name: name,
-    tell: Tell = lambda fraction: None,
+    tell: FractionCallback = lambda fraction: None,
 ) -> None:
     """Copy each tensor of a folder's safetensors into the module with its prefix.
 
@@ -85,7 +85,7 @@ def fill(
         for prefix, module in parts.items()
         for name, tensor in module.state_dict().items()
     }
-    files = shards(folder)
+    files = weight_files(folder)
     missing, strange = set(wanted), list[str]()
     for number, path in enumerate(files):
         for fraction, published, tensor in _tensors(path):
@@ -104,17 +104,17 @@ def fill(
         )
 
 
-def checked(
+def check_weights(
     payload: Mapping[str, Any],
-    made: Callable[[Path, str, torch.dtype], dict[str, nn.Module]],
+    build: Callable[[Path, str, torch.dtype], dict[str, nn.Module]],
     rename: Callable[[str], str] = lambda name: name,
 ) -> dict[str, Any]:
     """Check the names and shapes of a folder's weights, from the files' headers alone.
 
     Args:
         payload: "weights", the folder.
-        made: Creates the modules by prefix; see `fill`.
-        rename: See `fill`.
+        build: Creates the modules by prefix; see `fill_parameters`.
+        rename: See `fill_parameters`.
 
     Returns:
         "parameters": their number.
@@ -124,13 +124,17 @@ def checked(
     """
     folder = Path(str(payload["weights"]))
     try:
-        parts = made(folder, "meta", torch.float32)
+        parts = build(folder, "meta", torch.float32)
         wanted = {
             prefix + name: list(tensor.shape)
             for prefix, module in parts.items()
             for name, tensor in module.state_dict().items()
         }
-        found = {rename(name): shape for path in shards(folder) for name, shape in shapes_in(path)}
+        found = {
+            rename(name): shape
+            for path in weight_files(folder)
+            for name, shape in tensor_shapes(path)
+        }
     except OtherLayout as error:
         raise _damaged(folder, str(error)) from error
     if found != wanted:
@@ -139,7 +143,7 @@ def checked(
     return {"parameters": sum(math.prod(shape) for shape in wanted.values())}
 
 
-def shards(folder: Path) -> list[Path]:
+def weight_files(folder: Path) -> list[Path]:
     """Return a folder's safetensors files, by its index if it has one.
 
     Raises:
@@ -147,7 +151,7 @@ def shards(folder: Path) -> list[Path]:
     """
     index = folder / "model.safetensors.index.json"
     if index.is_file():
-        names = sorted(set(config_of(folder, index.name).get("weight_map", {}).values()))
+        names = sorted(set(read_config(folder, index.name).get("weight_map", {}).values()))
     else:
         names = ["model.safetensors"]
     # The names come from a file, so refuse paths that lead out of the folder.
@@ -170,7 +174,7 @@ def _tensors(path: Path) -> Generator[tuple[float, str, torch.Tensor]]:
         raise _damaged(path, str(error)) from error
 
 
-def shapes_in(path: Path) -> Generator[tuple[str, list[int]]]:
+def tensor_shapes(path: Path) -> Generator[tuple[str, list[int]]]:
     """Yield the names and shapes of the tensors in a safetensors file, from its header alone.
 
     Raises:

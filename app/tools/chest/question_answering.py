@@ -59,11 +59,7 @@ def model_picture(snapshot: ImageSnapshot, model: str) -> ModelPicture:
         ToolFailed: The image is blank.
     """
     display = snapshot.display
-    if int(display.max()) == int(display.min()):
-        raise ToolFailed(
-            "the image is blank: all of its pixels have the same value",
-            remedy="Look whether it was exposed and sent correctly, or open another image.",
-        )
+    image_suitability.refuse_blank(display)
     modality = snapshot.instance.get("Modality").strip().upper()
     warnings: list[str] = []
     if snapshot.derived and display.ndim == 3:
@@ -105,11 +101,11 @@ def answer_question(
     written = check_text(answer)
     if not written.text:
         raise ToolFailed(
-            f"{title} gave no usable answer: {'; '.join(written.doubts)}",
+            f"{title} gave no usable answer: {'; '.join(written.faults)}",
             remedy="Ask in other words, or another tool.",
         )
     notes = [str(note) for note in answer.get("notes", ())]
-    all_warnings = list(dict.fromkeys([*warnings, *written.doubts, *model.warnings, *notes]))
+    all_warnings = list(dict.fromkeys([*warnings, *written.faults, *model.warnings, *notes]))
     metadata = {
         **arguments,
         **model_metadata(model, answer),

@@ -22,12 +22,12 @@ from app.tools.api import Progress
 
 Matrix = NDArray[np.float64]
 
-_WORKING = 768  # maximum pixels of the longer side when comparing grey levels
+_WORKING_SIDE = 768  # maximum pixels of the longer side when comparing grey levels
 _COARSEST = 48
 _MARGIN = 0.05  # around the lungs, as a fraction of the longer side; includes ribs and diaphragm
 _ITERATIONS = 150
 _PROGRESS_STEP = 0.01  # least progress to report: a few iterations, about 0.1 s
-_WORSE = 0.05  # loss of overlap from which the result of the grey levels is discarded
+_OVERLAP_LOSS = 0.05  # loss of overlap from which the result of the grey levels is discarded
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,8 @@ class View:
         return made
 
     def reduced(self) -> View:
-        """Return the view averaged over blocks of pixels, with at most `_WORKING` pixels a side."""
-        times = math.ceil(max(self.pixels.shape) / _WORKING)
+        """Return the view averaged over pixel blocks, at most `_WORKING_SIDE` pixels per side."""
+        times = math.ceil(max(self.pixels.shape) / _WORKING_SIDE)
         if times <= 1:
             return self
         across, down = self.spacing
@@ -122,30 +122,30 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
         "overlap": fit.overlap,
         "before": fit.before,
         "by": fit.by,
-        "registered": resampled(prior.pixels, fit.matrix, current.pixels.shape),
+        "registered": resample(prior.pixels, fit.matrix, current.pixels.shape),
     }
 
 
 def register(current: View, prior: View, progress: Progress = lambda fraction, text: None) -> Fit:
     """Return the transform that registers `prior` to `current`; both must have lungs."""
     progress(0.05, "Laying the lungs' outlines upon each other")
-    start = _by_outlines(current, prior)
+    start = _outline_transform(current, prior)
     progress(0.2, "Comparing the greys")
-    refined = _by_greys(current, prior, start, progress)
+    refined = _grey_level_transform(current, prior, start, progress)
     laid = [_overlap(current, prior, _matrix(current, prior, t)) for t in (start, refined)]
-    by_greys = laid[1] >= laid[0] - _WORSE
+    by_greys = laid[1] >= laid[0] - _OVERLAP_LOSS
     chosen = refined if by_greys else start
     return Fit(
         matrix=_matrix(current, prior, chosen),
         degrees=math.degrees(chosen.GetAngle()),
         scale=float(chosen.GetScale()),
         overlap=laid[int(by_greys)],
-        before=_overlap(current, prior, _middle_on_middle(current, prior)),
+        before=_overlap(current, prior, _centre_shift(current, prior)),
         by="greys" if by_greys else "outlines",
     )
 
 
-def resampled(
+def resample(
     pixels: NDArray[np.uint8], matrix: Matrix, shape: tuple[int, ...], *, nearest: bool = False
 ) -> NDArray[np.uint8]:
     """Return an image resampled by a transform.
@@ -178,7 +178,7 @@ def _view(given: dict[str, Any]) -> View:
     return View(given["pixels"], given["lungs"].astype(bool), (float(across), float(down)))
 
 
-def _by_outlines(current: View, prior: View) -> Any:
+def _outline_transform(current: View, prior: View) -> Any:
     """Return the transform that matches the lungs' centres and areas."""
     transform = sitk.Similarity2DTransform()
     centre = _centre(current)
@@ -197,7 +197,7 @@ def _area(view: View) -> float:
     return float(view.lungs.sum()) * view.spacing[0] * view.spacing[1]
 
 
-def _by_greys(current: View, prior: View, start: Any, progress: Progress) -> Any:
+def _grey_level_transform(current: View, prior: View, start: Any, progress: Progress) -> Any:
     """Return the start transform refined by the correlation of grey levels within the thorax."""
     current, prior = current.reduced(), prior.reduced()
     coarsest = max(1, max(current.pixels.shape) // _COARSEST)
@@ -207,7 +207,7 @@ def _by_greys(current: View, prior: View, start: Any, progress: Progress) -> Any
     for number, shrink in enumerate(shrinks):
         method = sitk.ImageRegistrationMethod()
         method.SetMetricAsCorrelation()
-        method.SetMetricFixedMask(_thorax(current))
+        method.SetMetricFixedMask(_thorax_mask(current))
         method.SetInterpolator(sitk.sitkLinear)
         method.SetShrinkFactorsPerLevel([shrink])
         method.SetSmoothingSigmasPerLevel([shrink / 2 if shrink > 1 else 0])
@@ -223,7 +223,9 @@ def _by_greys(current: View, prior: View, start: Any, progress: Progress) -> Any
         method.SetInitialTransform(sitk.Similarity2DTransform(transform), inPlace=False)
         share = 0.7 / len(shrinks)
         method_progress = _IterationProgress(method, progress, 0.2 + share * number, share)
-        transform = sitk.Similarity2DTransform(_flat(method_progress.run(fixed, moving)))
+        transform = sitk.Similarity2DTransform(
+            _single_transform(method_progress.run(fixed, moving))
+        )
     return transform
 
 
@@ -270,14 +272,14 @@ class _IterationProgress:
             self._method.StopRegistration()
 
 
-def _flat(transform: Any) -> Any:
+def _single_transform(transform: Any) -> Any:
     """Return the transform itself if SimpleITK returns it in a list of one."""
     if isinstance(transform, sitk.CompositeTransform):
         return transform.GetNthTransform(0)
     return transform
 
 
-def _thorax(view: View) -> Any:
+def _thorax_mask(view: View) -> Any:
     """Return a mask of the lungs and their surroundings, without letters and collimator edges."""
     lungs = view.image(view.lungs.astype(np.uint8))
     away = sitk.SignedMaurerDistanceMap(lungs, squaredDistance=False, useImageSpacing=True)
@@ -295,7 +297,7 @@ def _matrix(current: View, prior: View, transform: Any) -> Matrix:
     return np.linalg.inv(prior.to_physical) @ physical @ current.to_physical
 
 
-def _middle_on_middle(current: View, prior: View) -> Matrix:
+def _centre_shift(current: View, prior: View) -> Matrix:
     """Return the matrix [3, 3] that matches the images' centres by a shift in the shared unit."""
     middles = [
         np.array([(s - 1) / 2 for s in reversed(view.pixels.shape)]) * view.spacing
@@ -307,5 +309,5 @@ def _middle_on_middle(current: View, prior: View) -> Matrix:
 
 
 def _overlap(current: View, prior: View, matrix: Matrix) -> float:
-    moved = resampled(prior.lungs.astype(np.uint8), matrix, current.lungs.shape, nearest=True)
+    moved = resample(prior.lungs.astype(np.uint8), matrix, current.lungs.shape, nearest=True)
     return dice(current.lungs, moved.astype(bool))

@@ -165,7 +165,7 @@ def _warnings(sections: list[_Section]) -> list[str]:
     """Return the warnings about all sections without repeats."""
     texts: dict[str, None] = {}
     for section in sections:
-        for doubt in section.written.doubts:
+        for doubt in section.written.faults:
             texts[f"{section.name}: {doubt}"] = None
         for text in (*section.model.warnings, *section.notes):
             texts[text] = None

@@ -21,8 +21,8 @@ from torch.nn import functional
 from transformers import BertTokenizer, VisionEncoderDecoderModel, ViTImageProcessorPil
 
 from app.tools.api import Progress
-from app.tools.chest.decoding import Ids, rgb, write
-from app.tools.chest.folders import loaded_whole, unplaced
+from app.tools.chest.decoding import SpecialIds, generate_tokens, rgb
+from app.tools.chest.folders import cpu_work, load_model
 from app.tools.model_process.serving import Work, serve
 
 MOST_TOKENS = 127  # without [CLS]
@@ -44,14 +44,14 @@ def load(path: Path, work: Work) -> Section:
     Raises:
         ToolFailed: The folder is damaged, or contains another model.
     """
-    model = loaded_whole(VisionEncoderDecoderModel, path, work, unused=("encoder.pooler.",))
+    model = load_model(VisionEncoderDecoderModel, path, work, unused=("encoder.pooler.",))
     tokenizer = cast("Any", BertTokenizer).from_pretrained(path, local_files_only=True)
     # The model was trained with images resampled by PIL, not by torchvision.
     processor = cast("Any", ViTImageProcessorPil).from_pretrained(path, local_files_only=True)
     return Section(model, tokenizer, processor)
 
 
-def prepared(section: Section, pixels: NDArray[np.uint8]) -> Tensor:
+def preprocess(section: Section, pixels: NDArray[np.uint8]) -> Tensor:
     """Return the pixels as the encoder expects them.
 
     Args:
@@ -86,13 +86,13 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
 
     def work(section: Section, doing: Work) -> dict[str, Any]:
         doing.progress(0.15, "Looking at the image")
-        values = prepared(section, payload["pixels"])
+        values = preprocess(section, payload["pixels"])
         inputs = {
             "pixel_values": values.to(doing.placement.device, doing.placement.torch_dtype),
         }
         names = section.tokenizer
-        ids = Ids((names.sep_token_id,), names.pad_token_id, names.cls_token_id)
-        tokens = write(section.model, inputs, ids, doing, most=MOST_TOKENS, beams=_BEAMS)
+        ids = SpecialIds((names.sep_token_id,), names.pad_token_id, names.cls_token_id)
+        tokens = generate_tokens(section.model, inputs, ids, doing, most=MOST_TOKENS, beams=_BEAMS)
         text = names.decode(tokens.ids, skip_special_tokens=True, clean_up_tokenization_spaces=True)
         return {"text": text, "finished": tokens.finished, "most": MOST_TOKENS + 1}
 
@@ -101,5 +101,5 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
 
 def check(payload: Mapping[str, Any]) -> dict[str, Any]:
     """Load a folder and count its parameters, to check it for `models install`."""
-    section = load(Path(payload["weights"]), unplaced())
+    section = load(Path(payload["weights"]), cpu_work())
     return {"parameters": sum(p.numel() for p in section.model.parameters())}

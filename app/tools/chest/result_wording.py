@@ -82,15 +82,6 @@ def _marked_outline(output: Data, metadata: Data) -> list[Sentence]:
     ]
 
 
-MODEL_WORDINGS = (
-    ResultWording("chest_xray_expert", "CheXagent", _answer),
-    ResultWording("llava_med_qa", "LLaVA-Med", _answer),
-    ResultWording("medgemma_qa", "MedGemma", _answer),
-    ResultWording("chest_xray_compare", "Change", _change),
-    ResultWording("medsam2_segment", "Outline of what you marked", _marked_outline),
-)
-
-
 _CLASSIFIER = "chest_xray_classifier"
 _SEGMENTATION = "chest_xray_segmentation"
 _RATIO = "cardiothoracic_ratio"
@@ -359,5 +350,9 @@ WORDINGS = (
     ResultWording("chest_xray_report_generator", "Draft report", _report),
     ResultWording("chest_xray_generator", "Synthetic image", _generated),
     ResultWording(_GROUNDING, "Where the phrase is seen", _grounded),
-    *MODEL_WORDINGS,
+    ResultWording("chest_xray_expert", "CheXagent", _answer),
+    ResultWording("llava_med_qa", "LLaVA-Med", _answer),
+    ResultWording("medgemma_qa", "MedGemma", _answer),
+    ResultWording("chest_xray_compare", "Change", _change),
+    ResultWording(_MEDSAM2, "Outline of what you marked", _marked_outline),
 )

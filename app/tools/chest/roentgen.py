@@ -81,13 +81,13 @@ def check(payload: dict[str, Any]) -> dict[str, Any]:
 def _draw(pipeline: Any, payload: dict[str, Any], work: Work) -> dict[str, Any]:
     steps = int(payload["steps"])
 
-    def told(_: Any, step: int, __: Any, given: dict[str, Any]) -> dict[str, Any]:
+    def report_step(_: Any, step: int, __: Any, given: dict[str, Any]) -> dict[str, Any]:
         share = min(1.0, (step + 1) / max(1, pipeline.num_timesteps))
         work.progress(_FIRST + (_LAST - _FIRST) * share, f"Step {min(step + 1, steps)} of {steps}")
         return given
 
     work.progress(_FIRST, "Reading the description")
-    cut = _cut_off(pipeline, payload["prompt"])
+    cut = _unread_prompt(pipeline, payload["prompt"])
     with torch.inference_mode():
         made = pipeline(
             payload["prompt"],
@@ -98,20 +98,24 @@ def _draw(pipeline: Any, payload: dict[str, Any], work: Work) -> dict[str, Any]:
             # Noise from the CPU, so that a seed gives the same image on all devices.
             generator=torch.Generator("cpu").manual_seed(int(payload["seed"])),
             output_type="np",
-            callback_on_step_end=told,
+            callback_on_step_end=report_step,
         )
     work.progress(0.98, "Image decoded")
     flagged: list[bool] | None = made.nsfw_content_detected
-    return {"pixels": _bytes(made.images[0]), "cut": cut, "refused": bool(flagged and flagged[0])}
+    return {
+        "pixels": _to_uint8(made.images[0]),
+        "cut": cut,
+        "refused": bool(flagged and flagged[0]),
+    }
 
 
-def _bytes(image: NDArray[np.float32]) -> NDArray[np.uint8]:
+def _to_uint8(image: NDArray[np.float32]) -> NDArray[np.uint8]:
     """Return an image in 0..1 as uint8 0..255, rounded as in diffusers; NaN becomes 0."""
     values = np.nan_to_num(image.astype(np.float64), nan=0.0)
     return np.rint(np.clip(values, 0, 1) * 255).astype(np.uint8)
 
 
-def _cut_off(pipeline: Any, prompt: str) -> str:
+def _unread_prompt(pipeline: Any, prompt: str) -> str:
     """Return the end of a prompt that is too long for the text encoder, or ""."""
     tokenizer = pipeline.tokenizer
     most = int(tokenizer.model_max_length)

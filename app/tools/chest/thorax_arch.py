@@ -61,27 +61,27 @@ class ThoraxNet(nn.Module):
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return (structure logits, view logits, mirrored logit)."""
-        x, skips = self._encoded(x)
-        view, side = self._told(x)
+        x, skips = self._encode(x)
+        view, side = self._classify(x)
         for block, skip in zip(self.up, reversed(skips), strict=True):
             x = functional.interpolate(x, scale_factor=2.0, mode="bilinear", align_corners=False)
             x = block(torch.cat([x, skip], dim=1))
         return self.head(x), view, side
 
-    def told(self, x: Tensor) -> tuple[Tensor, Tensor]:
+    def classify_view(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Return (view logits, mirrored logit) without computing the decoder."""
-        return self._told(self._encoded(x)[0])
+        return self._classify(self._encode(x)[0])
 
-    def places(self, x: Tensor) -> Tensor:
+    def side_features(self, x: Tensor) -> Tensor:
         """Return the input features [n, f] of the classifier for mirrored films."""
-        return _in_places(self._encoded(x)[0])
+        return _grid_features(self._encode(x)[0])
 
-    def _told(self, bottom: Tensor) -> tuple[Tensor, Tensor]:
+    def _classify(self, bottom: Tensor) -> tuple[Tensor, Tensor]:
         """Return the view logits [n, 4] and the mirrored logit [n]."""
         pooled = torch.cat([bottom.mean(dim=(2, 3)), bottom.amax(dim=(2, 3))], dim=1)
-        return self.view(pooled), self.side(_in_places(bottom))[:, 0]
+        return self.view(pooled), self.side(_grid_features(bottom))[:, 0]
 
-    def _encoded(self, x: Tensor) -> tuple[Tensor, list[Tensor]]:
+    def _encode(self, x: Tensor) -> tuple[Tensor, list[Tensor]]:
         """Return the lowest level's features [n, 72, 16, 16] and the skip connections."""
         x = functional.relu(self.stem(x))
         skips: list[Tensor] = []
@@ -93,12 +93,12 @@ class ThoraxNet(nn.Module):
         return x + self.bottom[1](x), skips
 
 
-def _in_places(x: Tensor) -> Tensor:
+def _grid_features(x: Tensor) -> Tensor:
     """Return features averaged over a few grid cells [n, f], which keeps left and right apart."""
     return functional.adaptive_avg_pool2d(x, _SIDE_GRID).flatten(1)
 
 
-def standardised(x: Tensor) -> Tensor:
+def standardise(x: Tensor) -> Tensor:
     """Return each image of [n, 1, h, w] with mean 0 and deviation 1; constant images become 0."""
     mean = x.mean(dim=(1, 2, 3), keepdim=True)
     return (x - mean) / (x.std(dim=(1, 2, 3), keepdim=True) + 1e-4)

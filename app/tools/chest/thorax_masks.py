@@ -51,7 +51,7 @@ def label(mask: BoolImage) -> tuple[NDArray[np.int32], int]:
     return cast("tuple[NDArray[np.int32], int]", ndimage.label(mask))
 
 
-def largest(mask: BoolImage) -> BoolImage:
+def largest_component(mask: BoolImage) -> BoolImage:
     """Return the largest component of `mask` with its holes filled; an empty mask stays empty."""
     labels, count = label(mask)
     if count == 0:
@@ -60,7 +60,7 @@ def largest(mask: BoolImage) -> BoolImage:
     return cast("BoolImage", ndimage.binary_fill_holes(keep))
 
 
-def _opened(mask: BoolImage, radius: float) -> BoolImage:
+def _open(mask: BoolImage, radius: float) -> BoolImage:
     """Return `mask` without parts narrower than a disc of `radius` pixels."""
     padded = np.pad(mask, 1)
     core = cast("FloatImage", ndimage.distance_transform_edt(padded)) > radius
@@ -92,7 +92,7 @@ def _last_contact(heart: BoolImage, lung: BoolImage, sign: int) -> tuple[int, in
     return None
 
 
-def _seated(heart: BoolImage, right: BoolImage, left: BoolImage) -> BoolImage:
+def _cut_at_diaphragm(heart: BoolImage, right: BoolImage, left: BoolImage) -> BoolImage:
     """Return the heart cut off by an arc below the lowest point where each lung borders on it.
 
     The heart rests on the diaphragm; anything below or beside this arc is stomach, spleen or liver.
@@ -113,7 +113,7 @@ def _seated(heart: BoolImage, right: BoolImage, left: BoolImage) -> BoolImage:
             share = np.clip((rows - row) / max(bottom - row, 1.0), 0, 1)
             reach = abs(edge - middle) * np.sqrt(1 - share**2)
             kept &= (rows <= row) | (sign * (columns - middle) <= reach)
-    return largest(kept)
+    return largest_component(kept)
 
 
 def _rounded_heart(heart: BoolImage, lungs: BoolImage) -> BoolImage:
@@ -127,11 +127,11 @@ def _rounded_heart(heart: BoolImage, lungs: BoolImage) -> BoolImage:
     hull = cast("BoolImage", convex_hull_image(heart, offset_coordinates=False))
     rounding = _ROUNDING * max(heart.shape)
     round_hull = cast("FloatImage", ndimage.gaussian_filter(hull.astype(np.float32), rounding))
-    whole = largest((round_hull > 0.5) & ~lungs)
+    whole = largest_component((round_hull > 0.5) & ~lungs)
     return whole if int(whole.sum()) < _HULL_GAIN * int(heart.sum()) else heart
 
 
-def cleaned(probabilities: FloatImage) -> FloatImage:
+def clean_margins(probabilities: FloatImage) -> FloatImage:
     """Convert class probabilities to margins with one compact region for each structure.
 
     Args:
@@ -147,16 +147,16 @@ def cleaned(probabilities: FloatImage) -> FloatImage:
         others = np.delete(probabilities, i, axis=0).max(axis=0)
         smooth = ndimage.gaussian_filter(probabilities[i] - others, 0.7)
         margins.append(cast("FloatImage", smooth))
-    lungs = [largest(_opened(m > 0, _LUNG_SPUR * extent)) for m in margins[:2]]
+    lungs = [largest_component(_open(m > 0, _LUNG_SPUR * extent)) for m in margins[:2]]
     both = lungs[0] | lungs[1]
-    heart = largest(_opened((margins[2] > 0) & ~both, _HEART_SPUR * extent))
-    heart = _seated(heart, lungs[0], lungs[1])
+    heart = largest_component(_open((margins[2] > 0) & ~both, _HEART_SPUR * extent))
+    heart = _cut_at_diaphragm(heart, lungs[0], lungs[1])
     heart = _rounded_heart(heart, both | (margins[0] > 0) | (margins[1] > 0))
     regions = (lungs[0] & ~heart, lungs[1] & ~heart & ~lungs[0], heart & ~both)
-    return np.stack([_kept(m, r) for m, r in zip(margins, regions, strict=True)])
+    return np.stack([_match_region(m, r) for m, r in zip(margins, regions, strict=True)])
 
 
-def _kept(margin: FloatImage, region: BoolImage) -> FloatImage:
+def _match_region(margin: FloatImage, region: BoolImage) -> FloatImage:
     """Return `margin` with its sign changed to agree with `region`, with smooth transitions."""
     soft = cast("FloatImage", ndimage.gaussian_filter(region.astype(np.float32), 1.2)) * 2 - 1
     agrees = (margin > 0) == region
@@ -166,7 +166,7 @@ def _kept(margin: FloatImage, region: BoolImage) -> FloatImage:
 
 
 @dataclass(frozen=True)
-class Judgement:
+class ShapeCheck:
     """The result of the checks of the masks' shapes.
 
     Attributes:
@@ -188,9 +188,9 @@ def _centre(mask: BoolImage, axis: int) -> float:
     return float(np.nonzero(mask)[axis].mean()) if mask.any() else float("nan")
 
 
-def judge(
+def check_shapes(
     masks: Mapping[str, BoolImage], confidence: Mapping[str, float], mirrored: float = 0.0
-) -> Judgement:
+) -> ShapeCheck:
     """Check the shapes of masks on a grid without padding.
 
     Args:
@@ -203,9 +203,9 @@ def judge(
     areas = [float(m.mean()) for m in (right, left)]
     sure = max(confidence[RIGHT_LUNG], confidence[LEFT_LUNG])
     if max(areas) < 2 * TINY_LUNG:
-        return Judgement("no lung was found: this does not look like a frontal chest film", ())
+        return ShapeCheck("no lung was found: this does not look like a frontal chest film", ())
     if sure < REFUSE_CONFIDENCE:
-        return Judgement(f"the lungs were found with a confidence of only {sure:.2f}", ())
+        return ShapeCheck(f"the lungs were found with a confidence of only {sure:.2f}", ())
     missing = [
         n for n, area in zip((RIGHT_LUNG, LEFT_LUNG), areas, strict=True) if area < TINY_LUNG
     ]
@@ -213,16 +213,19 @@ def judge(
         note = (
             f"the {missing[0].lower()} was not found: white-out, large effusion, absent or cut off"
         )
-        return Judgement(None, (note, *side))
-    problem = _misplaced(right, left)
+        return ShapeCheck(None, (note, *side))
+    problem = _position_problem(right, left)
     return (
-        Judgement(problem, ())
+        ShapeCheck(problem, ())
         if problem
-        else Judgement(None, side + _doubts(right, left, heart, confidence, told=bool(side)))
+        else ShapeCheck(
+            None,
+            side + _shape_warnings(right, left, heart, confidence, mirrored_reported=bool(side)),
+        )
     )
 
 
-def _misplaced(right: BoolImage, left: BoolImage) -> str | None:
+def _position_problem(right: BoolImage, left: BoolImage) -> str | None:
     """Return why the two lungs cannot lie side by side in a frontal film, or None if they can."""
     if _centre(right, 1) >= _centre(left, 1):
         return "the lungs lie the wrong way round: no frontal film hung the usual way"
@@ -238,15 +241,15 @@ def _misplaced(right: BoolImage, left: BoolImage) -> str | None:
     return None
 
 
-def _doubts(
+def _shape_warnings(
     right: BoolImage,
     left: BoolImage,
     heart: BoolImage,
     confidence: Mapping[str, float],
     *,
-    told: bool,
+    mirrored_reported: bool,
 ) -> tuple[str, ...]:
-    """Return warnings on the masks' shapes; `told` is True if "mirrored" was reported already."""
+    """Return warnings on the masks' shapes; skip that of a mirrored film if `mirrored_reported`."""
     notes: list[str] = []
     areas = np.array([right.sum(), left.sum()], float)
     heights = np.array([b - a for a, b in (_span(right, 0), _span(left, 0))], float)
@@ -260,12 +263,12 @@ def _doubts(
         notes.append("the lungs are small in the image: opacified, poorly inspired or a wrong mask")
     if not heart.any():
         notes.append("the heart was not found")
-    elif not told and not _heart_is_left(right, left, heart):
+    elif not mirrored_reported and not _heart_is_left(right, left, heart):
         notes.append(
             "the heart does not lie to the patient's left: a mirrored image, rotation, shift or "
             "dextrocardia. Left and right rest on how the image hangs: compare its side marker"
         )
-    cut = [n for n, m in zip(names, (right, left), strict=True) if _touches(m)]
+    cut = [n for n, m in zip(names, (right, left), strict=True) if _touches_border(m)]
     if cut:
         notes.append(f"the {' and the '.join(cut)} reaches the image border and may be cut off")
     notes += [
@@ -284,7 +287,7 @@ def _heart_is_left(right: BoolImage, left: BoolImage, heart: BoolImage) -> bool:
     return offset >= LEAST_LEFT * thorax.length
 
 
-def _touches(mask: BoolImage) -> bool:
+def _touches_border(mask: BoolImage) -> bool:
     """Return True if more than 3% of the mask's rows or columns end at the image border."""
     sides = (mask[0], mask[-1], mask[:, 0], mask[:, -1])
     return max(int(s.sum()) for s in sides) > 0.03 * max(mask.shape)

@@ -21,22 +21,28 @@ from safetensors.torch import load as load_tensors
 
 from app.tools.api import Progress
 from app.tools.chest.thorax_arch import STRUCTURES, ThoraxNet
-from app.tools.chest.thorax_looks import (
+from app.tools.chest.thorax_inference import (
     SMALLEST,
-    Spread,
+    PassVariation,
     View,
-    glance,
-    in_the_mirror,
+    estimate_view,
+    evaluate,
     is_inverted,
-    letterboxed,
-    looked_closer,
-    looks,
-    spread_of,
-    unboxed,
-    view_of,
+    letterbox,
+    likeliest_view,
+    mirrored_view,
+    pass_variation,
+    refine_on_thorax,
+    remove_letterbox,
 )
-from app.tools.chest.thorax_masks import BoolImage, FloatImage, Judgement, cleaned, judge
-from app.tools.chest.thorax_windows import Window, coarse, enlarged, film
+from app.tools.chest.thorax_masks import (
+    BoolImage,
+    FloatImage,
+    ShapeCheck,
+    check_shapes,
+    clean_margins,
+)
+from app.tools.chest.thorax_windows import Window, coarse_shape, enlarge_masks, film_window
 from app.tools.model_process.serving import Work, serve
 
 CARD = "card.json"
@@ -72,7 +78,7 @@ class ThoraxSegmentation:
     view: View = "unknown"
     warnings: tuple[str, ...] = ()
     refused: str | None = None
-    spread: Spread | None = None
+    spread: PassVariation | None = None
 
 
 def load(weights_path: Path | str) -> ThoraxNet:
@@ -100,7 +106,7 @@ def load(weights_path: Path | str) -> ThoraxNet:
     return net.eval().to(memory_format=torch.channels_last)
 
 
-def _checked(pixels: NDArray[np.float32]) -> str | None:
+def _pixel_problem(pixels: NDArray[np.float32]) -> str | None:
     if pixels.ndim != 2:
         raise ValueError(f"pixels must be [rows, columns], not {pixels.shape}")
     if min(pixels.shape) < SMALLEST:
@@ -127,65 +133,67 @@ def segment(pixels: NDArray[np.float32], weights: ThoraxNet) -> ThoraxSegmentati
     Raises:
         ValueError: The pixels are no finite 2-D array.
     """
-    problem = _checked(pixels)
+    problem = _pixel_problem(pixels)
     if problem is not None:
         return ThoraxSegmentation(refused=problem)
-    part = film(pixels)
-    found = _segmented(pixels[part.top : part.bottom, part.left : part.right], weights)
+    part = film_window(pixels)
+    found = _segment_film(pixels[part.top : part.bottom, part.left : part.right], weights)
     if part.shape == pixels.shape:
         return found
-    return replace(found, masks={n: _framed(m, part, pixels) for n, m in found.masks.items()})
+    return replace(
+        found, masks={n: _in_whole_image(m, part, pixels) for n, m in found.masks.items()}
+    )
 
 
-def _framed(mask: BoolImage, part: Window, pixels: NDArray[np.float32]) -> BoolImage:
+def _in_whole_image(mask: BoolImage, part: Window, pixels: NDArray[np.float32]) -> BoolImage:
     """Return the mask of a part of the image as a mask of the whole image."""
     whole = np.zeros(pixels.shape, np.bool_)
     whole[part.top : part.bottom, part.left : part.right] = mask
     return whole
 
 
-def _segmented(pixels: NDArray[np.float32], weights: ThoraxNet) -> ThoraxSegmentation:
+def _segment_film(pixels: NDArray[np.float32], weights: ThoraxNet) -> ThoraxSegmentation:
     """Segment a film without borders."""
     shape = (pixels.shape[0], pixels.shape[1])
     shown = torch.from_numpy(np.ascontiguousarray(pixels, np.float32))[None, None]
-    box = letterboxed(shown)
-    upright, negative = looks(weights, torch.cat([box, 1 - box]))
+    box = letterbox(shown)
+    upright, negative = evaluate(weights, torch.cat([box, 1 - box]))
     inverted = is_inverted(upright, negative)
-    look = negative if inverted else upright
-    view = view_of(look.views)
-    turned = None if view == "frontal" else in_the_mirror(weights, box, look.mirrored)
-    if turned is not None:
-        inverted, view = turned.inverted, turned.view
-        look = negative if inverted else upright
+    output = negative if inverted else upright
+    view = likeliest_view(output.views)
+    as_mirrored = None if view == "frontal" else mirrored_view(weights, box, output.mirrored)
+    if as_mirrored is not None:
+        inverted, view = as_mirrored.inverted, as_mirrored.view
+        output = negative if inverted else upright
     if view != "frontal":
         return ThoraxSegmentation(inverted=inverted, view=view, refused=_REFUSALS[view])
-    first = unboxed(look.classes, shape, coarse(shape))
-    classes, parts = looked_closer(weights, 1 - shown if inverted else shown, first)
-    margins = cleaned(classes.numpy())
-    confidence, judgement = _judged(classes.numpy(), margins, look.mirrored)
-    if judgement.refused is not None:
-        return ThoraxSegmentation({}, confidence, inverted, "unknown", (), judgement.refused)
-    spread = spread_of([part.numpy() for part in parts], margins)
+    first = remove_letterbox(output.classes, shape, coarse_shape(shape))
+    classes, parts = refine_on_thorax(weights, 1 - shown if inverted else shown, first)
+    margins = clean_margins(classes.numpy())
+    confidence, shape_check = _check_masks(classes.numpy(), margins, output.mirrored)
+    if shape_check.refused is not None:
+        return ThoraxSegmentation({}, confidence, inverted, "unknown", (), shape_check.refused)
+    spread = pass_variation([part.numpy() for part in parts], margins)
     notes = ("the image is shown inverted (bright air)",) if inverted else ()
-    notes += judgement.warnings + spread.warnings
-    masks = dict(zip(STRUCTURES, enlarged(margins, shape), strict=True))
+    notes += shape_check.warnings + spread.warnings
+    masks = dict(zip(STRUCTURES, enlarge_masks(margins, shape), strict=True))
     return ThoraxSegmentation(masks, confidence, inverted, view, notes, spread=spread)
 
 
-def _judged(
+def _check_masks(
     classes: FloatImage, margins: FloatImage, mirrored: float
-) -> tuple[dict[str, float], Judgement]:
+) -> tuple[dict[str, float], ShapeCheck]:
     """Return each structure's confidence, and the result of the shape checks on the coarse grid."""
     regions = {name: margins[i] > 0 for i, name in enumerate(STRUCTURES)}
     confidence = {
         name: round(float(classes[i + 1][regions[name]].mean()), 4) if regions[name].any() else 0.0
         for i, name in enumerate(STRUCTURES)
     }
-    return confidence, judge(regions, confidence, mirrored)
+    return confidence, check_shapes(regions, confidence, mirrored)
 
 
 @dataclass(frozen=True)
-class Picture:
+class PictureView:
     """The view of an image.
 
     Attributes:
@@ -200,31 +208,31 @@ class Picture:
 
 
 @torch.inference_mode()
-def pictured(pixels: NDArray[np.float32], weights: ThoraxNet) -> Picture:
+def classify_view(pixels: NDArray[np.float32], weights: ThoraxNet) -> PictureView:
     """Classify the view of an image without segmenting it.
 
     Args:
         pixels: [rows, columns] in 0..1 as displayed, bright = dense.
         weights: The network from `load`.
     """
-    part = film(pixels)
+    part = film_window(pixels)
     shown = np.ascontiguousarray(pixels[part.top : part.bottom, part.left : part.right], np.float32)
-    box = letterboxed(torch.from_numpy(shown)[None, None])
-    seen = glance(weights, box)
-    film_seen = seen if seen.view == "frontal" else in_the_mirror(weights, box, seen.mirrored)
+    box = letterbox(torch.from_numpy(shown)[None, None])
+    seen = estimate_view(weights, box)
+    film_seen = seen if seen.view == "frontal" else mirrored_view(weights, box, seen.mirrored)
     if film_seen is not None:
         view = "inverted" if film_seen.inverted else "frontal"
-        return Picture(view, film_seen.frontal, seen.mirrored)
+        return PictureView(view, film_seen.frontal, seen.mirrored)
     if seen.view == "lateral":
-        return Picture("lateral", seen.lateral)
-    return Picture("other", seen.lateral + seen.other)
+        return PictureView("lateral", seen.lateral)
+    return PictureView("other", seen.lateral + seen.other)
 
 
-def _silent(fraction: float, text: str) -> None:
+def _ignore_progress(fraction: float, text: str) -> None:
     """Ignore the progress."""
 
 
-def look_entry(payload: dict[str, Any], progress: Progress = _silent) -> dict[str, Any]:
+def look_entry(payload: dict[str, Any], progress: Progress = _ignore_progress) -> dict[str, Any]:
     """Classify the view of an image; called in the model process.
 
     Args:
@@ -232,17 +240,17 @@ def look_entry(payload: dict[str, Any], progress: Progress = _silent) -> dict[st
         progress: Called before each step.
 
     Returns:
-        "view", "certainty" and "mirrored" as in `Picture`, and the keys that `serve` adds.
+        "view", "certainty" and "mirrored" as in `PictureView`, and the keys that `serve` adds.
     """
 
     def look(net: ThoraxNet, doing: Work) -> dict[str, Any]:
-        seen = pictured(_image(payload), net)
+        seen = classify_view(_payload_pixels(payload), net)
         return {"view": seen.view, "certainty": seen.certainty, "mirrored": seen.mirrored}
 
-    return _served(payload, progress, look)
+    return _serve_on_cpu(payload, progress, look)
 
 
-def entry(payload: dict[str, Any], progress: Progress = _silent) -> dict[str, Any]:
+def entry(payload: dict[str, Any], progress: Progress = _ignore_progress) -> dict[str, Any]:
     """Segment lungs and heart; called in the model process.
 
     Args:
@@ -260,7 +268,7 @@ def entry(payload: dict[str, Any], progress: Progress = _silent) -> dict[str, An
 
     def outline(net: ThoraxNet, doing: Work) -> dict[str, Any]:
         doing.progress(0.2, "Segmenting")
-        found = segment(_image(payload), net)
+        found = segment(_payload_pixels(payload), net)
         return {
             "masks": {name: mask.astype(np.uint8) for name, mask in found.masks.items()},
             "confidence": found.confidence,
@@ -268,13 +276,13 @@ def entry(payload: dict[str, Any], progress: Progress = _silent) -> dict[str, An
             "view": found.view,
             "warnings": list(found.warnings),
             "refused": found.refused,
-            "spread": found.spread.told() if found.spread is not None else {},
+            "spread": found.spread.to_json() if found.spread is not None else {},
         }
 
-    return _served(payload, progress, outline)
+    return _serve_on_cpu(payload, progress, outline)
 
 
-def _served(
+def _serve_on_cpu(
     payload: dict[str, Any],
     progress: Progress,
     work: Callable[[ThoraxNet, Work], dict[str, Any]],
@@ -284,7 +292,7 @@ def _served(
     return serve(here, progress, load=lambda path, _doing: load(path), work=work, exact=True)
 
 
-def _image(payload: dict[str, Any]) -> NDArray[np.float32]:
+def _payload_pixels(payload: dict[str, Any]) -> NDArray[np.float32]:
     """Return the payload's pixels as float32 in 0..1."""
     pixels = payload["pixels"]
     if not isinstance(pixels, np.ndarray):

@@ -33,7 +33,7 @@ class Window:
         """(rows, columns) of the window."""
         return self.bottom - self.top, self.right - self.left
 
-    def on(self, shape: tuple[int, int], grid: tuple[int, int]) -> Window:
+    def on_grid(self, shape: tuple[int, int], grid: tuple[int, int]) -> Window:
         """Return the same part in pixels of another `grid` (rows, columns) of the image."""
         rows, columns = grid[0] / shape[0], grid[1] / shape[1]
         return Window(
@@ -44,7 +44,7 @@ class Window:
         )
 
 
-def film(pixels: FloatImage) -> Window:
+def film_window(pixels: FloatImage) -> Window:
     """Return the part of an image inside uniform borders, such as padding or a collimator's shadow.
 
     Args:
@@ -61,13 +61,15 @@ def film(pixels: FloatImage) -> Window:
     return part if min(part.shape) >= _LEAST_FILM * max(pixels.shape) else whole
 
 
-def coarse(shape: tuple[int, int]) -> tuple[int, int]:
+def coarse_shape(shape: tuple[int, int]) -> tuple[int, int]:
     """Return (rows, columns) of the working grid: the image's aspect, at most 384 a side."""
     scale = min(1.0, _COARSE / max(shape))
     return max(1, round(shape[0] * scale)), max(1, round(shape[1] * scale))
 
 
-def around(masks: Sequence[BoolImage], shape: tuple[int, int], margin: float) -> Window | None:
+def window_around(
+    masks: Sequence[BoolImage], shape: tuple[int, int], margin: float
+) -> Window | None:
     """Return a window around the union of masks, in pixels of the image; None if all are empty.
 
     Args:
@@ -86,7 +88,7 @@ def around(masks: Sequence[BoolImage], shape: tuple[int, int], margin: float) ->
     return Window(int(low[0]), int(high[0]), int(low[1]), int(high[1]))
 
 
-def enlarged(margins: FloatImage, shape: tuple[int, int]) -> list[BoolImage]:
+def enlarge_masks(margins: FloatImage, shape: tuple[int, int]) -> list[BoolImage]:
     """Return disjoint masks at `shape` from margins [n, h, w], enlarged and then cut at 0.
 
     Cutting after enlarging gives smooth edges. Only the part around each structure is enlarged,
@@ -96,16 +98,16 @@ def enlarged(margins: FloatImage, shape: tuple[int, int]) -> list[BoolImage]:
     masks: list[BoolImage] = []
     for margin in margins:
         mask = np.zeros(shape, np.bool_)
-        window = around([margin > 0], shape, 0.0)
+        window = window_around([margin > 0], shape, 0.0)
         if window is not None:
             rows, columns = slice(window.top, window.bottom), slice(window.left, window.right)
-            mask[rows, columns] = (_sampled(margin, shape, window) > 0) & ~taken[rows, columns]
+            mask[rows, columns] = (_sample(margin, shape, window) > 0) & ~taken[rows, columns]
             taken |= mask
         masks.append(mask)
     return masks
 
 
-def _sampled(margin: FloatImage, shape: tuple[int, int], window: Window) -> NDArray[np.float32]:
+def _sample(margin: FloatImage, shape: tuple[int, int], window: Window) -> NDArray[np.float32]:
     """Return `margin`, a coarse map of an image of `shape`, at the window's pixels (bilinear)."""
     grown = margin
     for axis, (low, high) in enumerate(((window.top, window.bottom), (window.left, window.right))):

@@ -18,7 +18,7 @@ from torch import nn
 from transformers import CLIPVisionConfig, CLIPVisionModel, MistralConfig, MistralForCausalLM
 
 from app.tools.chest import llava_net
-from app.tools.chest.folders import unplaced
+from app.tools.chest.folders import cpu_work
 from tests.support.tiny import llava_med_qa
 
 _TOWER = "model.vision_tower.vision_tower.vision_model."
@@ -28,12 +28,12 @@ _STD = (0.26862954, 0.26130258, 0.27577711)
 
 def ours(payload: dict[str, Any]) -> dict[str, Any]:
     """Prompt, pixels, and the scores of the first token of the answer."""
-    llava = llava_net.load(Path(payload["path"]), unplaced())
+    llava = llava_net.load(Path(payload["path"]), cpu_work())
     pixels = payload.get("pixels")
-    ids = llava_net.prompt(llava, payload["question"], image=pixels is not None)
+    ids = llava_net.prompt_tokens(llava, payload["question"], image=pixels is not None)
     with torch.inference_mode():
-        values = None if pixels is None else llava_net.prepared(llava, pixels)
-        read = llava_net.embedded(llava, ids, values)
+        values = None if pixels is None else llava_net.preprocess(llava, pixels)
+        read = llava_net.embed_prompt(llava, ids, values)
         scores = llava.model(inputs_embeds=read).logits[0, -1]
     return {
         "before": ids[0],

@@ -11,7 +11,7 @@ from PIL import Image
 from safetensors.torch import load_file, save_file
 
 from app.tools.chest import medgemma_net
-from app.tools.chest.folders import unplaced
+from app.tools.chest.folders import cpu_work
 from app.tools.model_process.placement import Placement
 from app.tools.model_process.serving import Work
 from tests.support.tiny import medgemma_qa
@@ -19,8 +19,8 @@ from tests.support.tiny import medgemma_qa
 
 def given(payload: dict[str, Any]) -> dict[str, Any]:
     """The prompt as text, the pixels, and the scores of the first token of the answer."""
-    gemma = medgemma_net.load(Path(payload["path"]), unplaced())
-    made = medgemma_net.prepared(gemma, payload["question"], payload["images"])
+    gemma = medgemma_net.load(Path(payload["path"]), cpu_work())
+    made = medgemma_net.prepare_inputs(gemma, payload["question"], payload["images"])
     with torch.inference_mode():
         scores = gemma.model(**made).logits[0, -1]
     values = made.get("pixel_values")

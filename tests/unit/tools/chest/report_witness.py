@@ -10,12 +10,12 @@ from PIL import Image
 from safetensors.torch import load_file, save_file
 
 from app.tools.chest import report_net
-from app.tools.chest.folders import unplaced
+from app.tools.chest.folders import cpu_work
 
 
 def ours(payload: dict[str, Any]) -> dict[str, Any]:
-    section = report_net.load(Path(payload["path"]), unplaced())
-    return {"values": report_net.prepared(section, payload["pixels"]).numpy()}
+    section = report_net.load(Path(payload["path"]), cpu_work())
+    return {"values": report_net.preprocess(section, payload["pixels"]).numpy()}
 
 
 def theirs(payload: dict[str, Any]) -> dict[str, Any]:

@@ -155,7 +155,7 @@ def test_the_operating_point_lands_on_one_half(torch: Any, network: Any, tmp_pat
     with torch.no_grad():
         model.classifier.weight.zero_()
         model.classifier.bias.copy_(torch.logit(model.op_threshs))
-        scores = model(densenet.prepared(np.zeros((50, 50), np.uint8)))[0]
+        scores = model(densenet.preprocess(np.zeros((50, 50), np.uint8)))[0]
     assert torch.allclose(scores, torch.full((18,), 0.5), atol=1e-4)
 
 
@@ -164,10 +164,10 @@ def test_pixels_are_normalised_to_plus_minus_1024_and_cropped_to_the_centre(torc
 
     pixels = np.zeros((300, 500), np.uint8)
     pixels[:, 100:400] = 255  # exactly the central square
-    prepared = densenet.prepared(pixels)
+    prepared = densenet.preprocess(pixels)
     assert prepared.shape == (1, 1, 224, 224)
     assert torch.allclose(prepared, torch.full_like(prepared, 1024.0))
-    assert float(densenet.prepared(np.zeros((9, 9), np.uint8)).max()) == -1024.0
+    assert float(densenet.preprocess(np.zeros((9, 9), np.uint8)).max()) == -1024.0
 
 
 def test_the_png_of_an_image_scores_as_the_image(
@@ -229,10 +229,10 @@ def test_a_map_is_what_grad_cam_gives(torch: Any, network: Any):
     payload = {"pixels": pixels, "labels": ["Effusion"], "spread": False}
     network.op_threshs = torch.tensor(densenet._PUBLISHED["op_threshs"])  # pyright: ignore[reportPrivateUsage]
     try:
-        found = densenet.looked_at(network, payload, "cpu")["cells"]["Effusion"]
+        found = densenet.evaluate(network, payload, "cpu")["cells"]["Effusion"]
     finally:
         network.op_threshs = None
-    features = torch.relu(network.features(densenet.prepared(pixels))).detach().requires_grad_()
+    features = torch.relu(network.features(densenet.preprocess(pixels))).detach().requires_grad_()
     logit = network.classifier(features.mean((2, 3)))[0, densenet.LABELS.index("Effusion")]
     (gradient,) = torch.autograd.grad(logit, features)
     wanted = torch.relu((gradient.mean((2, 3), keepdim=True) * features).sum(1))[0] * 49
@@ -275,10 +275,10 @@ def test_variants_are_the_same_picture_mirrored_and_cropped(torch: Any):
     from app.tools.chest import densenet
 
     pixels = (radiograph(300, 260) >> 4).astype(np.uint8)
-    whole = densenet.prepared(pixels)
+    whole = densenet.preprocess(pixels)
     mirrored, *corners = densenet.variants(pixels, whole)
     assert torch.equal(mirrored.flip(-1), whole)
-    wide = densenet.prepared(pixels, 240)
+    wide = densenet.preprocess(pixels, 240)
     assert [tuple(item.shape) for item in corners] == [(1, 1, 224, 224)] * 4
     assert torch.equal(corners[0], wide[..., :224, :224])
     assert torch.equal(corners[3], wide[..., 16:, 16:])

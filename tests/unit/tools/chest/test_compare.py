@@ -28,7 +28,7 @@ from app.tools.api import (
 from app.tools.chest import comparison, registration
 from app.tools.chest.compare import ChestXRayCompare, CompareInput
 from app.tools.chest.comparison import Side
-from app.tools.chest.registration import View, register, resampled
+from app.tools.chest.registration import View, register, resample
 from app.tools.chest.segmenter import Segmenter
 from app.tools.models.cards import card
 from tests.unit.tools.chest.synthetic import masks
@@ -137,7 +137,7 @@ def test_with_spacings_that_differ_pixels_are_recovered_all_the_same():
 
 def test_an_image_is_drawn_through_a_transform_as_scipy_draws_it():
     current, _, matrix = pair(5, 1.05, (3, 4))
-    ours = resampled(current.pixels, np.linalg.inv(matrix), current.pixels.shape)
+    ours = resample(current.pixels, np.linalg.inv(matrix), current.pixels.shape)
     theirs = moved(current.pixels.astype(float), matrix, 1)
     inside = (slice(30, -30), slice(30, -30))
     assert np.abs(ours[inside] - theirs[inside]).max() <= 1

@@ -9,12 +9,12 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from app.tools.chest.decoding import Ids, Tokens, embedded_inputs, write  # noqa: E402
+from app.tools.chest.decoding import GeneratedTokens, SpecialIds, embedded_inputs, generate_tokens  # noqa: E402
 from app.tools.model_process.placement import Placement  # noqa: E402
 from app.tools.model_process.serving import Work  # noqa: E402
 
 END, PAD, START = 2, 0, 1
-IDS = Ids((END,), PAD)
+IDS = SpecialIds((END,), PAD)
 
 
 class Writes:
@@ -36,7 +36,7 @@ def work(share: float = 1.0) -> Work:
 def test_nothing_is_drawn_by_chance():
     """Also where the model's own folder says so: the settings given replace its own."""
     model = Writes(5, END)
-    write(model, {}, IDS, work(), most=7)
+    generate_tokens(model, {}, IDS, work(), most=7)
     settings = model.asked["generation_config"]
     assert (settings.do_sample, settings.num_beams, settings.max_new_tokens) == (False, 1, 7)
 
@@ -44,32 +44,32 @@ def test_nothing_is_drawn_by_chance():
 @pytest.mark.parametrize(
     ("row", "written"),
     [
-        ((5, 6, END, PAD, PAD), Tokens([5, 6], finished=True)),
-        ((5, 6, 7), Tokens([5, 6, 7], finished=False)),
-        ((END,), Tokens([], finished=True)),
+        ((5, 6, END, PAD, PAD), GeneratedTokens([5, 6], finished=True)),
+        ((5, 6, 7), GeneratedTokens([5, 6, 7], finished=False)),
+        ((END,), GeneratedTokens([], finished=True)),
     ],
 )
 def test_a_text_ends_at_its_end_and_one_that_was_cut_off_is_told(
-    row: tuple[int, ...], written: Tokens
+    row: tuple[int, ...], written: GeneratedTokens
 ):
-    assert write(Writes(*row), {}, IDS, work(), most=7) == written
+    assert generate_tokens(Writes(*row), {}, IDS, work(), most=7) == written
 
 
 def test_the_prompt_and_the_decoders_first_token_are_no_part_of_the_answer():
     prompt = {"input_ids": torch.tensor([[8, 9, END]])}
-    answer = write(Writes(8, 9, END, 5, END), prompt, IDS, work(), most=7)
-    assert answer == Tokens([5], finished=True)
-    started = Ids((END,), PAD, START)
-    assert write(Writes(START, 5, END), {}, started, work(), most=7).ids == [5]
+    answer = generate_tokens(Writes(8, 9, END, 5, END), prompt, IDS, work(), most=7)
+    assert answer == GeneratedTokens([5], finished=True)
+    started = SpecialIds((END,), PAD, START)
+    assert generate_tokens(Writes(START, 5, END), {}, started, work(), most=7).ids == [5]
 
 
 def test_fewer_beams_are_told():
     model, doing = Writes(5, END), work(0.5)
-    write(model, {}, IDS, doing, most=7, beams=4)
+    generate_tokens(model, {}, IDS, doing, most=7, beams=4)
     assert model.asked["generation_config"].num_beams == 2
     assert doing.notes == ["written with 2 of 4 beams: the text may be a poorer one"]
     whole = work()
-    write(model, {}, IDS, whole, most=7, beams=4)
+    generate_tokens(model, {}, IDS, whole, most=7, beams=4)
     assert whole.notes == []
 
 
@@ -84,12 +84,14 @@ def test_without_beams_no_share_is_asked_for():
         def share(self) -> float:
             raise AssertionError
 
-    write(Writes(5, END), {}, IDS, cast("Work", Unshared()), most=7)
+    generate_tokens(Writes(5, END), {}, IDS, cast("Work", Unshared()), most=7)
 
 
 def test_a_prompt_of_embeddings_is_read_whole_and_is_no_part_of_what_comes_back():
     inputs = embedded_inputs(torch.zeros(1, 3, 4))
     assert inputs["attention_mask"].tolist() == [[1, 1, 1]]
     model = Writes(5, 6, 7, 8, END)
-    assert write(model, inputs, Ids.of(END), work(), most=9) == Tokens([5, 6, 7, 8], finished=True)
+    assert generate_tokens(model, inputs, SpecialIds.of(END), work(), most=9) == GeneratedTokens(
+        [5, 6, 7, 8], finished=True
+    )
     assert model.asked["generation_config"].pad_token_id == END

@@ -354,11 +354,11 @@ def test_the_network_is_the_published_one_layer_by_layer(
 )
 def test_names_are_those_of_transformers_conversion(published: str, ours: str):
     """As `convert_sam2_to_hf.py` of transformers maps them."""
-    assert network.renamed(published) == ours
+    assert network.current_name(published) == ours
 
 
 def test_the_memory_of_videos_is_left_out():
-    assert network.is_memory("memory_attention.layers.0.norm1.weight")
-    assert network.is_memory("maskmem_tpos_enc")
-    assert not network.is_memory("no_mem_embed")
-    assert not network.is_memory("sam_mask_decoder.conv_s0.weight")
+    assert network.is_memory_tensor("memory_attention.layers.0.norm1.weight")
+    assert network.is_memory_tensor("maskmem_tpos_enc")
+    assert not network.is_memory_tensor("no_mem_embed")
+    assert not network.is_memory_tensor("sam_mask_decoder.conv_s0.weight")

@@ -65,7 +65,7 @@ def model_process() -> Iterator[ProcessHost]:
 @pytest.mark.slow
 def test_the_outputs_are_those_of_the_published_class(loaded: Any, published_class: Any):
     pixels = (radiograph(300, 300) >> 4).astype(np.uint8)
-    square, corner = psp_net.boxed(pixels)
+    square, corner = psp_net.letterbox(pixels)
     assert corner == (0, 0)
     with torch.inference_mode():
         ours = loaded(square)
@@ -76,7 +76,7 @@ def test_the_outputs_are_those_of_the_published_class(loaded: Any, published_cla
 
 def test_a_wide_image_is_padded_not_cropped():
     pixels = np.full((100, 300), 255, np.uint8)
-    square, (top, left) = psp_net.boxed(pixels)
+    square, (top, left) = psp_net.letterbox(pixels)
     assert (top, left) == (100, 0)
     assert square.shape == (1, 1, 512, 512)
     rows = (square[0, 0, :, 256] > 0).nonzero().flatten()
@@ -93,9 +93,9 @@ def test_a_planted_shape_comes_back_where_it_was_to_half_a_pixel(shape: tuple[in
     wanted = np.zeros(shape, bool)
     wanted[: rows // 4, : columns // 4] = True  # the outermost corner
     wanted[-rows // 3 :, -columns // 5 :] = True
-    planted, corner = psp_net.boxed(wanted.astype(np.uint8) * 255)
+    planted, corner = psp_net.letterbox(wanted.astype(np.uint8) * 255)
     probability = (planted[0, 0] + 1024) / 2048
-    full = psp_net.unboxed(probability, shape, corner)
+    full = psp_net.remove_letterbox(probability, shape, corner)
     assert full.shape == shape
     found = (full > 0.5).numpy()
     scale = max(shape) / 512
@@ -130,11 +130,13 @@ def test_the_tool_uses_all_14_once_the_weights_lie_there(
     assert any("differ from the published" in text for text in result.metadata["warnings"])
     # The masks are those of the network at these pixels, at the image's own size.
     pixels = bench.images.resolve("image-1").display
-    square, corner = psp_net.boxed(pixels)
+    square, corner = psp_net.letterbox(pixels)
     with torch.inference_mode():
         probabilities = torch.sigmoid(loaded(square))[0]
     for finding in result.findings:
-        full = psp_net.unboxed(probabilities[ALL.index(finding.label)], pixels.shape, corner)
+        full = psp_net.remove_letterbox(
+            probabilities[ALL.index(finding.label)], pixels.shape, corner
+        )
         wanted = (full > 0.5).numpy()
         geometry: Any = finding.geometry
         assert (geometry.pixels != wanted).mean() < 1e-3

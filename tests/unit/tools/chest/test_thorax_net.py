@@ -169,9 +169,9 @@ def test_a_film_that_is_mirrored_and_turned_is_no_lateral(net: ThoraxNet, degree
     assert found.refused is None
     assert any("mirrored" in note for note in found.warnings)
     assert dice(lungs_found(shown, net), masks["lungs"]) >= 0.89
-    seen = thorax_net.pictured(shown, net)
+    seen = thorax_net.classify_view(shown, net)
     assert (seen.view, seen.mirrored > 0.8) == ("frontal", True)
-    negative = thorax_net.pictured(1 - shown, net)
+    negative = thorax_net.classify_view(1 - shown, net)
     assert (negative.view, negative.mirrored > 0.5) == ("inverted", True)
 
 
@@ -184,7 +184,7 @@ def test_the_real_lateral_is_one_from_either_side(net: ThoraxNet, degrees: int, 
     shown, _ = cases.rotated(degrees)(lateral[:, ::-1] if is_mirrored else lateral, {})
     for pixels in (shown, 1 - shown):
         assert thorax_net.segment(pixels, net).refused is not None
-        assert thorax_net.pictured(pixels, net).view == "lateral"
+        assert thorax_net.classify_view(pixels, net).view == "lateral"
 
 
 @pytest.mark.parametrize(
@@ -305,8 +305,8 @@ def test_saved_and_loaded_again_gives_the_same_answer(net: ThoraxNet, tmp_path: 
 def test_a_glance_tells_the_same_as_a_whole_look(net: ThoraxNet):
     x = torch.rand(2, 1, 256, 256, generator=torch.Generator().manual_seed(0))
     with torch.inference_mode():
-        for glance, whole in zip(net.told(x), net(x)[1:], strict=True):
-            assert torch.allclose(glance, whole)
+        for views, whole in zip(net.classify_view(x), net(x)[1:], strict=True):
+            assert torch.allclose(views, whole)
 
 
 def test_card_tells_size_and_parameters():

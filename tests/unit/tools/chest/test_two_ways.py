@@ -11,20 +11,20 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from app.tools.chest import published_programs  # noqa: E402
-from app.tools.chest.published_weights import OtherLayout, Tell  # noqa: E402
+from app.tools.chest.published_weights import FractionCallback, OtherLayout  # noqa: E402
 from app.tools.model_process.placement import Placement  # noqa: E402
 from app.tools.model_process.serving import Work  # noqa: E402
 
 FOLDER = Path("models")
 
 
-def read(folder: Path, device: str, dtype: Any, tell: Tell) -> str:
+def read(folder: Path, device: str, dtype: Any, tell: FractionCallback) -> str:
     for part in range(1000):
         tell(part / 1000)
     return f"read {folder} on {device} in {dtype}"
 
 
-def other(folder: Path, device: str, dtype: Any, tell: Tell) -> str:
+def other(folder: Path, device: str, dtype: Any, tell: FractionCallback) -> str:
     raise OtherLayout("3 tensors missing")
 
 

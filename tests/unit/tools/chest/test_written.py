@@ -12,20 +12,20 @@ def test_a_finished_text_is_passed_on_as_it_is():
         {"text": " No pneumothorax.\n\nHeart normal. ", "finished": True, "most": 20}
     )
     assert found.text == "No pneumothorax.\n\nHeart normal."
-    assert found.doubts == ()
+    assert found.faults == ()
 
 
 def test_a_text_that_was_cut_off_says_at_which_limit():
     found = check_text({"text": "There is a small left", "finished": False, "most": 20})
     assert found.text == "There is a small left"
-    assert found.doubts == ("the text was cut off at the limit of 20 tokens",)
+    assert found.faults == ("the text was cut off at the limit of 20 tokens",)
 
 
 @pytest.mark.parametrize("text", ["", "  \n ", "... --- ,,,", "<> <> ##"])
 def test_what_is_no_text_is_not_passed_on(text: str):
     found = check_text({"text": text, "finished": True})
     assert found.text == ""
-    assert len(found.doubts) == 1
+    assert len(found.faults) == 1
 
 
 @pytest.mark.parametrize("phrase", ["effusion", "left lung", "no pneumothorax is seen ."])
@@ -33,7 +33,7 @@ def test_a_loop_is_cut_to_its_first_round_and_said(phrase: str):
     text = f"The heart is normal. {' '.join([phrase] * 30)}"
     found = check_text({"text": text, "finished": False, "most": 128})
     assert found.text == f"The heart is normal. {phrase}"
-    assert found.doubts == ("the model repeated itself; the repetition is left out",)
+    assert found.faults == ("the model repeated itself; the repetition is left out",)
 
 
 def test_a_sentence_that_keeps_coming_back_is_a_loop_too():
@@ -43,7 +43,7 @@ def test_a_sentence_that_keeps_coming_back_is_a_loop_too():
         found.text
         == "No effusion is seen. The heart is big. No effusion is seen. The heart is big."
     )
-    assert "repeated itself" in found.doubts[0]
+    assert "repeated itself" in found.faults[0]
 
 
 def test_what_is_said_twice_or_thrice_in_a_list_is_no_loop():

@@ -17,7 +17,7 @@ from transformers.initialization import no_init_weights
 from transformers.models.llava.modeling_llava import LlavaModel
 
 from app.tools.chest import chexagent, maira
-from app.tools.chest.maira import seen_by
+from app.tools.chest.maira import visible_part
 
 Payload = dict[str, Any]
 
@@ -39,12 +39,12 @@ def maira_planted(payload: Payload) -> Payload:
     model = _maira(payload)
     found: list[list[float]] = []
     for image in payload["images"]:
-        pixels = model.prepared(image)[0, 0].numpy()
+        pixels = model.preprocess(image)[0, 0].numpy()
         across = _edges(pixels[_middle(pixels, 1)])
         down = _edges(pixels[:, _middle(pixels, 0)])
         rows, columns = pixels.shape
         fractions = (across[0] / columns, down[0] / rows, across[1] / columns, down[1] / rows)
-        found.append(list(seen_by(model.images, *image.shape).original(fractions)))
+        found.append(list(visible_part(model.images, *image.shape).original(fractions)))
     return {"found": found}
 
 
@@ -80,7 +80,7 @@ def maira_input(payload: Payload) -> Payload:
     left, top = (size[0] - 518) // 2, (size[1] - 518) // 2
     square = np.asarray(big.crop((left, top, left + 518, top + 518)), np.float32) / 255
     return {
-        "ours": model.prepared(payload["image"])[0].numpy(),
+        "ours": model.preprocess(payload["image"])[0].numpy(),
         "witness": ((square - 0.5307) / 0.2583).transpose(2, 0, 1),
         "prompt": model.prompt("small effusion"),
     }
@@ -120,11 +120,11 @@ def maira_logits(payload: Payload) -> Payload:
     places = (518 // int(model.tower.config.patch_size)) ** 2
     text = model.prompt(phrase).replace("<image>", "<image>" * places)
     with torch.inference_mode():
-        ours = model.language(inputs_embeds=model.embedded(phrase, image)).logits[0, -1]
+        ours = model.language(inputs_embeds=model.embed(phrase, image)).logits[0, -1]
         witness: Any = _Witness(config, model)
         hidden = witness(
             input_ids=torch.tensor([model.tokenizer(text)["input_ids"]]),
-            pixel_values=model.prepared(image),
+            pixel_values=model.preprocess(image),
         )
         theirs = model.language.lm_head(hidden.last_hidden_state)[0, -1]
     return {"ours": ours.numpy(), "witness": theirs.numpy()}
@@ -134,8 +134,8 @@ def maira_names(payload: Payload) -> Payload:
     """Names of the published files as transformers has them now."""
     del payload
     return {
-        "name": maira.renamed("vision_tower.encoder.layer.3.attention.attention.query.weight"),
-        "out": maira.renamed("vision_tower.encoder.layer.3.attention.output.dense.bias"),
+        "name": maira.current_name("vision_tower.encoder.layer.3.attention.attention.query.weight"),
+        "out": maira.current_name("vision_tower.encoder.layer.3.attention.output.dense.bias"),
     }
 
 
@@ -151,20 +151,20 @@ def chexagent_input(payload: Payload) -> Payload:
         ]
     )
     witness: Any = published(image.convert("RGB"))
-    return {"ours": model.prepared(image).numpy(), "witness": witness.numpy()}
+    return {"ours": model.preprocess(image).numpy(), "witness": witness.numpy()}
 
 
 def chexagent_visual(payload: Payload) -> Payload:
     """What is put into the prompt, and the same by the published steps."""
     model = _chexagent(payload)
-    pixels = model.prepared(Image.fromarray(payload["image"]))[None]
+    pixels = model.preprocess(Image.fromarray(payload["image"]))[None]
     visual = model.visual
     with torch.inference_mode():
         ours = visual(pixels)
         tower: Any = visual.model
         seen = tower(pixels, output_hidden_states=True).hidden_states[-1]
         witness = visual.ln_post(visual.attn_pool(seen + visual.pos_embed[None])) @ visual.proj
-        embedded = model.embedded(model.prompt(1, "a?"), [Image.fromarray(payload["image"])])
+        embedded = model.embed(model.prompt(1, "a?"), [Image.fromarray(payload["image"])])
     return {"ours": ours[0].numpy(), "witness": witness[0].numpy(), "prompt": embedded[0].numpy()}
 
 
@@ -205,7 +205,7 @@ def chexagent_far(payload: Payload) -> Payload:
     model = _chexagent(payload)
     image = Image.fromarray(payload["image"])
     with torch.inference_mode():
-        found = model.embedded(model.prompt(2, "What has changed?"), [image, image])
+        found = model.embed(model.prompt(2, "What has changed?"), [image, image])
         count = found.shape[1]
         near, far = (
             model.language(inputs_embeds=found, position_ids=torch.arange(at, at + count)[None])

@@ -17,17 +17,17 @@ import torch
 from torch.nn import functional
 
 from app.tools.chest import ctr_geometry
-from app.tools.chest.thorax_arch import INPUT_SIZE, VIEWS, ThoraxNet, standardised
+from app.tools.chest.thorax_arch import INPUT_SIZE, VIEWS, ThoraxNet, standardise
 from app.tools.chest.thorax_masks import (
     HEART,
     LEFT_LUNG,
     RIGHT_LUNG,
     BoolImage,
     FloatImage,
-    cleaned,
+    clean_margins,
 )
-from app.tools.chest.thorax_masks import largest as largest_part
-from app.tools.chest.thorax_windows import Window, around
+from app.tools.chest.thorax_masks import largest_component as largest_part
+from app.tools.chest.thorax_windows import Window, window_around
 
 NAMES = (RIGHT_LUNG, LEFT_LUNG, HEART)
 LOW_AGREEMENT = 0.85
@@ -38,7 +38,7 @@ _STEP = 2  # use every second row and column of the coarse grid, for speed
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class PassVariation:
     """The variation of the results over the network's passes.
 
     Attributes:
@@ -53,12 +53,12 @@ class Spread:
     ratio: float | None
     warnings: tuple[str, ...]
 
-    def told(self) -> dict[str, object]:
+    def to_json(self) -> dict[str, object]:
         """Return agreement and ratio as JSON values."""
         return {"agreement": self.agreement, "ratio": self.ratio}
 
 
-def spread_of(parts: Sequence[FloatImage], margins: FloatImage) -> Spread:
+def pass_variation(parts: Sequence[FloatImage], margins: FloatImage) -> PassVariation:
     """Compare the network's passes with the result.
 
     Args:
@@ -74,17 +74,17 @@ def spread_of(parts: Sequence[FloatImage], margins: FloatImage) -> Spread:
     }
     ratio = _ratio_spread(winners)
     notes = [
-        f"outlined again on the film cut and turned a little, the {name.lower()} comes out "
+        f"on cropped and slightly rotated copies of the film, the {name.lower()} comes out "
         f"differently (agreement {agreement[name]:.2f})"
         for name in agreement
         if agreement[name] < LOW_AGREEMENT
     ]
     if ratio is not None and ratio > WIDE_RATIO:
         notes.append(
-            f"measured again on the film cut and turned a little, the cardiothoracic ratio varies "
+            f"on cropped and slightly rotated copies of the film, the cardiothoracic ratio varies "
             f"by {ratio:.2f}"
         )
-    return Spread(agreement, ratio, tuple(notes))
+    return PassVariation(agreement, ratio, tuple(notes))
 
 
 def _dice(one: BoolImage, other: BoolImage) -> float:
@@ -107,19 +107,19 @@ View: TypeAlias = Literal["frontal", "lateral", "unknown"]
 
 SMALLEST = 32
 """Smallest side of an image in pixels; anything smaller shows no anatomy."""
-TURNS = (0.0, 5.0, -5.0)
+ROTATIONS = (0.0, 5.0, -5.0)
 """Rotations of the thorax in degrees for the later passes; difficult films vary more under them."""
 _MARGIN = 0.12  # around the thorax in the later passes, as a fraction of its extent
 _LATERAL, _OTHER = 0.5, 0.6  # least view probabilities for refusing an image
 _FRONTAL, _INVERTED = VIEWS.index("frontal"), VIEWS.index("inverted")
-_MIRRORED, _IN_THE_MIRROR = 0.5, 0.4
+_MIRRORED, _FRONTAL_IN_MIRROR = 0.5, 0.4
 """A film that does not look frontal counts as mirrored if the network's probability for "mirrored"
 reaches the first value, and that for "frontal" of its mirror image the second.
 """
 
 
 @dataclass(frozen=True)
-class Look:
+class NetworkOutput:
     """The network's output for one image.
 
     Attributes:
@@ -133,7 +133,7 @@ class Look:
     mirrored: float
 
 
-def letterboxed(image: torch.Tensor) -> torch.Tensor:
+def letterbox(image: torch.Tensor) -> torch.Tensor:
     """Return [1, 1, rows, columns] centred in a black square, scaled to [1, 1, 256, 256]."""
     rows, columns = image.shape[2:]
     side = max(rows, columns)
@@ -144,22 +144,16 @@ def letterboxed(image: torch.Tensor) -> torch.Tensor:
     )
 
 
-def looks(net: ThoraxNet, batch: torch.Tensor) -> list[Look]:
+def evaluate(net: ThoraxNet, batch: torch.Tensor) -> list[NetworkOutput]:
     """Return the network's output for each of the letterboxed images [n, 1, 256, 256]."""
-    x = standardised(batch).contiguous(memory_format=torch.channels_last)
+    x = standardise(batch).contiguous(memory_format=torch.channels_last)
     structure, view, side = net(x)
-    told = zip(structure.softmax(1), view.softmax(1), side.sigmoid().tolist(), strict=True)
-    return [Look(*answer) for answer in told]
-
-
-def glances(net: ThoraxNet, batch: torch.Tensor) -> list[tuple[torch.Tensor, float]]:
-    """Return views [4] and `Look.mirrored` for each of the letterboxed images [n, 1, 256, 256]."""
-    view, side = net.told(standardised(batch).contiguous(memory_format=torch.channels_last))
-    return list(zip(view.softmax(1), side.sigmoid().tolist(), strict=True))
+    outputs = zip(structure.softmax(1), view.softmax(1), side.sigmoid().tolist(), strict=True)
+    return [NetworkOutput(*output) for output in outputs]
 
 
 @dataclass(frozen=True)
-class Glance:
+class ViewEstimate:
     """The view classifier's result for an image and its negative.
 
     Attributes:
@@ -168,7 +162,7 @@ class Glance:
         frontal: Probability of a frontal film with these grey levels.
         lateral: Mean probability of a lateral film.
         other: Mean probability of any other picture.
-        mirrored: `Look.mirrored` of whichever looks more like a film.
+        mirrored: `NetworkOutput.mirrored` of whichever looks more like a film.
     """
 
     view: View
@@ -179,14 +173,17 @@ class Glance:
     mirrored: float
 
 
-def glance(net: ThoraxNet, box: torch.Tensor) -> Glance:
+def estimate_view(net: ThoraxNet, box: torch.Tensor) -> ViewEstimate:
     """Classify the view of a letterboxed image [1, 1, 256, 256] and its negative."""
-    (upright, side), (negative, negative_side) = glances(net, torch.cat([box, 1 - box]))
-    as_shown, inverted = polarities(upright, negative)
+    batch = standardise(torch.cat([box, 1 - box])).contiguous(memory_format=torch.channels_last)
+    views, mirrored = net.classify_view(batch)
+    upright, negative = views.softmax(1)
+    side, negative_side = mirrored.sigmoid().tolist()
+    as_shown, inverted = polarity_probabilities(upright, negative)
     is_negative = inverted > as_shown
     both = (upright + negative) / 2
-    return Glance(
-        view_of(negative if is_negative else upright),
+    return ViewEstimate(
+        likeliest_view(negative if is_negative else upright),
         is_negative,
         max(as_shown, inverted),
         float(both[VIEWS.index("lateral")]),
@@ -195,7 +192,7 @@ def glance(net: ThoraxNet, box: torch.Tensor) -> Glance:
     )
 
 
-def in_the_mirror(net: ThoraxNet, box: torch.Tensor, mirrored: float) -> Glance | None:
+def mirrored_view(net: ThoraxNet, box: torch.Tensor, mirrored: float) -> ViewEstimate | None:
     """Return the view of the mirrored image if only mirroring makes it a frontal film, else None.
 
     The heart on the wrong side makes a frontal film look unusual, even more if it is rotated. A
@@ -208,11 +205,11 @@ def in_the_mirror(net: ThoraxNet, box: torch.Tensor, mirrored: float) -> Glance 
     """
     if mirrored < _MIRRORED:
         return None
-    seen = glance(net, box.flip(3))
-    return seen if seen.view == "frontal" and seen.frontal >= _IN_THE_MIRROR else None
+    seen = estimate_view(net, box.flip(3))
+    return seen if seen.view == "frontal" and seen.frontal >= _FRONTAL_IN_MIRROR else None
 
 
-def view_of(views: torch.Tensor) -> View:
+def likeliest_view(views: torch.Tensor) -> View:
     """Return the view for the view classifier's probabilities [4]."""
     lateral = float(views[VIEWS.index("lateral")])
     other = float(views[VIEWS.index("other")])
@@ -221,29 +218,29 @@ def view_of(views: torch.Tensor) -> View:
     return "unknown" if lateral + other >= _OTHER else "frontal"
 
 
-def polarities(upright: torch.Tensor, negative: torch.Tensor) -> tuple[float, float]:
+def polarity_probabilities(upright: torch.Tensor, negative: torch.Tensor) -> tuple[float, float]:
     """Return the probabilities of "as shown" and "inverted" from the views [4] of both images."""
     as_shown = float(upright[_FRONTAL] + negative[_INVERTED]) / 2
     return as_shown, float(negative[_FRONTAL] + upright[_INVERTED]) / 2
 
 
-def is_inverted(upright: Look, negative: Look) -> bool:
+def is_inverted(upright: NetworkOutput, negative: NetworkOutput) -> bool:
     """Return True if the negative is the right polarity, by the views and the masks' certainty."""
-    as_shown, inverted = polarities(upright.views, negative.views)
+    as_shown, inverted = polarity_probabilities(upright.views, negative.views)
     return inverted + _certainty(negative) > as_shown + _certainty(upright)
 
 
-def _certainty(look: Look) -> float:
+def _certainty(output: NetworkOutput) -> float:
     """Return the mean probability of the winning class over lungs and heart.
 
     0 if none was found.
     """
-    best, which = look.classes.max(dim=0)
+    best, which = output.classes.max(dim=0)
     inside = which > 0
     return float(best[inside].mean()) if bool(inside.any()) else 0.0
 
 
-def turned(images: torch.Tensor, degrees: float, padding: str = "zeros") -> torch.Tensor:
+def rotate(images: torch.Tensor, degrees: float, padding: str = "zeros") -> torch.Tensor:
     """Return square images [n, c, s, s] rotated about their centre by degrees."""
     cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
     theta = torch.tensor([[[cos, -sin, 0.0], [sin, cos, 0.0]]]).expand(len(images), -1, -1)
@@ -251,7 +248,9 @@ def turned(images: torch.Tensor, degrees: float, padding: str = "zeros") -> torc
     return functional.grid_sample(images, grid, padding_mode=padding, align_corners=False)
 
 
-def unboxed(classes: torch.Tensor, shape: tuple[int, int], size: tuple[int, int]) -> torch.Tensor:
+def remove_letterbox(
+    classes: torch.Tensor, shape: tuple[int, int], size: tuple[int, int]
+) -> torch.Tensor:
     """Return [c, 128, 128] without the letterbox of an image of `shape`, resampled to `size`."""
     grid, side = classes.shape[-1], max(shape)
     # Pixel centres of the result in coordinates of the square, -1..1 from edge to edge.
@@ -268,7 +267,7 @@ def unboxed(classes: torch.Tensor, shape: tuple[int, int], size: tuple[int, int]
     )[0]
 
 
-def looked_closer(
+def refine_on_thorax(
     net: ThoraxNet, image: torch.Tensor, first: torch.Tensor
 ) -> tuple[torch.Tensor, list[torch.Tensor]]:
     """Repeat the segmentation on the thorax alone, upright and rotated, and average with the first.
@@ -282,28 +281,28 @@ def looked_closer(
         Averaged probabilities on the same coarse grid, and those of each single pass.
     """
     shape = (image.shape[2], image.shape[3])
-    window = around([margin > 0 for margin in cleaned(first.numpy())], shape, _MARGIN)
+    window = window_around([margin > 0 for margin in clean_margins(first.numpy())], shape, _MARGIN)
     if window is None or min(window.shape) < SMALLEST:
         return first, [first]
-    box = letterboxed(image[:, :, window.top : window.bottom, window.left : window.right])
-    batch = torch.cat([turned(box, degrees) if degrees else box for degrees in TURNS])
-    place = window.on(shape, (first.shape[1], first.shape[2]))
+    box = letterbox(image[:, :, window.top : window.bottom, window.left : window.right])
+    batch = torch.cat([rotate(box, degrees) if degrees else box for degrees in ROTATIONS])
+    place = window.on_grid(shape, (first.shape[1], first.shape[2]))
     near: list[torch.Tensor] = []
-    for look, degrees in zip(looks(net, batch), TURNS, strict=True):
-        classes = turned(look.classes[None], -degrees, "border")[0] if degrees else look.classes
-        near.append(unboxed(classes, window.shape, place.shape))
+    for output, degrees in zip(evaluate(net, batch), ROTATIONS, strict=True):
+        classes = rotate(output.classes[None], -degrees, "border")[0] if degrees else output.classes
+        near.append(remove_letterbox(classes, window.shape, place.shape))
     # The first pass has less weight if the thorax was small in it.
     share = 0.5 * (max(window.shape) / max(shape)) ** 2
     mean = torch.stack(near).mean(dim=0)
-    parts = [first, *(_placed(first, place, part) for part in near)]
-    return _placed(first, place, share * _cut(first, place) + (1 - share) * mean), parts
+    parts = [first, *(_with_part(first, place, part) for part in near)]
+    return _with_part(first, place, share * _window_part(first, place) + (1 - share) * mean), parts
 
 
-def _cut(classes: torch.Tensor, place: Window) -> torch.Tensor:
+def _window_part(classes: torch.Tensor, place: Window) -> torch.Tensor:
     return classes[:, place.top : place.bottom, place.left : place.right]
 
 
-def _placed(first: torch.Tensor, place: Window, part: torch.Tensor) -> torch.Tensor:
+def _with_part(first: torch.Tensor, place: Window, part: torch.Tensor) -> torch.Tensor:
     """Return the first pass's probabilities with a window replaced by `part`."""
     whole = first.clone()
     whole[:, place.top : place.bottom, place.left : place.right] = part

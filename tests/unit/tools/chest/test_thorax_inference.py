@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.tools.chest.thorax_looks import NAMES, spread_of
-from app.tools.chest.thorax_windows import Window, around, coarse, enlarged
+from app.tools.chest.thorax_inference import NAMES, pass_variation
+from app.tools.chest.thorax_windows import Window, coarse_shape, enlarge_masks, window_around
 from tests.unit.tools.chest.synthetic import masks
 
 
@@ -23,7 +23,7 @@ def margins() -> np.ndarray:
 
 
 def test_looks_that_agree_leave_no_doubt():
-    spread = spread_of([probabilities(), probabilities()], margins())
+    spread = pass_variation([probabilities(), probabilities()], margins())
     assert spread.agreement == dict.fromkeys(NAMES, 1.0)
     assert spread.ratio == 0.0
     assert spread.warnings == ()
@@ -34,14 +34,14 @@ def test_looks_that_differ_are_told_for_each_structure_and_the_ratio():
     heart = np.roll(wide[3], 16, axis=1) + wide[3] > 0  # the same heart, 16 columns wider
     wide[3], wide[0] = heart, wide[0] * ~heart
     wide[1:3] *= ~heart
-    spread = spread_of([probabilities(), wide], margins())
+    spread = pass_variation([probabilities(), wide], margins())
     assert spread.agreement["Heart"] < spread.agreement["Right Lung"]
     assert spread.ratio == pytest.approx(16 / 160, abs=0.02)
     assert any("ratio varies" in note for note in spread.warnings)
 
 
 def test_a_structure_on_which_the_looks_disagree_is_named():
-    spread = spread_of([probabilities(), probabilities(30)], margins())
+    spread = pass_variation([probabilities(), probabilities(30)], margins())
     assert any("right lung comes out differently" in note for note in spread.warnings)
 
 
@@ -49,13 +49,13 @@ def test_without_a_heart_in_one_look_there_is_no_spread_of_the_ratio():
     none = probabilities()
     none[0] += none[3]
     none[3] = 0
-    assert spread_of([probabilities(), none], margins()).ratio is None
+    assert pass_variation([probabilities(), none], margins()).ratio is None
 
 
 def test_a_structure_that_was_not_found_has_no_agreement():
     lone = margins()
     lone[2] = -1
-    assert "Heart" not in spread_of([probabilities()], lone).agreement
+    assert "Heart" not in pass_variation([probabilities()], lone).agreement
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_an_enlarged_mask_lies_where_it_was_planted_to_half_a_coarse_pixel(
     shape: tuple[int, int], rectangle: tuple[int, int, int, int]
 ):
     top, bottom, left, right = rectangle
-    grid = coarse(shape)
+    grid = coarse_shape(shape)
     step = shape[0] / grid[0], shape[1] / grid[1]
     # What share of each coarse pixel the rectangle covers, as the network's soft edges tell it.
     axes = [
@@ -75,7 +75,7 @@ def test_an_enlarged_mask_lies_where_it_was_planted_to_half_a_coarse_pixel(
         for n, s, a, b in ((grid[0], step[0], top, bottom), (grid[1], step[1], left, right))
     ]
     margin = np.outer(*axes).astype(np.float32) * 2 - 1
-    (mask,) = enlarged(margin[None], shape)
+    (mask,) = enlarge_masks(margin[None], shape)
     assert mask.shape == shape
     rows, columns = np.nonzero(mask.any(axis=1))[0], np.nonzero(mask.any(axis=0))[0]
     found = rows[0], rows[-1] + 1, columns[0], columns[-1] + 1
@@ -83,8 +83,8 @@ def test_an_enlarged_mask_lies_where_it_was_planted_to_half_a_coarse_pixel(
 
 
 def test_a_window_around_nothing_is_none():
-    assert around([np.zeros((10, 10), bool)], (100, 100), 0.1) is None
+    assert window_around([np.zeros((10, 10), bool)], (100, 100), 0.1) is None
 
 
 def test_a_window_on_another_grid_is_the_same_part():
-    assert Window(10, 50, 20, 80).on((100, 200), (50, 100)) == Window(5, 25, 10, 40)
+    assert Window(10, 50, 20, 80).on_grid((100, 200), (50, 100)) == Window(5, 25, 10, 40)
