@@ -92,12 +92,12 @@ def test_a_page_that_takes_all_memory_ends_before_a_gigabyte(
 def test_a_process_that_holds_much_already_gets_less():
     """Earlier files may have left hundreds of megabytes in a worker."""
     code = (
-        "import numpy as np; from app.imaging.processes.memory_limit import at_most, resident\n"
+        "import numpy as np; from app.imaging.processes.memory_limit import limited_memory\n"
         "held = np.ones(500 * 2**20, np.uint8)\n"
         "try:\n"
-        "    with at_most(640 * 2**20): np.ones(500 * 2**20, np.uint8)\n"
+        "    with limited_memory(640 * 2**20): np.ones(500 * 2**20, np.uint8)\n"
         "except MemoryError: print('refused')\n"
-        "with at_most(640 * 2**20): print(len(np.ones(250 * 2**20, np.uint8)) >> 20)\n"
+        "with limited_memory(640 * 2**20): print(len(np.ones(250 * 2**20, np.uint8)) >> 20)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["refused", "250"]
