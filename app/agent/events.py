@@ -49,10 +49,10 @@ class ReasoningDelta(_Event):
 
 
 class ModelRetry(_Event):
-    """The endpoint failed and is asked once more, after `wait_s`.
+    """The endpoint failed; the request is repeated after `wait_s` seconds.
 
-    All text and reasoning streamed since the last event of another kind is void and must no longer
-    be shown; `withdrawn` says whether there was any.
+    Text and reasoning that were streamed since the last event of another kind than these two are
+    withdrawn and must no longer be shown. `withdrawn` says whether there was any.
     """
 
     kind: Literal["model_retry"] = "model_retry"

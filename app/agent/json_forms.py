@@ -72,9 +72,10 @@ def finding_json(finding: Finding, out_dir: Path) -> dict[str, Any]:
 
 
 def geometry_json(geometry: Geometry, out_dir: Path, name: str) -> dict[str, Any]:
-    """Return a geometry in pixels of its image, in (x, y) order.
+    """Return a geometry as JSON data, in pixels of its image and (x, y) order.
 
-    A Mask's PNG holds 0 or 255 in the image's own rows and columns; a Heatmap's is 0..255 for 0..1.
+    A Mask and a Heatmap are also written to `out_dir` as PNG files with the image's own rows and
+    columns: a Mask as 0 or 255, a Heatmap with its values 0..1 scaled to 0..255.
 
     Raises:
         FileProblem: The PNG cannot be written.

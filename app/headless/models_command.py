@@ -24,11 +24,11 @@ class ModelsCommand:
         action: "list", "show", "verify", "install", "get", "pack", "accept" or "remove".
         names: Names of models.
         path: The file or folder to install, or the pack to write.
-        accept_terms: The user accepts the terms.
-        allow_code: The user allows code that comes with weights to run.
-        other: Files that are not the published ones are installed too.
-        markdown: `list` prints the documentation's table.
-        as_json: Statuses are printed as JSON.
+        accept_terms: Whether the user accepts the terms.
+        allow_code: Whether code that comes with the weights may run.
+        other: Whether to install files that differ from the published ones.
+        markdown: Whether `list` prints the table of the documentation.
+        as_json: Whether to print statuses as JSON.
     """
 
     action: str = "list"

@@ -180,9 +180,9 @@ class RegisteredTool:
 
 
 def plain_spec(spec: ToolSpec) -> ToolSpec:
-    """Return a copy of a spec with plain values, which cannot change or differ between reads.
+    """Return an immutable copy of a spec, with each value read once and of a plain type.
 
-    An unknown effect stays as its text; the policy asks the user about it.
+    An unknown effect is kept as text; the policy then asks the user about it.
     """
     held = {item.name: getattr(spec, item.name) for item in fields(ToolSpec)}
     effect = "".join(str.__iter__(held["approval"]))  # a str subclass may lie about equality

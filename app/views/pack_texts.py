@@ -42,7 +42,7 @@ class PackTexts:
         return declared or words_of(tool) or "Tool"
 
     def icon(self, tool: str) -> str:
-        """Return the name of a tool's icon, a wrench if it declares none that exists."""
+        """Return the name of a tool's icon; the wrench if its icon is missing."""
         spec = self._specs.get(tool)
         name = PurePath(spec.icon).name if spec is not None else ""
         known = bool(name) and (paths.resources_dir() / "icons" / f"{name}.svg").is_file()

@@ -197,12 +197,12 @@ class EmptyState(QWidget):
 
 
 def center_page(page: QWidget, parts: Sequence[QWidget], max_width: int) -> QVBoxLayout:
-    """Put widgets into the middle of a page, one below the other, and return their column.
+    """Stack widgets vertically in the middle of a page, and return their layout.
 
     Args:
         page: An empty widget.
-        parts: The first is an icon; labels among the others are centred.
-        max_width: Of the column, px.
+        parts: The widgets from top to bottom, an icon first; the text of labels is centred.
+        max_width: Greatest width of the stack in pixels.
     """
     inner = QWidget()
     inner.setMaximumWidth(max_width)

@@ -180,7 +180,7 @@ def test_a_tool_run_alone_is_held_to_its_time_limit(
 ):
     monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
     spec = dataclasses.replace(dicom_processor.SPEC, timeout_s=0.0)
-    monkeypatch.setattr(dicom_processor, "SPEC", spec)
+    monkeypatch.setattr(dicom_processor.DicomProcessor, "spec", spec)
     code = main(["tool", "dicom_processor", "--image", str(demo_paths()[0])])
     assert code == 1
     assert "did not finish within 0 s" in capsys.readouterr().err

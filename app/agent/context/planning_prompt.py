@@ -8,26 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from app.agent.context.prompts import load_prompt
-from app.agent.llm.base import ModelInfo
-from app.agent.loop.tool_execution import Tools
 from app.tools.pack_plan import AnyOf, Plans, Priority, QuestionKind
 
 _MOST = 40  # lines
-
-
-def with_planning_prompt(system: str, plans: Plans, tools: Tools, info: ModelInfo) -> str:
-    """Return the system prompt with the packs' rules.
-
-    Args:
-        system: The prompt without them.
-        plans: The packs' rules.
-        tools: The tools that are offered.
-        info: The model; one that is not offered `update_plan` is told nothing.
-    """
-    if not plans or not info.own_tools:
-        return system
-    names = [tool.spec.name for tool in tools.all()]
-    return f"{system}\n\n{planning_text(plans, names)}".strip()
 
 
 def planning_text(plans: Plans, tools: Collection[str]) -> str:

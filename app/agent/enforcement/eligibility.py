@@ -21,13 +21,13 @@ from app.tools.pack_plan import Plans, Priority
 
 @dataclass(frozen=True)
 class Eligibility:
-    """Decides which tools may run in one run.
+    """Decides which tools may be called during a run.
 
     Attributes:
-        plans: The packs' rules.
+        plans: The rules that the tool packs declare.
         intent: What the question asks for.
-        tools: The packs' tools.
-        record: The finished calls.
+        tools: The tools of the packs.
+        record: The calls that have finished so far.
     """
 
     plans: Plans

@@ -92,10 +92,11 @@ class Assembly(ABC):
         """
 
     def end(self) -> Iterable[ModelEvent]:
-        """Return the remaining events once the stream has ended: calls and usage.
+        """Return the remaining events, tool calls and usage, once the stream has ended.
 
         Raises:
-            ModelFailed: The stream ended before the answer, or was no stream of an answer.
+            ModelFailed: The stream ended before the answer was complete, or held no answer of a
+                model.
         """
         if not self.started:
             raise unreadable_answer(self._at, "an empty stream")

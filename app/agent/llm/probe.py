@@ -297,13 +297,13 @@ def memory_bytes() -> int:
 async def examine(
     kind: str, base_url: str, model: str, key: str, *, api_version: str = ""
 ) -> Report:
-    """Test an endpoint step by step, as far as it gets.
+    """Test an endpoint step by step, up to the first step that fails.
 
     Args:
         kind: "openai", "azure" or "anthropic".
         base_url: Its address; "" for the provider's own.
-        model: The model's name, in Azure the deployment's.
-        key: The key, "" for none; it appears in no line of the report.
+        model: The model's name; for Azure the name of the deployment.
+        key: The key, "" for none; it is never part of the report.
         api_version: Azure's version of the API.
     """
     found = _Examination(kind, base_url.strip() or OWN_URLS.get(kind, ""), model.strip(), key)

@@ -22,7 +22,7 @@ from app.agent.answers.evidence import Evidence, said_on_the_way
 from app.agent.answers.result_summaries import summarise
 from app.agent.approvals import Gate
 from app.agent.context.context_window import ContextWindow
-from app.agent.context.planning_prompt import with_planning_prompt
+from app.agent.context.planning_prompt import planning_text
 from app.agent.context.read_result_tool import ReadResult
 from app.agent.enforcement.director import Director
 from app.agent.enforcement.plan_checklist import PlanState
@@ -202,12 +202,14 @@ class _Run:
             clock=self.clock,
             transcript=self.transcript,
         )
+        system = agent.system
+        if window.info.own_tools:
+            names = [tool.spec.name for tool in ready.all()]
+            system = f"{system}\n\n{planning_text(agent.plans, names)}".strip()
         self.answers = ModelTurns(
             request=request,
             model=agent.model,
-            system=ready.told_after(
-                with_planning_prompt(agent.system, agent.plans, ready, window.info)
-            ),
+            system=ready.told_after(system),
             schemas=OfferedTools(ready, own).schemas(),
             window=window,
             retry=agent.retry,

@@ -75,7 +75,11 @@ class Meter:
         return stop
 
     def spent(self, further_tokens: int = 0) -> Stop | None:
-        """Return the limit on tokens or money that is reached, also with so many further tokens."""
+        """Return the limit on tokens or cost that is reached, or None.
+
+        Args:
+            further_tokens: Tokens that are about to be used as well.
+        """
         limits = self._limits
         total = self.input_tokens + self.output_tokens + further_tokens
         if limits.tokens and total >= limits.tokens:

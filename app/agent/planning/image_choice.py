@@ -81,7 +81,10 @@ class ImageChoice:
 
     @property
     def only_id(self) -> str:
-        """Return the id of the image if exactly one is named clearly, or "" for the current one."""
+        """Return the id of the image, if the question clearly names exactly one.
+
+        Otherwise "", which stands for the current image.
+        """
         return self.ids[0] if len(self.ids) == 1 and not self.unclear else ""
 
 

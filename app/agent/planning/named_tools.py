@@ -228,7 +228,7 @@ def _target(
 
 
 def takes_no_image(tool: str, scene: Scene) -> bool:
-    """Return whether a known tool takes no image."""
+    """Return True for a known tool that takes no image; False for an unknown tool."""
     schema = scene.tools.get(tool)
     return schema is not None and not image_argument(schema)
 

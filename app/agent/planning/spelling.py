@@ -14,7 +14,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from app.agent.planning.german import GERMAN
+from app.agent.planning.vocabulary import GERMAN
 from app.log import get_logger
 
 

@@ -104,15 +104,15 @@ def _recorded(entry: Entry, content: Content) -> RecordedCall:
 
 @dataclass(slots=True)
 class Replay:
-    """Makes calls again.
+    """Repeats the recorded tool calls of a thread with the current tools.
 
     Args:
-        tools: The tools there are now.
-        context_of: Gives each call its images and output folder.
+        tools: The tools that are available now.
+        context_of: Returns the images and the output folder for a call.
         old_dir: The thread's output folder; a run's own `out_dir` takes precedence.
-        new_dir: The folder in which the calls write now.
-        renamed: Old names of files and images, and the ones that they have now.
-        policy: The rules that hold now; a call that would ask is refused.
+        new_dir: The folder that the repeated calls write to.
+        renamed: Maps old names of files and images to the current ones.
+        policy: The current rules; a call that would have to ask the user is refused.
     """
 
     tools: Tools

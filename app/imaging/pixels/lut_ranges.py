@@ -24,6 +24,6 @@ def signed_first(first: int, inputs: Range) -> int:
 
 
 def stored_range(bits: int, *, signed: bool) -> Range:
-    """Return the lowest and highest stored value of so many bits."""
+    """Return the lowest and highest stored value that fit into `bits` bits."""
     low = -(2.0 ** (bits - 1)) if signed else 0.0
     return low, low + 2.0**bits - 1

@@ -66,7 +66,10 @@ class Copies:
     def compare(
         self, instances: Sequence[Instance], opened: Sequence[Instance] = ()
     ) -> Comparison | None:
-        """Remove copies; an open file is kept first, otherwise the one with the lowest path.
+        """Return the instances without copies of others.
+
+        Of several copies the open file is kept if there is one, else the one whose path sorts
+        first.
 
         Args:
             instances: Instances that the scan found.
@@ -76,7 +79,7 @@ class Copies:
             None when there is nothing to compare.
 
         Raises:
-            Cancelled: It was cancelled.
+            Cancelled: The scan was cancelled.
         """
         sizes = _candidates(instances, opened)
         if not sizes:

@@ -76,7 +76,7 @@ class Stack:
 
     @property
     def straight(self) -> bool:
-        """Whether the slices lie exactly above each other."""
+        """Whether no slice is shifted sideways against the others, seen along their normal."""
         pixel = np.array(self.plane.spacing[::-1])
         line = np.outer(self.along / self.along[-1], self.aside[-1])
         off = np.linalg.norm((self.aside - line) * pixel, axis=1).max()

@@ -65,10 +65,10 @@ _OTHER_NAMES = {
 
 
 def match(requested: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the known labels for the requested names, in that order and without repeats.
+    """Return the known labels that match the requested names, in the requested order, each once.
 
     Raises:
-        ToolRetry: A label is unknown, or there are too many; the message lists the labels.
+        ToolRetry: A name is unknown, or there are too many; the message lists the known labels.
     """
     known = {_key(label): label for label in LABELS}
     found: list[str] = []

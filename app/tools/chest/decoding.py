@@ -105,11 +105,11 @@ def generate_tokens(
 
     Args:
         model: A transformers model with `generate`.
-        inputs: The model's inputs. If they contain "input_ids", this prompt is cut off the output.
+        inputs: The model's inputs. A prompt in "input_ids" is removed from the output.
         ids: The special token ids.
-        work: Receives the progress of each token; a cancel is raised by it.
+        work: Told of the progress after each token; it raises when the call is cancelled.
         most: Maximum number of tokens.
-        beams: Number of beams; fewer are used after memory ran out (`Work.share`).
+        beams: Number of beams; reduced when memory runs out (`Work.share`).
     """
     # Read `share` only if it has an effect: reading it tells `serve` that a repeat with less helps.
     wide = max(1, round(beams * work.share)) if beams > 1 else 1

@@ -71,7 +71,7 @@ class GroundingInput(BaseModel):
 
 
 class BoundingBoxes(BaseModel):
-    """The boxes of one phrase, x0, y0, x1, y1 each."""
+    """The bounding boxes found for one phrase, each as (x0, y0, x1, y1)."""
 
     model_coordinates: list[list[float]]
     image_coordinates: list[list[float]]

@@ -332,10 +332,10 @@ class Llava:
 
 
 def load(path: Path, work: Work) -> Llava:
-    """Load the model of a folder.
+    """Load LLaVA-Med from a folder.
 
     Raises:
-        ToolFailed: The folder is damaged, or contains another model.
+        ToolFailed: The folder is damaged, or contains a different model.
     """
     tokenizer = load_tokenizer(path)
     model, prompt_format = load_layout(path, work)

@@ -311,7 +311,11 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def visible_part(images: Any, rows: int, columns: int) -> InputRectangle:
-    """Return the part of an image that a transformers image processor passes on, in pixel edges."""
+    """Return the part of an image that the image processor keeps, in pixel edges.
+
+    A transformers image processor may crop its input; (0, 0) is the outer corner of the first
+    pixel.
+    """
     size = dict(images.size)
     shortest = size.get("shortest_edge")
     if not shortest:  # resized to a fixed size, so nothing is cropped

@@ -249,7 +249,7 @@ class CallTracker:
         self._estimate = Estimate(None)
 
     def begin(self, entry: str) -> None:
-        """Note that it is the call's turn."""
+        """Record that the call has left the queue and is starting."""
         known = self._board.get(self._device, self._model) if self._model else None
         ready = known is not None and known.state is State.READY
         start = "warm" if ready else "cold"

@@ -135,7 +135,7 @@ class Place:
         return known.sha256 if known else ""
 
     def recorded(self, name: str, sha256: str) -> RecordedFile:
-        """Return a file's entry for the record, with its size and time as they are now."""
+        """Return the record of a file: name, given digest, size, modification time."""
         _, size, modified = file_key(self.file(name))
         return RecordedFile(name, size, sha256, modified)
 

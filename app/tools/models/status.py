@@ -23,13 +23,14 @@ class InstalledModel:
 
     Attributes:
         card: Its card.
-        path: Its folder; for a model of one file, that file.
-        sha256: Digest of its one file, or of all its files' digests; recorded with findings.
+        path: Its folder; for a model of a single file, that file.
+        sha256: Digest of the single file, or of the list of all files' digests; kept with findings.
         warnings: Reasons to doubt its results, e.g. that its files are not the published ones.
-        programs: Digests by name of the programs that the user allowed and that are unchanged.
-        accepted: The terms on its card are accepted, or it has none.
+        programs: Maps the name of each program that the user allowed, and that has not changed
+            since, to its digest.
+        accepted: Whether the user has accepted the terms on its card; True if there are none.
         files: Size and modification time (ns) of each file when its digest was determined; the
-            model process loads these very files or none.
+            model process refuses to load files that have changed since.
     """
 
     card: ModelCard

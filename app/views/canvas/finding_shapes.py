@@ -24,11 +24,11 @@ class Shape:
     """A geometry ready to be drawn, in image coordinates.
 
     Attributes:
-        path: The outline; of a mask, through the middles of its outer pixel edges.
-        anchor: Where the label belongs.
-        ends: End points of a measured line, for the ticks.
-        image: A translucent picture over the image, or None.
-        image_rect: Place of the picture.
+        path: The outline. A mask's runs through the midpoints of its boundary pixels' edges.
+        anchor: Where to place the label.
+        ends: End points of a measured line, where ticks are drawn.
+        image: A translucent overlay, or None.
+        image_rect: Where the overlay is drawn.
     """
 
     path: QPainterPath

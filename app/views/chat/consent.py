@@ -268,13 +268,13 @@ class ConsentView(QWidget):
 
 
 class ConsentDialog(QDialog):
-    """The dialog that asks; it is answered once.
+    """The dialog that asks the user for a consent; it takes one answer.
 
     Args:
-        event: The request.
-        background: Reads the pictures.
-        say: Called with the answer.
-        parent: The window above which it opens.
+        event: The request for consent.
+        background: Reads the pictures outside the GUI thread.
+        say: Called with the user's answer.
+        parent: The window over which it opens.
     """
 
     def __init__(

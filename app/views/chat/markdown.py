@@ -170,7 +170,7 @@ class MarkdownWriter:
 
     @property
     def text(self) -> str:
-        """All text so far, as it came."""
+        """Return all text received so far, unchanged."""
         return self._text
 
     def append(self, text: str) -> None:

@@ -116,15 +116,15 @@ class ActivityBar(QWidget):
 
 
 class RunStatus:
-    """The moving bar at the end of a run, and at most one quiet line above it.
+    """The activity bar at the end of a run, with at most one line of grey text above it.
 
     Args:
-        insert: Shows a widget at the end of the run, above the bar.
-        live: Whether the run goes on now; an earlier run has no bar.
+        insert: Adds a widget at the end of the run, above the bar.
+        live: Whether the run is in progress; an earlier run has no bar.
 
     Attributes:
-        line: The quiet line that is shown now.
-        bar: The moving bar; None once the run has ended.
+        line: The line of text that is shown now.
+        bar: The activity bar; None once the run has ended.
     """
 
     def __init__(self, insert: Callable[[QWidget], object], *, live: bool) -> None:

@@ -437,7 +437,7 @@ class ModelDetails(QScrollArea):
         self.setWidget(inside)
 
     def show_model(self, status: ModelStatus) -> None:
-        """Show all of a model except its live state."""
+        """Show everything about a model but its state in the model process."""
         card = status.card
         self.title.setText(wording.one_line(card.title))
         used = ", ".join(f"{self._texts.title(tool)} ({tool})" for tool in card.tools)
