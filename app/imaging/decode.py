@@ -362,7 +362,6 @@ class Decoder:
 
         `reformat.available_planes` lists the possible planes.
 
-
         The volume is built first, so that `frame` returns sections without delay. The future fails
         in the same cases as that of `volume`.
         """

@@ -51,7 +51,7 @@ class Volume:
 
     @property
     def direction(self) -> NDArray[np.float64]:
-        """[3, 3] matrix with the unit vectors of i, j, k as columns, as in SimpleITK's GetDirection."""
+        """[3, 3] matrix with columns i, j and k (unit vectors), as in SimpleITK's GetDirection."""
         return self.affine[:3, :3] / np.asarray(self.spacing)
 
     @property
