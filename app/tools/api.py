@@ -28,11 +28,11 @@ Progress = Callable[[float, str], None]
 """`progress(fraction 0..1, text)` reports how far a piece of work is."""
 
 PathUse = Literal["read", "write", "text"]
-"""Use of the file that an argument names; see `ToolSpec.paths`."""
+"""How the file that an argument names is used; see `ToolSpec.paths`."""
 
 
 class ToolRetry(SightlineError):
-    """The arguments are wrong; the text tells the language model how to mend them."""
+    """The arguments are wrong; the text tells the language model how to correct them."""
 
 
 class ToolFailed(SightlineError):
@@ -49,11 +49,11 @@ class CancelToken:
 
     @property
     def cancelled(self) -> bool:
-        """True if `cancel` was called."""
+        """Whether `cancel` was called."""
         return self._event.is_set()
 
     def cancel(self) -> None:
-        """Set the flag and run the callbacks, which must be quick and thread-safe, once."""
+        """Set the flag and run each callback once; callbacks must be quick and thread-safe."""
         with self._lock:
             if self._event.is_set():
                 return
@@ -63,7 +63,7 @@ class CancelToken:
             callback()
 
     def on_cancel(self, callback: Callable[[], None]) -> None:
-        """Call `callback` on cancel, or at once if it is cancelled already."""
+        """Call `callback` when the flag is set; immediately if it is already set."""
         with self._lock:
             if not self._event.is_set():
                 self._callbacks.append(callback)
@@ -81,7 +81,7 @@ class CancelToken:
 
 
 class Approval(StrEnum):
-    """A tool's effect, for the policy: reading and computing run freely, the rest asks the user."""
+    """A tool's effect. The policy allows reading and computing, and asks the user for the rest."""
 
     READ = "read"
     COMPUTE = "compute"
@@ -97,7 +97,7 @@ class Need:
     Attributes:
         kind: "weights" (a model; see `app.tools.models.cards`) or "package".
         name: The model's card name, or the package's import name.
-        optional: Whether the tool is useful without it.
+        optional: Whether the tool is still useful without this model or package.
     """
 
     kind: str
@@ -115,22 +115,22 @@ class ToolSpec:
         Input: Pydantic model of the arguments (extra fields forbidden).
         Output: Pydantic model of `ToolResult.output`, for documentation and checks.
         needs: Models and packages that must be installed.
-        approval: Its effect.
+        approval: The tool's effect, by which the policy decides whether the user is asked.
         timeout_s: Time limit in seconds; then the call is cancelled and reported as failed.
         pack: Name of its pack ("chest", "general").
         version: Version of the tool, recorded in provenance.
-        sequential: It never runs at the same time as another call of the run.
-        phrases: A user's phrases for this tool ("cell count", "count nuclei"), for the offline
-            planner; the name with spaces is understood anyway.
-        paths: Use of the file that an argument names, by argument: "read", "write", or "text" for
-            an argument that is no path despite its name. Only an argument declared "write" may
-            name a file outside the run's own folder (`ToolContext.out_dir`), to which relative
-            paths refer.
-        hosts: Hosts that a tool of the effect SEND contacts whatever its arguments are.
+        sequential: Whether it must not run at the same time as another call in the same run.
+        phrases: Phrases by which users may refer to this tool ("cell count", "count nuclei"), for
+            the offline planner, which always recognises the name written with spaces.
+        paths: Maps each argument that names a file to the use of that file: "read", "write", or
+            "text" for an argument that is not a path despite its name. Only an argument declared
+            "write" may name a file outside the run's own folder (`ToolContext.out_dir`), to which
+            relative paths refer.
+        hosts: Hosts that a tool with the effect SEND always contacts, whatever its arguments are.
         title: Name of the tool for people, e.g. "Measure heart size"; "" to use `name` in words.
-        icon: Name of a file in resources/icons without its suffix; "" for a wrench.
-        labels: Labels of findings that keep one colour whatever was found before them, the most
-            important first. The first three have colours that no other label gets.
+        icon: Name of a file in resources/icons without its suffix; "" for the wrench icon.
+        labels: Labels of findings that always have the same colour, whatever was found before them,
+            the most important first. The first three have colours that no other label gets.
     """
 
     name: str
@@ -175,9 +175,9 @@ class Artifact:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The result of a call.
+    """The result of a tool call.
 
-    Only `summary`, `output` and `metadata` reach the language model (JSON-able, no pixels);
+    Only `summary`, `output` and `metadata` reach the language model (JSON-ready, no pixels);
     findings go to the workspace, artifacts to the run's folder and the cards.
     """
 
@@ -190,18 +190,19 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class ImageSnapshot:
-    """An image as a tool sees it, frozen when the call starts.
+    """An image as a tool sees it; it does not change while the call runs.
 
     Attributes:
         ref: The reference that findings on this image must carry. For a PNG made in this run from
             an open image with the same rows and columns it is that image's reference, so that
             masks are shown on it and its spacing is kept.
-        path: The file that was named.
+        path: The image's file.
         instance: The source instance: Modality, ViewPosition, PatientOrientation, ...
         frame: The source frame (stored values, spacing, orientation, ...).
         display: The pixels as the viewer shows them: uint8 [rows, columns] or [rows, columns, 3],
-            bright = high, MONOCHROME1 already inverted. For a derived PNG its own pixels.
-        window: The window `display` was made with, or None for colour and pictures.
+            bright = high, MONOCHROME1 already inverted. For a derived PNG these are its own pixels.
+        window: The grey-value window with which `display` was made; None for colour images and
+            pictures.
         derived: Whether `path` is a file made in this run.
         inverted: Whether the user has exchanged black and white in the viewer; not in `display`,
             since models expect the natural greys.
@@ -225,8 +226,8 @@ class RegistrationTarget:
 
     Attributes:
         image: The image whose rows, columns and sides the picture has.
-        scale: Size of the content's objects over the same objects' size in `image`, both in mm;
-            None if not known.
+        scale: Size of an object in the picture's source divided by the size of the same object in
+            `image`, both in mm; None if not known.
     """
 
     image: ImageSnapshot
@@ -244,8 +245,9 @@ class Images(Protocol):
             frame: Index of a frame, from 0; None for the shown one.
 
         Raises:
-            ToolRetry: It is neither open nor in the run's output folder; lists what is.
-            FileProblem: It cannot be decoded.
+            ToolRetry: The image is neither open nor in the run's output folder; the message lists
+                those that are.
+            FileProblem: The image cannot be decoded.
         """
         ...
 
@@ -256,7 +258,7 @@ class Images(Protocol):
 
         Args:
             path: A file under the run's output folder.
-            source: The image that it shows, or None.
+            source: The image that the file shows; None if it shows none.
             target: Given if `source` was registered to another image: the picture then has its
                 own identity, with the source's attributes and the target's rows, columns and sides.
                 Without it, the picture has the source's rows and columns, pixel by pixel.
@@ -280,14 +282,15 @@ class ModelHost(Protocol):
         timeout_s: float,
         progress: Callable[[float, str], None] | None = None,
     ) -> dict[str, Any]:
-        """Call `entry` ("app.tools.chest.thorax_net:entry") with `payload` there.
+        """Call `entry` ("app.tools.chest.thorax_net:entry") with `payload` in the model process.
 
-        Payload and result hold JSON values and numpy arrays only. The function is called as
-        `function(payload)` or, if it takes two parameters, `function(payload, progress)`.
+        The payload and the result may contain only JSON values and numpy arrays. The function is
+        called as `function(payload)` or, if it takes two parameters, `function(payload, progress)`.
 
         Raises:
-            Cancelled: `cancel` was set; the process was killed if it did not stop by itself.
-            ToolFailed: The function raised, timed out or its process died.
+            Cancelled: `cancel` was set. If the function did not stop by itself, its process was
+                killed.
+            ToolFailed: The function raised an error or timed out, or its process died.
         """
         ...
 
@@ -296,13 +299,13 @@ class Confirm(Protocol):
     """Asks the user a question; a language model can neither ask nor answer it."""
 
     def __call__(self, title: str, detail: str, *, image: ImageRef | None = None) -> bool:
-        """Ask whether to go on although something speaks against it; wait for the answer.
+        """Ask the user whether to go on despite a reason against it, and wait for the answer.
 
         Args:
             title: The question, in the program's own words.
-            detail: The reason against it.
-            image: The image that it is about. A yes then holds for this title, detail and image
-                in the whole conversation, a no for the run.
+            detail: The reason against going on.
+            image: The image that the question is about. For the same title, detail and image, a yes
+                is then valid for the whole conversation and a no for the rest of the run.
 
         Returns:
             The answer; False if there is no user to ask.
@@ -325,14 +328,15 @@ class ToolContext:
     Attributes:
         run_id: Id of the run.
         call_id: Id of the call.
-        images: The images it may read.
+        images: The images that the call may read.
         out_dir: The run's own output folder (exists); nothing is written elsewhere.
         host: Runs functions in the model process.
         models_dir: The user's models folder.
         device: "cpu", "cuda", "mps" or "auto".
-        cancel: To be checked between steps.
+        cancel: Token that the tool checks between steps, so that it stops when the call is
+            cancelled.
         progress: Reports the progress.
-        confirm: Asks the user whether to go on although something speaks against it ("the file
+        confirm: Asks the user whether to go on despite a reason against it ("the file
             says that this is a head: use it anyway?").
     """
 
@@ -371,8 +375,8 @@ class Tool(Protocol):
         """Run the tool; `args` is an instance of `spec.Input`.
 
         Raises:
-            ToolRetry: The arguments are wrong in a way that the model can mend.
-            ToolFailed: It cannot be done; the text says what the user can do.
+            ToolRetry: The arguments are wrong in a way that the language model can correct.
+            ToolFailed: The work cannot be done; the text says what the user can do.
             Cancelled: The run was stopped.
         """
         ...
@@ -385,7 +389,7 @@ class Registrar(Protocol):
         """Add a tool.
 
         Raises:
-            ValueError: A tool of that name is already there.
+            ValueError: A tool with that name is already registered.
         """
         ...
 
@@ -393,6 +397,6 @@ class Registrar(Protocol):
         """Add the pack's plan, which says when its tools are used.
 
         Raises:
-            ValueError: There is already a plan of a pack of that name.
+            ValueError: A plan for a pack with that name is already registered.
         """
         ...

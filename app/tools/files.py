@@ -18,7 +18,7 @@ def save_png(pixels: NDArray[np.uint8], folder: Path, stem: str) -> Path:
     Args:
         pixels: uint8 [rows, columns], or [rows, columns, 3] RGB.
         folder: An existing folder.
-        stem: Start of the name: the tool that made it, never its content.
+        stem: Start of the name: the tool that made the image, never what it shows.
 
     Returns:
         The file's path. The file appears only when it is complete.
@@ -39,7 +39,7 @@ def save_png(pixels: NDArray[np.uint8], folder: Path, stem: str) -> Path:
 
 
 def plain(value: Any) -> Any:
-    """Return a copy with JSON's types: numpy scalars as numbers, tuples as lists, NaN as None."""
+    """Return a copy in JSON's types: numpy scalars as numbers, tuples as lists, NaN as None."""
     if isinstance(value, np.generic):
         return plain(value.item())
     if isinstance(value, float):

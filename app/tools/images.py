@@ -41,9 +41,9 @@ class OpenImage:
         id: The app's id; "image-1" is the current image.
         instance: The image's file.
         frame_index: Index of the shown frame, from 0.
-        window: The window it was shown with; None for the file's own.
-        invert: Whether the user had inverted the greys. Tools get the natural polarity, which
-            their models expect.
+        window: The grey-value window that it was shown with; None for the window given in the file.
+        invert: Whether the user had inverted the greys. Tools always get the image with its natural
+            polarity, which their models expect.
         drawn: Boxes and points that the user marked on any of its frames, the latest last.
     """
 
@@ -59,7 +59,7 @@ class OpenImages:
     """The open images, found by the names that tools and language models use for them.
 
     Args:
-        opened: The current image first.
+        opened: The open images, the current one first.
     """
 
     def __init__(self, opened: Iterable[OpenImage]) -> None:
@@ -72,7 +72,7 @@ class OpenImages:
                 self._paths[path] = image
 
     def find(self, name: str) -> OpenImage | None:
-        """Return the image of that id, full path, or unique file name; None if there is none."""
+        """Return the image with that id, full path or unique file name; None if there is none."""
         wanted = name.strip()
         for image in self._opened:
             if wanted.lower() == image.id.lower():
@@ -86,11 +86,11 @@ class OpenImages:
         return found
 
     def notes(self, remote: bool) -> list[dict[str, Any]]:
-        """Return JSON-able notes on the open images for a language model, the current one first.
+        """Return JSON-ready notes on the open images for a language model, the current one first.
 
         Args:
-            remote: Give ids in place of paths, since folder and file names often hold patients'
-                names.
+            remote: Whether the model runs on another machine: the notes then give ids in place of
+                paths, since folder and file names often contain patients' names.
         """
         return [
             {
@@ -126,7 +126,7 @@ def _drawn_by_a_model(instance: Instance) -> dict[str, bool]:
 
 
 def lexical(path: Path) -> Path:
-    """Return an absolute path without "." and "..", by its text alone: the disk is not asked."""
+    """Return an absolute path without "." and "..", without accessing the disk."""
     return Path(os.path.normpath(path.absolute()))
 
 
@@ -184,8 +184,9 @@ class RunImages:
         """Return the image named by the app's id or a path; see `app.tools.api.Images`.
 
         Raises:
-            ToolRetry: It is neither open nor in the run's output folder, or has no such frame.
-            FileProblem: It cannot be decoded.
+            ToolRetry: The image is neither open nor in the run's output folder, or has no such
+                frame.
+            FileProblem: The image cannot be decoded.
         """
         image = self._by_name.find(name)
         if image is not None:
@@ -203,7 +204,7 @@ class RunImages:
         """Note that `path` was made in this run; see `app.tools.api.Images`.
 
         Raises:
-            ValueError: It does not lie in the run's output folder.
+            ValueError: `path` is not in the run's output folder.
         """
         real = path.resolve()
         if not real.is_relative_to(self._out_real):
@@ -222,19 +223,19 @@ class RunImages:
             picture_sources.record(self._out_real, self._noted_name(real), origin)
 
     def names(self) -> tuple[str, ...]:
-        """Return the ids of the open images, the current one first, then the paths of those made.
+        """Return the ids of the open images, the current one first, then the paths of images made.
 
-        Reports and other objects that are no images are left out.
+        Reports and other objects that are not images are left out.
         """
         with self._lock:
             made = [str(path) for path in self._derived]
         return (*(image.id for image in self._opened if image.instance.is_image), *made)
 
     def headers(self) -> list[tuple[str, str]]:
-        """Read (keyword, value) of all attributes in the open files' headers.
+        """Return (keyword, value) for every attribute in the headers of the open files.
 
-        A private attribute has its tag in place of a keyword. One file of each series is read,
-        and the shown one; files that cannot be read are left out. Blocks while they are read.
+        A private attribute has its tag in place of a keyword. The shown file and one file of each
+        series are read; files that cannot be read are left out. Blocks until all of them are read.
         """
         ask = getattr(self._source, "attributes", None)
         if ask is None:
@@ -261,7 +262,7 @@ class RunImages:
         return self._by_name.notes(remote)
 
     def used(self) -> list[dict[str, Any]]:
-        """Return a JSON-able entry for each frame that was read: its file, pixels and window."""
+        """Return a JSON-ready entry for each frame that was read: its file, pixels and window."""
         with self._lock:
             return list(self._used.values())
 
@@ -459,7 +460,7 @@ _PIXEL_ATTRIBUTES = frozenset(
     LossyImageCompression LossyImageCompressionRatio LossyImageCompressionMethod
     """.split()  # noqa: SIM905 - a list of 20 literals reads worse
 )
-"""Attributes that do not hold for a picture whose pixels were moved."""
+"""DICOM attributes that are no longer valid for a picture whose pixels were moved."""
 
 
 def registered_snapshot(
@@ -471,15 +472,16 @@ def registered_snapshot(
 ) -> ImageSnapshot:
     """Return a picture of one open image moved to lie on another, such as a registered prior.
 
-    Patient, date, view and synthetic mark are the source's; the sides and, times the scale, the
-    pixel spacing are the target's, in whose pixels the picture was made.
+    The patient, date, view and synthetic mark are taken from the source. The sides are taken from
+    the target, and so is the pixel spacing, which is multiplied by the scale, since the picture has
+    the target's rows and columns.
 
     Args:
         path: The picture's file.
         frame: Its decoded pixels.
         display: The same pixels as uint8 [rows, columns].
-        source: The image that it shows.
-        target: The image that it lies on, and the scale.
+        source: The image that the picture shows.
+        target: The image that the source was registered to, and the scale.
     """
     sides = target.image.frame.orientation
     instance = source.instance

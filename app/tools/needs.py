@@ -11,12 +11,12 @@ AI_PACKAGES = ("torch", "torchvision", "torchxrayvision", "transformers", "diffu
 
 
 def command() -> str:
-    """Return the program's command for texts: "sightline", or "python -m app" from source."""
+    """Return the command for messages: "sightline", or "python -m app" if run from source."""
     return "sightline" if getattr(sys, "frozen", False) else "python -m app"
 
 
 def is_installed(package: str) -> bool:
-    """Return True if `package` can be imported; it is not imported for that."""
+    """Return True if `package` can be imported, without importing it."""
     try:
         return importlib.util.find_spec(package) is not None
     except (ImportError, ValueError):
@@ -27,7 +27,7 @@ def missing_package(feature: str, package: str) -> ToolFailed:
     """Return the error for a package that is not installed, with instructions to add it.
 
     Args:
-        feature: The feature that needs it, e.g. "Chest segmentation".
+        feature: The feature that needs the package, e.g. "Chest segmentation".
         package: Import name, e.g. "torch".
     """
     if getattr(sys, "frozen", False):
@@ -50,7 +50,7 @@ def require_packages(feature: str, *packages: str) -> None:
     """Check that packages are installed.
 
     Raises:
-        ToolFailed: One is not; the text says how to add it.
+        ToolFailed: A package is not installed; the message says how to add it.
     """
     for package in packages:
         if not is_installed(package):

@@ -73,28 +73,35 @@ class QuestionKind:
     Attributes:
         name: Its name, unique within the pack: "counting", "full analysis".
         words: A question with any of these words is of this kind.
-        with_kinds: Kinds of the same pack that must be found as well ("where" with "disease").
-        beats: Kinds that are dropped where this one is found: comparison beats counting. It beats
-            none if all of its own tools are left out.
+        with_kinds: Kinds in the same pack that must be recognised in the question as well ("where"
+            with "disease").
+        beats: Kinds that are dropped if this one is recognised: comparison beats counting. None of
+            them is dropped if all of this kind's own tools are left out.
         tools: The tools that answer it, in the order in which they run. A tool that is not
             installed is skipped; recommended tools are named by a `Successor` instead.
-        certain: If the question says nothing else, rules alone may answer it without a model.
-        needs_image: It is about an open image.
-        unless: Words that exclude it in the same clause: "liver", if the pack outlines none.
-        alone: It counts only if no other kind with tools is found: "show the image".
-        counts_as: Another kind of the pack that the question is of as well.
-        bare: Its words are so common that it counts only if its clause has no word unknown to
-            every pack: "is it normal?", but not "is that normal for the program?".
-        by_eye: A model that was sent the picture can answer it without tools ("what do you see?").
-        whole: The part of the question with its words is addressed to its tools: kinds that are
-            not `whole` themselves do not count there ("ask CheXagent whether the heart is
-            enlarged"). In other parts it beats no kind.
-        addressed: Its words name the one who is asked, so that a following question is addressed
-            to the same tools: "CheXagent, is the heart enlarged?".
-        means: Kinds whose words stand for this one's work anywhere in the question, unless their
-            part names an object of its own: "I drew a box. Outline it", but "outline the heart".
-        again: Its tools run again even if an earlier question has their result. Otherwise only
-            the last one runs, fed by that result: "show the overlay".
+        certain: Whether rules may answer the question without a language model, provided that it
+            asks nothing else.
+        needs_image: Whether the question is about an open image.
+        unless: Words that exclude this kind if they are in the same clause: "liver", if the pack
+            outlines none.
+        alone: Whether this kind counts only if no other kind with tools is recognised: "show the
+            image".
+        counts_as: Another kind in the pack to which such a question also belongs.
+        bare: Whether its words are so common that it counts only if every other word in the clause
+            is known to some pack: "is it normal?", but not "is that normal for the program?".
+        by_eye: Whether a model that was sent the picture can answer the question without tools
+            ("what do you see?").
+        whole: Whether the part of the question that contains its words is addressed to its tools:
+            kinds that are not `whole` themselves do not count there ("ask CheXagent whether the
+            heart is enlarged"). In other parts of the question, `beats` has no effect.
+        addressed: Whether its words name the tool that is asked, so that the next question is
+            addressed to the same tools: "CheXagent, is the heart enlarged?".
+        means: Kinds whose words, anywhere in the question, refer to the work of this kind, unless
+            the part of the question with those words names an object of its own: "I drew a box.
+            Outline it", but "outline the heart".
+        again: Whether all its tools run again even if an earlier question already gave their
+            result. If not, only the last tool runs, and takes that result as its input: "show the
+            overlay".
     """
 
     name: str
@@ -117,12 +124,14 @@ class QuestionKind:
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """An argument that is taken from an earlier call's output if it is not given.
+    """An argument that, if not given, is taken from the output of an earlier call.
 
     Attributes:
         argument: The argument's name.
-        tools: The latest successful call of any of these is used; () for any that makes a picture.
-        key: Key of its `output`; "" for the key of its picture (`ToolRule.makes`).
+        tools: Tools whose output may be used; the latest successful call counts. () for any tool
+            that makes a picture.
+        key: Key of the value in the earlier call's `output`; "" for the key of its picture
+            (`ToolRule.makes`).
         title: Name of the argument that takes the picture's title; "" for none.
     """
 
@@ -137,12 +146,14 @@ class Accepts:
     """The images that a tool accepts; () for any.
 
     Attributes:
-        kinds: "dicom", "picture", as in the notes on open images.
-        modalities: DICOM's Modality; an image without one is accepted.
-        body_parts: Parts of BodyPartExamined; an image without one is accepted.
-        what: Name of such an image for the user: "a chest radiograph (CR, DX)".
-        asks: The tool itself asks the user before it takes another image, so that it is not refused
-            beforehand if the user names it or a model calls it.
+        kinds: "dicom" or "picture", as in the notes on open images.
+        modalities: Accepted values of the DICOM attribute Modality; an image without it is
+            accepted.
+        body_parts: Texts of which BodyPartExamined must contain one; an image without that
+            attribute is accepted.
+        what: Description of such an image for the user: "a chest radiograph (CR, DX)".
+        asks: Whether the tool itself asks the user before it uses any other image. A call with such
+            an image is then not refused beforehand if the user names the tool or a model calls it.
     """
 
     kinds: tuple[str, ...] = ()
@@ -159,8 +170,9 @@ class ValueWords:
     Attributes:
         argument: The argument's name; it takes a list or a single value.
         value: The value; with `sided`, "{side} Clavicle" for "Left" and "Right".
-        words: The words.
-        sided: There is a left and a right one; both are meant if no side is named.
+        words: The words that stand for the value.
+        sided: Whether there is a left and a right one; both are meant if the question names no
+            side.
     """
 
     argument: str
@@ -184,16 +196,17 @@ class NumberWords:
 
 @dataclass(frozen=True, slots=True)
 class TextWords:
-    """An argument that takes words of the question: "a box around the left effusion".
+    """An argument whose value is text from the question: "a box around the left effusion".
 
     Attributes:
         argument: The argument's name.
-        after: Words before its text, which goes on to the end of the sentence; () if it takes the
-            whole question.
-        about: If no word of `after` is there, the text is the clause with the first of these words:
-            "RLL consolidation, box".
-        whole: If no word of `after` is there, the text is everything addressed to the tool.
-        quoted: Quoted text in the question takes precedence: "box 'the rounded opacity'".
+        after: Words that introduce the text, which then continues to the end of the sentence; () to
+            take the whole question.
+        about: If the question has none of the words in `after`, the text is the clause that
+            contains the first of these words: "RLL consolidation, box".
+        whole: Whether to take everything addressed to the tool if the question has none of the
+            words in `after`.
+        quoted: Whether quoted text in the question takes precedence: "box 'the rounded opacity'".
     """
 
     argument: str
@@ -208,8 +221,10 @@ class Discovery:
     """A tool that lists what exists, for a call that unexpectedly found nothing.
 
     Attributes:
-        tool: Lists existing names (modalities, field values); it must only read.
-        key: Key of its `output`: a list of names, or lists of names by the argument's value.
+        tool: Name of a tool that lists existing names (modalities, field values); it must only
+            read.
+        key: Key in that tool's `output`, under which there is a list of names, or lists of names by
+            the argument's value.
         argument: The argument of the empty call that is then set to the nearest existing name.
     """
 
@@ -225,24 +240,29 @@ class ToolRule:
     Attributes:
         tool: The tool's name.
         why: A few words for the plan: "outlines each nucleus".
-        words: Names of its objects ("nucleus", "nuclei"), which choose it among alternatives.
-        leave_out: Words that leave it out after "don't", "without", "no", "nicht", ...
+        words: Names of the objects it works on ("nucleus", "nuclei"), by which it is chosen among
+            alternatives.
+        leave_out: Words that exclude the tool if they follow "don't", "without", "no", "nicht", ...
         priority: Preference among alternatives.
         requires: Tools that must have succeeded in this conversation before it runs.
         feeds: Arguments taken from earlier outputs.
         accepts: The images that it accepts.
         values: Words for values of its arguments.
-        empty: Keys of its `output`; if all of them are missing, empty or 0, it found nothing. For a
-            question that needs the tool this is suspicious and leads to its `discovery`.
-        missing: Keys of its `output` or `metadata` that list what was looked for and not found.
+        empty: Keys in its `output`; if the values of all of them are missing, empty or 0, the tool
+            found nothing. If the question needs the tool, this is suspicious, and `discovery` is
+            used.
+        missing: Keys in its `output` or `metadata` whose values list what the tool looked for and
+            did not find.
         discovery: What to do if it found nothing.
-        makes: Key of its `output` with the path of a picture that it makes; "" for none.
-        made: A user's names for that picture: "segmentation overlay", "converted image".
-        converts: The picture shows the same as the image that it was given.
-        stage: Below 0 it runs before the other tools of a question, above 0 after them.
-        numbers: Numbers after a word: "window 40/400".
-        usual: (argument, values) used if a question in plain words names none.
-        texts: Arguments that take words of a question in plain words.
+        makes: Key in its `output` that holds the path of the picture it makes; "" if it makes none.
+        made: Names that a user may give that picture: "segmentation overlay", "converted image".
+        converts: Whether that picture shows the same content as the image that the tool was given.
+        stage: Order among the tools for a question: tools below 0 run before the others, tools
+            above 0 after them.
+        numbers: Arguments given as numbers after a word: "window 40/400".
+        usual: (argument, values) pairs, used if a question in plain words gives no value for the
+            argument.
+        texts: Arguments whose values are text from a question in plain words.
     """
 
     tool: str
@@ -268,15 +288,15 @@ class ToolRule:
 
 @dataclass(frozen=True, slots=True)
 class Successor:
-    """A tool that follows after a successful call.
+    """A tool that should run after a successful call of another tool.
 
     Attributes:
-        after: Any of these tools.
+        after: The tools, a call of any of which is followed by `then`.
         then: The tool that follows.
-        kinds: Only for questions of these kinds; () for any.
-        mandatory: It always runs next. Otherwise it is only recommended: rules plan it, but a
-            model may leave it out.
-        reason: The reason, for the plan.
+        kinds: Kinds of question for which it follows; () for all kinds.
+        mandatory: Whether it always runs next. If not, it is only recommended: the rules plan it,
+            but a language model may leave it out.
+        reason: The reason, as shown in the plan.
     """
 
     after: tuple[str, ...]
@@ -293,17 +313,19 @@ class PackPlan:
     Attributes:
         pack: The pack's name.
         kinds: The kinds of question that it answers.
-        tools: A rule for each of its tools that needs one.
+        tools: Rules for those of its tools that need one.
         alternatives: Groups of tools that do the same work; priorities count within a group.
         successors: Tools that follow others.
-        wordings: Wordings of its tools' results, for answers without a language model.
-        unanswered: Returns a sentence for each thing that was asked and no result answers.
-        disagreements: Returns the contradictions between results.
-        caveats: Words of warnings about the image rather than one call ("mirrored"): such a warning
-            is repeated below every answer on that image.
+        wordings: How the results of its tools are worded in answers that are written without a
+            language model.
+        unanswered: A function that returns a sentence for each thing the user asked about that no
+            result answers.
+        disagreements: A function that returns the contradictions between results.
+        caveats: Words that mark a warning as being about the image and not about a single call
+            ("mirrored"): such a warning is repeated below every answer about that image.
         suggestions: Questions that the window offers before the first one is asked.
-        marked_question: Question that the window asks from a mark's menu to have the marked part
-            outlined. It names the tool, so that every planner runs it.
+        marked_question: The question that is asked when the user chooses, in the menu of a mark, to
+            have the marked part outlined. It names the tool, so that every planner runs it.
     """
 
     pack: str
@@ -338,7 +360,7 @@ class Plans:
         return bool(self.packs)
 
     def rule(self, tool: str) -> ToolRule:
-        """Return a tool's rule; an empty one if no pack has one."""
+        """Return the rule for a tool; an empty one if no pack declares one."""
         return self._rules.get(tool) or ToolRule(tool)
 
     def rules(self) -> tuple[ToolRule, ...]:
@@ -346,20 +368,20 @@ class Plans:
         return tuple(self._rules.values())
 
     def kinds(self) -> tuple[tuple[PackPlan, QuestionKind], ...]:
-        """Return every kind of question with the plan that it is from."""
+        """Return every kind of question, together with the plan that declares it."""
         return self._kinds
 
     def kind(self, name: str) -> QuestionKind | None:
-        """Return the first kind of that name, or None."""
+        """Return the first kind with that name; None if there is none."""
         return next((kind for _, kind in self.kinds() if kind.name == name), None)
 
     def caveats(self, tool: str) -> tuple[str, ...]:
-        """Return the words of a tool's warnings that are repeated below every such answer."""
+        """Return the words that mark a tool's warnings as being about the image; see `PackPlan`."""
         packs = (pack for pack in self.packs if any(rule.tool == tool for rule in pack.tools))
         return tuple(word for pack in packs for word in pack.caveats)
 
     def wording(self, tool: str) -> ResultWording:
-        """Return the wording of a tool's results; an empty one if no pack has one."""
+        """Return the wording for a tool's results; an empty one if no pack declares one."""
         return next((item for item in self.wordings() if item.tool == tool), ResultWording(tool))
 
     def wordings(self) -> Iterator[ResultWording]:
@@ -368,7 +390,7 @@ class Plans:
             yield from pack.wordings
 
     def alternatives(self, tool: str) -> tuple[str, ...]:
-        """Return the tools that do the same work, itself included, by falling priority."""
+        """Return the tools that do the same work, including `tool`, the highest priority first."""
         found = [
             other
             for pack in self.packs

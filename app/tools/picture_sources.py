@@ -27,8 +27,9 @@ class Origin:
     """The source of a picture.
 
     Attributes:
-        ref: The source's pixels.
-        window: The window they were shown with; None for colour and pictures.
+        ref: Reference to the source's pixels.
+        window: The grey-value window that the source was shown with; None for colour images and
+            pictures.
         target: The pixels that the source was registered to; None if it was not moved.
         scale: As in `app.tools.api.RegistrationTarget`.
     """
@@ -58,7 +59,7 @@ def record(folder: Path, name: str, origin: Origin) -> None:
 
 
 def find(folder: Path, name: str) -> Origin | None:
-    """Return the latest note on `folder / name`; None if there is none that can be read."""
+    """Return the latest note on `folder / name`; None if there is no readable note."""
     try:
         lines = (folder / FILE).read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError):
@@ -112,8 +113,8 @@ def window_of(parts: Any) -> Window | None:
     """Return the window that `window_json` turned into a list; None for an empty value.
 
     Raises:
-        ValueError: It is not such a list.
-        TypeError: It is not such a list.
+        ValueError: `parts` does not have the form that `window_json` returns.
+        TypeError: `parts` is not a list.
     """
     if not parts:
         return None

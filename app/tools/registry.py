@@ -35,12 +35,12 @@ _WORDS = """
     studie und uns von was wer wie wir wird wo zeig zeige zeigen zu zum zur
 """
 EVERYDAY_WORDS = frozenset(_WORDS.split())
-"""English and German words that alone do not relate a question to any tool."""
+"""English and German words so common that, alone, they do not relate a question to any tool."""
 
 
 @dataclass(frozen=True, slots=True)
 class PackProblem:
-    """A third-party pack that could not be loaded, and why; shown to the user, never fatal."""
+    """A third-party pack that could not be loaded, and why. The user is told of it."""
 
     pack: str
     reason: str
@@ -58,7 +58,7 @@ class Registry:
         """Add a tool.
 
         Raises:
-            ValueError: A tool of that name is already there.
+            ValueError: A tool with that name is already registered.
         """
         pinned = RegisteredTool(tool)
         name = pinned.spec.name
@@ -70,7 +70,7 @@ class Registry:
         """Add a pack's plan.
 
         Raises:
-            ValueError: There is already a plan of a pack of that name.
+            ValueError: A plan for a pack with that name is already registered.
         """
         if plan.pack in self._plans:
             raise ValueError(f"a pack named {plan.pack!r} has told the planner already")
@@ -83,12 +83,12 @@ class Registry:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Labels of findings with a colour of their own, in the order of the tools."""
+        """The labels of findings that have a colour of their own, in the order of the tools."""
         found = (label for tool in self._tools.values() for label in tool.spec.labels)
         return tuple(dict.fromkeys(found))
 
     def get(self, name: str) -> Tool | None:
-        """Return the tool of that exact name, or None."""
+        """Return the tool with exactly that name; None if there is none."""
         return self._tools.get(name)
 
     def all(self) -> tuple[Tool, ...]:
@@ -96,10 +96,10 @@ class Registry:
         return tuple(self._tools.values())
 
     def merge(self, other: Registry, plans: Iterable[PackPlan]) -> None:
-        """Add all tools of another registry, and plans, or nothing.
+        """Add all tools in another registry and the given plans; add nothing if one of them fails.
 
         Raises:
-            ValueError: One of these tools or plans is already there.
+            ValueError: One of these tools or plans is already registered.
         """
         new = {plan.pack: plan for plan in plans}
         if taken := sorted(self._tools.keys() & other._tools.keys()):
@@ -111,7 +111,7 @@ class Registry:
 
 
 def load_packs(third_party: Iterable[EntryPoint] | None = None) -> Registry:
-    """Return a registry of the built-in packs, then the third-party ones.
+    """Return a registry with the tools in the built-in packs, then those in third-party packs.
 
     Args:
         third_party: Entry points to load; by default those that installed packages declare.
@@ -149,7 +149,7 @@ def _load(registry: Registry, point: EntryPoint) -> PackProblem | None:
 class RegisteredTool:
     """A tool that runs only under the spec with which it was registered.
 
-    It also marks results that rest on synthetic images; see `synthetic_results`.
+    It also marks results that are based on synthetic images; see `synthetic_results`.
 
     Args:
         tool: The tool; its spec is read once, here.
@@ -180,9 +180,9 @@ class RegisteredTool:
 
 
 def plain_spec(spec: ToolSpec) -> ToolSpec:
-    """Return an immutable copy of a spec, with each value read once and of a plain type.
+    """Return an immutable copy of a spec, with each value read once and stored as a built-in type.
 
-    An unknown effect is kept as text; the policy then asks the user about it.
+    An unrecognised effect is kept as a string; the policy then asks the user about it.
     """
     held = {item.name: getattr(spec, item.name) for item in fields(ToolSpec)}
     effect = "".join(str.__iter__(held["approval"]))  # a str subclass may lie about equality
@@ -196,11 +196,13 @@ def plain_spec(spec: ToolSpec) -> ToolSpec:
 
 
 def limited_plan(plan: PackPlan, tools: Collection[str]) -> PackPlan:
-    """Return a third-party pack's plan without everyday words and power over other packs.
+    """Return a third-party pack's plan changed so that it cannot disturb other packs.
 
-    Every plan takes part in every question: one that claimed "is" or "image" as its own words
-    would have the model asked once more about nearly each. A kind without other words is left
-    out; a kind declared `bare` keeps its words, since it is meant only where nothing else is said.
+    Its everyday words, `whole` and `addressed` are removed. All plans are checked against every
+    question: a plan that declared words such as "is" or "image" would make the program ask the
+    language model once more about nearly every question. A kind that has no other words is left
+    out. A kind declared `bare` keeps its words, since it counts only if the question says nothing
+    else.
 
     Args:
         plan: The plan as the pack declares it.

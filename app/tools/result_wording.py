@@ -21,7 +21,8 @@ class Sentence:
 
     Attributes:
         text: The sentence.
-        cites: Whether it rests on the result; general remarks ("a score is no diagnosis") do not.
+        cites: Whether it is based on the result; general remarks ("a score is no diagnosis") are
+            not.
     """
 
     text: str
@@ -34,11 +35,14 @@ class ResultWording:
 
     Attributes:
         tool: The tool's name.
-        title: Heading of its findings; "" for its name.
-        lines: Returns a line each for (output, metadata); None for the result's own summary.
-        kind: The kind of question that a result answers directly; the answer is then put first.
-        subject: The direct answer's subject, for a missing result: "whether the heart is enlarged".
-        answer: Returns the direct answer for (output, question), a line for each inner sequence.
+        title: Heading above the tool's findings; "" to use the tool's name.
+        lines: A function that takes (output, metadata) and returns the lines of text; None to use
+            the result's own summary.
+        kind: The kind of question that a result answers directly; that answer then comes first.
+        subject: What the direct answer is about, to be named if the result is missing: "whether the
+            heart is enlarged".
+        answer: A function that takes (output, question) and returns the direct answer, in which
+            each inner sequence is one line.
     """
 
     tool: str
@@ -54,9 +58,9 @@ class AnswerContext:
     """The question that an answer is written for.
 
     Attributes:
-        kinds: The question's kinds.
-        ran: Tools that gave a result.
-        question: The user's text.
+        kinds: The kinds to which the question belongs.
+        ran: The tools that returned a result.
+        question: The user's question.
     """
 
     kinds: frozenset[str]
@@ -73,7 +77,7 @@ class CallResult:
         arguments: The call's arguments.
         output: Its output.
         metadata: Its metadata.
-        images: Names of the images that it rests on; empty if not known.
+        images: Names of the images that the result is based on; empty if not known.
     """
 
     tool: str
@@ -85,11 +89,12 @@ class CallResult:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """Results that contradict each other; they are shown as they are, never averaged.
+    """Results that contradict each other; each of them is shown as it is, never an average.
 
     Attributes:
         about: The subject: "pleural effusion".
-        sides: For each side a clause, and the index of the result that says so.
+        sides: For each of the contradicting results, a clause that states it, and the result's
+            index.
     """
 
     about: str
@@ -97,7 +102,7 @@ class Disagreement:
 
 
 def cited(lines: Sequence[str]) -> list[Sentence]:
-    """Return sentences that rest on the result."""
+    """Return the lines as sentences that cite the result."""
     return [Sentence(line) for line in lines]
 
 
@@ -108,7 +113,7 @@ def one_line(text: str, limit: int = 300) -> str:
 
 
 def number(value: Any, digits: int = 2) -> str:
-    """Return a number as text: thousands separated, `digits` decimals, none for whole ones."""
+    """Return a number as text with thousands separators; `digits` decimals unless it is whole."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return one_line(str(value))
     if float(value).is_integer():
@@ -117,7 +122,7 @@ def number(value: Any, digits: int = 2) -> str:
 
 
 def scores_of(output: Data) -> dict[str, float]:
-    """Return the numbers of a flat output, by name."""
+    """Return the numbers in a flat `output` by their keys; other values are left out."""
     return {
         str(label): float(score)
         for label, score in output.items()

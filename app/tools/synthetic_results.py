@@ -1,4 +1,4 @@
-"""Mark every result that rests on a synthetic image: it shows no patient.
+"""Mark every result that is based on a synthetic image, since such an image shows no patient.
 
 This is done here for all tools, so that none can forget it: a call notes which images it read, and
 the mark of a synthetic one is added to everything that the call returns.
@@ -18,7 +18,7 @@ from app.tools.api import Artifact, Images, ImageSnapshot, RegistrationTarget, T
 
 
 class CallImages:
-    """The images of one call; `models` lists the models that made the synthetic ones it read."""
+    """The images that one call may read. `models`: models that made synthetic ones it has read."""
 
     def __init__(self, images: Images) -> None:
         self._images = images

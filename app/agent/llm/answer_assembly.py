@@ -38,7 +38,11 @@ class TextFilter(Protocol):
         ...
 
     def end(self, complete: bool) -> Iterable[ModelEvent]:
-        """Return the remaining events; `complete` says whether the answer ended by itself."""
+        """Return the remaining events.
+
+        Args:
+            complete: Whether the model finished its answer, rather than being cut off.
+        """
         ...
 
 
@@ -51,10 +55,10 @@ class CallParts:
     arguments: str = ""
 
     def finished(self, complete: bool) -> Call:
-        """Return the call; arguments that cannot be parsed are kept as `raw`.
+        """Return the finished call; arguments that cannot be parsed are kept as text in `raw`.
 
         Args:
-            complete: Whether the answer ended by itself.
+            complete: Whether the model finished its answer, rather than being cut off.
         """
         arguments = parse_arguments(self.arguments, complete=complete)
         if arguments is None:
@@ -64,11 +68,11 @@ class CallParts:
 
 
 class Assembly(ABC):
-    """Assembles the answer of one stream; subclasses implement the protocols.
+    """Assembles one streamed answer; each API protocol has its own subclass.
 
     Args:
-        at: The endpoint, for messages.
-        bounds: How much the answer may hold.
+        at: The endpoint, named in error messages.
+        bounds: Limits on the size of the answer.
 
     Attributes:
         started: Whether the endpoint has begun to answer.
@@ -85,18 +89,20 @@ class Assembly(ABC):
 
     @abstractmethod
     def take(self, chunk: Any) -> Iterable[ModelEvent]:
-        """Add a piece of the stream; return its text and reasoning. Calls come with `end`.
+        """Add a piece of the stream.
+
+        Return the text and reasoning in it. Calls are returned by `end`.
 
         Raises:
             ModelFailed: The answer is too long.
         """
 
     def end(self) -> Iterable[ModelEvent]:
-        """Return the remaining events, tool calls and usage, once the stream has ended.
+        """Return the remaining events (tool calls and token usage) once the stream has ended.
 
         Raises:
-            ModelFailed: The stream ended before the answer was complete, or held no answer of a
-                model.
+            ModelFailed: The stream ended before the answer was complete, or did not contain a
+                model's answer.
         """
         if not self.started:
             raise unreadable_answer(self._at, "an empty stream")
@@ -150,12 +156,12 @@ class Assembly(ABC):
 
 
 class ChatAssembly(Assembly):
-    """Assembles the answer of a chat completion.
+    """Assembles the answer to a chat-completions request.
 
     Args:
-        at: The endpoint, for messages.
-        bounds: How much the answer may hold.
-        text_filter: Finds calls in the text; None if there can be none.
+        at: The endpoint, named in error messages.
+        bounds: Limits on the size of the answer.
+        text_filter: Finds tool calls in the text; None to treat all text as plain text.
     """
 
     def __init__(self, at: Endpoint, bounds: Bounds, text_filter: TextFilter | None = None) -> None:

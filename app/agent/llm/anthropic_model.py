@@ -26,13 +26,13 @@ class AnthropicModel(HostedModel):
 
     Args:
         model: The model's name.
-        key: The key.
+        key: The API key.
         base_url: The API's address; "" for Anthropic's own.
-        info: Size, abilities and prices of the model; `output_tokens` bounds each answer.
-        bounds: Limits of time and size for an answer.
+        info: Size, abilities and prices of the model; `output_tokens` limits each answer.
+        bounds: Limits on the time and size of an answer.
 
     Raises:
-        UsageError: The package is not installed, or `base_url` is no http(s) address.
+        UsageError: The package is not installed, or `base_url` is not an http(s) address.
     """
 
     package = "anthropic"
@@ -156,9 +156,10 @@ class _MessagesAssembly(Assembly):
 
 
 def wire_messages(messages: Sequence[Message], *, images: bool) -> list[dict[str, Any]]:
-    """Return the transcript without its system message, as the Messages API expects it.
+    """Return the transcript without its system message, in the form that the Messages API expects.
 
-    Results of tools are content of a user message there, and messages of one role in a row are one.
+    The API expects tool results inside a user message, and consecutive messages with the same role
+    joined into one.
     """
     wire: list[dict[str, Any]] = []
     for message in messages:

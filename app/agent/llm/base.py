@@ -13,11 +13,11 @@ from app.errors import SightlineError
 
 @dataclass(frozen=True, slots=True)
 class TooLong:
-    """An endpoint's answer that a request exceeds its context.
+    """An endpoint's answer that a request does not fit into the model's context.
 
     Attributes:
-        limit: Tokens of request and answer that it takes; 0 if it did not say.
-        used: Tokens that it counted in the request; 0 if it did not say.
+        limit: Maximum number of tokens in request and answer; 0 if the endpoint did not say.
+        used: Number of tokens that it counted in the request; 0 if it did not say.
     """
 
     limit: int = 0
@@ -25,12 +25,12 @@ class TooLong:
 
 
 class ModelFailed(SightlineError):
-    """A language model failed to give a usable answer; has the host, a reason and a remedy.
+    """A language model failed to give a usable answer; holds the host, the reason and a remedy.
 
     Attributes:
         retryable: Whether the same request may succeed a little later (busy, reset, stalled).
-        retry_after_s: Seconds that the endpoint asked to wait, None if it did not say.
-        too_long: Set if the request exceeds the endpoint's context.
+        retry_after_s: Seconds that the endpoint asked to wait; None if it did not say.
+        too_long: Set if the request exceeds the model's context, otherwise None.
     """
 
     retryable: bool = False
@@ -43,15 +43,15 @@ class ModelInfo:
     """Size, abilities and prices of a model.
 
     Attributes:
-        context_tokens: The most tokens of a request and its answer together.
-        output_tokens: The part of them that is kept free for the answer.
-        images: Whether it takes pictures.
+        context_tokens: Maximum number of tokens in a request and its answer together.
+        output_tokens: How many of these tokens are reserved for the answer.
+        images: Whether the model accepts pictures.
         own_tools: Whether it is offered the loop's own tools (`read_result`, `update_plan`).
-        input_price: US dollars for a million tokens of a request, None if not known.
-        output_price: The same for an answer.
-        chars_per_token: For estimates, of English text and JSON.
-        metered: Whether its use is counted in tokens; not so for the rule planner.
-        rules: Whether it is the rule planner, which gives the same answer again.
+        input_price: US dollars per million request tokens; None if unknown.
+        output_price: US dollars per million answer tokens; None if unknown.
+        chars_per_token: Average for English text and JSON, used for estimates.
+        metered: Whether its use is counted in tokens; False for the rule-based planner.
+        rules: Whether it is the rule-based planner, which always gives the same answer.
     """
 
     context_tokens: int = 32_768
@@ -70,10 +70,10 @@ class ToolSchema:
     """A tool as it is described to the model.
 
     Attributes:
-        name: The name that the model calls.
-        description: For the model.
+        name: The name by which the model calls it.
+        description: What the tool does, in words for the model.
         parameters: JSON schema of the arguments.
-        phrases: What a user may write to mean it, for the offline planner.
+        phrases: Phrases in a user's question that mean this tool, for the offline planner.
     """
 
     name: str
@@ -102,7 +102,7 @@ class Note:
 
     Attributes:
         text: The note.
-        passing: Whether it is about the current moment, not about something that stays true.
+        passing: Whether it only describes the current moment, so that it need not be kept.
     """
 
     text: str
@@ -118,7 +118,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The steps that the model plans, each (tool, why)."""
+    """The steps that the model plans, each as (tool, why)."""
 
     steps: tuple[tuple[str, str], ...]
 
@@ -135,7 +135,7 @@ ModelEvent = Text | Reasoning | Note | Call | Plan | Tokens
 
 
 def model_info(model: object) -> ModelInfo:
-    """Return a model's `info`, else cautious defaults."""
+    """Return the model's `info`, or cautious defaults if it has none."""
     info = getattr(model, "info", None)
     return info if isinstance(info, ModelInfo) else ModelInfo()
 
@@ -144,19 +144,19 @@ _resend_check: ContextVar[Callable[[], None] | None] = ContextVar("resend", defa
 
 
 def set_resend_check(check: Callable[[], None]) -> None:
-    """Set a check to call before a model repeats its request within one stream.
+    """Set a check that runs before a model repeats its request within one stream.
 
     Args:
-        check: Called in the task that streams; an error that it raises ends the stream.
+        check: Called in the task that is streaming; an error that it raises ends the stream.
     """
     _resend_check.set(check)
 
 
 def check_resend() -> None:
-    """Run the check before a request is repeated; see `set_resend_check`.
+    """Run the check set by `set_resend_check` before a request is repeated.
 
     Raises:
-        ModelFailed: It may not be repeated.
+        ModelFailed: The request may not be repeated.
     """
     check = _resend_check.get()
     if check is not None:
@@ -169,7 +169,10 @@ def is_encrypted(model: object) -> bool:
 
 
 class LanguageModel(Protocol):
-    """A language model; it may also have `info` (see `model_info`) and `encrypted`."""
+    """A language model.
+
+    It may also have the attributes `info` (see `model_info`) and `encrypted`.
+    """
 
     @property
     def name(self) -> str:
@@ -178,7 +181,7 @@ class LanguageModel(Protocol):
 
     @property
     def remote_host(self) -> str:
-        """The host that data is sent to, "" if nothing leaves this machine."""
+        """The host that data is sent to; "" if nothing leaves this machine."""
         ...
 
     def stream(

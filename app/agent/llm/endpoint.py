@@ -29,7 +29,7 @@ WAITING_NOTE = (
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Limits of time (in seconds) and size for an answer.
+    """Limits on the time (in seconds) and size of an answer.
 
     Attributes:
         connect_s: Until the connection is established.
@@ -37,12 +37,12 @@ class Bounds:
             request, and some models think for minutes before the first word.
         silence_s: Between two pieces.
         answer_s: For the whole answer.
-        note_s: Without a first piece for so long, the user gets a note.
-        poll_s: Between two requests to a server that still loads its model.
+        note_s: Time without a first piece after which the user gets a note.
+        poll_s: Between two requests to a server that is still loading its model.
         body_bytes: Size of the answer as it is sent; a token takes 200 to 400 bytes.
-        line_bytes: Size of one line, which has to be in memory at once.
-        text_chars: Characters of text; a window that shows more while it comes gets slow.
-        chars: Characters of text, reasoning and arguments of calls together.
+        line_bytes: Size of one line, which must fit into memory as a whole.
+        text_chars: Characters of text; a window that shows more during streaming becomes slow.
+        chars: Characters of text, reasoning and call arguments together.
     """
 
     connect_s: float = 10.0
@@ -66,10 +66,10 @@ async def bounded_stream(
     """Yield the items of a stream within its limits, and close it at the end.
 
     Yields:
-        Its items, and a Note if the first one takes long.
+        The stream's items, and a Note if the first one takes long.
 
     Raises:
-        ModelFailed: Nothing comes for too long, or the stream does not end in time.
+        ModelFailed: The stream is silent for too long, or does not end in time.
     """
     end = time.monotonic() + bounds.answer_s
     # A task of its own, since a Note is yielded while it goes on.
@@ -118,7 +118,10 @@ async def _cancel(task: asyncio.Future[Any]) -> None:
 
 
 def load(package: str) -> tuple[Any, Any]:
-    """Import an endpoint's package and `transport`; takes a second the first time."""
+    """Import an endpoint's package and return it with `transport`.
+
+    Slow (a second) the first time.
+    """
     with _loading, _no_collection():
         # The transport goes first: it keeps the packages from logging requests.
         transport = importlib.import_module("app.agent.llm.transport")
@@ -148,7 +151,7 @@ def host_of(base_url: str) -> str:
     """Return the host of an http(s) address.
 
     Raises:
-        UsageError: It is not one.
+        UsageError: `base_url` is not an http(s) address.
     """
     try:
         parts = urlsplit(base_url)
@@ -167,12 +170,12 @@ def host_of(base_url: str) -> str:
 def place_of(base_url: str) -> str:
     """Return the host of an http(s) address for the user, with its port unless that is 443 (https).
 
-    The port counts, since a consent for one service of a machine is none for another. Letters
-    outside ASCII are written as they go over the wire ("xn--..."), so that no host can look like
+    The port matters: consent to one service on a machine is not consent to another. Letters outside
+    ASCII are written as they are sent over the network ("xn--..."), so that no host can look like
     another.
 
     Raises:
-        UsageError: It is not such an address.
+        UsageError: `base_url` is not an http(s) address.
     """
     host, parts = host_of(base_url), urlsplit(base_url)
     port = parts.port or {"http": 80, "https": 443}[parts.scheme]
@@ -192,7 +195,7 @@ def _ascii_name(host: str) -> str:
 def is_loopback(host: str) -> bool:
     """Report whether a host is this machine: localhost, 127.0.0.0/8 or ::1.
 
-    A name below localhost is none: many systems ask the network for it.
+    A name such as "a.localhost" does not count: many systems look it up on the network.
     """
     name = host.lower().rstrip(".")
     if name == "localhost":

@@ -64,12 +64,12 @@ _ELSE = "or choose another model in the settings"
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """The endpoint of a request, for messages.
+    """The endpoint of a request, for error messages.
 
     Attributes:
         host: The host.
-        model: The model that was asked for.
-        secret: The key, to remove it from the endpoint's own words.
+        model: The name of the requested model.
+        secret: The API key, so that it can be removed from texts sent by the endpoint.
     """
 
     host: str
@@ -83,11 +83,11 @@ class Endpoint:
 
 
 def model_failure(error: BaseException, at: Endpoint, started: bool) -> ModelFailed:
-    """Return an error of the packages `openai`, `anthropic` or `httpx2` as `ModelFailed`.
+    """Return an error from the packages `openai`, `anthropic` or `httpx2` as `ModelFailed`.
 
     Args:
         error: The error.
-        at: Where it happened.
+        at: The endpoint that was asked.
         started: Whether part of the answer had arrived.
     """
     for item in _causes(error):
@@ -193,7 +193,7 @@ _ADDRESS = (
 
 
 def connection_failure(error: BaseException, at: Endpoint) -> ModelFailed:
-    """Return the error for a connection that failed, or that ended before the answer began."""
+    """Return the error for a connection that failed, or that was lost before the answer began."""
     for item in _causes(error):
         if isinstance(item, ssl.SSLCertVerificationError):
             why = str(getattr(item, "verify_message", "") or "no reason given").rstrip(".")
@@ -269,10 +269,10 @@ def _status(error: Any, at: Endpoint) -> ModelFailed:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that an endpoint asks to wait, or None.
+    """Return the seconds that an endpoint asks to wait, or None if it does not say.
 
-    The header `retry-after-ms` counts before Retry-After, which is a number of seconds or a date
-    (RFC 9110, 10.2.3).
+    The header `retry-after-ms` takes precedence over Retry-After, which is a number of seconds or a
+    date (RFC 9110, 10.2.3).
     """
     for name, scale in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         try:

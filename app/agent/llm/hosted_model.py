@@ -27,17 +27,17 @@ class HostedModel(ABC):
 
     Args:
         base_url: The endpoint's address.
-        model: The model's name there.
-        key: The key, or None where the endpoint asks for none.
+        model: The model's name at the endpoint.
+        key: The API key, or None if the endpoint requires none.
         info: Context size, abilities and prices of the model.
-        bounds: How long and how much it may answer.
+        bounds: Limits on the time and size of an answer.
 
     Attributes:
-        package: The package's name.
-        errors: The name of the class of its errors.
+        package: The name of the provider's package.
+        errors: The name of the package's base class for errors.
 
     Raises:
-        UsageError: `base_url` is no http(s) address.
+        UsageError: `base_url` is not an http(s) address.
     """
 
     package: ClassVar[str]
@@ -58,7 +58,7 @@ class HostedModel(ABC):
 
     @property
     def remote_host(self) -> str:
-        """The endpoint's host and port, or "" when it is this machine."""
+        """The endpoint's host and port, or "" if it is this machine."""
         return "" if is_loopback(self._at.host) else place_of(self._base_url)
 
     @property
@@ -72,7 +72,7 @@ class HostedModel(ABC):
         """Answer the transcript.
 
         Raises:
-            ModelFailed: The endpoint is down, refuses, stalls or sends what cannot be read.
+            ModelFailed: The endpoint is down, refuses, stalls or sends unreadable data.
         """
         answer = self._answer(messages, tools)
         # Imports and pictures take a moment; on the loop they would delay a cancel.
@@ -91,10 +91,10 @@ class HostedModel(ABC):
             yield event
 
     async def models(self) -> list[str]:
-        """Return the names of the models that the endpoint offers, in its order.
+        """Return the names of the models that the endpoint offers, in the endpoint's order.
 
         Raises:
-            ModelFailed: It cannot be asked, or does not say.
+            ModelFailed: The endpoint cannot be reached, or does not list its models.
         """
         packages = await asyncio.to_thread(load, self.package)
         with self._translated_errors(packages, replace(self._at, model="")):

@@ -25,20 +25,21 @@ class OpenAIModel(HostedModel):
     """A model behind a chat-completions endpoint.
 
     Args:
-        base_url: For example "http://127.0.0.1:11434/v1"; "" for OpenAI's own.
-        model: The model's name there; in Azure the deployment's.
-        key: The key, or None if the endpoint asks for none.
+        base_url: For example "http://127.0.0.1:11434/v1"; "" for OpenAI's own address.
+        model: The model's name at the endpoint; for Azure, the deployment name.
+        key: The API key, or None if the endpoint requires none.
         info: Context size, abilities and prices of the model.
-        tool_form: How it calls tools: "native" by the endpoint's own means; "json_schema" as JSON
-            that the endpoint enforces; "text" as JSON at the end of its text; "auto" is native.
-        text_calls: Whether calls in the text count as well: local models write them if their server
-            does not know their format. None means: unless the form is "native".
-        answer_schema: A JSON schema that an answer without tools must keep to.
-        bounds: Limits of time and size for an answer.
-        api_version: Azure's version of the API; "" for everything but Azure.
+        tool_form: How the model calls tools: "native" by the endpoint's own means; "json_schema" as
+            JSON that the endpoint enforces; "text" as JSON at the end of its text; "auto" is
+            native.
+        text_calls: Whether tool calls written into the text count as well; local models write them
+            if their server does not know their format. None: True unless `tool_form` is "native".
+        answer_schema: A JSON schema that an answer must conform to when no tools are offered.
+        bounds: Limits on the time and size of an answer.
+        api_version: The Azure API version; "" for all other endpoints.
 
     Raises:
-        UsageError: `base_url` is no http(s) address.
+        UsageError: `base_url` is not an http(s) address.
     """
 
     package = "openai"
@@ -160,11 +161,11 @@ def _instructed(messages: Sequence[Message], text: str) -> list[Message]:
 
 
 def wire_message(message: Message, *, images: bool = False) -> dict[str, Any]:
-    """Return a message as the endpoint expects it.
+    """Return a message in the form that the endpoint expects.
 
     Args:
         message: The message.
-        images: Whether the model takes pictures; otherwise their captions replace them.
+        images: Whether the model accepts pictures; otherwise captions replace them.
     """
     wire: dict[str, Any] = {"role": message.role, "content": message.text}
     if message.pictures:
@@ -184,9 +185,10 @@ def wire_message(message: Message, *, images: bool = False) -> dict[str, Any]:
 
 
 def wire_name(name: str) -> str:
-    """Return a tool's name in the characters that endpoints accept.
+    """Return a tool's name with only the characters that endpoints accept.
 
-    They refuse a transcript with any other, even in an old call of a tool that does not exist.
+    Endpoints refuse a transcript that contains any other, even in an old call to a tool that no
+    longer exists.
     """
     return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] or "unknown"
 

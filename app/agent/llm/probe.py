@@ -85,8 +85,8 @@ class Report:
 
     Attributes:
         ok: Whether the model can be used.
-        lines: A line a step, in order: ✓ works, ✕ does not, – the model cannot or it is unknown.
-            Unless `ok`, the last one says what to do.
+        lines: One line per step, in order: ✓ it works, ✕ it failed, – not supported or unknown.
+            Unless `ok`, the last line says what to do.
     """
 
     ok: bool
@@ -98,8 +98,8 @@ class Probe:
 
     Args:
         build: Builds the model with the given settings.
-        in_use: Reports whether a model answers questions now, so that it must not be closed.
-        before_request: Called before an endpoint is asked, for the audit log.
+        in_use: Reports whether a model is in use for questions and must not be closed.
+        before_request: Called before each request to an endpoint, for the audit log.
     """
 
     def __init__(
@@ -116,8 +116,8 @@ class Probe:
         """Test a model step by step.
 
         Raises:
-            Cancelled: It was cancelled.
-            SightlineError: It cannot even be tried.
+            Cancelled: The test was cancelled.
+            SightlineError: The test cannot be started.
         """
         if choice.kind == "local":
             return run(self._one_word(choice), cancel)
@@ -129,11 +129,11 @@ class Probe:
         return run(tried, cancel)
 
     def models(self, choice: ModelChoice, cancel: CancelToken) -> tuple[str, ...]:
-        """Return the names of an endpoint's models.
+        """Return the names of the models that an endpoint offers; empty if it has no such list.
 
         Raises:
-            Cancelled: It was cancelled.
-            SightlineError: The endpoint does not say.
+            Cancelled: The request was cancelled.
+            SightlineError: The endpoint cannot be reached, or does not list its models.
         """
         self._before_request(choice)
         fields = choice.fields
@@ -144,7 +144,7 @@ class Probe:
         return tuple(run(_in_time(listed()), cancel)) if listed is not None else ()
 
     def about_file(self, path: str) -> Report:
-        """Report size and memory need of a model file, and packages that are missing."""
+        """Report the size and memory requirement of a model file, and any missing packages."""
         return about_file(path)
 
     async def _one_word(self, choice: ModelChoice) -> Report:
@@ -189,10 +189,10 @@ async def _in_time(listing: Awaitable[list[str]]) -> list[str]:
 
 
 def run(work: Coroutine[Any, Any, T], cancel: CancelToken) -> T:
-    """Run a coroutine in a new event loop, which a cancellation ends promptly.
+    """Run a coroutine in a new event loop, which stops promptly when cancelled.
 
     Raises:
-        Cancelled: It was cancelled.
+        Cancelled: The work was cancelled.
     """
 
     async def watched() -> T:
@@ -215,7 +215,7 @@ def run(work: Coroutine[Any, Any, T], cancel: CancelToken) -> T:
 
 
 def about_file(path: str) -> Report:
-    """Report size and memory need of a model file, and packages that are missing."""
+    """Report the size and memory requirement of a model file, and any missing packages."""
     if not path.strip():
         return Report(True, ("Choose a GGUF file, or a folder with safetensors.",))
     file = Path(path)
@@ -280,7 +280,7 @@ class _MemoryStatus(ctypes.Structure):
 
 
 def memory_bytes() -> int:
-    """Return the size of this computer's memory in bytes, 0 if it is not known."""
+    """Return the size of this computer's memory in bytes; 0 if it is unknown."""
     if sys.platform == "win32":
         status = _MemoryStatus(length=ctypes.sizeof(_MemoryStatus))
         found = ctypes.windll.kernel32.GlobalMemoryStatusEx(ctypes.byref(status))
@@ -297,14 +297,14 @@ def memory_bytes() -> int:
 async def examine(
     kind: str, base_url: str, model: str, key: str, *, api_version: str = ""
 ) -> Report:
-    """Test an endpoint step by step, up to the first step that fails.
+    """Test an endpoint step by step, stopping at the first step that fails.
 
     Args:
         kind: "openai", "azure" or "anthropic".
-        base_url: Its address; "" for the provider's own.
-        model: The model's name; for Azure the name of the deployment.
-        key: The key, "" for none; it is never part of the report.
-        api_version: Azure's version of the API.
+        base_url: The endpoint's address; "" for the provider's own.
+        model: The model's name; for Azure, the deployment name.
+        key: The API key; "" for none. It is never included in the report.
+        api_version: The Azure API version.
     """
     found = _Examination(kind, base_url.strip() or OWN_URLS.get(kind, ""), model.strip(), key)
     found.api_version = api_version

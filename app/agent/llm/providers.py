@@ -32,9 +32,9 @@ class ModelChoice:
 
     Attributes:
         kind: The kind of provider.
-        fields: Its settings.
-        key: Its key, "" if none is known.
-        plans: The packs' rules for their tools, for the offline planner.
+        fields: The provider's settings.
+        key: The API key; "" if none is known.
+        plans: The rules that tool packs declare for their tools, for the offline planner.
     """
 
     kind: Kind
@@ -56,7 +56,7 @@ def endpoint_url(kind: str, fields: ProviderSettings) -> str:
 
 
 def parse(name: str) -> tuple[Kind, str]:
-    """Return kind and model of a name from the command line, "KIND" or "KIND:MODEL".
+    """Return the kind and the model given on the command line as "KIND" or "KIND:MODEL".
 
     Raises:
         UsageError: There is no such kind.
@@ -85,7 +85,7 @@ def check(kind: Kind, fields: ProviderSettings) -> None:
     """Refuse settings that cannot work, before a model is built or settings are saved.
 
     Raises:
-        UsageError: Something is missing or wrong.
+        UsageError: A setting is missing or wrong.
     """
     if kind == "offline":
         return
@@ -128,10 +128,10 @@ def _check_url(url: str) -> None:
 
 
 def build(choice: ModelChoice) -> LanguageModel:
-    """Return the language model.
+    """Build the language model.
 
     Raises:
-        UsageError: It is not configured, or a package for it is missing.
+        UsageError: The model is not configured, or a package that it needs is missing.
     """
     check(choice.kind, choice.fields)
     return _BUILDERS[choice.kind](choice)
@@ -187,10 +187,10 @@ _BUILDERS: Mapping[str, Callable[[ModelChoice], LanguageModel]] = {
 
 
 class Models:
-    """The language models of one program; thread-safe.
+    """The language models that the program has built; thread-safe.
 
-    A local model is built once, since it takes much memory, and is closed here; others hold no
-    resources.
+    A local model is built once, since it needs much memory, and must be closed here; other models
+    hold no resources.
     """
 
     def __init__(self) -> None:
@@ -201,7 +201,7 @@ class Models:
         """Return a model to answer questions.
 
         Raises:
-            UsageError: It is not configured, or a package for it is missing.
+            UsageError: The model is not configured, or a package that it needs is missing.
         """
         with self._lock:
             model = self._running_local(choice) or build(choice)
@@ -210,10 +210,10 @@ class Models:
             return model
 
     def trial_model(self, choice: ModelChoice) -> LanguageModel:
-        """Return a model to test and close; for a local one the running one, if any.
+        """Return a model to test and close; for a local model, the one already built, if any.
 
         Raises:
-            UsageError: It is not configured, or a package for it is missing.
+            UsageError: The model is not configured, or a package that it needs is missing.
         """
         with self._lock:
             return self._running_local(choice) or build(choice)
@@ -224,7 +224,7 @@ class Models:
             return any(model is known for known in self._local.values())
 
     def close(self, chosen: Collection[LanguageModel] | None = None) -> None:
-        """End the processes of the given local models, or of all."""
+        """End the processes of the given local models; by default of all."""
         with self._lock:
             ended = [
                 fields

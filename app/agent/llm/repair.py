@@ -44,12 +44,12 @@ _PACKED = 2
 
 
 def parse_arguments(text: str, *, complete: bool = True) -> dict[str, Any] | None:
-    """Return the arguments that a model wrote, or None if they have no single reading.
+    """Return the arguments that a model wrote, or None if they cannot be read in exactly one way.
 
     Args:
-        text: The text that it wrote; blank text stands for no arguments.
-        complete: Whether its answer ended by itself. At a length limit anything may be missing, so
-            no closing bracket is added.
+        text: The text that the model wrote; blank text means no arguments.
+        complete: Whether the model finished its answer, rather than being cut off. In an answer cut
+            off at a length limit anything may be missing, so no closing bracket is added.
     """
     if complete and not text.strip():
         return {}
@@ -67,8 +67,8 @@ def parse_json(text: str) -> Any:
     """Return the value of strict JSON: no NaN or infinity, no key twice with different values.
 
     Raises:
-        ValueError: It is not strict JSON.
-        RecursionError: It is nested too deeply.
+        ValueError: The text is not strict JSON.
+        RecursionError: The JSON is nested too deeply.
     """
     value = json.loads(
         text, object_pairs_hook=_unique_keys, parse_constant=_refuse, parse_float=_finite

@@ -53,7 +53,7 @@ _INVALID_ESCAPE = re.compile(r"\\(?:[^u]|u[0-9a-fA-F]{0,3}[^0-9a-fA-F])")
 
 
 def instruction(tools: Sequence[ToolSchema], form: Form = "json_schema") -> str:
-    """Return a text that describes the tools and the form of calls to a model."""
+    """Return a text that tells a model which tools there are and how to call them."""
     if not tools:
         return INSTRUCTION if form == "json_schema" else ""
     head = INSTRUCTION if form == "json_schema" else TEXT_INSTRUCTION
@@ -74,10 +74,11 @@ def response_format(tools: Sequence[ToolSchema]) -> dict[str, Any]:
 
 
 def portable(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema in the keywords that every server knows, with references written out.
+    """Return a schema that uses only keywords every server knows, with references written out.
 
-    It accepts at least what the original accepts: bounds and patterns are left to the validation of
-    the arguments. A schema that refers to itself becomes "any value" at some depth.
+    It accepts everything that the original accepts, and possibly more: bounds and patterns are
+    checked later, when the arguments are validated. A schema that refers to itself becomes "any
+    value" at some depth.
     """
     return _portable(schema, schema, _MAX_DEPTH)
 
@@ -151,13 +152,14 @@ def _brief(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class SchemaReader:
-    """Reads one streamed answer in this form, and passes on its text while it is streamed.
+    """Reads one streamed answer in this form, and passes on its text while it arrives.
 
     An endpoint that ignores the schema sends plain text, perhaps with calls in it (`TextCalls`).
 
     Args:
-        tools: The tools on offer.
-        quoted: The data that the model was given, for plain text.
+        tools: The tools offered to the model.
+        quoted: The data that the model was given, which does not count as a call when the model
+            quotes it; see `text_calls.quoted_data`.
     """
 
     def __init__(self, tools: Sequence[ToolSchema], quoted: str = "") -> None:
@@ -167,7 +169,7 @@ class SchemaReader:
         self._closed = False
 
     def take(self, text: str) -> list[ModelEvent]:
-        """Add a piece of the answer; return the text that it completes."""
+        """Add a piece of the answer; return the text that can be passed on."""
         self._buffer += text
         if not self._kind:
             self._recognise()
@@ -181,10 +183,10 @@ class SchemaReader:
                 return []
 
     def end(self, complete: bool) -> list[ModelEvent]:
-        """Return the remaining events: the call, if the answer is one.
+        """Return the remaining events: the tool call, if the answer is one.
 
         Args:
-            complete: Whether the answer ended by itself, not at a length limit.
+            complete: Whether the model finished its answer, rather than being cut off.
         """
         if self._kind == "answer":
             # Half an escape at a cut stands for nothing; what follows the object is kept.
@@ -245,10 +247,10 @@ def _unescaped(part: str) -> str:
 
 
 def as_plain(messages: Sequence[Message], form: Form = "json_schema") -> list[Message]:
-    """Return the transcript for a model that knows no role for tools.
+    """Return the transcript for a model whose chat format has no role for tools.
 
-    Calls become text in this form, results become user messages marked as data. User messages in a
-    row are joined, since many chat templates insist on turns.
+    Calls become text in this form, results become user messages marked as data. Consecutive user
+    messages are joined, since many chat templates insist that roles alternate.
     """
     plain: list[Message] = []
     for message in messages:

@@ -61,13 +61,13 @@ def quoted_data(messages: Sequence[Message]) -> str:
 
 
 class TextCalls:
-    """Separates the calls from the text of one streamed answer.
+    """Separates tool calls from the text of one streamed answer.
 
-    Ordinary text is passed on at once. From the first sign of a call on, everything is held back
-    until the end of the answer shows whether it is one.
+    Ordinary text is passed on at once. From the first sign of a call, everything is held back until
+    the end of the answer shows whether it is one.
 
     Args:
-        tools: The tools on offer.
+        tools: The tools offered to the model.
         quoted: The data that the model was given; see `quoted_data`.
     """
 
@@ -89,7 +89,7 @@ class TextCalls:
         """Return the remaining text and the calls in it.
 
         Args:
-            complete: Whether the answer ended by itself, not at a length limit.
+            complete: Whether the model finished its answer, rather than being cut off.
         """
         events: list[ModelEvent] = []
         at = 0

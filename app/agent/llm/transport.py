@@ -42,13 +42,13 @@ for _name in ("openai", "anthropic", "httpx2", "httpcore2"):
 def make_client(
     at: Endpoint, bounds: Bounds, *, key_header: str = "authorization", key: str = ""
 ) -> httpx2.AsyncClient:
-    """Return a client for one endpoint.
+    """Return an HTTP client for one endpoint.
 
     Args:
         at: The endpoint.
-        bounds: Its limits.
-        key_header: The header that carries the key.
-        key: The header's text; "" to send none.
+        bounds: Limits on the time and size of an answer.
+        key_header: The name of the header that carries the API key.
+        key: The value of that header; "" to send none.
     """
     opened: list[Any] = []
 
@@ -108,7 +108,7 @@ class _Client(httpx2.AsyncClient):
 
 @functools.cache
 def tls_context() -> ssl.SSLContext:
-    """Return a context with the system's certificates, read once: that takes 20 ms."""
+    """Return a TLS context with the system's certificates, loaded once because that takes 20 ms."""
     return httpx2.create_ssl_context()
 
 

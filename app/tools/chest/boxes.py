@@ -51,7 +51,7 @@ class InputRectangle:
     bottom: float
 
     def original(self, corners: Corners) -> Corners:
-        """Convert corners from fractions of the rectangle to pixel edges of the original image."""
+        """Convert corners from fractions of this rectangle to pixel edges of the image."""
         width, height = self.right - self.left, self.bottom - self.top
         x0, y0, x1, y1 = corners
         return (
@@ -62,7 +62,11 @@ class InputRectangle:
         )
 
     def hidden(self, rows: int, columns: int) -> tuple[str, ...]:
-        """Describe the parts of the image outside the rectangle, such as "12 % at the left"."""
+        """Describe each part of the image outside the rectangle, such as "12 % at the left".
+
+        Returns:
+            One text per side of the image; empty if the rectangle covers the whole image.
+        """
         shares = {
             "left": self.left / columns,
             "right": 1 - self.right / columns,
@@ -79,8 +83,9 @@ class GroundedPhrase:
     """A phrase and the boxes that the model gave for it.
 
     Attributes:
-        phrase: The model's own words; "" where it gave none.
-        boxes: Corners as fractions (0..1) of the model's input.
+        phrase: The model's own words; "" if it gave none.
+        boxes: The corners of each box as fractions (0..1) of the width and height of the model's
+            input.
     """
 
     phrase: str
@@ -89,12 +94,12 @@ class GroundedPhrase:
 
 @dataclass(frozen=True, slots=True)
 class ParsedText:
-    """A model's text, parsed.
+    """The parsed text of a model.
 
     Attributes:
-        groups: Phrases with their boxes; for MAIRA-2 phrases without boxes are included.
+        groups: Phrases with their boxes; MAIRA-2's phrases without boxes are included.
         text: The whole text in plain words.
-        refused: One sentence for each box that cannot be used.
+        refused: One sentence for each box that cannot be used, with the reason.
     """
 
     groups: tuple[GroundedPhrase, ...]
@@ -103,14 +108,14 @@ class ParsedText:
 
 
 def whole_image(rows: int, columns: int) -> InputRectangle:
-    """Return the rectangle of an image that the model received uncropped, at any aspect ratio."""
+    """Return the rectangle for an image that the model received uncropped, whatever its shape."""
     return InputRectangle(0.0, 0.0, float(columns), float(rows))
 
 
 def centre_crop(
     rows: int, columns: int, shortest: int, crop_rows: int, crop_columns: int
 ) -> InputRectangle:
-    """Return the rectangle left by "resize the shortest edge to n, then crop the centre".
+    """Return the rectangle that is left after resizing the shortest edge and cropping the centre.
 
     The longer side is rounded down (int(shortest * long / short)) and the crop starts at
     (size - crop) // 2, as in transformers.
@@ -127,13 +132,13 @@ def centre_crop(
 
 
 def finding_box(corners: Corners) -> Box:
-    """Return a finding's box for corners given as pixel edges."""
+    """Return a finding's `Box` for corners given in pixel edges."""
     x0, y0, x1, y1 = corners
     return Box(x0 - 0.5, y0 - 0.5, x1 - 0.5, y1 - 0.5)
 
 
 def rounded_corners(box: Box) -> list[float]:
-    """Return a box as lists in results hold it: x0, y0, x1, y1 rounded to 0.01 pixel."""
+    """Return a box as it is listed in results: [x0, y0, x1, y1], rounded to 0.01 pixel."""
     return [round(value, 2) for value in (box.x0, box.y0, box.x1, box.y1)]
 
 

@@ -39,15 +39,16 @@ _LAYERS: tuple[type[nn.Module], ...] = (
 
 
 def load_state(path: Path, classes: Iterable[type[nn.Module]] = ()) -> State:
-    """Return the tensors of a weights file by name, on the CPU.
+    """Return the tensors in a weights file by name, on the CPU.
 
     Args:
         path: A .safetensors file, or a file written by `torch.save`.
-        classes: Module classes that a pickled module of this model contains besides torch's own
-            layers. They are allowed by name; a file with any other class is refused.
+        classes: Names of the module classes, besides torch's own layers, that a pickled module may
+            contain. A file with any other class is refused.
 
     Raises:
-        ToolFailed: The file is damaged, is no weights file, or contains other things than weights.
+        ToolFailed: The file is damaged, is not a weights file, or contains anything other than
+            weights.
     """
     try:
         return _strip_prefix(_load(path, classes))
@@ -66,7 +67,7 @@ def load_into(model: nn.Module, state: State, path: Path) -> None:
     """Load tensors into a model; all names and shapes must agree.
 
     Raises:
-        ToolFailed: They do not agree: the file belongs to another model.
+        ToolFailed: The names or shapes differ, so the file belongs to a different model.
     """
     try:
         model.load_state_dict(state)
@@ -161,10 +162,11 @@ class _Storage:
 
 
 def read_module(path: Path) -> dict[str, Tensor] | None:
-    """Return the tensors of a module saved by torch before 1.6, by their names in its state dict.
+    """Return the tensors of a module that was saved by a torch version before 1.6.
 
     Returns:
-        None if the file has another layout or contains no module.
+        Name in the module's state dict -> tensor; None if the file has a different layout or
+        contains no module.
 
     Raises:
         ValueError: The module in the file is malformed.

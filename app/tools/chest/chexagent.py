@@ -61,7 +61,10 @@ _PHI_KEYS = (
 
 
 class Visual(nn.Module):
-    """Vision tower and projection, with the published names below "model.visual."."""
+    """The vision tower and the projection.
+
+    Parameters have their published names without the prefix "model.visual.".
+    """
 
     def __init__(self, config: Any, width: int) -> None:
         super().__init__()
@@ -109,7 +112,10 @@ class CheXagent:
         return (levels - self.mean) / self.std
 
     def prompt(self, count: int, text: str) -> list[int]:
-        """Return the tokens of a question on `count` images, with a placeholder per patch."""
+        """Return the prompt's tokens for a question about `count` images.
+
+        Each image is represented by one placeholder token per patch.
+        """
         places = self.visual.pos_embed.shape[0]
         end = str(self.tokenizer.eos_token)
         tokens = self._tokens(f"<|system|>\n{SYSTEM}{end}\n<|user|>\n")
@@ -120,7 +126,10 @@ class CheXagent:
         return tokens + self._tokens(f"{text}{end}\n<|assistant|>\n")
 
     def embed(self, tokens: Sequence[int], images: Sequence[Image.Image]) -> Tensor:
-        """Return the prompt's embeddings [1, tokens, width], with the images' features in place."""
+        """Return the prompt's embeddings [1, tokens, width].
+
+        The placeholders are replaced by the features of the images.
+        """
         device = self.visual.proj.device
         ids = torch.tensor([list(tokens)], device=device)
         found = self.language.get_input_embeddings()(ids)
@@ -139,10 +148,13 @@ class CheXagent:
 
 
 def build_network(folder: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
-    """Return the network that a folder describes, by prefix of the published names, without values.
+    """Create the network described in a model's folder; its parameters are not initialised.
+
+    Returns:
+        Prefix of the published weight names -> module.
 
     Raises:
-        OtherLayout: The folder has another layout than the published model.
+        OtherLayout: The folder's layout differs from that of the published model.
         ToolFailed: A file is missing or damaged.
     """
     config = read_config(folder)
@@ -172,10 +184,10 @@ def load(folder: Path, device: str, dtype: torch.dtype, tell: Callable[[float], 
         folder: The model's folder.
         device: "cpu", "cuda" or "mps".
         dtype: Data type of the parameters.
-        tell: Called with the loaded fraction, 0..1.
+        tell: Called with the fraction loaded so far, 0..1.
 
     Raises:
-        OtherLayout: The folder has another layout than the published model.
+        OtherLayout: The folder's layout differs from that of the published model.
         ToolFailed: A file is missing or damaged.
     """
     parts = build_network(folder, device, dtype)
@@ -208,7 +220,7 @@ def _tokenizer(folder: Path) -> Any:
 
 
 class Published:
-    """The model run by the program in its folder, whose tokenizer takes image paths."""
+    """The model, run by the program in its own folder; its tokenizer takes image paths."""
 
     def __init__(self, folder: Path, work: Work) -> None:
         self.tokenizer = published_programs.load_with_program(AutoTokenizer, folder, work)
@@ -237,16 +249,17 @@ class Published:
 
 
 def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
-    """Answer a question on images.
+    """Answer a question about images.
 
     Args:
-        payload: The table from `InstalledModel.payload`, with "paths" of PNG files, "prompt" and
-            "max_new_tokens".
+        payload: The dictionary from `InstalledModel.payload` with these added: "paths" (PNG files),
+            "prompt" and "max_new_tokens".
         progress: Called after each token.
 
     Returns:
-        "text" including the model's marks, "cut" (True if the answer was cut off), "tokens",
-        "engine", "too_long", "context", and the keys that `serve` adds.
+        "text" including the model's marks; "cut", True if the answer was cut off; "tokens";
+        "engine"; "too_long", True if prompt and answer exceed the model's context; "context", the
+        length of that context in tokens; and the keys that `serve` adds.
     """
     paths = [str(path) for path in payload["paths"]]
     prompt, most = str(payload["prompt"]), int(payload["max_new_tokens"])

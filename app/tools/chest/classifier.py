@@ -65,10 +65,11 @@ _OTHER_NAMES = {
 
 
 def match(requested: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the known labels that match the requested names, in the requested order, each once.
+    """Return the known labels for the requested names, in the requested order without duplicates.
 
     Raises:
-        ToolRetry: A name is unknown, or there are too many; the message lists the known labels.
+        ToolRetry: A name is unknown, and the message lists the known labels; or more than
+            `MOST_LABELS` labels are requested.
     """
     known = {_key(label): label for label in LABELS}
     found: list[str] = []
@@ -109,11 +110,11 @@ x -> 2x + 0.5), the 3 x 3 maximum and the 7 x 7 convolution (each x -> 2x) give 
 
 @dataclass(frozen=True, slots=True)
 class Square:
-    """The central square of an image, which is all that torchxrayvision's cropping leaves.
+    """The central square of an image: the part that remains after torchxrayvision's crop.
 
     Attributes:
-        left: First column.
-        top: First row.
+        left: First column of the square.
+        top: First row of the square.
         side: Side length in pixels.
     """
 
@@ -123,7 +124,7 @@ class Square:
 
     @classmethod
     def of(cls, shape: tuple[int, int]) -> Square:
-        """Return the square of an image [rows, columns].
+        """Return the central square of an image with this shape, (rows, columns).
 
         See `torchxrayvision.datasets.XRayCenterCrop`.
         """
@@ -132,9 +133,9 @@ class Square:
         return cls(columns // 2 - side // 2, rows // 2 - side // 2, side)
 
     def to_image(self, x: float, y: float) -> tuple[float, float]:
-        """Convert a point from the model's input to the image.
+        """Convert a point from pixels of the model's input to pixels of the image.
 
-        Pixel centres are integers in both.
+        In both, pixel centres have integer coordinates.
         """
         scale = self.side / INPUT_SIZE
         return (
@@ -144,10 +145,10 @@ class Square:
 
 
 def map_to_image(cells: NDArray[Any], shape: tuple[int, int]) -> NDArray[np.float32]:
-    """Interpolate a map of the last layer's cells to the pixels of the image.
+    """Interpolate a map from the cells of the last layer to the pixels of the image.
 
     Args:
-        cells: [7, 7], not negative.
+        cells: The map [7, 7], without negative values.
         shape: (rows, columns) of the image.
 
     Returns:

@@ -39,12 +39,12 @@ class Side:
     """The data of one of the two images.
 
     Attributes:
-        position: The view that the file states: "PA", "AP", "unknown".
-        masks: Lungs and heart, upright; only structures that were found.
-        confidence: Mean probability inside each mask.
+        position: The view stated in the file: "PA", "AP" or "unknown".
+        masks: Name -> mask of the lungs and heart, upright; only structures that were found.
+        confidence: Name -> mean probability inside that mask.
         pixels: uint8 [rows, columns], upright.
         spacing: The image's own pixel spacing.
-        scores: The classifier's scores; empty where it is not installed.
+        scores: The classifier's scores; empty if it is not installed.
     """
 
     position: ctr_geometry.Position
@@ -60,15 +60,15 @@ class Row:
     """One row of the table of changes.
 
     Attributes:
-        what: "Cardiothoracic ratio", "Right Lung, area", "Effusion, score", ...
+        what: The quantity: "Cardiothoracic ratio", "Right Lung, area", "Effusion, score", ...
         unit: "", "cm²", "px", "mm", "score".
         current: The value on the current image, or None.
         prior: The value on the prior image, or None.
-        change: current - prior where they can be compared, else None.
+        change: current - prior, or None if the two values cannot be compared.
         comparable: Whether the two values can be compared.
-        beyond_error: Whether the change is larger than the method's own error; None where there is
-            no change or no known error.
-        why: Why the values cannot be compared, or the basis of the comparison.
+        beyond_error: Whether the change is larger than the method's own error; None if there is no
+            change or the error is unknown.
+        why: Why the values cannot be compared, or what the comparison is based on.
     """
 
     what: str
@@ -113,9 +113,9 @@ def change_table(
     Args:
         current: The current image.
         prior: The prior image.
-        degrees: Angle by which the two images are turned against each other; None if unknown.
-        scale: Size of the chest on the prior film over that on the current one, by the spacings of
-            both; None if unknown.
+        degrees: Rotation between the two images in degrees; None if unknown.
+        scale: Size of the chest on the prior image divided by its size on the current one,
+            calculated with the spacing of each; None if unknown.
     """
     sizes = [*_view_reasons(current, prior, strict=True), *_turn_reasons(degrees)]
     rows = [_ratio_row(current, prior, sizes)]
@@ -126,9 +126,9 @@ def change_table(
 
 
 def length_reasons(current: Side, prior: Side, degrees: float, scale: float | None) -> list[str]:
-    """Return the reasons against comparing lengths on the two images.
+    """Return the reasons not to compare lengths between the two images; empty if there are none.
 
-    Unknown views are accepted.
+    An unknown view is not counted as a reason.
     """
     return [
         *_view_reasons(current, prior, strict=False),
@@ -138,7 +138,7 @@ def length_reasons(current: Side, prior: Side, degrees: float, scale: float | No
 
 
 def changed_rows(rows: Sequence[Row]) -> list[Row]:
-    """Return the rows that changed by more than the method's own error."""
+    """Return the rows whose change is larger than the method's own error."""
     return [row for row in rows if row.beyond_error]
 
 
@@ -287,11 +287,12 @@ def match_boxes(
     """Match the overlapping boxes of two images.
 
     Args:
-        current: (x0, y0, x1, y1) of each box.
-        prior: Boxes of the prior image, in pixels of the current one.
+        current: (x0, y0, x1, y1) of each box on the current image.
+        prior: The boxes of the prior image, in pixels of the current one.
 
     Returns:
-        Pairs of indices, the largest overlap first; then the unmatched boxes with None as partner.
+        Pairs of indices (current, prior), the largest overlap first; then the unmatched boxes, each
+        paired with None.
     """
     overlaps = sorted(
         ((_overlap(a, b), i, j) for i, a in enumerate(current) for j, b in enumerate(prior)),
@@ -319,7 +320,7 @@ def _overlap(a: tuple[float, float, float, float], b: tuple[float, float, float,
 def moved_box(
     box: tuple[float, float, float, float], matrix: NDArray[np.float64]
 ) -> tuple[tuple[float, float], ...]:
-    """Return the four corners of a box after a transform [3, 3]."""
+    """Return the four corners of a box after applying a transform [3, 3]."""
     x0, y0, x1, y1 = box
     corners = np.array([[x0, y0, 1], [x1, y0, 1], [x1, y1, 1], [x0, y1, 1]])
     moved = corners @ matrix.T
@@ -327,13 +328,16 @@ def moved_box(
 
 
 def bounds(corners: Sequence[tuple[float, float]]) -> tuple[float, float, float, float]:
-    """Return the smallest upright box (x0, y0, x1, y1) around points."""
+    """Return the smallest axis-aligned box (x0, y0, x1, y1) that contains all the points."""
     x, y = [p[0] for p in corners], [p[1] for p in corners]
     return min(x), min(y), max(x), max(y)
 
 
 def longest_side(box: tuple[float, float, float, float], spacing: Spacing) -> tuple[float, str]:
-    """Return a box's longer side and its unit: mm where the spacing is known, else px."""
+    """Return the length of a box's longer side and its unit.
+
+    The unit is mm if the spacing is known, otherwise px.
+    """
     across, down = box[2] - box[0], box[3] - box[1]
     if spacing.column_mm is None or spacing.row_mm is None:
         return max(across, down), "px"
@@ -346,13 +350,14 @@ def box_row(
     spacings: tuple[Spacing, Spacing],
     against: Sequence[str] = (),
 ) -> Row:
-    """Return the row of a pair of boxes.
+    """Return the table row for a pair of matched boxes.
 
     Args:
         number: Number of the pair.
-        boxes: (current, prior), each x0, y0, x1, y1 in pixels of its own image, or None.
-        spacings: Spacings of the two images.
-        against: Reasons against comparing lengths, from `length_reasons`.
+        boxes: (current, prior), each (x0, y0, x1, y1) in pixels of its own image; None for a box
+            that is missing.
+        spacings: Pixel spacings of the current and the prior image.
+        against: Reasons not to compare lengths, from `length_reasons`.
     """
     sizes = [
         longest_side(box, spacing) if box is not None else None
@@ -381,12 +386,12 @@ def box_row(
 
 
 def registration_problem(degrees: float, scale: float, overlap: float) -> str:
-    """Return the reason that a registration cannot be trusted, or "".
+    """Return the reason not to trust a registration, or "" if there is none.
 
     Args:
-        degrees: Rotation that the registration found.
-        scale: Scale that it found.
-        overlap: Dice coefficient of the lungs after it.
+        degrees: Rotation found by the registration.
+        scale: Scale found by the registration.
+        overlap: Dice coefficient of the lungs after the registration.
     """
     if overlap < 0.8:
         return f"the lungs overlap by {overlap:.2f} only once registered (Dice)"

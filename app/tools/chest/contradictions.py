@@ -38,13 +38,13 @@ _HEART = r"(?:heart|cardiac(?:\s+silhouette)?|cardiomediastinal\s+silhouette)(?:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A finding that is present or absent.
+    """A finding that can be present or absent.
 
     Attributes:
-        name: Name for users.
-        label: The classifier's label.
-        words: Pattern that finds it in texts.
-        absent: Extra pattern for its absence, "" for none.
+        name: Name shown to users.
+        label: The classifier's label for the finding.
+        words: Pattern that matches mentions of the finding in texts.
+        absent: Additional pattern for statements that the finding is absent; "" for none.
     """
 
     name: str
@@ -118,13 +118,13 @@ _SIDE = re.compile(r"\b(left|right)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A result's claim that a finding is present or absent.
+    """A claim, made by a result, that a finding is present or absent.
 
     Attributes:
         topic: Name of the finding.
-        present: True for present.
-        words: The claim as the result puts it.
-        index: Index of the result in the sequence.
+        present: True if the finding is claimed to be present, False if absent.
+        words: The claim in the result's own words.
+        index: Index of the result in the sequence of results.
     """
 
     topic: str
@@ -134,11 +134,11 @@ class Claim:
 
 
 def disagreements(results: Sequence[CallResult]) -> list[Disagreement]:
-    """Return the contradictions between results on the same image.
+    """Return the contradictions between results about the same image.
 
     Args:
-        results: The results in the order of the calls, of one question or several; of calls of one
-            tool with equal arguments only the last counts.
+        results: The results of one or more questions, in the order of their calls. If a tool was
+            called repeatedly with equal arguments, only its last result counts.
     """
     claims = [
         claim for index in _latest_calls(results) for claim in claims_of(results[index], index)
@@ -160,7 +160,7 @@ def disagreements(results: Sequence[CallResult]) -> list[Disagreement]:
 
 
 def claims_of(result: CallResult, index: int = 0) -> list[Claim]:
-    """Return the claims of one result."""
+    """Return the claims that one result makes."""
     read = _CLAIM_READERS.get(result.tool)
     if read is not None:
         claims = read(result)
@@ -269,10 +269,13 @@ _CLAIM_READERS: Mapping[str, Callable[[CallResult], Claims]] = {
 
 
 def read_text(text: str, topic: Topic) -> tuple[bool, str] | None:
-    """Return whether a text calls a finding present, with the sentence; None if it does not say.
+    """Return whether a text calls a finding present, and the sentence that says so.
 
     One sentence that calls it present outweighs any that call it absent, which may be about another
     place.
+
+    Returns:
+        (present, sentence), or None if the text says neither.
     """
     absent: str | None = None
     for match in _SENTENCE.finditer(text):

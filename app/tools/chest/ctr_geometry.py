@@ -46,15 +46,15 @@ class CardiothoracicRatio:
     """The measured ratio, or the reason that there is none.
 
     Attributes:
-        ratio: Width of the heart over width of the thorax, or None if refused.
+        ratio: Width of the heart divided by width of the thorax, or None if refused.
         heart: The heart's full width, drawn at the height midway between its two extreme points.
-        heart_halves: From the midline to the right-most and to the left-most point (patient's
-            sides), each at the height where that extent is reached.
-        thorax: The widest inner distance.
-        midline: x of the midline.
-        heart_mm: Width of the heart if a column spacing was given; the caller states the source of
-            that spacing.
-        thorax_mm: Width of the thorax, likewise.
+        heart_halves: Lines from the midline to the right-most and to the left-most point of the
+            heart (patient's sides), each drawn at the height of that point.
+        thorax: The inner width of the thorax at its widest.
+        midline: x coordinate of the midline.
+        heart_mm: Width of the heart in mm; None if no column spacing was given. The caller states
+            the source of that spacing.
+        thorax_mm: Width of the thorax in mm; None if no column spacing was given.
         warnings: Reasons that make the ratio less reliable.
         refused: The reason that there is no ratio, or None.
     """
@@ -79,7 +79,7 @@ def _edges(mask: BoolImage) -> tuple[NDArray[np.int64], NDArray[np.float64], NDA
 
 
 def thoracic_width(right_lung: BoolImage, left_lung: BoolImage) -> Line | None:
-    """Return the widest line from the right lung's outer edge to the left's, None without any."""
+    """Return the widest line between the lungs' outer edges, or None if there is none."""
     r_rows, outer_right, _ = _edges(right_lung)
     l_rows, _, outer_left = _edges(left_lung)
     rows, r_at, l_at = np.intersect1d(r_rows, l_rows, return_indices=True)
@@ -181,11 +181,12 @@ def measure(
     """Measure the cardiothoracic ratio.
 
     Args:
-        masks: "Right Lung", "Left Lung" and "Heart" -> bool [rows, columns], the patient's own
-            sides, on an image hung the usual way (the patient's right on the viewer's left).
+        masks: "Right Lung", "Left Lung" and "Heart" -> bool [rows, columns]; right and left are the
+            patient's. The image must be hung the usual way (patient's right on the viewer's left).
         confidence: The same names -> mean probability in 0..1, if known.
-        position: The view; only "PA" gives no warning.
-        column_spacing_mm: Distance of neighbouring columns, if known; only for the widths in mm.
+        position: The view, such as "PA"; every other view adds a warning.
+        column_spacing_mm: Distance between neighbouring columns, if known; used only for the widths
+            in mm.
 
     Returns:
         The ratio with its lines and warnings, or a refusal.

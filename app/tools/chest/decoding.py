@@ -18,11 +18,11 @@ from app.tools.model_process.serving import Work
 
 
 class TokenProgress(StoppingCriteria):
-    """A stopping criterion that reports each token; `progress` may raise to cancel.
+    """A stopping criterion that reports each generated token; `progress` may raise to cancel.
 
     Args:
-        progress: The calling function's progress.
-        most: `max_new_tokens`.
+        progress: Receives the fraction done and a text after each token.
+        most: Maximum number of tokens to generate.
         start: Fraction of the call's progress at which generation begins.
     """
 
@@ -69,7 +69,7 @@ class GeneratedTokens:
     """The generated tokens.
 
     Attributes:
-        ids: Token ids without prompt, start token, end token and padding.
+        ids: Token ids without the prompt, start token, end token and padding.
         finished: True if the model ended the text itself, False if the limit cut it off.
     """
 
@@ -105,11 +105,12 @@ def generate_tokens(
 
     Args:
         model: A transformers model with `generate`.
-        inputs: The model's inputs. A prompt in "input_ids" is removed from the output.
+        inputs: The model's inputs. If they contain a prompt as "input_ids", the prompt is removed
+            from the output.
         ids: The special token ids.
-        work: Told of the progress after each token; it raises when the call is cancelled.
-        most: Maximum number of tokens.
-        beams: Number of beams; reduced when memory runs out (`Work.share`).
+        work: Its `progress` is called after each token and may raise to cancel.
+        most: Maximum number of tokens to generate.
+        beams: Number of beams; scaled down by `work.share`, which is reduced when memory runs out.
     """
     # Read `share` only if it has an effect: reading it tells `serve` that a repeat with less helps.
     wide = max(1, round(beams * work.share)) if beams > 1 else 1

@@ -80,15 +80,14 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """Classify one image.
 
     Args:
-        payload: "pixels" uint8 [rows, columns]; "model" and "device" for `serve`; "labels", for
-            which activation maps are computed; "spread", True to classify variants of the image as
-            well.
+        payload: "pixels" uint8 [rows, columns]; "model" and "device" for `serve`; "labels" to
+            compute activation maps for; "spread", True to classify variants of the image as well.
         progress: Called before each step.
 
     Returns:
-        "scores" label -> 0..1, "cells" label -> float32 [7, 7] activation map, not negative,
-        "spread" label -> standard deviation and range over the variants, and the keys that `serve`
-        adds.
+        "scores", label -> 0..1; "cells", label -> float32 [7, 7] activation map without negative
+        values; "spread", label -> standard deviation, minimum and maximum over the variants; and
+        the keys that `serve` adds.
     """
 
     def ready(path: Path, doing: Work) -> Any:
@@ -103,7 +102,7 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def evaluate(model: Any, payload: dict[str, Any], device: str) -> dict[str, Any]:
-    """Return scores, and the activation maps and spread from the same forward pass; see `entry`."""
+    """Return "scores", "cells" and "spread" as described in `entry`, all from one forward pass."""
     wanted = [label for label in LABELS if label in payload.get("labels", ())]
     whole = preprocess(payload["pixels"])
     batch = (
@@ -129,7 +128,7 @@ def variants(pixels: NDArray[np.uint8], whole: torch.Tensor) -> list[torch.Tenso
 
     Args:
         pixels: uint8 [rows, columns], as for `preprocess`.
-        whole: The result of `preprocess` for these pixels.
+        whole: The result of `preprocess` for the same pixels.
 
     Returns:
         Five tensors, each float32 [1, 1, 224, 224].

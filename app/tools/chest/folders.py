@@ -39,19 +39,19 @@ def load_model(
     unused: tuple[str, ...] = (),
     dtype: torch.dtype | None = None,
 ) -> Any:
-    """Load a folder's model onto its device, and check that all its weights were loaded.
+    """Load the model in a folder onto its device, and check that all its weights were loaded.
 
     Args:
-        kind: The transformers class.
+        kind: The model's class in transformers.
         path: The model's folder.
-        work: Gives device and precision.
+        work: Provides the device and the precision.
         config: The model's configuration; None to read it from the folder.
-        key_mapping: Patterns of the folder's weight names -> names in the class.
+        key_mapping: Patterns of weight names in the folder -> names in the class.
         unused: Prefixes of weights that are not needed and may be missing.
-        dtype: Data type in place of that of `work.placement`.
+        dtype: Data type to use instead of the one in `work.placement`.
 
     Raises:
-        ToolFailed: Weights are missing, unexpected or of other shapes; or a file cannot be read.
+        ToolFailed: Weights are missing, unexpected or of the wrong shape; or a file cannot be read.
     """
     work.progress(0.04, "Loading the model")
     options: dict[str, Any] = {} if config is None else {"config": config}
@@ -86,7 +86,7 @@ _CURRENT_NAMES = (
 
 
 def current_name(name: str) -> str:
-    """Return the current transformers name of an image-text model's weight from an older one."""
+    """Convert an older name of an image-text model's weight to the current name in transformers."""
     for pattern, now in _CURRENT_NAMES:
         name, count = re.subn(pattern, now, name)
         if count:

@@ -41,8 +41,8 @@ class LabelledPicture:
 
     Attributes:
         pixels: uint8 [rows, columns].
-        inside: (x0, y0, x1, y1), the outer edges of the picture without the strips, in pixels of
-            the whole (pixel centres are integers).
+        inside: Outer edges (x0, y0, x1, y1) of the part without the strips, in pixels of the whole
+            picture (pixel centres are integers).
     """
 
     pixels: NDArray[np.uint8]

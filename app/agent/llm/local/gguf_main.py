@@ -57,7 +57,7 @@ def serve(config: ServerConfig, stage: Stage) -> Serving:
     """Load the file and serve it on a free port of 127.0.0.1.
 
     Raises:
-        EngineFailed: It cannot be loaded.
+        EngineFailed: The file cannot be loaded.
     """
     size = Path(config.path).stat().st_size
     stage(f"{size / 1e9:.1f} GB are being read")

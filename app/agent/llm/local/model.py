@@ -56,22 +56,23 @@ _CHOOSE = "Choose the model's file in the settings of the assistant."
 
 
 class LocalModel:
-    """A GGUF file, or a folder of transformers files, served by a process of the app's own.
+    """A GGUF file, or a folder of transformers files, served by a process that the app starts.
 
-    Nothing runs before the first question. The process ends after `idle_s` without one, with
-    `close`, and with the app, however that ends.
+    The process starts with the first question. It ends after `idle_s` seconds without a question,
+    with `close`, and with the app, even if that crashes.
 
     Args:
-        path: The GGUF file; or a folder with config.json and safetensors.
-        name: Its name for the user; "" for the file's.
-        context_tokens: The most tokens of a request and its answer together.
-        tool_form: How it calls tools; "auto" is native if its chat template can show tools, else
-            JSON that a schema enforces, or JSON in the text (transformers).
-        chat_template: A Jinja template in place of the file's own.
+        path: The GGUF file, or a folder with config.json and safetensors files.
+        name: The name shown to the user; "" to use the name of the file or folder.
+        context_tokens: Maximum number of tokens in a request and its answer together.
+        tool_form: How the model calls tools. "auto" means native calls if its chat template can
+            show tools; otherwise JSON enforced by a schema, or (transformers) JSON in the text.
+        chat_template: A Jinja template that replaces the file's own; "" to keep that one.
         temperature: Sampling temperature; 0 always takes the likeliest token.
-        seed: Of the sampling; None for a new one at each answer.
-        idle_s: See above; None for never.
-        output_tokens: The longest answer; None for a quarter of the context, at most 4,096.
+        seed: Random seed for sampling; None for a new seed for each answer.
+        idle_s: Seconds without a question after which the process ends; None for never.
+        output_tokens: Maximum length of an answer; None for a quarter of the context, but at most
+            the default of `ModelInfo`.
     """
 
     remote_host = ""
@@ -119,11 +120,11 @@ class LocalModel:
 
     @property
     def pid(self) -> int | None:
-        """The id of its process, or None if none runs."""
+        """The id of the model's process, or None if none is running."""
         return self._server.pid
 
     def close(self) -> None:
-        """End its process, and with it a running answer. Idempotent."""
+        """End the model's process, and with it any answer in progress. Idempotent."""
         self._server.close()
 
     async def stream(
@@ -254,7 +255,7 @@ class LocalModel:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A server that answers requests; see `server_main.Serving`."""
+    """A server that is ready for requests; see `server_main.Serving`."""
 
     url: str
     key: str
@@ -265,15 +266,15 @@ class Ready:
 
 
 class LocalServer:
-    """The process of one model: started on demand, again after a crash, and ended when idle.
+    """The process of one model: started on demand, restarted after a crash, and ended when idle.
 
     Thread-safe.
 
     Args:
         config: The model and its settings; the key is replaced at each start.
         title: The model's name in messages.
-        idle_s: Seconds without a request after which it is ended; None for never.
-        start_timeout_s: How long a load may take.
+        idle_s: Seconds without a request after which the process ends; None for never.
+        start_timeout_s: Maximum time for loading the model, in seconds.
     """
 
     def __init__(
@@ -296,23 +297,23 @@ class LocalServer:
 
     @property
     def pid(self) -> int | None:
-        """The id of the process, or None if none runs."""
+        """The id of the process, or None if none is running."""
         with self._lock:
             return self._child.pid if self._child and self._child.alive else None
 
     @property
     def stage(self) -> str:
-        """A description of what it does while it loads; "" once it serves."""
+        """A description of the current loading step; "" once the model is being served."""
         child = self._child
         return child.stage if child else ""
 
     async def ready(self) -> Ready:
-        """Start it unless it runs, and wait until it answers requests.
+        """Start the process unless it is running, and wait until it is ready for requests.
 
-        A cancel ends only the wait: the load goes on for the next question.
+        Cancelling ends only the wait: the model continues to load for the next question.
 
         Raises:
-            ModelFailed: It cannot be started or loaded.
+            ModelFailed: The process cannot be started, or the model cannot be loaded.
         """
         child = self._running()
         while True:
@@ -333,7 +334,7 @@ class LocalServer:
             await asyncio.sleep(_POLL_S)
 
     async def died(self, within_s: float = 0.5) -> str:
-        """Return how the process ended, "" if it still runs after waiting for its end."""
+        """Return how the process ended; "" if it is still running after `within_s` seconds."""
         child = self._child
         if child is None:
             return "was ended"
@@ -346,7 +347,7 @@ class LocalServer:
 
     @contextmanager
     def in_use(self) -> Generator[None]:
-        """Count as not idle while a request runs."""
+        """Keep the process from being ended as idle while a request is in progress."""
         with self._lock:
             self._users += 1
             self._stop_timer()

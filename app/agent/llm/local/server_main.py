@@ -39,12 +39,12 @@ class ServerConfig:
         path: The GGUF file, or the folder of transformers files.
         name: The model's name in its answers.
         key: The key that requests must carry.
-        context_tokens: The most tokens of a request and its answer together.
-        output_tokens: The longest answer.
-        threads: Number of threads that compute.
-        chat_template: A Jinja template in place of the file's own; "" for the file's own.
+        context_tokens: Maximum number of tokens in a request and its answer together.
+        output_tokens: Maximum number of tokens in an answer.
+        threads: Number of threads used for computing.
+        chat_template: A Jinja template that replaces the file's own; "" to keep that one.
         temperature: Sampling temperature; 0 always takes the likeliest token.
-        seed: Of the sampling; None for a new one at each answer.
+        seed: Random seed for sampling; None for a new seed for each answer.
     """
 
     engine: str
@@ -61,15 +61,15 @@ class ServerConfig:
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """A server that answers requests, as an engine describes it.
+    """A server that is ready for requests, as described by its engine.
 
     Attributes:
-        url: Its address, with "/v1" at the end.
-        context_tokens: Its real context, which may be smaller than the wanted one.
+        url: The server's address, ending in "/v1".
+        context_tokens: The actual context size, which may be smaller than requested.
         tools: Whether the chat template can show tools and calls.
-        constrained: Whether it can hold an answer to a JSON schema.
+        constrained: Whether the server can force an answer to conform to a JSON schema.
         notes: Notes for the user.
-        keep: An object that must live as long as the server.
+        keep: An object that must be kept alive as long as the server runs.
     """
 
     url: str
@@ -81,7 +81,7 @@ class Serving:
 
 
 class EngineFailed(Exception):
-    """An engine cannot serve the model; has reason and remedy in plain words."""
+    """An engine cannot serve the model; holds a reason and a remedy in plain words."""
 
     def __init__(self, reason: str, remedy: str, detail: str = "") -> None:
         super().__init__(reason)
@@ -164,7 +164,7 @@ def _missing_package(error: BaseException) -> str:
 
 
 def out_of_memory() -> tuple[str, str]:
-    """Return reason and remedy of too little memory."""
+    """Return the reason and the remedy to report when memory runs out."""
     return (
         "there is not enough memory for this model",
         "Close other programs, or choose a smaller model or a smaller context in the settings.",

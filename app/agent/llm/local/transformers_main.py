@@ -49,7 +49,7 @@ def serve(config: ServerConfig, stage: Stage) -> Serving:
     """Load the folder's model and serve it on a free port of 127.0.0.1.
 
     Raises:
-        EngineFailed: It cannot be loaded.
+        EngineFailed: The model cannot be loaded.
     """
     torch.set_num_threads(config.threads)
     size = sum(file.stat().st_size for file in Path(config.path).glob("*.safetensors"))
@@ -270,7 +270,7 @@ class _Answerer:
 
 @dataclass(frozen=True, slots=True)
 class AnswerEnd:
-    """The end of an answer: the reason, and the tokens of request and answer."""
+    """The end of an answer: the reason for it, and the token counts of request and answer."""
 
     finish: Literal["stop", "length"]
     input_tokens: int
@@ -307,7 +307,7 @@ class ChatServer(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_address[1]}/v1"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Print nothing about a lost connection: it could hold what was asked."""
+        """Print nothing about a lost connection: the output could contain the user's question."""
 
 
 class _Handler(BaseHTTPRequestHandler):
