@@ -120,7 +120,7 @@ class Header:
 
     @property
     def encapsulated(self) -> bool:
-        """Whether the pixels are encapsulated: in all but the native transfer syntaxes (PS3.5 A)."""
+        """Whether the pixels are encapsulated, as in all but the native syntaxes (PS3.5 A)."""
         return self.syntax not in _NATIVE
 
     @property
