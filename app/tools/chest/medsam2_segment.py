@@ -46,7 +46,7 @@ class Marks:
     Attributes:
         box: Outer edges (x0, y0, x1, y1), or None.
         points: (x, y) of each point.
-        labels: For each point 1 if it lies inside the structure, 0 if outside.
+        labels: One label per point: 1 if it lies inside the structure, 0 if outside.
     """
 
     box: tuple[float, float, float, float] | None = None
@@ -54,7 +54,10 @@ class Marks:
     labels: tuple[int, ...] = ()
 
     def __bool__(self) -> bool:
-        """Return True if the marks locate a structure: points outside it alone do not."""
+        """Return True if there is a box or a point inside the structure.
+
+        Points outside the structure do not locate it by themselves.
+        """
         return self.box is not None or 1 in self.labels
 
 
@@ -64,7 +67,7 @@ def marks_of_arguments(
     labels: Sequence[int] | None,
     shape: tuple[int, int],
 ) -> Marks:
-    """Return the marks given as a tool's arguments.
+    """Return the marks given in a tool call's arguments.
 
     Raises:
         ToolRetry: A box, point or label is malformed or lies outside the image.
@@ -77,9 +80,10 @@ def marks_of_arguments(
 
 
 def drawn_marks(findings: Sequence[Finding]) -> Marks:
-    """Return the user's last box and the points drawn after it; without a box all points.
+    """Return the last box that the user has drawn and the points drawn after it.
 
-    Points drawn before the box belong to a structure that was marked earlier.
+    Points drawn before that box belong to a structure that was marked earlier. If there is no box,
+    all points are returned. In either case only the last `MOST_POINTS` points count.
     """
     box: tuple[float, float, float, float] | None = None
     points: list[XY] = []
@@ -96,10 +100,10 @@ def drawn_marks(findings: Sequence[Finding]) -> Marks:
 
 
 def mask_warnings(marks: Marks, mask: NDArray[np.bool_]) -> list[str]:
-    """Return reasons to doubt a mask, by comparing it with its marks.
+    """Return the reasons to doubt a mask that follow from comparing it with its marks.
 
     Args:
-        marks: The marks it was made from.
+        marks: The marks that the mask was made from.
         mask: [rows, columns], not empty.
     """
     texts: list[str] = []
