@@ -7,15 +7,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class AttributeRow:
-    """One data element of a file.
+    """One data element of a file, as a row of the attributes panel.
 
     Attributes:
-        tag: "(gggg,eeee)", lower case hexadecimal.
-        keyword: DICOM keyword; for private or unknown elements the name in brackets.
+        tag: Tag as "(gggg,eeee)" in lower-case hexadecimal.
+        keyword: DICOM keyword; for a private or unknown element, its name in square brackets.
         vr: Value representation.
-        value: Plain text, cut at some hundred characters; binary values as their length.
-        depth: Level of nesting in sequences, 0 at the top. A sequence's own row is followed by
-            the rows of its items, one level deeper.
+        value: Value as plain text, shortened if it is longer than a few hundred characters; for
+            binary values, their length.
+        depth: Nesting depth in sequences, 0 at the top level. The row for a sequence is followed by
+            the rows for its items, which are one level deeper.
     """
 
     tag: str

@@ -49,9 +49,9 @@ _FIXED_BYTES = 4096
 
 
 def footprint(frame: Frame) -> int:
-    """Return the bytes that a frame keeps in memory: pixels, overlays, palettes, LUTs, shutters.
+    """Return the memory in bytes that a frame occupies: pixels, overlays, palettes, LUTs, shutters.
 
-    Memory shared with the worker that sent it counts too, since no other process keeps it.
+    Memory shared with the worker that sent the frame counts too, since only this process keeps it.
     """
     return _FIXED_BYTES + _array_bytes(frame)
 
@@ -68,7 +68,7 @@ def _array_bytes(value: Any) -> int:
 
 
 class FrameCache:
-    """Frames within a budget of bytes; not thread-safe by itself.
+    """Cache of decoded frames with a limit on their total size; not thread-safe by itself.
 
     Args:
         budget: Limit in bytes. Only pinned frames may exceed it.
@@ -83,7 +83,7 @@ class FrameCache:
 
     @property
     def used(self) -> int:
-        """Bytes of the cached frames."""
+        """Total size of the cached frames in bytes."""
         return self._used
 
     def __len__(self) -> int:
@@ -93,12 +93,12 @@ class FrameCache:
         return key in self._frames
 
     def peek(self, key: Key) -> Frame | None:
-        """Return a frame or None, without counting it as a use."""
+        """Return a cached frame without marking it as recently used; None if it is not cached."""
         kept = self._frames.get(key)
         return None if kept is None else kept[0]
 
     def get(self, key: Key) -> Frame | None:
-        """Return a frame and make it the most recently used, or return None."""
+        """Return a cached frame and mark it as the most recently used; None if it is not cached."""
         kept = self._frames.get(key)
         if kept is None:
             return None
@@ -106,9 +106,9 @@ class FrameCache:
         return kept[0]
 
     def put(self, key: Key, frame: Frame) -> None:
-        """Add a frame and evict others for it; one that does not fit is dropped unless pinned.
+        """Add a frame, evicting others to make room; drop it if it does not fit and is not pinned.
 
-        Of two frames with one key the first stays, since it is in use.
+        If a frame with the same key is already cached, that frame is kept, since it may be in use.
         """
         if key in self._frames:
             return
@@ -120,11 +120,12 @@ class FrameCache:
         self._shrink()
 
     def pin(self, owner: Hashable, keys: Iterable[Key]) -> None:
-        """Replace the frames that a viewer shows or waits for.
+        """Pin the frames that a viewer shows or waits for, in place of those it pinned before.
 
         Args:
-            owner: The viewer; each has its own pins.
-            keys: Frames that are never evicted once they are cached; empty to unpin all.
+            owner: The viewer; each viewer has its own pins.
+            keys: Keys of frames that must not be evicted once they are cached; if empty, all pins
+                of this viewer are removed.
         """
         pins = frozenset(keys)
         if pins:
@@ -135,7 +136,7 @@ class FrameCache:
         self._shrink()
 
     def forget(self, paths: Collection[str]) -> None:
-        """Drop all frames of closed files, pinned or not."""
+        """Drop all cached frames of closed files, whether pinned or not."""
         for key in [key for key in self._frames if key[0] in paths]:
             _, size = self._frames.pop(key)
             self._used -= size
@@ -174,11 +175,11 @@ _WHOLE_FILE_KINDS = ("tiff", "volume")
 
 
 def frame_timeout_s(instance: Instance) -> float:
-    """Return the time limit for decoding one frame of an instance, longer for larger ones.
+    """Return the time limit in seconds for decoding one frame; larger frames get more time.
 
-    At least five times the duration of the slowest codec (JPEG 2000: 110 ns a sample) plus the time
-    to read the file from a slow network drive, but 10 s at least, since the machine may be busy,
-    and `FRAME_TIMEOUT_S` at most.
+    The limit is at least five times the duration of the slowest codec (JPEG 2000: 110 ns per
+    sample) plus the time to read the file from a slow network drive. It is never below 10 s, since
+    the machine may be busy, nor above `FRAME_TIMEOUT_S`.
     """
     frames = instance.frames if instance.kind in _WHOLE_FILE_KINDS else 1
     samples = instance.rows * instance.columns * frames * 3
@@ -189,8 +190,8 @@ def frame_timeout_s(instance: Instance) -> float:
 def key_of(instance: Instance, index: int) -> Key:
     """Return the cache key of a decoded frame.
 
-    It includes more than the path, since another patient's file of equal size and time may replace
-    a file.
+    The key contains more than the path, since a file may be replaced by another patient's file with
+    the same size and modification time.
     """
     one = instance
     state = one.mtime_ns, one.changed_ns, one.size_bytes
@@ -210,13 +211,15 @@ def _file(instance: Instance) -> dict[str, Any]:
 
 
 class Decoder:
-    """Reads and decodes images; thread-safe.
+    """Reads and decodes images in worker processes; thread-safe.
 
     Args:
-        workers: Number of decoding processes; by default one per two cores, at least two.
-        cache_bytes: Budget of the frame cache; the least recently used frames go first.
-        memory_limit_bytes: Address space of one process.
-        index: File of the index, with which a second scan is immediate; None for no index.
+        workers: Number of decoding processes; by default one per two cores, but at least two.
+        cache_bytes: Size limit of the frame cache; the least recently used frames are evicted
+            first.
+        memory_limit_bytes: Limit on the address space of one process.
+        index: File that stores the scan index, which makes a second scan immediate; None for no
+            index.
 
     Example:
         >>> decoder = Decoder()
@@ -248,7 +251,7 @@ class Decoder:
         self._volumes = VolumeStore(self._pool, self._kept)
 
     def warm(self) -> None:
-        """Start the worker processes ahead of the first request; does not wait."""
+        """Start the worker processes before the first request, without waiting for them."""
         self._pool.warm()
 
     def scan(
@@ -262,17 +265,19 @@ class Decoder:
         """Find the images in files and folders.
 
         Args:
-            paths: Files and folders; relative ones are made absolute.
-            cancel: Ends the scan; the future then raises `Cancelled`.
-            progress: Called with files done and files found so far, on the scan's thread.
+            paths: Files and folders; relative paths are made absolute.
+            cancel: Token that ends the scan; the future then raises `Cancelled`.
+            progress: Called on the scan's thread with the number of files done and the number of
+                files found so far.
             found: Called repeatedly on the scan's thread with the studies that have grown since the
-                last call, each as far as it is read, so that the first study can be shown early.
-            opened: Returns the instances that are open already, called on the scan's thread. Copies
-                of them are left out with a message.
+                last call, each as far as it has been read, so that the first one can be shown
+                early.
+            opened: Called on the scan's thread; returns the instances that are already open. Copies
+                of them are left out and reported as a `Problem`.
 
         Returns:
-            The future of the result. It never fails because of a file: a file that is not shown is
-            a `Problem` in the result.
+            A future for the result. A bad file never makes it fail: each file that cannot be shown
+            is listed as a `Problem` in the result.
         """
         where = [Path(path).absolute() for path in paths]
         return Scan(self._pool, where, cancel, progress, found, self._index, opened).start()
@@ -282,11 +287,12 @@ class Decoder:
     ) -> Future[Frame]:
         """Decode one frame, or take it from the cache.
 
-        A second request for a queued frame can raise its priority. A request is dropped once all
-        its callers have cancelled it.
+        Requesting a queued frame again can raise its priority. A request is dropped once all its
+        callers have cancelled it.
 
         Returns:
-            The future of the frame; it fails with `FileProblem`, naming file, reason and remedy.
+            A future for the frame; it fails with a `FileProblem` that names the file, the reason
+            and a remedy.
         """
         if instance.kind == reformat.KIND:
             return self._volumes.section(instance, index)
@@ -313,11 +319,11 @@ class Decoder:
         return mine
 
     def pin(self, owner: Hashable, shown: Iterable[tuple[Instance, int]]) -> None:
-        """Set the frames that a viewer shows or waits for; they stay in the cache.
+        """Set the frames that a viewer shows or waits for; the cache does not evict them.
 
         Args:
-            owner: The viewer; each call replaces its own pins only.
-            shown: Images and frames from 0; empty when the viewer shows nothing.
+            owner: The viewer; a call replaces only this viewer's pins.
+            shown: Pairs of an image and a frame index from 0; empty when the viewer shows nothing.
         """
         keys = [key_of(instance, index) for instance, index in shown]
         with self._lock:
@@ -325,7 +331,7 @@ class Decoder:
 
     @property
     def cache_bytes(self) -> tuple[int, int]:
-        """Bytes of the cached frames, and their budget."""
+        """Total size of the cached frames and size limit of the cache, both in bytes."""
         with self._lock:
             return self._cache.used, self._cache.budget
 
@@ -335,30 +341,34 @@ class Decoder:
         cancel: CancelLike | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Future[Volume]:
-        """Return the voxels of a series of single images, or of one multi-frame instance.
+        """Return the voxels of a series of single-frame images, or of one multi-frame instance.
 
         Args:
             source: The series, or the multi-frame instance.
-            cancel: Ends this request.
-            progress: Called with decoded slices and all slices, on a thread of the store.
+            cancel: Token that ends this request.
+            progress: Called on a thread of the volume store with the number of slices decoded and
+                the total number of slices.
 
         Returns:
-            The future of the volume; it fails with `FileProblem` where the images form no volume.
-            Resampling is mentioned in `Volume.warnings`.
+            A future for the volume; it fails with `FileProblem` if the images do not form a volume.
+            If the volume was resampled, `Volume.warnings` says so.
         """
         return self._volumes.volume(source, cancel, progress)
 
     def reformat(
         self, source: Series | Instance, plane: Plane, cancel: CancelLike | None = None
     ) -> Future[Instance]:
-        """Return an instance whose frames are sections of a volume (`reformat.available_planes`).
+        """Return an instance whose frames are sections through a volume.
 
-        It makes the volume first; `frame` then returns sections without delay. Fails as `volume`.
+        `reformat.available_planes` lists the possible planes.
+
+        The volume is built first, so that `frame` returns sections without delay. The future fails
+        in the same cases as that of `volume`.
         """
         return self._volumes.reformat(source, plane, cancel)
 
     def attributes(self, instance: Instance) -> Future[list[AttributeRow]]:
-        """Return all attributes of the file, for the side panel."""
+        """Return all attributes of a file as rows for the attributes panel."""
         payload = _file(instance)
         reply = self._submit("attributes_entry", payload, Priority.NEIGHBOUR, ATTRIBUTES_TIMEOUT_S)
         return converted_reply(
@@ -380,9 +390,9 @@ class Decoder:
         return converted_reply(reply, instance.path, lambda message: message["pixels"])
 
     def layer(self, instance: Instance) -> Future[Layer]:
-        """Return the parts of a SEG, RTSTRUCT or microscopy annotation, with names and colours.
+        """Return a SEG, RTSTRUCT or microscopy annotation as a layer of named, coloured items.
 
-        Fails with `FileProblem`.
+        The future fails with `FileProblem` if the object cannot be read.
         """
         reply = self._object("layer_entry", {"instance": pack(instance)})
         return converted_reply(
@@ -390,12 +400,12 @@ class Decoder:
         )
 
     def layer_frame(self, instance: Instance, target: Instance, index: int) -> Future[LayerFrame]:
-        """Return the drawing of such an object on one frame of an image.
+        """Return what a segmentation, structure set or annotation draws on one frame of an image.
 
         Args:
-            instance: The object.
-            target: The image.
-            index: Frame of the image, from 0.
+            instance: The object that draws.
+            target: The image it is drawn on.
+            index: Frame index in the image, from 0.
         """
         if target.kind == reformat.KIND:
             return self._section_layer(instance, target, index)
@@ -428,7 +438,7 @@ class Decoder:
         )
 
     def presentation(self, instance: Instance) -> Future[PresentationState]:
-        """Return a presentation state."""
+        """Return the display settings stored in a presentation state."""
         reply = self._object("presentation_entry", {"instance": pack(instance)})
         return converted_reply(
             reply, instance.path, lambda message: presentation_from(message["state"])
@@ -446,14 +456,14 @@ class Decoder:
         )
 
     def forget(self, instances: Iterable[Instance]) -> None:
-        """Drop the cached frames and volumes of files; the files can be opened again."""
+        """Drop the cached frames and volumes of files; the files may be opened again later."""
         paths = {str(one.path) for one in instances}
         self._volumes.forget(paths)
         with self._lock:
             self._cache.forget(paths)
 
     def close(self) -> None:
-        """End the processes and cancel pending requests. Idempotent."""
+        """End the worker processes and cancel pending requests. May be called more than once."""
         self._pool.close()
         self._volumes.clear()
         with self._lock:

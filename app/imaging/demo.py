@@ -16,12 +16,12 @@ ULTRASOUND = "color3d_jpeg_baseline.dcm"
 
 
 def demo_paths() -> tuple[Path, Path]:
-    """Return the demo's files: the chest radiograph, then the ultrasound.
+    """Return the paths of the demo files: first the chest radiograph, then the ultrasound.
 
     Nothing is downloaded.
 
     Raises:
-        FileProblem: The package is not installed; says how to get it.
+        FileProblem: The pydicom-data package is not installed; the error says how to get it.
     """
     chest, ultrasound = (_find(name) for name in (CHEST, ULTRASOUND))
     if chest is None or ultrasound is None:

@@ -28,7 +28,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Polyline:
-    """An open line through points; two points make a measured line."""
+    """An open line through two or more points; a measured line has exactly two."""
 
     points: tuple[XY, ...]
 
@@ -42,7 +42,7 @@ class Polygon:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Axis-aligned box, corners inclusive of the outer pixel edges: x0 < x1, y0 < y1."""
+    """An axis-aligned box whose edges are the outer edges of its pixels: x0 < x1, y0 < y1."""
 
     x0: float
     y0: float
@@ -52,14 +52,14 @@ class Box:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mask:
-    """A binary mask [rows, columns] bool of exactly the image's own size."""
+    """A binary mask: a bool array [rows, columns] with exactly the image's size."""
 
     pixels: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Heatmap:
-    """A map [rows, columns] float32 in 0..1 of exactly the image's own size."""
+    """A map of values 0..1: a float32 array [rows, columns] with exactly the image's size."""
 
     values: NDArray[np.float32]
 
@@ -69,7 +69,7 @@ Geometry = Point | Polyline | Polygon | Box | Mask | Heatmap
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """The maker of a finding: tool, model and time of creation (ISO 8601, UTC)."""
+    """How a finding was made: the tool, the model and the time of creation (ISO 8601, UTC)."""
 
     tool: str
     tool_version: str
@@ -86,16 +86,17 @@ class Finding:
 
     Attributes:
         id: Unique id.
-        image: The frame it belongs to; it is drawn on no other image.
-        geometry: Its position and shape.
-        label: Short name in the field's terms, e.g. "Right Lung".
-        score: The tool's own score, or None; `description` explains it.
+        image: The frame that the finding belongs to; it is not drawn on any other frame.
+        geometry: Position and shape of the finding.
+        label: Short name in radiological terms, e.g. "Right Lung".
+        score: The score that the tool reported, or None; `description` explains what it means.
         units: Units of `value`, e.g. "px", "mm (detector plane)", "ratio".
-        provenance: Tool and model that made it.
+        provenance: Tool and model that made the finding, and when.
         value: A measurement computed from the geometry and the image's spacing, or None.
         description: A sentence for the findings list and tooltips.
         approximate: Whether `value` is to be marked as approximate.
-        group: Findings with the same non-empty group belong together (the two CTR lines).
+        group: Findings with the same non-empty group belong together, e.g. the two lines of the
+            cardiothoracic ratio.
     """
 
     id: str
@@ -112,5 +113,5 @@ class Finding:
 
 
 def new_id() -> str:
-    """Return a new finding id."""
+    """Return a new unique id for a finding."""
     return uuid.uuid4().hex

@@ -22,19 +22,22 @@ COPY_AGAIN = "Copy it again from its source, or ask for a new export"
 
 
 def problem(path: Path | str, reason: str, remedy: str = "", detail: str = "") -> FileProblem:
-    """Return a `FileProblem` about a file."""
+    """Return a `FileProblem` for a file, with a reason, a remedy and technical details."""
     return FileProblem(reason, subject=str(path), remedy=remedy, detail=detail)
 
 
 class Unreadable(FileProblem):
-    """The file cannot be accessed because of a disk, network or permission; this may pass."""
+    """The file cannot be accessed because of a disk, network or permission error.
+
+    May be temporary.
+    """
 
 
 def check_regular(path: Path, status: os.stat_result) -> None:
-    """Check that a path names a regular file with content.
+    """Check that a path names a regular file that is not empty.
 
     Raises:
-        FileProblem: It is a folder, a device or pipe, or empty.
+        FileProblem: The path names a folder, a device, a pipe or an empty file.
     """
     if stat.S_ISDIR(status.st_mode):
         raise problem(path, "it is a folder, not a file", "Open the folder to see its images")
@@ -50,7 +53,7 @@ def empty_file(path: Path) -> FileProblem:
 
 
 def unreadable_file(path: Path, error: Exception) -> Unreadable:
-    """Return the error for an OSError that opening a path raised."""
+    """Return the error to raise for an OSError that occurred when a path was opened."""
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         reason, remedy = "there is no such file", "Check the path"
     elif isinstance(error, PermissionError):
@@ -64,7 +67,7 @@ def unreadable_file(path: Path, error: Exception) -> Unreadable:
 
 
 def changed_file(path: Path) -> FileProblem:
-    """Return the error for a file that was exchanged after it was opened."""
+    """Return the error for a file that was replaced after it was opened."""
     return problem(path, "the file has changed since it was opened", "Open it again")
 
 
@@ -94,5 +97,5 @@ def too_large_image(path: Path, rows: int, columns: int) -> FileProblem:
 
 
 def is_implausibly_small(samples: int, size: int) -> bool:
-    """Return whether so few compressed bytes cannot hold an image of so many samples."""
+    """Return whether `size` compressed bytes are too few to hold `samples` samples."""
     return samples > _LARGE_SAMPLES and samples > _MOST_SAMPLES_A_BYTE * size

@@ -30,9 +30,9 @@ class LabelColors:
     """Assigns each label an index into `COLORS`.
 
     Args:
-        fixed: Labels that keep their colour whatever was found before them, in palette order. The
-            tools declare them (`ToolSpec.labels`). All other labels get the colours after the
-            reserved ones, by order of arrival.
+        fixed: Labels that always have the same colour, in palette order, whichever labels were
+            found before. The tools declare them (`ToolSpec.labels`). All other labels get colours
+            from index `RESERVED` on, in the order in which they first appear.
     """
 
     def __init__(self, fixed: Sequence[str] = ()) -> None:
@@ -40,7 +40,7 @@ class LabelColors:
         self._others: dict[str, int] = {}
 
     def of(self, label: str) -> int:
-        """Return the index that a label has, or would get next."""
+        """Return the index assigned to a label, or the one it would be assigned next."""
         place = self._fixed.get(label.strip().lower())
         if place is not None:
             return place % len(COLORS)
@@ -48,7 +48,7 @@ class LabelColors:
         return RESERVED + number % (len(COLORS) - RESERVED)
 
     def take(self, label: str) -> int:
-        """Return the index of a label and keep it for that label from now on."""
+        """Return the index for a label, and assign it to that label if it has none yet."""
         place = self.of(label)
         if label.strip().lower() not in self._fixed:
             self._others.setdefault(label, len(self._others))
@@ -56,6 +56,6 @@ class LabelColors:
 
 
 def rgb(color: str) -> tuple[int, int, int]:
-    """Return red, green and blue (0 to 255) of "#rrggbb"."""
+    """Return the red, green and blue values (0 to 255) of a colour written as "#rrggbb"."""
     red, green, blue = bytes.fromhex(color.removeprefix("#"))
     return red, green, blue

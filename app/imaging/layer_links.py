@@ -1,4 +1,4 @@
-"""Links from objects to the images they may be drawn over, by the catalogue alone."""
+"""Which objects may be drawn over which images, judged by the catalogue alone."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _DRAWN_OVER = frozenset({Content.SEGMENTATION, Content.STRUCTURES})
 
 
 class ImageReferences:
-    """The SOP Instance UIDs that objects refer to, as sets that are built once.
+    """The SOP Instance UIDs that each object refers to, as sets for fast look-up.
 
-    A segmentation may refer to 20,000 images, and each step of the wheel asks whether it refers to
-    the current one. Searching twenty such tuples took 10 ms.
+    A segmentation may refer to 20,000 images, and each step of the mouse wheel asks whether it
+    refers to the current one. Searching twenty such tuples took 10 ms.
     """
 
     def __init__(self) -> None:
@@ -23,18 +23,24 @@ class ImageReferences:
         self._sets: dict[int, tuple[Instance, frozenset[str]]] = {}
 
     def for_objects(self, objects: Iterable[Instance]) -> Self:
-        """Return the same for other objects, reusing known sets. May run on any thread."""
+        """Return references for other objects, reusing the sets built so far.
+
+        May run on any thread.
+        """
         made = type(self)()
         for one in objects:
             made._sets[id(one)] = self._sets.get(id(one)) or (one, frozenset(one.references))
         return made
 
     def covers(self, objects: Sequence[Instance]) -> bool:
-        """Return whether it has the sets of exactly these objects."""
+        """Return whether the sets held are those of exactly the given objects."""
         return self._sets.keys() == {id(one) for one in objects}
 
     def refers(self, one: Instance, sop_instance_uid: str) -> bool:
-        """Return whether an object refers to an image, also for an unknown object."""
+        """Return whether an object refers to an image.
+
+        For an object without a set, it is searched.
+        """
         known = self._sets.get(id(one))
         return sop_instance_uid in (known[1] if known is not None else one.references)
 
@@ -45,15 +51,15 @@ _NONE_NAMED = ImageReferences()
 def layers_for(
     instance: Instance, objects: Iterable[Instance], named_by: ImageReferences = _NONE_NAMED
 ) -> list[Instance]:
-    """Return the segmentations, structure sets and annotations that may draw over an image.
+    """Return the segmentations, structure sets and annotations that may be drawn over an image.
 
-    Objects that refer to the image come first, then those in the same frame of reference and study.
-    `Decoder.layer_frame` tells whether they draw anything on a given frame.
+    Objects that refer to the image come first, then those that share its frame of reference and
+    its study or patient. `Decoder.layer_frame` tells whether they draw anything on a given frame.
 
     Args:
         instance: The image.
-        objects: Open instances; those that draw nothing are ignored.
-        named_by: The references of the objects as sets, if they are built already.
+        objects: Open instances; those that cannot be drawn over images are ignored.
+        named_by: The objects' references, if their sets have already been built.
     """
     named: list[Instance] = []
     near: list[Instance] = []
@@ -70,7 +76,7 @@ def layers_for(
 
 
 def may_be_same_patient(one: Instance, other: Instance) -> bool:
-    """Return whether two files may be of one patient: nothing contradicts it."""
+    """Return True unless the two files have different patient IDs."""
     mine, its = one.get("PatientID"), other.get("PatientID")
     return not mine or not its or mine == its
 

@@ -1,8 +1,8 @@
-"""Types of layers, which other objects draw over images: SEG, RTSTRUCT, GSPS graphics, overlays.
+"""Types for layers, which other objects draw over images: SEG, RTSTRUCT, GSPS graphics, overlays.
 
-A layer is the statement of a file, which is its provenance; results of tools are `findings`.
-Coordinates are (x, y) = (column, row) in pixels of the frame that is drawn on; pixel centres are
-integers.
+A layer shows what a file states, and that file is its provenance; results of tools are
+`findings`. Coordinates are (x, y) = (column, row) in pixels of the frame that is drawn on;
+pixel centres are integers.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ RGB = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class LayerItem:
-    """One part of a layer that can be switched on and off: a segment, an ROI, a graphic layer.
+    """A part of a layer that can be switched on and off: a segment, an ROI or a graphic layer.
 
     Attributes:
-        number: Unique in its layer: Segment Number, ROI Number, or a count from 1.
+        number: Number that is unique in its layer: Segment Number, ROI Number, or a count from 1.
         label: Segment Label, ROI Name or Graphic Layer.
-        color: The file's recommendation, else a colour of a fixed palette by number.
-        detail: E.g. "Organ: Liver. Made by TotalSegmentator (automatic)".
+        color: The colour recommended by the file; if there is none, a colour that a fixed palette
+            assigns to the number.
+        detail: Further text, e.g. "Organ: Liver. Made by TotalSegmentator (automatic)".
     """
 
     number: int
@@ -34,13 +35,13 @@ class LayerItem:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """An object that draws over images.
+    """What an object draws over images, divided into items.
 
     Attributes:
-        instance: The object itself.
+        instance: The object that draws.
         title: Title in lists, e.g. SeriesDescription or Content Label.
-        items: Its parts in the file's order.
-        warnings: Warnings for the reader, e.g. "overlapping segments".
+        items: The object's items in file order.
+        warnings: Warnings for the user, e.g. "overlapping segments".
     """
 
     instance: Instance
@@ -51,12 +52,12 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """Text of a presentation state at a position in the image.
+    """A text that a presentation state places on the image.
 
     Attributes:
-        text: Plain text, may have several lines.
-        at: (x, y) of its anchor or its box's top left corner.
-        box: (x0, y0, x1, y1) of the box for the text, or None.
+        text: Plain text, which may have several lines.
+        at: (x, y) of the anchor point, or of the top left corner of the box.
+        box: Box that contains the text as (x0, y0, x1, y1), or None.
     """
 
     text: str
@@ -69,10 +70,10 @@ class Shape:
     """The shape that one item draws on one frame.
 
     Attributes:
-        item: `LayerItem.number`.
-        geometry: Mask and Heatmap have the frame's own rows and columns.
+        item: `LayerItem.number` of the item.
+        geometry: What to draw; a Mask or Heatmap has as many rows and columns as the frame.
         filled: Whether a polygon is filled.
-        by_reference: True when the object names this very frame; False when it only lies in the
+        by_reference: True if the object refers to this very frame; False if it only lies in the
             same plane of the same frame of reference.
     """
 
@@ -84,11 +85,11 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class LayerFrame:
-    """The drawing of a layer on one frame of an image, possibly empty.
+    """What a layer draws on one frame of an image; this may be nothing.
 
     Attributes:
         shapes: Shapes in drawing order.
-        warnings: Warnings, e.g. "resampled from another pixel grid".
+        warnings: Warnings for the user, e.g. "resampled from another pixel grid".
     """
 
     shapes: tuple[Shape, ...] = ()

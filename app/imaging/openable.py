@@ -26,7 +26,7 @@ PATTERNS = {
 
 
 def no_images_problem(folder: Path) -> Problem:
-    """Return the problem of a folder without images."""
+    """Return the `Problem` to report for a folder that contains no images."""
     return Problem(
         folder,
         "there are no images in this folder",

@@ -16,14 +16,14 @@ from app.imaging import guards
 
 
 def write_png(path: Path, pixels: NDArray[Any]) -> None:
-    """Write an image as PNG.
+    """Write an image as a PNG file.
 
     Args:
         path: File to write; its folder must exist.
-        pixels: uint8 or uint16 [rows, columns], or uint8 [rows, columns, 3] RGB.
+        pixels: uint8 or uint16 [rows, columns], or uint8 RGB [rows, columns, 3].
 
     Raises:
-        ValueError: The pixels are empty or of another type.
+        ValueError: The array is empty, or its type or shape is not supported.
         FileProblem: The file cannot be written.
     """
     grey = pixels.ndim == 2 and pixels.dtype.str in ("|u1", "<u2")

@@ -12,27 +12,28 @@ from app.imaging.types import Lut, OverlayPlane, Rescale, Shutter, Voi
 
 @dataclass(frozen=True, slots=True)
 class ImagePresentation:
-    """The display settings of a state for one frame; None or empty where it sets nothing.
+    """The display settings that a presentation state contains for one frame.
 
     Attributes:
-        rescale: Modality rescale that replaces the image's own (C.11.6).
-        modality_lut: Modality LUT that replaces it; `rescale` then only holds the units.
-        voi: Windows and LUTs that replace the image's own (C.11.8); an empty one shows the full
-            range of values.
-        inverse: Whether Presentation LUT Shape is INVERSE; None when the state sets nothing.
-        presentation_lut: P-LUT, or None.
-        shutter: Display shutter instead of the image's own; None for none.
-        overlays: Bitmaps of the state itself that are shown.
-        flip_h: Left and right are exchanged before the rotation (C.10.6).
-        quarter_turns: Clockwise quarter turns, after the flip.
-        displayed_area: (x0, y0, x1, y1) of pixels to be shown, edges of pixels, or None for all.
-        pixel_spacing: (row, column) mm for display, or None.
+        rescale: Modality rescale that replaces the image's own (C.11.6), or None.
+        modality_lut: Modality LUT that replaces the image's rescale, or None. If there is one,
+            `rescale` only holds the units.
+        voi: Windows and LUTs that replace the image's own (C.11.8). An empty `Voi` shows the full
+            range of values; None keeps the image's own.
+        inverse: Whether Presentation LUT Shape is INVERSE; None if the state does not set it.
+        presentation_lut: Presentation LUT, or None.
+        shutter: Display shutter that replaces the image's own, or None if there is none.
+        overlays: Bitmaps stored in the presentation state itself that are to be shown.
+        flip_h: Whether left and right are exchanged, before the rotation (C.10.6).
+        quarter_turns: Number of clockwise quarter turns, after the flip.
+        displayed_area: Area to be shown as (x0, y0, x1, y1) at pixel edges; None for all pixels.
+        pixel_spacing: Pixel spacing for display as (row, column) in mm, or None.
         shapes: Graphic and text annotations, in pixels of the image.
-        image_overlays: Groups (0x6000, ...) of the image's own overlays that are shown (C.11.7);
-            None when the state sets nothing.
-        aspect: Height of a pixel divided by its width, for display, or None (C.10.4).
+        image_overlays: Groups (0x6000, ...) of the image's own overlays that are to be shown
+            (C.11.7); None if the state does not set this.
+        aspect: Height of a pixel divided by its width, for display (C.10.4), or None.
         size_mode: Presentation Size Mode: SCALE TO FIT, TRUE SIZE or MAGNIFY.
-        magnification: Display pixels per image pixel for MAGNIFY, or None.
+        magnification: Display pixels per image pixel in the mode MAGNIFY, or None.
     """
 
     rescale: Rescale | None = None
@@ -55,13 +56,14 @@ class ImagePresentation:
 
 @dataclass(frozen=True, slots=True)
 class PresentationState:
-    """A presentation state.
+    """A presentation state: settings that say how certain images are to be displayed.
 
     Attributes:
-        layer: Its graphics as a layer (graphic layers are the items), with its file and title.
+        layer: The state's graphics as a layer, whose items are the graphic layers; it also holds
+            the state's file and title.
         description: ContentDescription and the creator's name.
-        images: (SOP Instance UID, frame from 0) -> settings for that frame. Frame -1 stands for
-            all frames of the image without an entry of their own.
+        images: Maps (SOP Instance UID, frame from 0) to the settings for that frame. Frame -1
+            stands for all frames of the image that do not have an entry of their own.
         warnings: Parts of the state that are not supported.
     """
 
@@ -73,15 +75,15 @@ class PresentationState:
     warnings: tuple[str, ...] = ()
 
     def of(self, sop_instance_uid: str, frame: int) -> ImagePresentation | None:
-        """Return the settings for a frame, or None when the state does not refer to it."""
+        """Return the settings for a frame; None if the state does not refer to that frame."""
         own = self.images.get((sop_instance_uid, frame))
         return own if own is not None else self.images.get((sop_instance_uid, -1))
 
 
 def presentation_message(state: PresentationState) -> dict[str, Any]:
-    """Convert a state to a message for `wire`, whose keys must be text.
+    """Convert a state to a message for `wire`, in which all keys must be strings.
 
-    Settings shared by many images, such as a table of 65,536 greys, are sent once.
+    Settings shared by many images, such as a table of 65,536 greys, are sent only once.
     """
     said = list({id(image): image for image in state.images.values()}.values())
     numbers = {id(image): number for number, image in enumerate(said)}
@@ -103,7 +105,7 @@ def presentation_message(state: PresentationState) -> dict[str, Any]:
 
 
 def presentation_from(message: dict[str, Any]) -> PresentationState:
-    """Rebuild a state from its message."""
+    """Rebuild a presentation state from a message made by `presentation_message`."""
     rest = dict(message)
     common, said, images = (rest.pop(name) for name in ("common", "said", "images"))
     made = [unpack(ImagePresentation, common | one) for one in said]

@@ -16,11 +16,11 @@ REFERENCE = "REFERENCE"
 
 @dataclass(frozen=True, slots=True)
 class ImageLink:
-    """An image or other object that a content item refers to.
+    """A reference from a content item to an image or another object.
 
     Attributes:
         sop_instance_uid: SOP Instance UID of the object.
-        frames: Frames referred to, from 0; empty for all.
+        frames: Indices of the frames referred to, from 0; empty for all frames.
     """
 
     sop_instance_uid: str
@@ -29,18 +29,18 @@ class ImageLink:
 
 @dataclass(frozen=True, slots=True)
 class ReportNode:
-    """One content item.
+    """One content item of a report.
 
     Attributes:
         kind: Value Type: CONTAINER, TEXT, NUM, CODE, IMAGE, SCOORD, PNAME, ..., or REFERENCE for
-            an item elsewhere in the tree.
-        name: Concept name's meaning, e.g. "Finding"; "" for none.
+            a reference to an item elsewhere in the tree.
+        name: Meaning of the concept name, e.g. "Finding"; "" if the item has no name.
         value: Value as text with units, e.g. "12.4 mm"; "" for a container.
-        relationship: Relationship to its parent: CONTAINS, HAS OBS CONTEXT, ...
+        relationship: Relationship to the parent item: CONTAINS, HAS OBS CONTEXT, ...
         children: Nested content items, in order.
-        links: Images it refers to; for an SCOORD the images that it was drawn on.
-        shapes: Shapes of an SCOORD, in pixels of each of its `links`.
-        continuous: Whether the items of a container are to be read as one running text.
+        links: Images that the item refers to; for an SCOORD, the images that it was drawn on.
+        shapes: Shapes in an SCOORD, in pixels of each image in `links`.
+        continuous: Whether the items in a container are to be read as one running text.
     """
 
     kind: str
@@ -55,13 +55,13 @@ class ReportNode:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A whole document.
+    """A whole report.
 
     Attributes:
         title: Title of the document, e.g. "CT Abdomen Report".
-        facts: (name, value) pairs of its header: completion, verification, observer, date.
-        root: The root container.
-        warnings: Parts that could not be read.
+        facts: (name, value) pairs from the header: completion, verification, observer, date.
+        root: The container at the top of the tree.
+        warnings: Descriptions of the parts that could not be read.
     """
 
     title: str
@@ -71,7 +71,7 @@ class Report:
 
 
 def nodes_of(node: ReportNode) -> Iterator[ReportNode]:
-    """Yield the node and all below it, in reading order."""
+    """Yield a node and all its descendants, in reading order."""
     stack = [node]
     while stack:
         one = stack.pop()
@@ -80,9 +80,10 @@ def nodes_of(node: ReportNode) -> Iterator[ReportNode]:
 
 
 def report_text(report: Report) -> str:
-    """Return the report as plain text, for a terminal and the clipboard.
+    """Return the report as plain text, for a terminal or the clipboard.
 
-    One content item a line, "Name: value", indented by its depth; facts and warnings first.
+    Each content item takes one line, "Name: value", indented by its depth. Facts and warnings
+    come first.
     """
     context = {(child.name, child.value) for child in report.root.children}
     lines = [report.title]
@@ -105,10 +106,10 @@ def _line(name: str, value: str, depth: int) -> str:
 
 
 def key_images(report: Report) -> tuple[ImageLink, ...]:
-    """Return the images and other objects that the document refers to, each once, in order.
+    """Return the images and other objects that a report refers to, without duplicates, in order.
 
-    For a key object selection these are the selected ones (PS3.3 A.35.4), without the presentation
-    states that an image refers to.
+    For a key object selection these are the selected objects (PS3.3 A.35.4), without the
+    presentation states that the references to images may name.
     """
     found: dict[ImageLink, None] = {}
     for node in nodes_of(report.root):
@@ -118,17 +119,18 @@ def key_images(report: Report) -> tuple[ImageLink, ...]:
 
 
 def node_shapes(node: ReportNode) -> dict[tuple[str, int], tuple[Shape, ...]]:
-    """Return the shapes of the SCOORD items in, below and referred to by a node.
+    """Return the shapes in a node, in its descendants and in the SCOORD items they refer to.
 
     Returns:
-        (SOP Instance UID, frame from 0) -> shapes in that image's pixels, in the report's order.
-        Frame -1 stands for all frames of the image, beside those that have an entry of their own.
+        Maps (SOP Instance UID, frame from 0) to shapes in that image's pixels, in the order of the
+        report. Frame -1 holds shapes for all frames of the image, in addition to those listed
+        under a single frame.
     """
     return _shapes(nodes_of(node))
 
 
 def report_shapes(report: Report) -> dict[tuple[str, int], tuple[Shape, ...]]:
-    """Return the shapes of all SCOORD items, each once; as `node_shapes`."""
+    """Return the shapes of all SCOORD items, each once, mapped as by `node_shapes`."""
     return _shapes(node for node in nodes_of(report.root) if node.kind != REFERENCE)
 
 

@@ -20,7 +20,8 @@ class ImageRef:
     """An exact reference to the pixels of one frame.
 
     Attributes:
-        sop_instance_uid: SOP Instance UID; for a PNG or JPEG a 2.25 UID made from its content.
+        sop_instance_uid: SOP Instance UID; for a PNG or JPEG, a UID under 2.25 derived from the
+            file's content.
         frame: Frame index from 0.
         pixel_sha256: Hex digest of the decoded stored values (C order, little endian).
     """
@@ -31,7 +32,7 @@ class ImageRef:
 
 
 class SpacingSource(StrEnum):
-    """The source of a length in mm."""
+    """Where the scale of an image in mm comes from."""
 
     PATIENT = "patient"  # PixelSpacing of a cross-sectional image
     CALIBRATED = "calibrated"  # PixelSpacing with a calibration, or corrected for magnification
@@ -47,11 +48,11 @@ class Spacing:
     """Distance between pixel centres.
 
     Attributes:
-        row_mm: Distance between rows (vertical), mm; None when unknown.
-        column_mm: Distance between columns (horizontal), mm; None when unknown.
-        source: Origin of the figures.
-        aspect: Height of a pixel divided by its width; 1.0 when unknown.
-        note: Reason why it is unknown or doubtful, for the corner text and warnings.
+        row_mm: Distance between rows (vertical) in mm; None if unknown.
+        column_mm: Distance between columns (horizontal) in mm; None if unknown.
+        source: Where the distances come from.
+        aspect: Height of a pixel divided by its width; 1.0 if unknown.
+        note: Why the spacing is unknown or doubtful, for the corner text and warnings.
     """
 
     row_mm: float | None = None
@@ -80,11 +81,11 @@ class Window:
 
     Attributes:
         center: Window Center (0028,1050).
-        width: Window Width (0028,1051); at least 1 for LINEAR, above 0 otherwise.
+        width: Window Width (0028,1051); at least 1 for LINEAR, otherwise above 0.
         function: VOI LUT Function (0028,1056).
-        explanation: The file's or preset's name for it, or "auto".
-        lut: Index of a VOI LUT (`Frame.voi.luts`) that is used instead of the function, -1 for
-            none; centre and width are then the range that it maps.
+        explanation: Name of the window in the file or of the preset, or "auto".
+        lut: Index into `Frame.voi.luts` of a VOI LUT that is used instead of the function; -1 if
+            there is none. With a LUT, centre and width give the range of values that it maps.
     """
 
     center: float
@@ -105,7 +106,10 @@ class Rescale:
 
 @dataclass(frozen=True, slots=True)
 class Lut:
-    """A LUT Sequence item: `data[clip(value - first, 0, len - 1)]`, with data as in the file."""
+    """An item of a LUT Sequence.
+
+    A value maps to `data[clip(value - first, 0, len - 1)]`; `data` holds the values of the file.
+    """
 
     first: int
     bits: int
@@ -115,7 +119,7 @@ class Lut:
 
 @dataclass(frozen=True, slots=True)
 class Voi:
-    """The grey windows and VOI LUTs of the file, in file order."""
+    """The windows and VOI LUTs that the file contains, in file order."""
 
     windows: tuple[Window, ...] = ()
     luts: tuple[Lut, ...] = ()
@@ -123,13 +127,14 @@ class Voi:
 
 @dataclass(frozen=True, slots=True)
 class Orientation:
-    """How the image lies in the patient; empty parts are unknown.
+    """How the image is oriented in the patient; unknown parts are empty or None.
 
     Attributes:
-        row: Patient direction letters of increasing column (right edge), e.g. "L" or "LA".
-        column: Patient direction letters of increasing row (bottom edge), e.g. "F".
-        cosines: ImageOrientationPatient (row direction xyz, column direction xyz), LPS, or None.
-        position: ImagePositionPatient, mm, LPS, or None.
+        row: Letters of the patient direction in which columns increase (right edge), e.g. "L" or
+            "LA".
+        column: Letters of the patient direction in which rows increase (bottom edge), e.g. "F".
+        cosines: ImageOrientationPatient (row direction xyz, column direction xyz) in LPS, or None.
+        position: ImagePositionPatient in mm, LPS, or None.
     """
 
     row: str = ""
@@ -143,13 +148,14 @@ class RealWorldMap:
     """An item of the Real World Value Mapping Sequence, PS3.3 C.7.6.16.2.11.
 
     Attributes:
-        first: Lowest stored value that it maps.
-        last: Highest stored value that it maps.
-        slope: Real World Value Slope; unused with a LUT.
-        intercept: Real World Value Intercept; unused with a LUT.
-        lut: [last - first + 1] real values of the stored values from `first` on, or None.
-        units: UCUM code, e.g. "mm2/s", "{SUVbw}g/ml"; "" for none or dimensionless.
-        label: LUT Label or the quantity's name, e.g. "ADC".
+        first: Lowest stored value that the item maps.
+        last: Highest stored value that the item maps.
+        slope: Real World Value Slope; not used if there is a LUT.
+        intercept: Real World Value Intercept; not used if there is a LUT.
+        lut: Array of last - first + 1 real world values, one for each stored value from `first`
+            to `last`; None if slope and intercept apply.
+        units: UCUM code, e.g. "mm2/s", "{SUVbw}g/ml"; "" if the value has no units.
+        label: LUT Label or the name of the quantity, e.g. "ADC".
     """
 
     first: float
@@ -163,15 +169,15 @@ class RealWorldMap:
 
 @dataclass(frozen=True, slots=True)
 class OverlayPlane:
-    """An overlay bitmap of the image file, group 60xx (PS3.3 C.9.2).
+    """An overlay bitmap stored in the image file, group 60xx (PS3.3 C.9.2).
 
     Attributes:
-        pixels: [overlay rows, overlay columns] bool.
-        row: Row of the image (from 0, may be negative) at which the overlay's first row lies.
-        column: Column of the image at which the overlay's first column lies.
-        group: Its group number, 0x6000 to 0x601E.
-        kind: "G" graphics or "R" region of interest.
-        label: Overlay Label or Description, or "".
+        pixels: Bool array [overlay rows, overlay columns].
+        row: Image row (from 0, may be negative) of the overlay's first row.
+        column: Image column (from 0, may be negative) of the overlay's first column.
+        group: Group number, 0x6000 to 0x601E.
+        kind: "G" for graphics or "R" for a region of interest.
+        label: Overlay Label or Overlay Description, or "".
     """
 
     pixels: NDArray[np.bool_]
@@ -184,15 +190,17 @@ class OverlayPlane:
 
 @dataclass(frozen=True, slots=True)
 class Shutter:
-    """The visible part of an image: inside every given shape (PS3.3 C.7.6.11, C.7.6.15).
+    """The visible part of an image: what lies inside all given shapes (PS3.3 C.7.6.11, C.7.6.15).
 
     Attributes:
-        rectangle: Inclusive pixel edges (left, right, top, bottom) as columns and rows from 0.
-        circle: (centre x, centre y, radius) in pixels from 0.
-        polygon: Corners (x, y) in pixels from 0.
-        bitmap: [rows, columns] bool, True where the image is hidden, or None.
-        level: Grey of hidden pixels: 0.0 black to 1.0 white.
-        color: The same for a colour image or display, RGB 0..255, or None.
+        rectangle: Edges (left, right, top, bottom) as columns and rows from 0; the edges
+            themselves are visible. None if there is no rectangle.
+        circle: (centre x, centre y, radius) in pixels, with pixel centres counted from 0, or None.
+        polygon: Corners (x, y) in pixels, with pixel centres counted from 0; empty if there is no
+            polygon.
+        bitmap: Bool array [rows, columns], True where the image is hidden, or None.
+        level: Grey level of hidden pixels, from 0.0 (black) to 1.0 (white).
+        color: Colour of hidden pixels on a colour image or display, RGB 0..255, or None.
     """
 
     rectangle: tuple[int, int, int, int] | None = None
@@ -205,19 +213,19 @@ class Shutter:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A part of an image with its own scale: an ultrasound region or the grid of a plot.
+    """A part of an image with its own scale: an ultrasound region or the plot area of a graph.
 
-    PS3.3 C.8.5.5. Pixels are columns and rows from 0, edges inclusive.
+    See PS3.3 C.8.5.5. Edges are columns and rows counted from 0; they belong to the region.
 
     Attributes:
         x0: Left column.
         y0: Top row.
         x1: Right column.
         y1: Bottom row.
-        dx: Physical units per column, signed as in the file; never 0.
-        dy: Physical units per row, signed as in the file; never 0.
-        x_units: "mm" (cm are converted), "s", "Hz", "mm/s", "mV", "%", ...
-        y_units: The same for rows.
+        dx: Physical units per column, with the sign from the file; never 0.
+        dy: Physical units per row, with the sign from the file; never 0.
+        x_units: Units of `dx`: "mm" (cm are converted), "s", "Hz", "mm/s", "mV", "%", ...
+        y_units: Units of `dy`, with the same values.
         kind: "2D", "M-mode", "spectral", "waveform", "graph" or "".
     """
 
@@ -237,32 +245,33 @@ class Frame:
     """One decoded frame: stored values and the figures needed to interpret them.
 
     Attributes:
-        stored: [rows, columns] integer or float stored values; [rows, columns, 3] uint8/uint16 RGB
-            for colour (YBR already converted to RGB, palette not applied).
+        stored: Stored values: an integer or float array [rows, columns]; for colour, RGB as uint8
+            or uint16 [rows, columns, 3] (YBR is already converted, a palette is not applied).
         ref: Reference to exactly these pixels.
         rescale: Modality rescale (identity for colour).
-        photometric: PhotometricInterpretation of `stored`: MONOCHROME1, MONOCHROME2,
+        photometric: Photometric interpretation of `stored`: MONOCHROME1, MONOCHROME2,
             PALETTE COLOR or RGB.
-        voi: The file's windows and VOI LUTs.
-        spacing: Pixel spacing with its source.
+        voi: Windows and VOI LUTs from the file.
+        spacing: Pixel spacing and where it comes from.
         calibration: Text on how the spacing was calibrated, or "".
         orientation: Orientation and position in the patient.
         bits: BitsStored.
-        modality_lut: Modality LUT Sequence, or None.
-        palette: [entries, 3] uint8 palette with `palette_first` mapped to entry 0, or None.
+        modality_lut: Item of the Modality LUT Sequence, or None.
+        palette: Palette as uint8 [entries, 3], or None. The stored value `palette_first` maps to
+            entry 0.
         palette_first: First stored value mapped by the palette.
-        padding: Inclusive stored-value range of PixelPaddingValue, or None.
-        lossy: Text such as "Lossy JPEG 10:1" when the pixels were compressed with loss, else "".
-        inverse: Whether PresentationLUTShape INVERSE applies.
-        presentation_lut: P-LUT of the Presentation LUT Sequence (C.11.4), or None.
+        padding: Lowest and highest stored value that mark padding, or None.
+        lossy: Text such as "Lossy JPEG 10:1" if the pixels were compressed with loss, else "".
+        inverse: Whether PresentationLUTShape is INVERSE.
+        presentation_lut: Item of the Presentation LUT Sequence (C.11.4), or None.
         supplemental: Whether `palette` colours only stored values from `palette_first` on (a
-            Supplemental Palette, C.7.6.19); the others are grey and have a window.
+            Supplemental Palette, C.7.6.19); other values are grey and have a window.
         real_world: Maps from stored to real world values, for the readout at the cursor.
-        overlays: The file's own bitmaps, drawn over the image.
-        shutter: The visible part of the image, or None for all of it.
-        regions: Parts with their own scale; `spacing` then holds for none of them alone.
-        time_ms: Time of this frame from the start of its cine, or None.
-        note: Remark that is shown with the image, e.g. "resampled".
+        overlays: Bitmaps from the file that are drawn over the image.
+        shutter: The visible part of the image; None if all of it is visible.
+        regions: Parts with their own scale. If there are any, `spacing` need not hold for each.
+        time_ms: Time of this frame in ms from the start of its cine, or None.
+        note: Remark shown with the image, e.g. "resampled", or "".
     """
 
     stored: NDArray[np.generic]
@@ -301,12 +310,12 @@ class Frame:
 
     @property
     def is_color(self) -> bool:
-        """Whether it has no grey window, being RGB or palette colour."""
+        """Whether the frame is RGB or palette colour, and so has no grey window."""
         return self.stored.ndim == 3 or (self.palette is not None and not self.supplemental)
 
 
 class Content(StrEnum):
-    """The content of a file, as far as display is concerned."""
+    """What kind of content a file has, as far as display is concerned."""
 
     IMAGE = "image"
     SEGMENTATION = "segmentation"  # drawn over its source; its frames can be shown by themselves
@@ -324,35 +333,35 @@ _WITH_FRAMES = frozenset({Content.IMAGE, Content.SEGMENTATION, Content.DOCUMENT,
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """One image or other object in the catalogue: header data, no pixels.
+    """One image or other object in the catalogue: header data without pixels.
 
     Attributes:
-        path: The file; for a member of a zip archive the archive's path and the member's name,
-            as if the archive were a folder (`sources` opens both).
-        sop_instance_uid: See `ImageRef`.
-        kind: Reader of the file: "dicom", "picture" (PNG, JPEG), "tiff", "volume" (NIfTI,
-            NRRD, MetaImage) or "reformat" (a plane through a volume, made here).
-        rows: Rows; 0 for an object without frames.
-        columns: Columns; 0 for an object without frames.
+        path: Path of the file. For a member of a zip archive, the path of the archive followed by
+            the name of the member, as if the archive were a folder (`sources` opens both).
+        sop_instance_uid: SOP Instance UID as in `ImageRef`.
+        kind: Name of the reader for the file: "dicom", "picture" (PNG, JPEG), "tiff", "volume"
+            (NIfTI, NRRD, MetaImage) or "reformat" (a plane through a volume, made by this app).
+        rows: Number of rows; 0 for an object without frames.
+        columns: Number of columns; 0 for an object without frames.
         frames: Number of frames, at least 1.
-        number: InstanceNumber or 0.
-        attributes: DICOM keyword -> text of the attributes that lists, corner texts and tools
-            need (Modality, ViewPosition, BodyPartExamined, PatientName, PatientID, StudyDate,
+        number: InstanceNumber, or 0.
+        attributes: Maps DICOM keywords to text, for the attributes that lists, corner texts and
+            tools need (Modality, ViewPosition, BodyPartExamined, PatientName, PatientID, StudyDate,
             SeriesDescription, ...). They identify the patient and never leave the machine.
-        frame_time_ms: Time between frames of a cine, or None.
-        size_bytes: Size of the file when it was scanned; 0 when unknown.
-        mtime_ns: Its time of modification then, ns; 0 when unknown. A file that has changed since
-            is not decoded, because findings would be drawn on other pixels.
+        frame_time_ms: Time between the frames of a cine in ms, or None.
+        size_bytes: Size of the file when it was scanned; 0 if unknown.
+        mtime_ns: Modification time in ns when the file was scanned; 0 if unknown. A file that has
+            changed since is not decoded, because findings would be drawn on other pixels.
         content: Kind of content.
-        part: Number of the image in its file, from 0 (time points of a 4-D NIfTI).
+        part: Index of the image in its file, from 0 (time points of a 4-D NIfTI).
         references: SOP Instance UIDs of the images that a segmentation or an object without
             pixels refers to, in file order.
-        note: Reason why it cannot be displayed, or a remark for the reader, or "".
-        frame_times_ms: Time of every frame from the start of the cine where they are not evenly
-            spread (FrameTimeVector), else empty.
-        changed_ns: Time of the last change of file or metadata (ctime) when it was scanned, ns; 0
-            when unknown. Part of cache keys, since another file may replace this one with the same
-            name, UID, size and modification time.
+        note: Why the object cannot be displayed, or a remark for the user, or "".
+        frame_times_ms: Time of each frame in ms from the start of the cine, if the frames are not
+            evenly spaced in time (FrameTimeVector); otherwise empty.
+        changed_ns: Time in ns of the last change to the file or its metadata (ctime) when it was
+            scanned; 0 if unknown. It is part of cache keys, since another file may replace this one
+            with the same name, UID, size and modification time.
     """
 
     path: Path
@@ -375,16 +384,16 @@ class Instance:
 
     @property
     def has_frames(self) -> bool:
-        """Whether `Decoder.frame` returns something to show."""
+        """Whether there are frames that `Decoder.frame` can return."""
         return self.content in _WITH_FRAMES
 
     @property
     def is_image(self) -> bool:
-        """Whether it is an image of a patient or specimen, on which tools may run."""
+        """Whether the instance is an image of a patient or specimen, on which tools may run."""
         return self.content is Content.IMAGE
 
     def get(self, keyword: str) -> str:
-        """Return an attribute's text, or ""."""
+        """Return the text of an attribute; "" if the instance does not have it."""
         return self.attributes.get(keyword, "")
 
 
@@ -392,19 +401,22 @@ class Instance:
 class Series:
     """Instances that form one stack, in display order.
 
-    One Series Instance UID may be split into several series: localisers, phases, echoes.
+    Instances with the same Series Instance UID may be split into several series: localisers,
+    phases, echoes.
 
     Attributes:
         uid: Series Instance UID.
-        description: SeriesDescription or what the list shows instead.
+        description: SeriesDescription, or the text that the list shows instead.
         modality: Modality.
-        number: SeriesNumber or 0.
-        instances: Instances of one kind of content in display order: a tuple, or a sequence that
-            makes them on access (`studies.instance_lists`), which should not be iterated in vain.
-        part: Number among the series that share `uid`, from 0.
-        split: Reason of the split, e.g. "b-value 800", "orientation"; "" when the series is whole.
+        number: SeriesNumber, or 0.
+        instances: Instances with the same kind of content in display order. This is a tuple, or a
+            sequence that creates them on access (`studies.instance_lists`), so avoid needless
+            iteration.
+        part: Index among the series that share `uid`, from 0.
+        split: Why the series was split off, e.g. "b-value 800", "orientation"; "" if the series is
+            whole.
         order: Sort criterion of the instances, e.g. "position along the normal".
-        warnings: Warnings for the reader, e.g. "the slice distance changes from 1.08 to 7 mm".
+        warnings: Warnings for the user, e.g. "the slice distance changes from 1.08 to 7 mm".
     """
 
     uid: str
@@ -424,23 +436,23 @@ class Series:
 
     @property
     def content(self) -> Content:
-        """The content of its instances."""
+        """The kind of content that the instances have."""
         return self.instances[0].content if self.instances else Content.OTHER
 
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """Series of one Study Instance UID and one patient.
+    """The series with the same Study Instance UID and patient.
 
     Attributes:
-        uid: StudyInstanceUID; for pictures one made from the folder.
+        uid: StudyInstanceUID; for pictures, a UID derived from the folder.
         title: Title in the list: StudyDescription, or modality and body part.
-        patient: PatientName as the file gives it, for display on this machine only.
+        patient: PatientName as written in the file, for display on this machine only.
         patient_id: PatientID.
-        date: StudyDate as YYYYMMDD or "".
+        date: StudyDate as YYYYMMDD, or "".
         series: Series in order of SeriesNumber.
-        key: Unique among open studies: `uid`, extended where two patients share a Study UID.
-        warnings: Warnings for the reader, e.g. "another patient has the same Study Instance UID".
+        key: Key that is unique among open studies: `uid`, extended if two patients share it.
+        warnings: Warnings for the user, e.g. "another patient has the same Study Instance UID".
     """
 
     uid: str
@@ -459,9 +471,9 @@ class Problem:
 
     Attributes:
         path: The file or folder.
-        reason: Reason why it is not shown, or a remark.
+        reason: Why the file is not shown, or a remark.
         remedy: Advice to the user.
-        remark: Whether it is only a remark and nothing is missing, e.g. for a copy.
+        remark: Whether this is only a remark and nothing is missing, e.g. for a duplicate file.
     """
 
     path: Path

@@ -13,7 +13,7 @@ from app.imaging.types import Frame
 
 
 class Plane(StrEnum):
-    """The anatomical plane of sections."""
+    """The anatomical plane in which sections lie."""
 
     ACQUIRED = "acquired"
     AXIAL = "axial"
@@ -26,14 +26,15 @@ class Volume:
     """Voxels on a regular grid.
 
     Attributes:
-        voxels: [k, j, i]: slice, row, column. Stored values when all slices share one rescale,
-            else modality values as float32.
-        affine: [4, 4] float64: (i, j, k, 1) -> patient mm, LPS. Voxel centres have integer
-            coordinates.
-        template: One of its frames, for rescale, windows and names; its pixels are not used.
-        slices: Position in the series of the frame at each k; () where it was resampled.
-        warnings: For example "resampled to a slice distance of 1.08 mm: the acquired one
-            changes".
+        voxels: Array [k, j, i]: slice, row, column. It holds stored values if all slices share one
+            rescale, otherwise modality values as float32.
+        affine: [4, 4] float64 matrix that maps (i, j, k, 1) to patient coordinates in mm, LPS.
+            Voxel centres have integer coordinates.
+        template: A frame that provides rescale, windows and names; its pixels are not used.
+        slices: For each k, the position in the series of the frame it comes from; () if the volume
+            was resampled.
+        warnings: Warnings for the user, e.g. "resampled to a slice distance of 1.08 mm: the
+            acquired one changes".
     """
 
     voxels: NDArray[Any]
@@ -44,13 +45,13 @@ class Volume:
 
     @property
     def spacing(self) -> tuple[float, float, float]:
-        """Distance of voxel centres along i, j and k in mm, as SimpleITK's GetSpacing."""
+        """Distances between voxel centres along i, j and k in mm, as in SimpleITK's GetSpacing."""
         x, y, z = (float(np.linalg.norm(self.affine[:3, axis])) for axis in range(3))
         return x, y, z
 
     @property
     def direction(self) -> NDArray[np.float64]:
-        """[3, 3] unit vectors of i, j and k as columns, as SimpleITK's GetDirection."""
+        """[3, 3] matrix with columns i, j and k (unit vectors), as in SimpleITK's GetDirection."""
         return self.affine[:3, :3] / np.asarray(self.spacing)
 
     @property

@@ -41,7 +41,7 @@ _log = get_logger(__name__)
 
 
 class Runner(Protocol):
-    """Runs questions, as `app.agent.loop.runner.AgentRunner` does. Called on the GUI thread."""
+    """Runs questions, like `app.agent.loop.runner.AgentRunner`; called on the GUI thread."""
 
     def start(self) -> None:
         """Start the thread."""
@@ -56,7 +56,7 @@ class Runner(Protocol):
         ...
 
     def resolve(self, approval_id: str, decision: Decision | bool) -> None:
-        """Take the user's answer to an approval request."""
+        """Pass on the user's decision about an approval request."""
         ...
 
     def close(self) -> None:
@@ -65,7 +65,7 @@ class Runner(Protocol):
 
 
 class Results(Protocol):
-    """Takes the results of tools, as the workspace does."""
+    """Receives the results of tools; the workspace is one such receiver."""
 
     def take_results(
         self, tool: str, findings: Sequence[Finding], artifacts: Sequence[Artifact]
@@ -76,13 +76,13 @@ class Results(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question with the request that was made when it was asked.
+    """A question, together with the request that was built when the user asked it.
 
     Attributes:
-        number: Unique and rising.
+        number: A unique number; later questions have higher numbers.
         text: The user's text.
-        thread: The thread that it belongs to.
-        request: The request for the runner, or the SightlineError that making it raised.
+        thread: The conversation thread that the question belongs to.
+        request: The request for the runner, or the SightlineError that building it raised.
     """
 
     number: int
@@ -100,19 +100,20 @@ class AgentThread(QObject):
     """Sends questions to a runner one after another and delivers its events on the GUI thread.
 
     Args:
-        make_runner: Makes the runner, not started, given the callback for events.
-        make_request: `make_request(text, thread)` makes the request for the runner. It is called
-            when the question is asked, even while another one runs: a queued question is about the
-            images that were open then.
-        results: Takes findings and artifacts before `run_event` is emitted for them.
+        make_runner: Creates the runner without starting it. Its argument is the callback that
+            receives the runner's events.
+        make_request: `make_request(text, thread)` builds the request for the runner. It is called
+            as soon as the user asks a question, even while another question runs, so that a queued
+            question refers to the images that were open when it was asked.
+        results: Receives the findings and artifacts of an event before `run_event` is emitted.
         parent: Qt parent.
 
     Attributes:
         run_event: Emitted with each RunEvent in order. Adjacent pieces of text are joined and
             outdated progress reports are left out, so `seq` may skip numbers.
         asked: Emitted with the Question that is handed to the runner, before its events.
-        changed: `busy`, `stopping` or `pending` changed.
-        run_ended: Emitted with the run's id and the kind of its terminal event, after `run_event`.
+        changed: Emitted when `busy`, `stopping` or `pending` has changed.
+        run_ended: Emitted with the run's id and the kind of its last event, after `run_event`.
     """
 
     run_event = Signal(object)
@@ -148,7 +149,7 @@ class AgentThread(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether a run has started and not ended."""
+        """Whether a run has started and has not ended yet."""
         return self._current is not None
 
     @property
@@ -158,20 +159,20 @@ class AgentThread(QObject):
 
     @property
     def pending(self) -> tuple[Question, ...]:
-        """The queued questions, the next one first."""
+        """The queued questions; the first one runs next."""
         return tuple(self._pending)
 
     @property
     def current(self) -> Question | None:
-        """The question that runs, or None."""
+        """The question that is running, or None."""
         return self._current
 
     def is_idle(self) -> bool:
-        """Return whether nothing runs, is queued or is still to be delivered."""
+        """Return whether nothing is running, queued or waiting to be delivered."""
         return self._current is None and not self._pending and not self._inbox
 
     def start(self) -> None:
-        """Start the runner's thread; the first question does so by itself."""
+        """Start the runner's thread; optional, since the first question starts it too."""
         if not self._started and not self._closed:
             self._started = True
             self._runner.start()
@@ -189,7 +190,7 @@ class AgentThread(QObject):
         return question
 
     def remove(self, number: int) -> None:
-        """Remove a question from the queue, unless it runs already."""
+        """Remove a question from the queue; does nothing if it is already running."""
         self._pending = [item for item in self._pending if item.number != number]
         self.changed.emit()
 
@@ -199,9 +200,9 @@ class AgentThread(QObject):
         self.changed.emit()
 
     def stop(self, *, after_tool: bool = False) -> None:
-        """Stop the run, at once or after its current tool calls; then the next question starts.
+        """Stop the run, at once or after its current tool calls; the next question then starts.
 
-        A run that is stopping after its calls can still be stopped at once.
+        A run that is waiting for its current tool calls to finish can still be stopped at once.
         """
         if self._current is None or self._stopping == "now" or (after_tool and self._stopping):
             return
@@ -210,7 +211,7 @@ class AgentThread(QObject):
         self.changed.emit()
 
     def resolve(self, approval_id: str, decision: Decision | bool) -> None:
-        """Hand the user's answer to an approval request to the runner."""
+        """Pass the user's decision about an approval request on to the runner."""
         if not self._closed:
             self._runner.resolve(approval_id, decision)
 

@@ -22,19 +22,19 @@ release it, so a paint event waits many times; Python's 5 ms add up to stalls.
 
 
 def needs_offscreen() -> bool:
-    """Return whether there is no display to open a window on (only on Linux)."""
+    """Return whether there is no display to open a window on; always False except on Linux."""
     if not sys.platform.startswith("linux") or os.environ.get("QT_QPA_PLATFORM"):
         return False
     return not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def use_offscreen() -> None:
-    """Make Qt draw into memory; call before `create_application`."""
+    """Make Qt draw into memory instead of on a display; call before `create_application`."""
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
 
 
 def create_application(argv: Sequence[str] = ()) -> QApplication:
-    """Return the process's application with its theme; made on the first call.
+    """Return the process's Qt application with the theme applied; the first call creates it.
 
     Args:
         argv: Arguments for Qt, e.g. -platform; the program's own are parsed elsewhere.

@@ -1,4 +1,4 @@
-"""Work off the GUI thread, with answers on it.
+"""Runs work off the GUI thread and delivers the results on it.
 
 The GUI thread may not stall for 50 ms, so rendering, outlines and pictures are made in a small
 thread pool; their answers, and those of the decoder's futures, come back as queued signals.
@@ -24,14 +24,14 @@ OnError = Callable[[SightlineError], object]
 
 
 class Background(QObject):
-    """A pool of threads whose answers arrive on the thread that made this object.
+    """A thread pool that delivers its results on the thread that created this object.
 
     Args:
         workers: Number of threads.
         parent: Qt parent.
 
     Attributes:
-        pending: Number of answers still to come.
+        pending: Number of results that have not been delivered yet.
     """
 
     def __init__(self, workers: int = 2, parent: QObject | None = None) -> None:
@@ -47,7 +47,11 @@ class Background(QObject):
         done: Callable[[T], object],
         failed: OnError | None = None,
     ) -> Future[T] | None:
-        """Run `work` in the pool, then `done(result)` here; return None after `close`."""
+        """Run `work` in the pool, then `done(result)` or `failed(error)` on this object's thread.
+
+        Returns:
+            The future of the work; None after `close`.
+        """
         if self._closed:
             return None
         future = self._pool.submit(work)
@@ -60,7 +64,10 @@ class Background(QObject):
         done: Callable[[T], object],
         failed: OnError | None = None,
     ) -> None:
-        """Call `done(result)` or `failed(error)` here when another object's future is done."""
+        """Call `done(result)` or `failed(error)` on this object's thread once `future` is done.
+
+        The future may belong to another object.
+        """
         self.pending += 1
         future.add_done_callback(lambda answer: self._post(answer, done, failed))
 
@@ -72,7 +79,7 @@ class Background(QObject):
         self._post(done, lambda _none: function(), None)
 
     def close(self) -> None:
-        """Wait for running work, drop the rest; later answers are dropped too."""
+        """Wait for work that is running and discard the rest; no result is delivered afterwards."""
         self._closed = True
         self._pool.shutdown(wait=True, cancel_futures=True)
 

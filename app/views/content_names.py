@@ -10,12 +10,12 @@ from app.imaging.types import Content, Series
 
 @dataclass(frozen=True, slots=True)
 class ContentName:
-    """Icon and names of a kind of content.
+    """The icon and the names for a kind of content.
 
     Attributes:
-        icon: Icon where there is no thumbnail.
-        one: Name of one object.
-        many: Name of several objects.
+        icon: Name of the icon that is shown when there is no thumbnail.
+        one: Noun for a single object.
+        many: Noun for several objects.
         thumbnail: Whether a thumbnail is shown instead of the icon.
     """
 
@@ -44,7 +44,7 @@ def counted(count: int, one: str, many: str = "") -> str:
 
 
 def amount(series: Series) -> str:
-    """Return how much a series holds, e.g. "135 images", "2 images, 40 frames", "3 pages"."""
+    """Return what a series contains, e.g. "135 images", "2 images, 40 frames", "3 pages"."""
     name, count = CONTENT_NAMES[series.content], len(series.instances)
     frames = frame_count(series.instances)
     match series.content:

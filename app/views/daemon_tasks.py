@@ -1,4 +1,4 @@
-"""Slow work on daemon threads, with its answers on the GUI thread."""
+"""Runs slow work on daemon threads and delivers the results on the GUI thread."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ _log = get_logger(__name__)
 
 
 class DaemonTasks:
-    """Runs each task on a daemon thread of its own: a keyring or a server may hang for good.
+    """Runs each task on its own daemon thread, since a keyring or a server may never respond.
 
-    Answers come back on the GUI thread, none of them after `close`.
+    Results are delivered on the GUI thread; none are delivered after `close`.
 
     Args:
-        owner: No answer comes once it is deleted; None for tasks that only `close` ends.
+        owner: Results are no longer delivered once this object is deleted; None if only `close`
+            ends the tasks.
     """
 
     def __init__(self, owner: QObject | None = None) -> None:
@@ -38,10 +39,10 @@ class DaemonTasks:
         done: Callable[[Any], object],
         failed: Callable[[str], object],
     ) -> CancelToken:
-        """Run `work(token)` on a thread, then `done(result)` or `failed(reason)` on this one.
+        """Run `work(token)` on a thread, then `done(result)` or `failed(reason)` on the GUI thread.
 
         Returns:
-            The token that `work` is given: once it is cancelled, no answer comes.
+            The token that `work` receives; after it is cancelled, no result is delivered.
         """
         token = CancelToken()
         self._tokens.add(token)
@@ -66,7 +67,7 @@ class DaemonTasks:
         return token
 
     def close(self) -> None:
-        """Cancel running tasks and drop their answers."""
+        """Cancel the running tasks and discard their results."""
         self._closed = True
         for token in tuple(self._tokens):
             token.cancel()

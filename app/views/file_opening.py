@@ -73,11 +73,11 @@ class FileOpening(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether a scan runs."""
+        """Whether a scan is running."""
         return bool(self._running)
 
     def open_paths(self, paths: Sequence[Path]) -> None:
-        """Start to open files and folders; returns at once."""
+        """Start to open files and folders; returns immediately."""
         if not paths:
             return
         scan = _Scan(tuple(paths), self._workspace.viewport.instance)
@@ -98,7 +98,7 @@ class FileOpening(QObject):
         )
 
     def stop(self) -> None:
-        """Stop all scans for the user; results so far stay open."""
+        """Stop all scans at the user's request; the results found so far stay open."""
         kept = any(scan.grown for scan in self._running)
         self.cancel()
         if kept:
@@ -187,16 +187,16 @@ class FileOpening(QObject):
 
 
 def local_paths(data: QMimeData) -> list[Path]:
-    """Return the local files and folders of dragged data."""
+    """Return the local files and folders in dragged data."""
     return [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
 
 
 class FileDrops(QObject):
-    """Opens files that are dropped anywhere on a window, also on its text fields.
+    """Opens files that are dropped anywhere on a window, including its text fields.
 
     Args:
         window: The main window.
-        middle: The widget that a mark covers while files are dragged.
+        middle: The widget that a drop indicator covers while files are dragged over the window.
         opened: Called with the dropped paths.
     """
 

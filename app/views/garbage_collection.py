@@ -12,14 +12,14 @@ import gc
 from functools import cache
 
 MANY = 10_000
-"""Number of open instances from which a full collection takes 15 ms."""
+"""Number of open instances above which a full collection takes 15 ms."""
 
 _NEVER = 2**31 - 1
 
 
 @cache
 def freeze_startup_objects() -> None:
-    """Freeze the objects of start-up, such as modules and classes; only once.
+    """Exempt the objects created at start-up, such as modules, from garbage collection; only once.
 
     Classes and modules stay until the end anyway.
     """
@@ -28,25 +28,26 @@ def freeze_startup_objects() -> None:
 
 
 class CollectionPause:
-    """Suspends full collections while a scan runs; there must be only one at a time.
+    """Suspends full collections during a scan; only one object may be active at a time.
 
-    Every `begin` must be followed by `end`, also after an error.
+    Every `begin` must be followed by `end`, even after an error.
     """
 
     def __init__(self) -> None:
         self._before: tuple[int, int, int] | None = None
 
     def begin(self) -> None:
-        """Suspend full collections; can be called twice."""
+        """Suspend full collections; has no effect if they are already suspended."""
         if self._before is None:
             young, middle, _old = self._before = gc.get_threshold()
             gc.set_threshold(young, middle, _NEVER)
 
     def end(self, instances: int) -> None:
-        """Resume full collections; can be called twice.
+        """Resume full collections; has no effect if they are not suspended.
 
         Args:
-            instances: Number of open instances; from `MANY` on they are frozen.
+            instances: Number of open instances. From `MANY` on, all current objects are exempted
+                from later collections.
         """
         if self._before is None:
             return

@@ -1,7 +1,7 @@
-"""Calls on the GUI thread from any thread.
+"""Lets any thread call functions on the GUI thread.
 
 PySide crashes when a thread emits a signal while the GUI thread deletes the object it belongs to.
-So threads that are not waited for emit the signal of an object that is never deleted.
+Threads that nobody waits for therefore emit the signal of an object that is never deleted.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject, Qt, Signal
 
 
 class GuiCalls(QObject):
-    """Calls functions on the thread that made it, in order."""
+    """Calls functions, in the order they were sent, on the thread that created this object."""
 
     _arrived = Signal(object)
 
@@ -22,7 +22,7 @@ class GuiCalls(QObject):
         self._arrived.connect(self._call, Qt.ConnectionType.QueuedConnection)
 
     def send(self, function: Callable[[], object]) -> None:
-        """Call a function in a later turn of the event loop."""
+        """Schedule a function to be called by the event loop later."""
         try:
             self._arrived.emit(function)
         except RuntimeError:
@@ -34,5 +34,5 @@ class GuiCalls(QObject):
 
 @cache
 def gui_calls() -> GuiCalls:
-    """Return the only `GuiCalls`; first called on the GUI thread."""
+    """Return the only `GuiCalls`; the first call must be made on the GUI thread."""
     return GuiCalls()

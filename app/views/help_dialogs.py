@@ -10,7 +10,7 @@ from app.views.theme import SPACE
 from app.views.widgets import IconLabel, label, push_button, rule
 
 Rows = tuple[tuple[str, str], ...]
-"""(keys or gesture, effect)."""
+"""Pairs of a key or gesture and its effect."""
 
 GESTURES: tuple[tuple[str, Rows], ...] = (
     (
@@ -66,7 +66,7 @@ GESTURES: tuple[tuple[str, Rows], ...] = (
     ),
 )
 _COLUMNS = ((0, 1), (2,))
-"""Numbers of the groups in each column; they fit side by side in the smallest window."""
+"""Numbers of the groups in each column; the columns fit side by side in the smallest window."""
 
 _HELP_WIDTH = 1000  # px: each gesture on one line
 
@@ -107,7 +107,7 @@ def about(parent: QWidget) -> QDialog:
 
 
 def shortcuts(parent: QWidget) -> QDialog:
-    """Return the dialog of keys and mouse gestures."""
+    """Return the dialog that lists the keys and mouse gestures."""
     dialog = _dialog(parent, "Keyboard and mouse")
     column = dialog.layout()
     assert isinstance(column, QVBoxLayout)

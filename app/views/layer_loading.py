@@ -1,4 +1,4 @@
-"""Fetches layers of the shown image from the decode workers for `Layers`."""
+"""Fetches the layers of the shown image from the decode workers for `Layers`."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class LayerLoading(QObject):
 
     Args:
         workspace: The models.
-        canvas: The canvas with the image.
-        decoder: Reads in worker processes.
-        background: Brings answers to the GUI thread.
+        canvas: The canvas that shows the image.
+        decoder: Reads files in worker processes.
+        background: Delivers results on the GUI thread.
         tell: Shows a failure to the user.
 
     Attributes:
@@ -66,7 +66,7 @@ class LayerLoading(QObject):
 
     @property
     def applied(self) -> Instance | None:
-        """The presentation state that is applied to the shown image or being read for it."""
+        """The presentation state applied to the shown image or being read for it, or None."""
         state = self._workspace.viewport.presentation
         return self._applying or (state.layer.instance if state else None)
 
@@ -74,7 +74,7 @@ class LayerLoading(QObject):
         """Show an object on the first open image that it refers to.
 
         Returns:
-            False when none of its images is open.
+            True if the image was shown; False if none of the images it refers to is open.
         """
         target = self._workspace.image_of(instance)
         if target is None:

@@ -1,4 +1,4 @@
-"""Layouts in one call: rows, columns, and rows that wrap."""
+"""Creates layouts in one call: rows, columns, and rows that wrap."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLayout, QLayoutItem, QVB
 from app.views.theme import SPACE
 
 LayoutPart = QWidget | QLayout | int | tuple[QWidget | QLayout, int]
-"""A part of a row or column: a widget or layout, a pair of one and its stretch factor, or the
+"""A part of a row or column: a widget or layout, a pair (widget or layout, stretch factor), or the
 stretch factor of an empty gap."""
 
 Margins = tuple[int, int, int, int]
-"""Left, top, right and bottom, px."""
+"""Left, top, right and bottom margins in px."""
 
 
 def row(
@@ -24,9 +24,9 @@ def row(
     """Return a layout with the parts side by side.
 
     Args:
-        parts: From left to right.
-        spacing: Between the parts, px.
-        margins: Around all parts.
+        parts: The parts from left to right.
+        spacing: Gap between the parts in px.
+        margins: Margins around all parts.
         parent: Widget that gets the layout; None for a layout inside another one.
     """
     layout = QHBoxLayout(parent) if parent is not None else QHBoxLayout()
@@ -40,7 +40,7 @@ def column(
     margins: Margins = (0, 0, 0, 0),
     parent: QWidget | None = None,
 ) -> QVBoxLayout:
-    """Return a layout with the parts one below the other; arguments as of `row`."""
+    """Return a layout with the parts one below the other; the arguments are those of `row`."""
     layout = QVBoxLayout(parent) if parent is not None else QVBoxLayout()
     _fill(layout, *parts, spacing=spacing, margins=margins)
     return layout
@@ -61,7 +61,7 @@ def _fill(layout: QBoxLayout, *parts: LayoutPart, spacing: int, margins: Margins
 
 
 def icon_row(mark: QWidget, content: QWidget | QLayout, spacing: int = 10) -> QHBoxLayout:
-    """Return a layout with an icon at the upper left of its content."""
+    """Return a layout with an icon to the left of the content, at its top."""
     layout = row(mark, (content, 1), spacing=spacing)
     layout.setAlignment(mark, Qt.AlignmentFlag.AlignTop)
     return layout

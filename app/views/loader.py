@@ -37,8 +37,9 @@ class Loader:
     Args:
         viewport: The viewport whose requests are answered.
         decoder: Decodes in worker processes.
-        background: Brings answers to the GUI thread.
-        place_of: Returns the series of an image and its place there, to prefetch its neighbours.
+        background: Delivers results on the GUI thread.
+        place_of: Returns the series that contains an image and the image's position in it, so that
+            the neighbouring images can be prefetched.
     """
 
     def __init__(
@@ -121,7 +122,7 @@ class Loader:
     def thumbnail(
         self, instance: Instance, size: int, done: Callable[[Thumbnail], object], failed: OnError
     ) -> Future[Thumbnail]:
-        """Fetch a thumbnail of at most `size` px; cancel the future when it is not wanted."""
+        """Fetch a thumbnail of at most `size` px; cancel the future if it is no longer needed."""
         future = self._decoder.thumbnail(instance, size)
         self._background.watch(future, done, failed)
         return future
@@ -129,7 +130,7 @@ class Loader:
     def report(
         self, instance: Instance, done: Callable[[Report], object], failed: OnError
     ) -> Future[Report]:
-        """Fetch a report; cancel the future when it is not wanted."""
+        """Fetch a report; cancel the future if it is no longer needed."""
         future = self._decoder.report(instance)
         self._background.watch(future, done, failed)
         return future
@@ -137,7 +138,10 @@ class Loader:
     def planes(
         self, source: Series | Instance, done: Callable[[tuple[Plane, ...]], object]
     ) -> None:
-        """Find the planes of a series on a thread, since many headers are compared."""
+        """Find the planes that a series can be shown in.
+
+        Runs on a thread, as it compares many headers.
+        """
         self._background.submit(partial(available_planes, source), done)
 
     def reformat(
@@ -149,7 +153,7 @@ class Loader:
         done: Callable[[Instance], object],
         failed: OnError,
     ) -> None:
-        """Assemble the volume of a series and return its sections in a plane."""
+        """Assemble the volume of a series and deliver its sections in a plane to `done`."""
 
         def report(finished: int, total: int) -> None:
             self._background.call(lambda: progress(finished, total))
@@ -162,7 +166,10 @@ class Loader:
         self._background.watch(self._decoder.volume(source, cancel, report), cut, failed)
 
     def forget(self, studies: Sequence[Study]) -> None:
-        """Drop cached data of closed studies on a thread, since they may have 100,000 files."""
+        """Discard cached data of closed studies.
+
+        Runs on a thread, as they may have 100,000 files.
+        """
         # Instances never made from the index cannot be cached.
         every = (loaded_instances(series.instances) for one in studies for series in one.series)
         instances = chain.from_iterable(every)
@@ -189,8 +196,8 @@ class Loader:
     ) -> None:
         """Find images in files and folders; `found` is called with the results so far.
 
-        `opened` is called on another thread and returns the open instances, whose copies are left
-        out.
+        `opened` is called on another thread and returns the open instances; copies of these
+        instances are left out of the results.
         """
 
         def report(finished: int, total: int) -> None:
@@ -207,24 +214,24 @@ PlaceOf = Callable[[Instance], tuple[Series, int] | None]
 Key = tuple[str, int, int, int]
 
 CINE_AHEAD = 4
-"""Number of frames of a cine that are decoded ahead of the shown one."""
+"""Number of frames of a cine that are decoded ahead of the shown frame."""
 
 NEAR = 2
-"""Number of images in the direction of scrolling with the priority of neighbours."""
+"""Number of images ahead in the scrolling direction that get the priority of direct neighbours."""
 
 AHEAD, BEHIND = 8, 2
 AHEAD_BYTES = CACHE_BYTES // 4
-"""Limit of prefetched bytes, so that they do not displace frames that were seen."""
+"""Limit of prefetched bytes, so that prefetched frames do not displace frames already viewed."""
 
 
 class Prefetching:
-    """Requests the frames around the shown one, and cancels those left behind.
+    """Requests the frames around the shown one, and cancels requests for frames left behind.
 
-    A step of the wheel requests one more frame and cancels one; the others stay in the queue.
+    Each step of the wheel requests one more frame and cancels one; the others stay in the queue.
 
     Args:
         decoder: Decodes and caches frames.
-        place_of: Returns the series of an image and its place there, or None.
+        place_of: Returns the series that contains an image and the image's position in it, or None.
     """
 
     def __init__(self, decoder: Decoder, place_of: PlaceOf) -> None:
@@ -236,7 +243,7 @@ class Prefetching:
         self._step = 1
 
     def around(self, instance: Instance, index: int) -> None:
-        """Prefetch around frame `index` of an image."""
+        """Prefetch the frames around frame `index` of an image."""
         self._follow(instance, index)
         asked: dict[Key, tuple[int, Future[Frame]]] = {}
         room = AHEAD_BYTES

@@ -68,18 +68,18 @@ NARROW_MIDDLE = 480  # px of the middle below which canvas and panes lie one bel
 
 
 class MainWindow(QMainWindow):
-    """The main window of the program, which shows a workspace.
+    """The program's main window, which shows a workspace.
 
     Args:
         workspace: The models.
         decoder: Reads images in worker processes; closed by its owner.
-        chat: The chat dock's widget, or None to leave it out.
+        chat: The widget in the chat dock, or None for a window without chat.
         open_demo: Opens the demo study; None hides the menu entry.
         open_settings: Shows the settings; None hides the menu entry.
         open_audit: Shows the audit log; None hides the menu entry.
         open_models: Shows the models; None hides the menu entry.
-        layout_file: File of the saved layout; None for the one in the user's settings folder, or
-            for none where Qt draws into memory.
+        layout_file: File that stores the window layout. None for the default: a file in the user's
+            settings folder, or no file if Qt draws into memory.
 
     Attributes:
         closing: Emitted when the window closes for good.
@@ -205,7 +205,7 @@ class MainWindow(QMainWindow):
 
     @property
     def busy(self) -> bool:
-        """Whether a scan, frame, drawing, report or pane is still to come."""
+        """Whether a scan, frame, drawing, report or pane is still unfinished."""
         parts = (self.opening, self.canvas, self.documents, self.panes)
         return any(part.busy for part in parts) or self.background.pending > 0
 
@@ -244,7 +244,7 @@ class MainWindow(QMainWindow):
             self.chat.submit(self.chat.texts.marked_question)
 
     def close_study(self) -> None:
-        """Close the shown study, else the last one."""
+        """Close the shown study, or the last one if none is shown."""
         studies, shown = self.workspace.studies, self.workspace.acquired
         study = studies.study_of(shown) if shown else None
         if study is None and studies.all:
@@ -307,7 +307,7 @@ class MainWindow(QMainWindow):
         super().closeEvent(event)
 
     def shut_down(self) -> None:
-        """Stop threads, timers and listeners; can be called twice."""
+        """Stop threads, timers and listeners; further calls have no effect."""
         if self._closed:
             return
         self._closed = True
@@ -354,10 +354,10 @@ _NO_ANSWER = (Noted, PlanUpdated)  # events that do not mean that the host has a
 
 
 class ModelHostButton(QPushButton):
-    """A status button with "Local", or the host that questions are sent to.
+    """A status button that shows "Local" or the host that questions are sent to.
 
-    A click opens the privacy settings. While a request is on its way the button names its host,
-    which may be another one if the model was changed meanwhile.
+    A click opens the privacy settings. While a request is being sent, the button names the host it
+    goes to, even if the user has selected another model in the meantime.
     """
 
     def __init__(self) -> None:
@@ -377,21 +377,24 @@ class ModelHostButton(QPushButton):
 
     @property
     def says(self) -> str:
-        """The shown text."""
+        """The text shown on the button."""
         return self.text().strip().replace("&&", "&")
 
     @property
     def sending(self) -> bool:
-        """Whether a request is on its way."""
+        """Whether a request is being sent."""
         return bool(self._sending)
 
     def set_model(self, name: str, remote_host: str) -> None:
-        """Set the model that answers the next question and its host; "" for this machine."""
+        """Set the model that answers the next question, and its host.
+
+        "" for a model on this machine.
+        """
         self._model, self._host = name, remote_host
         self._show()
 
     def follow(self, event: RunEvent) -> None:
-        """Show what an event of a run says about sent data."""
+        """Update the button when an event reports that data was sent or the host has answered."""
         if isinstance(event, DataSent):
             self._sending, self._answered = event.host, False
             self._least.start()
@@ -402,7 +405,7 @@ class ModelHostButton(QPushButton):
                 self._settle()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Click on Enter, as on Space."""
+        """Treat Enter as a click, in the same way as Space."""
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self.click()
         else:
@@ -459,7 +462,7 @@ class WindowDocks(QObject):
     Args:
         window: The main window.
         middle: The widget between the docks.
-        panels: Panels by name: Studies, Attributes, Findings, Layers and perhaps Assistant.
+        panels: Panels by name: Studies, Attributes, Findings, Layers and optionally Assistant.
 
     Attributes:
         by_name: The docks, in the order of the View menu.
@@ -503,7 +506,7 @@ class WindowDocks(QObject):
         docks["Layers"].hide()  # until an image has any
 
     def default_sizes(self) -> None:
-        """Set the sizes of a window without a saved layout, once it is laid out."""
+        """Set the dock sizes of a window without a saved layout, once the window is laid out."""
         docks, resize = self.by_name, self._window.resizeDocks
         resize([docks["Studies"]], [self._default_studies], _ACROSS)
         if "Assistant" in docks:
@@ -513,7 +516,7 @@ class WindowDocks(QObject):
         resize([docks["Studies"], docks["Findings"]], [half, half], _DOWN)
 
     def show_layers(self, needed: bool) -> None:
-        """Show the layers dock and make room for it, or hide it."""
+        """Show the layers dock and make room for it, or hide it if it is not needed."""
         self.by_name["Layers"].setVisible(needed)
         if needed:
             height = self._middle.height()
@@ -551,7 +554,7 @@ class WindowDocks(QObject):
 
 
 def save_layout(window: QMainWindow, path: Path) -> None:
-    """Write the geometry and docks of a window to an INI file, if that is writable."""
+    """Write a window's geometry and docks to an INI file; does nothing if it is not writable."""
     settings = QSettings(str(path), QSettings.Format.IniFormat)
     settings.setValue("window/geometry", window.saveGeometry().toBase64().toStdString())
     settings.setValue("window/state", window.saveState(LAYOUT_VERSION).toBase64().toStdString())
@@ -559,10 +562,11 @@ def save_layout(window: QMainWindow, path: Path) -> None:
 
 
 def restore_layout(window: QMainWindow, path: Path) -> bool:
-    """Restore what `save_layout` wrote.
+    """Restore the layout that `save_layout` wrote.
 
     Returns:
-        False where the file is missing, damaged or of an older version.
+        True if the layout was restored; False if the file is missing, damaged or of an older
+        version.
     """
     settings = QSettings(str(path), QSettings.Format.IniFormat)
     geometry, state = (

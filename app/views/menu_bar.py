@@ -32,7 +32,7 @@ _ICON_ONLY = Qt.ToolButtonStyle.ToolButtonIconOnly
 
 
 class MainActions:
-    """Every action of the main window, made once and offered in menus and on the toolbar.
+    """All actions of the main window, each created once and offered in menus and on the toolbar.
 
     Args:
         window: The main window, with its canvas and docks in place.
@@ -251,7 +251,7 @@ class MainActions:
         return bar
 
     def refresh(self) -> None:
-        """Enable and check the actions as the models are now."""
+        """Enable and check the actions according to the current state of the models."""
         canvas, workspace = self._canvas, self._workspace
         has_image, scroll = canvas.picture is not None, canvas.scroller
         has_window = canvas.shown_window is not None
@@ -303,10 +303,10 @@ def _fill(menu: QMenu, entries: Iterable[QAction | QMenu | None]) -> None:
 
 
 class PresetMenu(QMenu):
-    """The image's own VOI windows and LUTs, the automatic window, those of its modality.
+    """The menu of windows: the image's own VOI windows and LUTs, automatic, and by modality.
 
     Args:
-        canvas: The canvas with the image.
+        canvas: The canvas that shows the image.
         parent: Qt parent.
     """
 
@@ -335,7 +335,7 @@ class PresetMenu(QMenu):
 
 
 class PlaneMenu(QMenu):
-    """As acquired, axial, coronal, sagittal.
+    """The menu of planes: as acquired, axial, coronal, sagittal.
 
     Args:
         planes: Switches between the planes.
@@ -362,7 +362,7 @@ class PlaneMenu(QMenu):
         self.refresh()
 
     def attach(self, button: QToolButton) -> None:
-        """Open the menu with a button, whose text is then the name of the plane."""
+        """Make a button open the menu; its text becomes the name of the shown plane."""
         self._button = button
         button.setMenu(self)
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
@@ -376,7 +376,7 @@ class PlaneMenu(QMenu):
         self.refresh()
 
     def refresh(self) -> None:
-        """Check the plane that is shown and enable those the series has."""
+        """Check the shown plane and enable the planes that the series can be shown in."""
         wanted, possible = self._planes.wanted, self._planes.possible
         for plane, action in self.choices.items():
             action.setEnabled(plane in possible and len(possible) > 1)
@@ -388,10 +388,10 @@ class PlaneMenu(QMenu):
 
 
 class HeatmapMenu(QMenu):
-    """How strongly heatmaps are drawn over the image.
+    """The menu that sets how strongly heatmaps are drawn over the image.
 
     Args:
-        canvas: The canvas with the heatmaps.
+        canvas: The canvas that shows the heatmaps.
         make_action: `MainActions._action`.
         parent: Qt parent.
     """
@@ -421,7 +421,7 @@ class HeatmapMenu(QMenu):
 
 
 class Toolbar(QToolBar):
-    """The toolbar; in a narrow window its buttons lose their texts, then move behind an arrow.
+    """The toolbar. In a narrow window, buttons lose their texts, then move behind an arrow.
 
     Args:
         parent: The main window.
@@ -443,7 +443,7 @@ class Toolbar(QToolBar):
             more.setAccessibleName("More tools")
 
     def add_text_button(self, text: str, icon: str, tip: str) -> QToolButton:
-        """Add and return a button with a text beside its icon."""
+        """Add a button with a text beside its icon, and return it."""
         button = QToolButton()
         button.setText(f" {text}")  # Qt sets the icon too close to the text
         button.setIcon(icons.icon(icon))
@@ -454,7 +454,7 @@ class Toolbar(QToolBar):
         return button
 
     def measure(self) -> None:
-        """Note how wide the toolbar is with all texts; call when every button is there."""
+        """Store the width of the toolbar with all texts; call once all buttons have been added."""
         self._text_buttons = [(button, button.minimumWidth()) for button, _ in self._text_buttons]
         self._full_width = self.sizeHint().width()
 

@@ -1,4 +1,4 @@
-"""Messages over the canvas: notices of errors and actions, and the page without an image."""
+"""Messages over the canvas: notices about errors and actions, and the page without an image."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ class Action:
 
 
 class Notice(QFrame):
-    """One notice; all of its text is plain text.
+    """One notice; all of its text is shown as plain text.
 
     Args:
         tone: "error", "warning" or "info".
-        title: The event, or the file it concerns.
-        text: Reason and remedy.
+        title: What happened, or the file it concerns.
+        text: The reason and the remedy.
         action: A button, or None.
     """
 
@@ -103,10 +103,10 @@ class Notice(QFrame):
 
 
 class Notices(QWidget):
-    """A column of notices at the bottom of `host`, the newest last.
+    """A column of notices at the bottom of `host`; the newest is last.
 
     Args:
-        host: The widget they lie over.
+        host: The widget that the notices lie over.
     """
 
     def __init__(self, host: QWidget) -> None:
@@ -119,7 +119,7 @@ class Notices(QWidget):
         self.hide()
 
     def all(self) -> list[Notice]:
-        """Return the shown notices, the oldest first."""
+        """Return the notices on display, oldest first."""
         items = (self._column.itemAt(index) for index in range(self._column.count()))
         widgets = (item.widget() for item in items if item is not None)
         return [widget for widget in widgets if isinstance(widget, Notice) and not widget.dismissed]
@@ -144,7 +144,7 @@ class Notices(QWidget):
         return self.show_notice("error", error.subject or "Something went wrong", text)
 
     def show_problems(self, problems: tuple[Problem, ...]) -> None:
-        """Show files that could not be opened; many of them in one notice."""
+        """Show files that could not be opened; several files share one notice."""
         lost = [problem for problem in problems if not problem.remark]
         if len(problems) == 1:
             problem = problems[0]
@@ -198,12 +198,13 @@ PATIENCE_MS = 200  # a wait shorter than this is not worth a flicker
 
 
 class Placeholder(QWidget):
-    """The page over the canvas without an image: start page, progress or error.
+    """The page that covers the canvas when no image is shown: start page, progress or error.
 
     Args:
         canvas: The canvas.
         viewport: The canvas's viewport.
-        actions: (text, function) of the buttons on the start page, the first one primary.
+        actions: (text, function) for each button on the start page; the first is the primary
+            button.
     """
 
     def __init__(
@@ -236,7 +237,7 @@ class Placeholder(QWidget):
         self.refresh()
 
     def refresh(self) -> None:
-        """Show the page for the canvas's state, or hide."""
+        """Show the page that fits the canvas's state; hide if the canvas shows an image."""
         page = self._wanted_page()
         if page == 1 and not self._waited:
             self._waited = True

@@ -1,4 +1,4 @@
-"""Titles, icons and suggested questions that the tool packs declare, for the whole window."""
+"""Titles, icons and suggested questions from the tool packs, used in the whole window."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _WORD = re.compile(r"(?<![\w./-])[A-Za-z_]\w*(?![\w/-])")
 
 
 class PackTexts:
-    """Texts of the installed tools.
+    """Titles, icons and suggested questions for the installed tools.
 
     Args:
         specs: The installed tools. Any other tool is titled by its own name.
-        plans: What the packs told the planner; holds the suggested questions.
+        plans: What the packs declare to the planner, including the suggested questions.
 
     Attributes:
-        suggestions: Questions to offer before the first one is asked.
-        marked_question: Question that has the user's mark on the image outlined; "" if no installed
-            pack can do that.
+        suggestions: Questions to offer before the user asks the first one.
+        marked_question: Question that asks to outline what the user has marked on the image; "" if
+            no installed pack can do that.
     """
 
     def __init__(self, specs: Iterable[ToolSpec] = (), plans: Plans = NO_PLANS) -> None:
@@ -36,30 +36,30 @@ class PackTexts:
         )
 
     def title(self, tool: str) -> str:
-        """Return the title of a tool; its name in words if it declares none."""
+        """Return a tool's title; if it declares none, its name written as words."""
         spec = self._specs.get(tool)
         declared = sentence(spec.title) if spec is not None else ""
         return declared or words_of(tool) or "Tool"
 
     def icon(self, tool: str) -> str:
-        """Return the name of a tool's icon; the wrench if its icon is missing."""
+        """Return the name of a tool's icon; the wrench if it declares no icon or a missing one."""
         spec = self._specs.get(tool)
         name = PurePath(spec.icon).name if spec is not None else ""
         known = bool(name) and (paths.resources_dir() / "icons" / f"{name}.svg").is_file()
         return name if known else DEFAULT_ICON
 
     def with_titles(self, text: str, tools: Iterable[str] = ()) -> str:
-        """Return `text` with the titles of tools in place of their names.
+        """Return `text` with the names of tools replaced by their titles.
 
         Args:
             text: A sentence that names tools as the language model does.
-            tools: Names to replace besides those of the installed tools. A name without an
-                underscore ("crop") may be an ordinary word, so it is kept.
+            tools: Names to replace in addition to those of the installed tools. A name without an
+                underscore ("crop") may be an ordinary word, so it is not replaced.
         """
         titles = {name: self.title(name) for name in (*self._specs, *tools) if "_" in name}
         return _WORD.sub(lambda found: titles.get(found[0], found[0]), text)
 
 
 def words_of(key: str) -> str:
-    """Return an identifier in words: "area_pixels" becomes "Area pixels"."""
+    """Return an identifier written as words: "area_pixels" becomes "Area pixels"."""
     return sentence(key.replace("_", " "))[:60]

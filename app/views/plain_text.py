@@ -1,4 +1,4 @@
-"""Text of models, tools and files, made safe to show as plain text. Knows no toolkit."""
+"""Makes text from models, tools and files safe to show as plain text; independent of Qt."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ _WORD_PART = re.compile(r"\S{0,19}[/\\_.,:;=-]+(?=\S)|\S{20}(?=\S)")
 
 
 def clean(text: str) -> str:
-    """Return `text` without characters that a document would take for structure or direction."""
+    """Return `text` with one kind of line break and without control and direction characters.
+
+    A text document would take such characters for structure; each is replaced by U+FFFD.
+    """
     return _HARMFUL.sub("\ufffd", _LINE_ENDS.sub("\n", text))
 
 
@@ -28,17 +31,17 @@ def one_line(text: str, limit: int = 300) -> str:
 
 
 def breakable(text: str) -> str:
-    """Return `text` with break opportunities in long words such as paths and UIDs."""
+    """Return `text` with places for line breaks in long words such as paths and UIDs."""
     return _LONG_WORD.sub(lambda word: _WORD_PART.sub("\\g<0>\u200b", word[0]), text)
 
 
 def tooltip(text: str) -> str:
-    """Return `text` escaped for `setToolTip`, which would otherwise guess rich text."""
+    """Return `text` escaped for `setToolTip`, which may otherwise interpret it as rich text."""
     if not text:
         return ""
     return "<qt>" + html.escape(clean(text)).replace("\n", "<br>") + "</qt>"
 
 
 def menu_text(text: str) -> str:
-    """Return `text` for an action or a button, where a single "&" would mark a shortcut."""
+    """Return `text` for an action or a button, where a single "&" would mark a shortcut key."""
     return one_line(text).replace("&", "&&")

@@ -1,4 +1,4 @@
-"""The actions at the start of the window: open files, ask a question, save a picture, quit."""
+"""The actions at start-up: open files, ask a question, save a screenshot, quit."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class StartupRequest:
-    """What the command line asks of the window.
+    """What the command line asks the window to do.
 
     Attributes:
         paths: Files and folders to open, in order.
-        ask: Question for the chat once they are shown; "" for none.
-        screenshot: File that the window is saved to when all is shown, before the program quits;
-            None to keep the window open.
+        ask: Question for the chat once the files are shown; "" for none.
+        screenshot: File to save a screenshot of the window to once everything is shown; the program
+            then quits. None to keep the window open.
     """
 
     paths: Sequence[Path] = ()
@@ -45,16 +45,16 @@ class StartupRequest:
 
 
 class StartupActions(QObject):
-    """Performs the request's actions one after the other, without blocking the window.
+    """Performs the requested actions one after the other, without blocking the window.
 
     Args:
-        window: The main window, which is shown already.
-        chat: Its chat dock.
+        window: The main window, which is already shown.
+        chat: The window's chat dock.
         request: The actions.
-        report: Takes the reason of a failure in one line.
+        report: Receives the reason for a failure as one line of text.
 
     Attributes:
-        audit: Audit log that records the picture; None to record nothing.
+        audit: Audit log that records the screenshot; None to record nothing.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class StartupActions(QObject):
         self._timer: QTimer | None = None
 
     def start(self) -> None:
-        """Start the first action and return at once."""
+        """Start the first action and return immediately."""
         if self._request.screenshot and QApplication.platformName() == "offscreen":
             self._window.resize(*PICTURE_SIZE)
         if self._request.screenshot:
@@ -154,12 +154,12 @@ def settle(
     """Call `done(True)` once nothing is pending, or `done(False)` after `timeout_s`.
 
     Args:
-        busy: Returns whether something is still to come, e.g. `MainWindow.busy`.
+        busy: Returns whether anything is pending, e.g. `MainWindow.busy`.
         done: Called on the GUI thread.
-        timeout_s: Longest time to wait.
+        timeout_s: Longest time to wait, in seconds.
 
     Returns:
-        The timer that checks; stop it to give up.
+        The timer that calls `busy`; stop it to cancel the wait.
     """
     step = 20
     timer = QTimer()
@@ -181,8 +181,8 @@ def window_image(window: QWidget, ratio: float | None = None) -> QImage:
     """Return the window's contents as an image.
 
     Args:
-        window: A shown window.
-        ratio: Physical pixels per logical one; None for the screen's own.
+        window: A window that is shown.
+        ratio: Physical pixels per logical pixel; None for the screen's own ratio.
     """
     QApplication.sendPostedEvents()
     scale = window.devicePixelRatioF() if ratio is None else ratio
@@ -198,10 +198,10 @@ def window_image(window: QWidget, ratio: float | None = None) -> QImage:
 
 
 def save_window(window: QWidget, path: Path, ratio: float | None = None) -> None:
-    """Save the window as a picture; the suffix gives the format, PNG without one.
+    """Save the window as a picture; the suffix selects the format, PNG if there is none.
 
     Raises:
-        SightlineError: It cannot be written.
+        SightlineError: The file cannot be written.
     """
     target = path if path.suffix else path.with_suffix(".png")
     if not window_image(window, ratio).save(str(target)):

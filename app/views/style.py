@@ -1,4 +1,4 @@
-"""Qt's palette, style sheet and fonts from the design tokens."""
+"""Creates Qt's palette, style sheet and fonts from the design tokens."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _log = get_logger(__name__)
 
 
 def color(value: str, alpha: float = 1.0) -> QColor:
-    """Return a token as a colour with `alpha` from 0 (clear) to 1 (opaque)."""
+    """Return a colour token as a Qt colour with `alpha` from 0 (transparent) to 1 (opaque)."""
     result = QColor(value)
     result.setAlphaF(alpha)
     return result
 
 
 def palette(theme: Theme = THEME) -> QPalette:
-    """Return the palette, for what the style sheet leaves to Qt (dialogs, selection, links)."""
+    """Return the palette, used where the style sheet has no rule (dialogs, selection, links)."""
     roles = QPalette.ColorRole
     result = QPalette()
     for role, value in (
@@ -56,7 +56,7 @@ def palette(theme: Theme = THEME) -> QPalette:
 
 
 def stylesheet(theme: Theme = THEME, type_: Type = TYPE, space: Space = SPACE) -> str:
-    """Return the style sheet with all tokens filled in.
+    """Return the style sheet with all tokens replaced by their values.
 
     Raises:
         KeyError: The template names a token that does not exist.
@@ -102,7 +102,7 @@ def apply(application: QApplication) -> None:
 
 
 def restyle(widget: QWidget) -> None:
-    """Apply the style sheet again after a dynamic property of `widget` changed."""
+    """Apply the style sheet again after a dynamic property of `widget` has changed."""
     widget.style().unpolish(widget)
     widget.style().polish(widget)
     widget.update()

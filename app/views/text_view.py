@@ -1,4 +1,4 @@
-"""Read-only text views that are as high as their content and load nothing."""
+"""Read-only text views that are as high as their content and load no resources."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ NEAR_END = 24  # px from the end within which the view follows new text
 
 
 class PlainTextBrowser(QTextBrowser):
-    """A text browser that reaches nothing beyond its text.
+    """A text browser that loads no resources and opens no links.
 
-    `QTextBrowser` brings links and selection. Loading of resources, navigation and rich clipboard
-    content are switched off.
+    `QTextBrowser` provides links and selection; its loading of resources, navigation and rich text
+    on the clipboard are switched off.
 
     Args:
         parent: Qt parent.
 
     Attributes:
-        more_actions: Called with the context menu to add further actions.
+        more_actions: Called with the context menu, to add further actions; None for none.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -62,7 +62,7 @@ class PlainTextBrowser(QTextBrowser):
         )
 
     def loadResource(self, kind: int, name: QUrl) -> Any:
-        """Load nothing, whatever the document asks for."""
+        """Return None, so that nothing is loaded whatever the document requests."""
         return None
 
     def doSetSource(self, name: QUrl, kind: Any = None) -> None:
@@ -79,7 +79,7 @@ class PlainTextBrowser(QTextBrowser):
         return data
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Offer copying and selecting, and nothing that opens a link."""
+        """Open a context menu that offers copying and selecting, but no opening of links."""
         menu = QMenu(self)
         copy = menu.addAction("Copy", self.copy)
         copy.setEnabled(self.textCursor().hasSelection())
@@ -106,11 +106,11 @@ class TextView(PlainTextBrowser):
 
     Args:
         parent: Qt parent.
-        max_height: Height in px from which the text scrolls by itself; 0 for no limit.
+        max_height: Height in px above which the view scrolls; 0 for no limit.
 
     Attributes:
-        finding_clicked: Id of the finding whose link was activated.
-        result_clicked: Number of the result whose citation was activated.
+        finding_clicked: Emitted with the id of the finding whose link was activated.
+        result_clicked: Emitted with the number of the result whose citation was activated.
     """
 
     finding_clicked = Signal(str)
@@ -132,13 +132,13 @@ class TextView(PlainTextBrowser):
         self._fit(self.document().size())
 
     def set_plain(self, text: str) -> None:
-        """Show `text` literally; lines that begin with `BULLET` get a hanging indent."""
+        """Show `text` literally; lines that start with `BULLET` get a hanging indent."""
         self.setPlainText(clean(text))
         if BULLET in text:
             self._hang()
 
     def caret_to_start(self) -> None:
-        """Move the caret to the start, where inserted text cannot move it along."""
+        """Move the caret to the start, so that it does not move with text inserted later."""
         cursor = self.textCursor()
         if not cursor.hasSelection() and not self.hasFocus():
             cursor.movePosition(cursor.MoveOperation.Start)
@@ -147,7 +147,10 @@ class TextView(PlainTextBrowser):
             self.verticalScrollBar().setValue(value)
 
     def focused_link(self) -> QRect:
-        """Return the rectangle of the link that has the keyboard focus; empty without one."""
+        """Return the rectangle of the link with the keyboard focus.
+
+        An empty one if there is none.
+        """
         cursor = self.textCursor()
         if not (self.hasFocus() and cursor.hasSelection() and cursor.charFormat().isAnchor()):
             return QRect()
@@ -172,7 +175,7 @@ class TextView(PlainTextBrowser):
         painter.end()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Let the conversation scroll, unless this text scrolls by itself."""
+        """Pass the wheel on to the conversation unless this view scrolls its own text."""
         if self.verticalScrollBar().maximum() > 0 and self._max_height:
             super().wheelEvent(event)
         else:
@@ -206,13 +209,13 @@ class TextView(PlainTextBrowser):
 
 
 def literal_view(text: str, tone: str = "", name: str = "", *, max_height: int = 0) -> TextView:
-    """Return a view of text from elsewhere, shown literally.
+    """Return a view that shows text from an outside source literally.
 
     Args:
         text: The text.
-        tone: Property for the style sheet.
+        tone: Value of the `tone` property that the style sheet uses.
         name: Accessible name.
-        max_height: Height in px from which it scrolls; 0 for no limit.
+        max_height: Height in px above which the view scrolls; 0 for no limit.
     """
     view = TextView(max_height=max_height)
     view.setProperty("tone", tone)
@@ -224,14 +227,14 @@ def literal_view(text: str, tone: str = "", name: str = "", *, max_height: int =
 class LongText(TextView):
     """Plain text of any length, inserted piece by piece so that the window never stalls.
 
-    The view follows the end of the text while the end is in view.
+    The view scrolls to new text while its end is visible.
 
     Args:
-        max_height: Height in px from which it scrolls.
-        tone: Property for the style sheet.
+        max_height: Height in px above which the view scrolls.
+        tone: Value of the `tone` property that the style sheet uses.
 
     Attributes:
-        filled: Everything that was appended is shown.
+        filled: Emitted when all appended text is shown.
     """
 
     filled = Signal()
@@ -246,7 +249,7 @@ class LongText(TextView):
 
     @property
     def complete(self) -> bool:
-        """Whether everything that was appended is shown."""
+        """Whether all appended text is shown."""
         return not self._waiting
 
     def append_plain(self, text: str) -> None:
@@ -257,7 +260,7 @@ class LongText(TextView):
             self._fill()
 
     def restart(self, text: str = "") -> None:
-        """Replace all text by `text`."""
+        """Replace the whole text with `text`."""
         self._waiting.clear()
         self._timer.stop()
         self.clear()

@@ -38,13 +38,13 @@ class Theme:
     annotation: tuple[str, ...] = COLORS  # by `LabelColors`
 
     def annotation_color(self, index: int) -> str:
-        """Return the colour of a label by its index; colours repeat after the last."""
+        """Return the colour for a label's index; colours repeat after the last."""
         return self.annotation[index % len(self.annotation)]
 
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """Type scale in px at 100% scaling; family falls back to the system's."""
+    """Type scale in px at 100% scaling; the font family falls back to the system's."""
 
     family: str = "Inter"
     mono: str = "JetBrains Mono"

@@ -31,17 +31,17 @@ from app.views.theme import SPACE, THEME
 
 
 def plain_tip(text: str) -> str:
-    """Return a tooltip that shows `text` as it is, since Qt takes text with tags for rich text."""
+    """Return a tooltip that shows `text` literally; Qt would treat text with tags as rich text."""
     return f'<span style="white-space: pre-wrap">{html.escape(text)}</span>' if text else ""
 
 
 def label(text: str = "", role: str = "", *, wrap: bool = False) -> QLabel:
-    """Return a label that never takes its text for rich text.
+    """Return a label that never interprets its text as rich text.
 
     Args:
-        text: The text, shown as it is.
-        role: A text role of the style sheet: heading, title, section, muted, caption, ...
-        wrap: Whether it wraps into lines.
+        text: The text, shown literally.
+        role: A text role in the style sheet: heading, title, section, muted, caption, ...
+        wrap: Whether the text wraps onto several lines.
     """
     result = QLabel()
     result.setTextFormat(Qt.TextFormat.PlainText)
@@ -53,7 +53,7 @@ def label(text: str = "", role: str = "", *, wrap: bool = False) -> QLabel:
 
 
 class ElidedLabel(QLabel):
-    """One line of plain text, elided where it does not fit; the tooltip has all of it."""
+    """One line of plain text, elided if it does not fit; the tooltip shows the whole text."""
 
     def __init__(self, text: str = "", role: str = "") -> None:
         super().__init__()
@@ -71,7 +71,7 @@ class ElidedLabel(QLabel):
         return QSize(20, super().minimumSizeHint().height())
 
     def shown_text(self) -> str:
-        """Return the text as it is painted now."""
+        """Return the text as it is currently painted, elided if it does not fit."""
         metrics = QFontMetrics(self.font())
         return metrics.elidedText(
             self.text(), Qt.TextElideMode.ElideRight, self.contentsRect().width()
@@ -106,7 +106,7 @@ def tool_button(
 def push_button(
     text: str, action: Callable[[], object], *, primary: bool = False, icon_name: str = ""
 ) -> QPushButton:
-    """Return a button with a text; at most one per view is primary."""
+    """Return a button with a text; each view has at most one primary button."""
     button = QPushButton(text)
     if icon_name:
         tint = THEME.accent_text if primary else THEME.text_muted
@@ -118,13 +118,13 @@ def push_button(
 
 
 class RowTable(QTableView):
-    """A table of whole rows with one line each; Tab leaves it.
+    """A table in which whole rows are selected and each row is one line; Tab leaves the table.
 
     Args:
         model: The rows and columns.
         name: Accessible name.
         row_height: Height of a row in px.
-        widths: Widths of columns in px, by number.
+        widths: Column widths in px, by column number.
     """
 
     def __init__(
@@ -149,7 +149,7 @@ class RowTable(QTableView):
 
 
 def rule() -> QFrame:
-    """Return a thin line between parts."""
+    """Return a thin line that separates parts."""
     line = QFrame()
     line.setProperty("rule", True)
     return line
@@ -224,15 +224,15 @@ def center_page(page: QWidget, parts: Sequence[QWidget], max_width: int) -> QVBo
 
 
 class ProgressRow(QFrame):
-    """A text, a progress bar and a cancel button in a row; hidden while nothing runs.
+    """A row with a text, a progress bar and a cancel button; hidden while nothing is running.
 
     Args:
         cancel_button: Stops the work.
         bar_width: Width of the bar in px.
-        role: Text role of the text.
+        role: Role of the text in the style sheet.
 
     Attributes:
-        text: The label with the text.
+        text: The label that shows the text.
     """
 
     def __init__(self, cancel_button: QAbstractButton, bar_width: int, role: str = "") -> None:
@@ -245,7 +245,7 @@ class ProgressRow(QFrame):
         self.hide()
 
     def set_progress(self, text: str, done: int = 0, total: int = 0) -> None:
-        """Show a text and how much is done; without a total the bar only moves."""
+        """Show a text and the progress; if there is no total, the bar is only animated."""
         self.text.setText(text)
         self._bar.setRange(0, total)
         self._bar.setValue(done)
@@ -270,6 +270,6 @@ class PanelTitle(QWidget):
         row.addWidget(tool_button("x", f"Hide {title.lower()}", dock.close, 14))
 
     def set_count(self, count: int) -> None:
-        """Show a count; nothing for 0."""
+        """Show a count; nothing is shown for 0."""
         self.count.setText(str(count))
         self.count.setVisible(count > 0)

@@ -1,4 +1,4 @@
-"""Values of files and findings as plain text."""
+"""Formats values from files and findings as plain text."""
 
 from __future__ import annotations
 
@@ -21,18 +21,21 @@ SHORT_FORMS = {
     UNKNOWN_SPACING: "Lengths in px",
     REGION_SPACING: "Each region has its own scale",
 }
-"""Short forms of texts that must not be cut where there is little room."""
+"""Short forms of texts that must never be cut off, for use where there is little room."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def one_line(text: str) -> str:
-    """Return a text on one line, without control and direction-changing characters."""
+    """Return a text on one line, without control characters and direction-changing characters."""
     return " ".join(_CONTROL.sub(" ", text).split())
 
 
 def person_name(text: str) -> str:
-    """Return a DICOM person name (PS3.5, 6.2 PN) as "Family, Given Middle"; others unchanged."""
+    """Return a DICOM person name (PS3.5, 6.2 PN) as "Family, Given Middle".
+
+    A text of any other form is returned unchanged.
+    """
     first_form = one_line(text).split("=")[0] or one_line(text).strip("=")
     parts = [part.strip() for part in first_form.split("^")]
     family, given = parts[0], " ".join(part for part in parts[1:3] if part)
@@ -40,7 +43,7 @@ def person_name(text: str) -> str:
 
 
 def date(text: str) -> str:
-    """Return a DICOM date YYYYMMDD as YYYY-MM-DD; others unchanged."""
+    """Return a DICOM date YYYYMMDD as YYYY-MM-DD; any other text is returned unchanged."""
     text = one_line(text)
     if re.fullmatch(r"\d{8}", text):
         return f"{text[:4]}-{text[4:6]}-{text[6:]}"
@@ -48,14 +51,14 @@ def date(text: str) -> str:
 
 
 def number(value: float) -> str:
-    """Return a number without needless digits."""
+    """Return a number as text without unnecessary digits."""
     if abs(value) >= 100 or float(value).is_integer():
         return f"{value:.0f}"
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.3g}"
 
 
 def window_text(window: Window | None) -> str:
-    """Return the window or VOI LUT as text; "" for colour."""
+    """Return the window or VOI LUT as text; "" for a colour image."""
     if window is None:
         return ""
     text = f"C {number(window.center)}  W {number(window.width)}"
@@ -77,7 +80,7 @@ def spacing_text(spacing: Spacing) -> str:
 
 
 def sentence(text: str) -> str:
-    """Return a note on one line with a capital letter."""
+    """Return a note on one line, starting with a capital letter."""
     line = one_line(text)
     return line[:1].upper() + line[1:]
 
@@ -87,7 +90,8 @@ def patient_parts(point: Sequence[float], quadruped: bool = False) -> list[str]:
 
     Args:
         point: (x, y, z).
-        quadruped: Whether the patient is an animal with its own letters (PS3.3 C.7.6.1.1.1).
+        quadruped: Whether the patient is an animal, for which PS3.3 C.7.6.1.1.1 defines other
+            letters.
     """
     biped = (("L", "R"), ("P", "A"), ("H", "F"))
     letters = (("LE", "RT"), ("D", "V"), ("CR", "CD")) if quadruped else biped
@@ -103,12 +107,15 @@ def patient_text(point: Sequence[float], quadruped: bool = False) -> str:
 
 
 def time_text(time_ms: float | None) -> str:
-    """Return a frame's time from the start of its cine, e.g. "0.83 s"; "" for None."""
+    """Return a frame's time since the start of its cine, e.g. "0.83 s"; "" for None."""
     return "" if time_ms is None else f"{time_ms / 1000:.2f} s"
 
 
 def value_text(finding: Finding) -> str:
-    """Return a finding's measurement with units and mark, e.g. "≈ 0.52"; "" without one."""
+    """Return a finding's measurement with units and "≈" for an estimate, e.g.
+
+    "≈ 0.52"; "" if none.
+    """
     if finding.value is None:
         return ""
     units = one_line(finding.units)
@@ -124,12 +131,12 @@ def value_text(finding: Finding) -> str:
 
 
 def chip_text(finding: Finding) -> str:
-    """Return the label of a finding on the canvas."""
+    """Return the text of a finding's label on the canvas."""
     return " ".join(part for part in (one_line(finding.label), value_text(finding)) if part)
 
 
 def maker_text(finding: Finding) -> str:
-    """Return the tool and model that made a finding, or that it was drawn by hand."""
+    """Return the tool and model that made a finding, or a text saying it was drawn by hand."""
     if measurements.by_hand(finding):
         return BY_HAND
     if user_marks.is_mark(finding):

@@ -100,11 +100,11 @@ class Piece:
 
     Attributes:
         value: The value itself.
-        where: Its place: "files[2].name".
-        argument: Name of the top-level argument.
-        keys: All keys on the way to it, the argument first; empty for a key of a table.
-        formats: "format" of the JSON schema there ("path", "uri").
-        default: It is the whole argument and equals the tool's own default.
+        where: Its place in the arguments, e.g. "files[2].name".
+        argument: Name of the top-level argument that contains it.
+        keys: All keys on the path to it, starting with the argument; empty for a key of a table.
+        formats: Values of "format" in the JSON schema at this place, e.g. "path" or "uri".
+        default: Whether it belongs to an argument whose value is the tool's own default.
     """
 
     value: str | int | float | Sequence[Any] | Mapping[str, Any]
@@ -116,7 +116,7 @@ class Piece:
 
     @property
     def pattern(self) -> str:
-        """The place without list indices ("files.name"), as declarations and rules spell it."""
+        """The place without list indices ("files.name"), as written in declarations and rules."""
         return re.sub(r"\[\d+\]", "", self.where)
 
 
@@ -127,13 +127,13 @@ def judge_arguments(
 
     Args:
         spec: The tool.
-        arguments: Its arguments as plain JSON (`grants.exact`).
+        arguments: The arguments as plain JSON, as returned by `grants.exact`.
         scope: The files that the run may touch.
         rules: The rules of the user or site.
 
     Raises:
-        NestedTooDeeply: They are nested too deeply.
-        RecursionError: They are nested far too deeply.
+        NestedTooDeeply: The arguments are nested deeper than `DEEPEST`.
+        RecursionError: The arguments are nested so deeply that they cannot be examined at all.
     """
     found = pieces(spec.Input, arguments)
     sizes = list(_judge_sizes(spec, found, rules))
@@ -158,10 +158,10 @@ def _refused(spec: ToolSpec, where: str, why: str, remedy: str) -> Judgement:
 
 
 def pieces(input_type: type[BaseModel], arguments: Mapping[str, Any]) -> list[Piece]:
-    """Return all pieces of exact arguments (plain JSON), keys of tables included.
+    """Return every piece of exact arguments (plain JSON), including the keys of tables.
 
     Raises:
-        NestedTooDeeply: They are nested too deeply.
+        NestedTooDeeply: The arguments are nested deeper than `DEEPEST`.
     """
     found: list[Piece] = []
     schema = _schema(input_type)
@@ -389,10 +389,10 @@ def _replacement_note(path: Path) -> str:
 
 
 def leads_elsewhere(text: str, scope: Scope) -> bool:
-    """Report whether a text that is not declared to be a path holds one that leads out of the run.
+    """Report whether a text not declared to be a path contains one that leads out of the run.
 
-    Absolute paths within a sentence count only if their first folder exists on this computer:
-    "/unclear" in "normal /unclear" is none.
+    Absolute paths within a sentence count only if their first folder exists on this computer: in
+    "normal /unclear", "/unclear" is not a path.
     """
     for form in _decoded(_without_own_paths(text, scope)):
         whole = form.strip()

@@ -35,8 +35,9 @@ def fingerprint(
 
     Args:
         spec: The tool.
-        arguments: Its arguments.
-        touches: Files and hosts that they would reach; the same path may lead elsewhere tomorrow.
+        arguments: The call's arguments.
+        touches: Files and hosts that the call would reach. They are included because the same path
+            may lead elsewhere tomorrow.
     """
     whole = [spec.name, spec.version, str(spec.approval), exact(arguments)]
     whole += [[item.what, item.argument, item.shown] for item in touches]
@@ -49,7 +50,7 @@ Strict = Literal["", "ask", "deny"]
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A yes to one exact call for the rest of a conversation."""
+    """The user's permission for one exact call, valid for the rest of a conversation."""
 
     thread_id: str
     tool: str
@@ -58,7 +59,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A no to a tool for the rest of a conversation, whatever its arguments."""
+    """The user's refusal of a tool for the rest of a conversation, whatever the arguments."""
 
     thread_id: str
     tool: str
@@ -67,13 +68,14 @@ class Refusal:
 class Grants:
     """The user's answers for a conversation and for the session. Thread-safe.
 
-    A yes holds for one version of a tool with exactly these arguments and the same reach, a no for
-    the tool whatever its arguments. Kept in memory only: a new start of the program asks again.
+    A yes is valid for one version of a tool with exactly the same arguments and reach; a no is
+    valid for the tool whatever its arguments. Answers are kept in memory only, so the user is asked
+    again after the program restarts.
 
     Attributes:
-        on_withdraw: Called with the tool's name ("" for all) when yeses are taken back.
-        on_change: Called with (tool, new rule) when the session's rule changes or a no is
-            taken back.
+        on_withdraw: Called with the tool's name ("" for all tools) when permissions are withdrawn.
+        on_change: Called with (tool, new rule) when the rule for the session changes, or when a
+            refusal is withdrawn.
     """
 
     def __init__(self) -> None:
@@ -87,7 +89,7 @@ class Grants:
 
     @property
     def strict(self) -> Strict:
-        """The rule for every tool until Sightline is closed."""
+        """The rule for every tool until the program is closed."""
         return self._strict
 
     @strict.setter
@@ -103,7 +105,7 @@ class Grants:
         arguments: BaseModel | Mapping[str, Any],
         touches: Sequence[Touch] = (),
     ) -> None:
-        """Remember a yes for exactly this call."""
+        """Remember the user's permission for exactly this call."""
         self._given.add(Grant(thread_id, spec.name, fingerprint(spec, arguments, touches)))
 
     def is_granted(
@@ -117,18 +119,18 @@ class Grants:
         return Grant(thread_id, spec.name, fingerprint(spec, arguments, touches)) in self._given
 
     def refuse(self, thread_id: str, tool: str) -> None:
-        """Remember a no to a tool, and forget the yeses that it was given before."""
+        """Remember that the user refused a tool, and forget earlier permissions for it."""
         self._refused.add(Refusal(thread_id, tool))
         self._given = {
             item for item in tuple(self._given) if (item.thread_id, item.tool) != (thread_id, tool)
         }
 
     def is_refused(self, thread_id: str, tool: str) -> bool:
-        """Report whether the user refused the tool for the thread."""
+        """Report whether the user refused the tool in the thread."""
         return Refusal(thread_id, tool) in self._refused
 
     def accept_objection(self, thread_id: str, image: ImageRef, objection: str) -> None:
-        """Remember a yes to using an image in spite of an objection (`ToolContext.confirm`)."""
+        """Remember that the user accepted an image despite an objection (`ToolContext.confirm`)."""
         self._overridden = {*self._overridden, (thread_id, image, objection)}
 
     def is_objection_accepted(self, thread_id: str, image: ImageRef, objection: str) -> bool:
@@ -136,17 +138,17 @@ class Grants:
         return (thread_id, image, objection) in self._overridden
 
     def active_grants(self, thread_id: str = "") -> tuple[Grant, ...]:
-        """Return the yeses of one thread, or of all threads for ""."""
+        """Return the permissions in one thread, or in all threads if `thread_id` is ""."""
         found = (item for item in tuple(self._given) if thread_id in ("", item.thread_id))
         return tuple(sorted(found, key=lambda item: (item.thread_id, item.tool, item.fingerprint)))
 
     def active_refusals(self, thread_id: str = "") -> tuple[Refusal, ...]:
-        """Return the refusals of one thread, or of all threads for ""."""
+        """Return the refusals in one thread, or in all threads if `thread_id` is ""."""
         found = (item for item in tuple(self._refused) if thread_id in ("", item.thread_id))
         return tuple(sorted(found, key=lambda item: (item.thread_id, item.tool)))
 
     def withdraw(self, *, thread_id: str = "", tool: str = "") -> None:
-        """Forget the yeses of a thread, or for a tool; with neither, all of them."""
+        """Forget the permissions in a thread or for a tool; if neither is given, all of them."""
         self._given = {
             item
             for item in tuple(self._given)
@@ -158,7 +160,7 @@ class Grants:
         self.on_withdraw(tool)
 
     def ask_again(self, *, thread_id: str = "", tool: str = "") -> None:
-        """Forget the refusals of a thread, or of a tool; with neither, all of them."""
+        """Forget the refusals in a thread or for a tool; if neither is given, all of them."""
         before = self._refused
         self._refused = {
             item

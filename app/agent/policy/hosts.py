@@ -27,9 +27,9 @@ class Host:
     """The host that a connection would go to.
 
     Attributes:
-        name: Lower-case ASCII; an IP address in its usual spelling.
-        port: 0 if none is given.
-        notes: Warnings about the host or its spelling, for the user.
+        name: The host name in lower-case ASCII, or an IP address in its usual spelling.
+        port: The port; 0 if none is given.
+        notes: Warnings for the user about the host or its spelling.
     """
 
     name: str
@@ -38,20 +38,20 @@ class Host:
 
     @property
     def shown(self) -> str:
-        """The name and, if given, the port."""
+        """The name, followed by the port if there is one."""
         name = f"[{self.name}]" if ":" in self.name else self.name
         return f"{name}:{self.port}" if self.port else name
 
 
 class AmbiguousHost(ValueError):
-    """An address that two programs may read differently, or that names no host."""
+    """An address that two programs may read differently, or that does not name a host."""
 
 
 def parse_host(raw: str) -> Host:
-    """Return the host that a URL, a mail address, "name:port" or an IP address leads to.
+    """Return the host to which a URL, a mail address, "name:port" or an IP address leads.
 
     Raises:
-        AmbiguousHost: Programs may read it differently, or it names no host.
+        AmbiguousHost: Programs may read the address differently, or it does not name a host.
     """
     text = raw.strip()
     if any(unicodedata.category(sign)[0] in "CZ" for sign in text):
@@ -142,12 +142,12 @@ def _address_notes(address: Address) -> list[str]:
 
 
 def is_listed(host: Host, patterns: Iterable[str]) -> bool:
-    """Report whether a pattern names the host.
+    """Report whether one of the patterns matches the host.
 
     Args:
         host: The host.
-        patterns: Names, "*.name" for all below a name, networks ("10.0.0.0/8"), each of the names
-            perhaps with a port.
+        patterns: Host names, "*.name" for all hosts below a name, or networks ("10.0.0.0/8"). A
+            name may be followed by a port.
     """
     return any(_matches(host, pattern.strip().lower()) for pattern in patterns)
 

@@ -25,9 +25,9 @@ class Touch:
 
     Attributes:
         what: "writes" (a file) or "sends to" (a host).
-        argument: Its place in the arguments; "" for a host that the tool declares itself.
-        shown: The absolute path with links followed, or the host in its plain spelling with port.
-        note: A warning about it for the user, "" for none.
+        argument: Where the arguments name it; "" for a host that the tool itself declares.
+        shown: The absolute path with links resolved, or the host in plain spelling with its port.
+        note: A warning about it for the user; "" for none.
     """
 
     what: str
@@ -47,7 +47,7 @@ class Judgement:
     Attributes:
         rule: Allow, ask or deny.
         reason: A sentence for the model and the approval card; "" if there is nothing to say.
-        argument: Place of the argument that the reason is about, "" for the whole call.
+        argument: Place of the argument that the reason is about; "" for the whole call.
         remedy: What the model should do instead of a call that is denied.
         touches: Files and hosts outside the run that the call would reach.
         user_reason: Replaces `reason` on the card; "" to show `reason` itself.
@@ -62,7 +62,7 @@ class Judgement:
 
 
 def strictest(judgements: Iterable[Judgement]) -> Judgement:
-    """Return the first of the strictest judgements, with the touches of all of them."""
+    """Return the first judgement with the strictest rule, with the touches of all judgements."""
     found = tuple(judgements)
     if not found:
         return Judgement(Rule.ALLOW)

@@ -53,11 +53,11 @@ _UNREADABLE_SITE = {
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Rules on top of `DEFAULTS`; they can only be stricter: a changed settings file frees nothing.
+    """Rules on top of `DEFAULTS`. They can only be stricter, so no settings file can permit more.
 
     Attributes:
         rules: The rules of the user or a site.
-        also: Further policies that hold as well, such as the site's beside the user's own.
+        also: Further policies that apply as well, such as the site's in addition to the user's.
     """
 
     rules: PolicySettings = field(default_factory=PolicySettings)
@@ -65,20 +65,23 @@ class Policy:
 
     @classmethod
     def standard(cls) -> Policy:
-        """Return the policy without added rules: reading and computing run, the rest asks."""
+        """Return the policy without added rules: reads and computations run, the rest asks."""
         return cls()
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Policy:
-        """Return the policy that a site or the settings describe; see `policy.site_rules`.
+        """Return the policy described by a site's file or by the settings; see `policy.site_rules`.
 
         Raises:
-            UsageError: Something in it is not understood.
+            UsageError: Part of the data is not understood.
         """
         return cls(parse_rules(data))
 
     def rule(self, spec: ToolSpec) -> Rule:
-        """Return the strictest rule for a tool, whatever the arguments; an unknown effect asks."""
+        """Return the strictest rule for a tool regardless of its arguments.
+
+        An unknown effect asks.
+        """
         effect = spec.approval  # once: a pack's own type may answer differently the second time
         tools = self.rules.tools
         own = (
@@ -92,7 +95,7 @@ class Policy:
 
     @property
     def remember(self) -> bool:
-        """Whether a yes for a whole conversation is offered, and holds."""
+        """Whether the user may allow a call for a whole conversation."""
         return self.rules.remember and all(policy.remember for policy in self.also)
 
     def judge(
@@ -105,7 +108,7 @@ class Policy:
 
         Args:
             spec: The tool.
-            arguments: The exact ones.
+            arguments: The exact arguments of the call.
             scope: The files that the run may touch.
         """
         rule = self.rule(spec)
@@ -152,12 +155,12 @@ def _suggestion(name: str, names: Iterable[str]) -> str:
 
 
 def site_policies(files: Iterable[Path], notices: list[str]) -> tuple[Policy, ...]:
-    """Return the policies in a site's files; they hold beside the user's own.
+    """Return the policies in a site's files; they apply in addition to the user's own.
 
     Args:
-        files: JSON files; missing ones are left out.
-        notices: Receives a sentence for the user for each file that cannot be used. Until it is
-            mended, every tool asks and none may write, send or run programs.
+        files: JSON files; missing ones are skipped.
+        notices: Receives a sentence for the user for each file that cannot be used. Until such a
+            file is corrected, every tool asks and none may write, send or run programs.
     """
     policies: list[Policy] = []
     for file in files:

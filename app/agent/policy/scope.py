@@ -19,7 +19,7 @@ class Scope:
     """The files that the arguments of a run's calls may name.
 
     Attributes:
-        folder: The run's own output folder; None where there is none.
+        folder: The run's own output folder; None if it has none.
         names: Ids and paths of the open images, and of pictures made in the run.
         knows: Reports whether a text names an open image in another way (a link, a file name);
             None if there are no images.
@@ -36,8 +36,8 @@ class Scope:
         """Return the scope of a run.
 
         Args:
-            images: `app.tools.api.Images`.
-            notes: The open images, as `RunRequest.image_notes`.
+            images: The `app.tools.api.Images` of the run.
+            notes: The open images, in the form of `RunRequest.image_notes`.
             folder: The run's output folder.
         """
         names = _names(images, notes)
@@ -45,7 +45,7 @@ class Scope:
         return cls(folder, names, getattr(images, "knows", None), own)
 
     def refreshed(self, images: Any, notes: Sequence[Mapping[str, Any]]) -> Scope:
-        """Return this scope with the pictures that were made since; itself if there are none."""
+        """Return this scope extended by pictures made since; the same object if there are none."""
         names = _names(images, notes)
         # The same object keeps its cached sets of names.
         return self if names == self.names else replace(self, names=names)
@@ -80,7 +80,7 @@ class Scope:
             return False
 
     def target(self, name: str) -> Path | None:
-        """Return the path that would be written, links followed; None if that is not clear."""
+        """Return the path that would be written, with links resolved; None if it is ambiguous."""
         try:
             path = Path(name)
             if not path.is_absolute():
@@ -105,7 +105,7 @@ class Scope:
         return str(path) in self._all_names or (self.knows is not None and self.knows(str(path)))
 
     def hint(self) -> str:
-        """Return a sentence that says which images can be named."""
+        """Return a sentence that says which images may be named."""
         ids = [name for name in self.names if name not in self.paths]
         if not ids:
             return "No image is open: ask the user to open one."
@@ -114,7 +114,7 @@ class Scope:
 
     @cached_property
     def paths(self) -> frozenset[str]:
-        """The names that are absolute paths."""
+        """Those of the names that are absolute paths."""
         # Not `Path.is_absolute`: a study may have ten thousand images, and each call needs this.
         return frozenset(filter(os.path.isabs, self.names))
 

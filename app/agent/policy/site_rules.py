@@ -52,10 +52,10 @@ class Sizes:
     """Upper bounds for the arguments of every tool.
 
     Attributes:
-        text: Characters of one text.
-        items: Items of one list or table.
+        text: Maximum number of characters in one text.
+        items: Maximum number of items in one list or table.
         number: Largest absolute value of a number.
-        whole: Characters of all texts of a call together.
+        whole: Maximum number of characters in all texts of a call together.
     """
 
     text: int = 100_000
@@ -65,11 +65,11 @@ class Sizes:
 
 
 def parse_rules(data: Mapping[str, Any]) -> PolicySettings:
-    """Return the rules in the data of a user or a site; see the module.
+    """Return the rules in the data of a user or a site; the module describes their form.
 
     Raises:
-        UsageError: Part of it is not understood. Rules that are only half understood would be
-            weaker than the site means them to be, so none of them are used.
+        UsageError: Part of the data is not understood. None of the rules are used then, since the
+            rest alone would be weaker than the site intended.
     """
     unknown = [str(key) for key in data if key not in PolicySettings.model_fields]
     if unknown:
@@ -101,7 +101,7 @@ def _misunderstood(reason: str, remedy: str) -> UsageError:
 
 
 def size_limits(settings: SizeSettings) -> Sizes:
-    """Return the bounds that hold with a site's own ones, which can only lower them."""
+    """Return the bounds in effect: the program's own, lowered where the site's are lower."""
     standard = Sizes()
     return Sizes(
         text=_lower(standard.text, settings.text),
@@ -123,14 +123,14 @@ def argument_rules(rules: PolicySettings, tool: str) -> list[tuple[str, Argument
 
 
 def host_allowed(hosts: HostSettings, host: Host) -> bool:
-    """Report whether tools may send to a host; the user is asked all the same."""
+    """Report whether tools may send to a host, provided that the user agrees."""
     if is_listed(host, hosts.deny):
         return False
     return not hosts.allow or is_listed(host, hosts.allow)
 
 
 def folder_allowed(folders: FolderSettings, path: Path) -> bool:
-    """Report whether a resolved path may be written to; the user is asked all the same."""
+    """Report whether tools may write to a resolved path, provided that the user agrees."""
     if any(_is_below(path, folder) for folder in folders.deny):
         return False
     return not folders.allow or any(_is_below(path, folder) for folder in folders.allow)

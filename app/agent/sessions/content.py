@@ -48,16 +48,17 @@ _STATES: Mapping[str, RunState] = {
 
 @dataclass(slots=True)
 class PastRun:
-    """A question of a thread and the events of its run.
+    """A question in a thread and the events of its run.
 
     Attributes:
-        run_id: The run's id; "" for one of a version 1 file, which kept no events.
+        run_id: The run's id; "" in a version 1 file, which kept no events.
         question: The user's text.
-        events: The events in order. Joined deltas are one event, so `seq` may skip numbers. Unless
-            `state` is "running", the last one is terminal and every started call has finished.
+        events: The events in order. Streamed pieces that were joined are one event, so `seq` may
+            skip numbers. Unless `state` is "running", the last event is terminal and every started
+            call has finished.
         state: How the run ended; "interrupted" if the program ended first.
-        next_seq: The number of the next event.
-        start: Index of its first entry in the file, the header not counted.
+        next_seq: The number for the next event.
+        start: Index of the run's first entry in the file, not counting the header.
     """
 
     run_id: str
@@ -75,11 +76,11 @@ class Content:
     Attributes:
         header: The first line.
         messages: The transcript as it was written; calls may lack a result.
-        calls: The tool calls that ended, by call id, with whole results.
-        run_facts: The entry "run" of each run (model, images, output folder), by run id.
+        calls: The tool calls that ended, with their complete results, by call id.
+        run_facts: The "run" entry for each run (model, images, output folder), by run id.
         runs: The questions, the oldest first.
         problems: Sentences for the user about what could not be read.
-        folder: The folder of the file; None for a thread in memory.
+        folder: The folder that contains the file; None for a thread in memory.
     """
 
     header: Entry = field(default_factory=dict[str, Any])
@@ -95,7 +96,7 @@ def read(path: Path) -> Content:
     """Read a session file. Runs without an end stay "running"; `close_runs` ends them.
 
     Raises:
-        FileProblem: It cannot be read, or a newer Sightline wrote it.
+        FileProblem: The file cannot be read, or was written by a newer version of the program.
     """
     content = Content(folder=path.parent)
     _Reader(path.parent, content).take(entries(path, content.problems))
@@ -283,12 +284,12 @@ def _whole_number(value: Any) -> int:
 def close_runs(content: Content, time: str) -> list[Entry]:
     """Close what a crash left open in `content`.
 
-    Every call gets a result (that of its `tool_call` line where only the message is missing),
-    streamed text that is no message yet becomes one, and every run gets its terminal event.
+    Every call gets a result: the one on its `tool_call` line if there is one. Streamed text that
+    was not yet saved as a message becomes one, and every run gets its terminal event.
 
     Args:
-        content: The content of a file; it is changed.
-        time: ISO 8601, UTC, for the new entries.
+        content: The content of a file; it is modified.
+        time: Time of the new entries, as ISO 8601 in UTC.
 
     Returns:
         The entries to append to the file.

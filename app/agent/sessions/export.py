@@ -52,12 +52,12 @@ def export(content: Content, form: Form, target: Path) -> None:
     """Write the thread to `target`, completely or not at all.
 
     Args:
-        content: The thread, read.
+        content: The content of the thread.
         form: "md", "html" or "json".
         target: The file; an existing one is replaced.
 
     Raises:
-        FileProblem: It cannot be written.
+        FileProblem: The file cannot be written.
     """
     match form:
         case "json":
@@ -87,7 +87,7 @@ def _private(path: str, flags: int) -> int:
 
 
 def as_json(content: Content) -> dict[str, Any]:
-    """Return everything as JSON: the runs with their events, the calls with whole results."""
+    """Return everything as JSON: the runs with their events, the calls with complete results."""
     runs = [
         {
             "run_id": run.run_id,
@@ -118,12 +118,12 @@ def _event(event: RunEvent) -> dict[str, Any]:
 
 
 def as_markdown(content: Content) -> str:
-    """Return the thread as CommonMark; text of the thread is escaped."""
+    """Return the thread as CommonMark, with its text escaped."""
     return _as_lines(content, _escaped)
 
 
 def as_text(content: Content) -> str:
-    """Return the thread for a terminal: as Markdown with nothing escaped and no pictures."""
+    """Return the thread for a terminal: as Markdown, but without escapes and pictures."""
     return _as_lines(content, str, pictures=False)
 
 

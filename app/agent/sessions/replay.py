@@ -41,15 +41,15 @@ _REPLAYED = (Approval.READ, Approval.COMPUTE)
 
 @dataclass(frozen=True, slots=True)
 class RecordedCall:
-    """A tool call as the session file has it.
+    """A tool call as recorded in the session file.
 
     Attributes:
-        call_id: Its id.
-        run_id: Its run; "" in a version 1 file.
+        call_id: The call's id.
+        run_id: The id of its run; "" in a version 1 file.
         tool: The tool's name.
-        arguments: As they were given.
-        result: As `Thread.result` gives it.
-        facts: The entry "run" of its run: model, images, output folder.
+        arguments: The arguments as recorded.
+        result: The complete result, as returned by `Thread.result`.
+        facts: The "run" entry for the run: model, images, output folder.
     """
 
     call_id: str
@@ -65,12 +65,12 @@ class ReplayedCall:
     """The outcome of making a call again.
 
     Attributes:
-        call_id: Its id.
+        call_id: The call's id.
         tool: The tool's name.
-        status: "left out" for a call that was not made again.
-        reasons: The differences, or why it was left out.
-        harmless: It was left out by rule (it writes or sends, or was stopped then), not because
-            something is missing.
+        status: The outcome; "left out" for a call that was not made again.
+        reasons: The differences, or why the call was left out.
+        harmless: Whether the call was left out on purpose (it writes or sends, or had been stopped
+            when it was recorded), not because something is missing.
     """
 
     call_id: str
@@ -85,7 +85,7 @@ ContextOf = Callable[[RecordedCall], ToolContext | str]
 
 
 def recorded_calls(content: Content) -> list[RecordedCall]:
-    """Return the calls of a thread in the order in which they ended."""
+    """Return the calls in a thread, in the order in which they ended."""
     return [_recorded(entry, content) for entry in content.calls.values()]
 
 
@@ -107,12 +107,12 @@ class Replay:
     """Repeats the recorded tool calls of a thread with the current tools.
 
     Args:
-        tools: The tools that are available now.
-        context_of: Returns the images and the output folder for a call.
+        tools: The currently available tools.
+        context_of: Returns the images and the output folder for a call, or why it cannot be made.
         old_dir: The thread's output folder; a run's own `out_dir` takes precedence.
         new_dir: The folder that the repeated calls write to.
         renamed: Maps old names of files and images to the current ones.
-        policy: The current rules; a call that would have to ask the user is refused.
+        policy: The current rules; a call that would require asking the user is refused.
     """
 
     tools: Tools
@@ -123,12 +123,12 @@ class Replay:
     policy: Policy = field(default_factory=Policy.standard)
 
     async def run(self, content: Content) -> AsyncIterator[ReplayedCall]:
-        """Make every call again, one after the other."""
+        """Make every call again, one after the other, and yield each outcome."""
         for call in recorded_calls(content):
             yield await self.call(call)
 
     async def call(self, call: RecordedCall) -> ReplayedCall:
-        """Make one call again and compare."""
+        """Make one call again and compare its result with the recorded one."""
         tool = self.tools.get(call.tool)
         if call.result.get("status") == "cancelled":
             return _skipped(call, "it was stopped then", harmless=True)

@@ -44,7 +44,7 @@ Entry = dict[str, Any]
 
 
 def encode(entry: Entry) -> bytes:
-    """Return an entry as a line. Never raises: what JSON cannot hold is written as its text."""
+    """Return an entry as a line. Never raises: values that JSON cannot represent become text."""
     try:
         return to_json(entry, fallback=str, inf_nan_mode="null") + b"\n"
     except (PydanticSerializationError, ValueError, RecursionError):
@@ -58,14 +58,14 @@ def encode(entry: Entry) -> bytes:
 
 
 def entries(path: Path, problems: list[str]) -> Iterator[Entry]:
-    """Yield the entries of a file, the header first.
+    """Yield the entries in a file, the header first.
 
     Args:
         path: The session file.
         problems: Receives a sentence for each line that cannot be read.
 
     Raises:
-        FileProblem: The file cannot be read, or a newer Sightline wrote it.
+        FileProblem: The file cannot be read, or was written by a newer version of the program.
     """
     try:
         lines = path.read_bytes().split(b"\n")
@@ -84,7 +84,7 @@ def entries(path: Path, problems: list[str]) -> Iterator[Entry]:
 
 
 def parse_line(line: bytes) -> Entry | None:
-    """Return a line as an entry, or None if it is none."""
+    """Return a line as an entry, or None if it is not a valid one."""
     try:
         entry: Any = json.loads(line)
     except (ValueError, RecursionError):
@@ -93,7 +93,7 @@ def parse_line(line: bytes) -> Entry | None:
 
 
 def complete_size(data: bytes) -> int:
-    """Return how many bytes of a file are complete lines; a last entry may lack its newline."""
+    """Return how many bytes of a file are complete lines; the last entry may lack its newline."""
     tail = data.rfind(b"\n") + 1
     return len(data) if parse_line(data[tail:]) is not None else tail
 
@@ -112,18 +112,18 @@ def _check_version(entry: Entry, thread_id: str) -> None:
 def save_large_values(
     folder: Path, data: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Write the large values of a result to files of their own.
+    """Write the large values in a result to files of their own.
 
-    They are named by their SHA-256, so that the message and the call that share a value share its
+    The files are named by their SHA-256, so that a message and a call with the same value share one
     file, and nothing is written twice.
 
     Args:
-        folder: The thread's.
+        folder: The thread's folder.
         data: A result; its "output" and "metadata" may be large.
 
     Returns:
-        What stays in the line, and the file's name for each key that was taken out. A value whose
-        file cannot be written stays.
+        The values that stay in the line, and the name of the file for each key that was taken out.
+        A value whose file cannot be written stays in the line.
     """
     kept, files = dict(data), dict[str, str]()
     for key in _RESULT_KEYS:
@@ -143,7 +143,7 @@ def save_large_values(
 def load_large_values(
     folder: Path, data: dict[str, Any], files: Mapping[str, Any], problems: list[str]
 ) -> dict[str, Any]:
-    """Return `data` with the values from their files; lost ones are added to `problems`."""
+    """Return `data` with the values from their files; missing ones are added to `problems`."""
     whole = dict(data)
     for key, name in files.items():
         try:
@@ -160,16 +160,17 @@ def copy_large_value(
     """Copy a value's file to another thread, with the names inside it replaced.
 
     Args:
-        source: The folder of the thread that has it.
-        target: The other's.
-        name: Its file.
-        names: Old names and new ones, as they stand in JSON.
+        source: The folder of the thread that has the value.
+        target: The folder of the other thread.
+        name: The name of the value's file.
+        names: Maps old names to new ones, as they are written in JSON.
 
     Returns:
-        Its new file and the content; a lost value stays lost under its name.
+        The name of the new file, and its content. If the value's file is missing, the name is
+        returned unchanged.
 
     Raises:
-        OSError: It cannot be written.
+        OSError: The new file cannot be written.
     """
     try:
         text = _read_result(source, name)

@@ -43,10 +43,10 @@ class ThreadInfo:
     """A thread's entry in the list of threads.
 
     Attributes:
-        thread_id: For `SessionStore.open`.
+        thread_id: The thread's id, for `SessionStore.open`.
         title: The first question, shortened; "" if nothing was asked yet.
-        created: ISO 8601, UTC.
-        updated: ISO 8601, UTC: the last time that its file was written.
+        created: When the thread was created, as ISO 8601 in UTC.
+        updated: When its file was last written, as ISO 8601 in UTC.
     """
 
     thread_id: str
@@ -56,10 +56,10 @@ class ThreadInfo:
 
 
 class SessionStore:
-    """The threads under one folder. Its methods may be called from any thread.
+    """The threads under one folder. Its methods may be called from any thread of the program.
 
     Args:
-        root: Usually `paths.sessions_dir()`.
+        root: The folder, usually `paths.sessions_dir()`.
     """
 
     def __init__(self, root: Path) -> None:
@@ -71,7 +71,7 @@ class SessionStore:
         """Start a thread in a folder of its own, whose name contains no patient data.
 
         Raises:
-            FileProblem: The folder cannot be made.
+            FileProblem: The folder cannot be created.
         """
         thread_id = new_id()
         folder = self._root / thread_id
@@ -85,21 +85,22 @@ class SessionStore:
     def threads(self) -> tuple[ThreadInfo, ...]:
         """Return every thread in which something was asked, the newest first.
 
-        Unreadable ones are left out; `open` raises the reason.
+        Unreadable threads are left out; `open` raises an error that says why.
         """
         found = [_info(folder) for folder in self._folders()]
         listed = [info for info in found if info is not None and info.title]
         return tuple(sorted(listed, key=lambda info: info.updated, reverse=True))
 
     def open(self, thread_id: str) -> Thread:
-        """Open a thread with its history, to go on with; the same object while it is open here.
+        """Open a thread with its history so that it can be continued.
 
-        What a crash left unfinished is closed: every call gets a result and every run an end. A
-        broken last line is dropped; other unreadable lines are listed in `Thread.problems`.
+        While a thread is open, the same object is returned. What a crash left unfinished is closed:
+        every call gets a result and every run an end. A broken last line is dropped; other
+        unreadable lines are listed in `Thread.problems`.
 
         Raises:
-            ThreadInUse: Another program has it open; `read` and `branch` still work.
-            FileProblem: There is no such thread, or a newer Sightline wrote it.
+            ThreadInUse: Another program has the thread open; `read` and `branch` still work.
+            FileProblem: There is no such thread, or a newer version of the program wrote it.
         """
         with self._guard:
             live = self._live.get(thread_id)
@@ -111,10 +112,10 @@ class SessionStore:
             return thread
 
     def read(self, thread_id: str) -> Thread:
-        """Return a thread to look at, also while another program writes it.
+        """Return a thread that can only be read, even while another program is writing it.
 
         Raises:
-            FileProblem: There is no such thread, or a newer Sightline wrote it.
+            FileProblem: There is no such thread, or a newer version of the program wrote it.
         """
         folder = self._folder(thread_id)
         self._flush(thread_id)
@@ -126,11 +127,12 @@ class SessionStore:
         return Thread(thread_id, folder, content, in_use=busy)
 
     def branch(self, thread_id: str, question_index: int) -> Thread:
-        """Make a new thread with everything that another held before one of its questions.
+        """Make a new thread with everything that came before a question in another thread.
 
         Args:
-            thread_id: The other; it may be open here or in another program.
-            question_index: Of `Thread.runs()`, from 0; their number for a copy of everything.
+            thread_id: The other thread; it may be open in this or another program.
+            question_index: Index of the question in `Thread.runs()`, from 0; the number of
+                questions to copy everything.
 
         Raises:
             FileProblem: There is no such thread or question, or the branch cannot be written.
@@ -171,7 +173,7 @@ class SessionStore:
 
 
 def new_id() -> str:
-    """Return a fresh thread id; it says nothing private."""
+    """Return a new thread id, which contains no private data."""
     return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex}"
 
 

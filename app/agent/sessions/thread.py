@@ -37,17 +37,17 @@ _SYNCED = ("tool_finished", "approval_requested", "approval_resolved", *TERMINAL
 
 
 class Thread:
-    """A conversation. Every method may be called from any thread; writing never raises.
+    """A conversation. Every method may be called from any program thread; writing never raises.
 
     Made by `SessionStore`. Every event is written before it is shown, except that streamed text and
     progress are collected for a fifth of a second. Questions, results, approvals and the ends of
     runs are also synced to the disk at once, other lines at most every 50 ms.
 
     Attributes:
-        thread_id: Its id.
-        folder: Its folder; None if it is kept in memory only.
-        read_only: Nothing is written: it is only looked at.
-        closed: Nothing is written any more.
+        thread_id: The conversation's id.
+        folder: The conversation's folder; None if it is kept in memory only.
+        read_only: Whether it was opened only for reading, so that nothing is written.
+        closed: Whether it has been closed, so that nothing more is written.
     """
 
     def __init__(
@@ -97,16 +97,16 @@ class Thread:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Sentences about what of the file could not be read."""
+        """Sentences for the user about parts of the file that could not be read."""
         return tuple(self._content.problems)
 
     @property
     def unsaved(self) -> str:
-        """Why some of it is not on disk, for the user; "" if all of it is."""
+        """Why some of the conversation is not on disk, for the user; "" if all of it is."""
         return self._writer.problem if self._writer is not None else ""
 
     def take_notice(self) -> str:
-        """Return `unsaved` the first time, then "": the user is notified once."""
+        """Return `unsaved` the first time, then "", so that the user is notified only once."""
         if self._notice_taken or not self.unsaved:
             return ""
         self._notice_taken = True
@@ -130,16 +130,16 @@ class Thread:
         ended: str,
         images: object = None,
     ) -> None:
-        """Log a tool call with its whole result.
+        """Log a tool call with its complete result.
 
         Args:
-            call_id: Its id.
+            call_id: The call's id.
             name: The tool's name.
-            arguments: As they were used.
-            result: See `result`.
-            started: ISO 8601, UTC.
-            ended: ISO 8601, UTC.
-            images: `app.tools.api.Images` of the run; those it has read are noted with the run.
+            arguments: The arguments that were used.
+            result: The result, with the keys listed at the method `result`.
+            started: When the call started, as ISO 8601 in UTC.
+            ended: When the call ended, as ISO 8601 in UTC.
+            images: The `app.tools.api.Images` of the run; those it has read are noted with the run.
         """
         entry: Entry = {
             "type": "tool_call",
@@ -168,7 +168,7 @@ class Thread:
     def record(self, event: RunEvent) -> None:
         """Write an event of a run to disk, before it is shown.
 
-        Streamed text, reasoning and progress are held back for a moment and written as one.
+        Streamed text, reasoning and progress are held back for a moment and written together.
         """
         if self._writer is None:
             return
@@ -186,12 +186,12 @@ class Thread:
                 self._logged.clear()
 
     def note_run(self, run_id: str, facts: Mapping[str, Any], images: object = None) -> None:
-        """Write what a run rests on (model, images, output folder) over earlier facts.
+        """Write what a run is based on (model, images, output folder); earlier facts are updated.
 
         Args:
-            run_id: The run.
-            facts: JSON-able.
-            images: `app.tools.api.Images` of the run; the UIDs of its studies are added.
+            run_id: The run's id.
+            facts: The facts, in a form that can be written as JSON.
+            images: The `app.tools.api.Images` of the run; the UIDs of its studies are added.
         """
         studies = _study_uids(images)
         known = {**facts, "studies": studies} if studies else facts
@@ -202,7 +202,7 @@ class Thread:
             self._put(encode(entry))
 
     def result(self, call_id: str) -> dict[str, Any] | None:
-        """Return the whole result of a call, or None if there is none.
+        """Return the complete result of a call, or None if there is none.
 
         Keys are status, summary, output, metadata, error, findings and artifacts; for a version 1
         file perhaps only those that the model was given.
@@ -221,7 +221,9 @@ class Thread:
 
     @property
     def content(self) -> Content:
-        """The content of its file; what a crash left open is closed, but not a run under way.
+        """Return the content of the file.
+
+        What a crash left open is closed, except a run in progress.
 
         Raises:
             FileProblem: The file cannot be read.
@@ -236,13 +238,13 @@ class Thread:
         return content
 
     def files_dir(self) -> Path:
-        """Return the output folder of this thread's runs, made on demand.
+        """Return the output folder for this thread's runs, created when first needed.
 
         All runs share it, since a later question ("show that overlay") must reach what an earlier
         one made, and a run may read only its output folder.
 
         Raises:
-            FileProblem: The thread has no folder, or it cannot be made.
+            FileProblem: The thread has no folder, or the output folder cannot be created.
         """
         if self.folder is None:
             raise FileProblem("this thread keeps nothing on disk", subject=self.thread_id)
@@ -254,12 +256,12 @@ class Thread:
         return path
 
     def flush(self) -> None:
-        """Write the deltas that are held back."""
+        """Write the streamed pieces that are held back."""
         with self._guard:
             self._write_buffered()
 
     def close(self) -> None:
-        """Write the deltas that are held back, and release the file."""
+        """Write the streamed pieces that are held back, and close the file."""
         with self._guard:
             self.closed = True
             self._write_buffered()
@@ -370,7 +372,7 @@ def short_title(text: str) -> str:
 
 
 def folder_error(path: Path, error: OSError) -> FileProblem:
-    """Return the error for a folder that cannot be made."""
+    """Return the error for a folder that cannot be created."""
     return FileProblem(
         f"the folder cannot be made ({error.strerror or type(error).__name__})",
         subject=str(path),

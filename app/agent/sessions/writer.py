@@ -29,12 +29,12 @@ class ThreadInUse(FileProblem):
 
 
 class LineWriter:
-    """Appends lines to a file without ever raising: a run goes on if its file cannot be written.
+    """Appends lines to a file without ever raising: a run continues if its file cannot be written.
 
     Lines that cannot be written are kept, and written in order before the next one.
 
     Attributes:
-        error: Why lines are missing on the disk; None again once all of them are there.
+        error: Why lines are missing on the disk; None if none are missing.
     """
 
     def __init__(self, path: Path) -> None:
@@ -50,7 +50,7 @@ class LineWriter:
         self._close = weakref.finalize(self, lambda: None)
 
     def put(self, line: bytes, *, sync: bool = False) -> None:
-        """Write a line; with `sync`, it and all before it are flushed to the disk."""
+        """Write a line; with `sync`, it and all lines before it are forced to the disk."""
         with self._guard:
             self._unwritten += line
             self._try(sync=sync)
@@ -70,11 +70,14 @@ class LineWriter:
 
     @property
     def due(self) -> bool:
-        """Whether the last sync was long enough ago (50 ms) for another one."""
+        """Whether the last sync was at least 50 ms ago, so that another one may follow."""
         return time.monotonic() - self._synced >= _SYNC_APART_S
 
     def close(self) -> None:
-        """Write the lines that are still missing, and close the file until the next one."""
+        """Write the lines that are still missing, and close the file.
+
+        The next `put` opens it again.
+        """
         with self._guard:
             if self._unwritten:
                 self._try(sync=True)
@@ -122,7 +125,7 @@ class LineWriter:
 
     @property
     def problem(self) -> str:
-        """Why lines are missing in the file, for the user; "" if none are."""
+        """Why lines are missing in the file, for the user; "" if none are missing."""
         if self.error is None:
             return ""
         reason = self.error.strerror or type(self.error).__name__
@@ -144,7 +147,7 @@ class ThreadLock:
     """The lock on a writable thread, which the system releases if the program crashes.
 
     Raises:
-        ThreadInUse: Another program holds it.
+        ThreadInUse: Another program holds the lock.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -167,7 +170,7 @@ class ThreadLock:
 
 
 def in_use(folder: Path) -> bool:
-    """Report whether a program, this one included, has the thread open for writing."""
+    """Report whether any program, including this one, has the thread open for writing."""
     if not (folder / _LOCK).exists():
         return False
     try:

@@ -42,7 +42,7 @@ def read_meta_image(path: Path) -> VolumeHeader:
     """Parse the header of a MetaImage file.
 
     Raises:
-        FileProblem: The header is damaged, or the samples are of a kind that cannot be shown.
+        FileProblem: The header is damaged, or the sample type is not supported.
     """
     fields, end = _fields(path)
     sizes = tuple(int(size) for size in _numbers(fields, "dimsize") if size.is_integer())

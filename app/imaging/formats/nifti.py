@@ -73,7 +73,7 @@ def read_nifti(path: Path) -> VolumeHeader:
     """Parse the header of a NIfTI file.
 
     Raises:
-        FileProblem: The header is damaged, or the voxels are of a type that cannot be shown.
+        FileProblem: The header is damaged, or the voxel type is not supported.
     """
     packed = sources.read_start(path, 2) == b"\x1f\x8b"
     fields = _fields(path, _header_bytes(path, packed))

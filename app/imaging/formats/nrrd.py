@@ -65,7 +65,7 @@ def read_nrrd(path: Path) -> VolumeHeader:
     """Parse the header of an NRRD file.
 
     Raises:
-        FileProblem: The header is damaged, or the samples are of a kind that cannot be shown.
+        FileProblem: The header is damaged, or the sample type is not supported.
     """
     fields, end = _fields(path)
     sizes = _whole_numbers(path, fields, "sizes")

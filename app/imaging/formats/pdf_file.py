@@ -48,7 +48,7 @@ _bomb_checks = OneEntryCache()
 
 
 def read_instances(path: Path) -> tuple[Instance, ...]:
-    """Return a document as one instance; raise FileProblem if it is damaged or locked."""
+    """Return a PDF file as one instance; raise FileProblem if it is damaged or locked."""
     mtime_ns = sources.status(path).mtime_ns
     data = read_bytes(path)
     pages, rows, columns = pdf_extent(path, data)
@@ -75,13 +75,17 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
 
 
 def read_frame(path: Path, part: int, index: int) -> Frame:
-    """Return the picture of a page; raise FileProblem if there is none or it cannot be drawn."""
+    """Draw a page of a PDF file; raise FileProblem if the page is missing or cannot be drawn."""
     data = read_bytes(path)
     return pdf_frame(path, data, index, content_uid(data))
 
 
 def read_rows(path: Path) -> list[AttributeRow]:
-    """Return title, pages and size for the attributes panel; raise FileProblem if it is damaged."""
+    """Return the title, page count and page size as rows for the attributes panel.
+
+    Raises:
+        FileProblem: The file is damaged or locked.
+    """
     data = read_bytes(path)
     pages, rows, columns = pdf_extent(path, data)
     return [
@@ -95,7 +99,7 @@ def read_rows(path: Path) -> list[AttributeRow]:
 
 
 def pdf_extent(path: Path, data: bytes) -> tuple[int, int, int]:
-    """Return (pages, rows, columns) of a PDF, with rows and columns of its first page.
+    """Return the number of pages in a PDF, and the rows and columns of the first page in pixels.
 
     Raises:
         FileProblem: The document is damaged or locked.
@@ -110,10 +114,10 @@ def pdf_frame(path: Path, data: bytes, index: int, uid: str) -> Frame:
     """Draw a page of a PDF.
 
     Args:
-        path: File of the document, for messages.
+        path: Path of the document, used only in error messages.
         data: Content of the document.
-        index: Page, from 0.
-        uid: SOP Instance UID for the frame's reference.
+        index: Page number, from 0.
+        uid: SOP Instance UID to put into the frame's reference.
 
     Raises:
         FileProblem: There is no such page, or it cannot be drawn.
@@ -132,7 +136,11 @@ def pdf_frame(path: Path, data: bytes, index: int, uid: str) -> Frame:
 
 
 def pdf_title(path: Path, data: bytes) -> str:
-    """Return the document's own title, or ""; raise FileProblem as `pdf_extent` does."""
+    """Return the title stored in the document, or "" if it has none.
+
+    Raises:
+        FileProblem: The document is damaged or locked.
+    """
     with _document(path, data) as document:
         facts: dict[str, str] = document.get_metadata_dict()
         return " ".join(facts.get("Title", "").split())[:200]

@@ -75,7 +75,7 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
 
 
 def read_frame(path: Path, part: int, index: int) -> Frame:
-    """Return one frame; raise FileProblem if there is none or it cannot be decoded."""
+    """Return one frame; raise FileProblem if the frame is missing or cannot be decoded."""
     data = read_bytes(path)
     frames, _ = picture_frames(path, data)
     if not 0 <= index < frames:
@@ -92,7 +92,11 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
 
 
 def read_rows(path: Path) -> list[AttributeRow]:
-    """Return what the header says, for the attributes panel; raise FileProblem if it is damaged."""
+    """Return the header fields as rows for the attributes panel.
+
+    Raises:
+        FileProblem: The picture is damaged.
+    """
     data = read_bytes(path)
     rows, columns = picture_size(path, data)
     return [
@@ -111,7 +115,7 @@ def _synthetic_attributes(data: bytes) -> dict[str, str]:
 
 
 def picture_format(start: bytes) -> str:
-    """Return "PNG", "JPEG", "GIF", "WebP", "BMP" or "" by a file's first bytes, not its name.
+    """Return "PNG", "JPEG", "GIF", "WebP" or "BMP", judging by a file's first bytes; "" if none.
 
     Args:
         start: At least the first 18 bytes.
@@ -130,7 +134,7 @@ def picture_format(start: bytes) -> str:
 
 
 def other_format(start: bytes) -> str:
-    """Name the kind of a file that is neither DICOM nor a supported picture; "" if unknown."""
+    """Return the format name of a file that is not DICOM or a supported picture; "" if unknown."""
     for signature, name in _OTHERS.items():
         if start.startswith(signature):
             return name
@@ -144,7 +148,7 @@ def read_bytes(path: Path) -> bytes:
     """Return the content of a picture file.
 
     Raises:
-        FileProblem: It is unreadable, or larger than any picture.
+        FileProblem: The file cannot be read, or is too large to be a picture.
     """
     if sources.status(path).size > guards.MAX_PICTURE_BYTES:
         raise guards.problem(path, "the picture file is too large to be opened safely")
@@ -156,10 +160,10 @@ def read_bytes(path: Path) -> bytes:
 
 
 def picture_size(path: Path, data: bytes) -> tuple[int, int]:
-    """Return (rows, columns) as shown, by the picture's header and its EXIF orientation.
+    """Return (rows, columns) as displayed, from the picture's header and EXIF orientation.
 
     Raises:
-        FileProblem: The picture is damaged, 0 x 0 or absurdly large.
+        FileProblem: The picture is damaged, empty (0 x 0) or implausibly large.
     """
     with _open_picture(path, data) as image:
         columns, rows = image.size
@@ -169,7 +173,7 @@ def picture_size(path: Path, data: bytes) -> tuple[int, int]:
 
 
 def picture_frames(path: Path, data: bytes) -> tuple[int, float | None]:
-    """Return the number of frames, and the ms between those of an animation or None.
+    """Return the number of frames, and the milliseconds between them; None if not an animation.
 
     Raises:
         FileProblem: The picture is damaged.
@@ -192,7 +196,7 @@ def picture_frames(path: Path, data: bytes) -> tuple[int, float | None]:
 
 
 def lossy_format(data: bytes) -> str:
-    """Return e.g. "Lossy JPEG" for a picture that was compressed with loss, else ""."""
+    """Return the name of the lossy compression, e.g. "Lossy JPEG"; "" if there was none."""
     kind = picture_format(data[:18])
     if kind == "JPEG" or (kind == "WebP" and b"VP8 " in data):
         return f"Lossy {kind}"
@@ -206,15 +210,16 @@ def decode_picture(path: Path, data: bytes, index: int = 0) -> tuple[Array, int]
     Transparent parts become black.
 
     Args:
-        path: File of the picture, for messages.
+        path: Path of the picture, used only in error messages.
         data: Content of the file.
-        index: Frame of an animation, from 0.
+        index: Frame number in an animation, from 0.
 
     Returns:
-        uint8 or uint16 [rows, columns], or [rows, columns, 3] RGB; and the bits per sample.
+        The pixels, as uint8 or uint16 [rows, columns] or [rows, columns, 3] RGB; and the number of
+        bits per sample.
 
     Raises:
-        FileProblem: The picture is damaged, truncated or absurdly large.
+        FileProblem: The picture is damaged, truncated or implausibly large.
     """
     depth, _ = _png_depth(data)
     try:
@@ -313,7 +318,7 @@ def _decode_8_bit(image: Image.Image) -> Array:
 
 
 def flatten_alpha(array: Array) -> Array:
-    """Return the picture over black, the viewer's background, without its alpha channel."""
+    """Blend a picture with an alpha channel onto black, the viewer's background."""
     if array.ndim == 2 or array.shape[2] == 3:
         return array
     colour, alpha = array[..., :-1], array[..., -1:]
@@ -325,7 +330,7 @@ def flatten_alpha(array: Array) -> Array:
 
 
 def collapse_grey(array: Array) -> Array:
-    """Return a colour picture whose channels are all equal as grey, any other as it is."""
+    """Convert a colour picture to grey if its channels are all equal; else return it unchanged."""
     if array.ndim == 2:
         return array
     grey = array[..., 0]
@@ -334,7 +339,7 @@ def collapse_grey(array: Array) -> Array:
 
 
 def apply_orientation(array: Array, orientation: int) -> Array:
-    """Turn and flip a picture by an EXIF or TIFF orientation, 1 to 8; others leave it as it is."""
+    """Rotate and flip a picture by its EXIF or TIFF orientation (1 to 8); ignore other values."""
     if orientation in TRANSPOSED:
         array = array.swapaxes(0, 1)
     if orientation in (2, 3, 6, 7):
@@ -345,7 +350,7 @@ def apply_orientation(array: Array, orientation: int) -> Array:
 
 
 def png_has_too_many_chunks(data: bytes) -> bool:
-    """Return whether a PNG consists of far more chunks than a picture needs.
+    """Return whether a PNG contains far more chunks than a picture needs.
 
     Millions of empty chunks cost a decoder many seconds and gigabytes, so they are counted first.
     """

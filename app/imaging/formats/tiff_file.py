@@ -78,10 +78,10 @@ _MPP = re.compile(r"\bMPP\s*=\s*([0-9.]{1,12})")
 
 
 def read_instances(path: Path) -> tuple[Instance, ...]:
-    """Return one instance for every series of planes.
+    """Return one instance for each series of planes in the file.
 
     Raises:
-        FileProblem: The file is damaged, absurdly large, or of a kind that cannot be shown.
+        FileProblem: The file is damaged, implausibly large, or of an unsupported kind.
     """
     status = sources.status(path)
     digest = _digest(path, status)
@@ -101,12 +101,12 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
 
 
 def read_frame(path: Path, part: int, index: int) -> Frame:
-    """Return one plane.
+    """Return one plane as a frame.
 
     Args:
-        path: The file.
-        part: Which of its series, from 0.
-        index: Which plane of the series as shown, from 0.
+        path: The TIFF file.
+        part: Number of the series in the file, from 0.
+        index: Number of the plane in display order, from 0.
 
     Raises:
         FileProblem: There is no such plane, or it cannot be decoded.
@@ -139,7 +139,11 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
 
 
 def read_rows(path: Path) -> list[AttributeRow]:
-    """Return tags and metadata for the attributes panel; raise FileProblem if it is damaged."""
+    """Return tags and metadata as rows for the attributes panel.
+
+    Raises:
+        FileProblem: The file is damaged.
+    """
     with _parsed_file(path) as parsed:
         return tag_rows(parsed.tif)
 
@@ -443,16 +447,16 @@ def _digest(path: Path, status: FileStatus) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """Metadata of a TIFF series.
+    """Metadata of one TIFF series.
 
     Attributes:
         format: "TIFF", "OME-TIFF", "ImageJ TIFF" or "SVS".
         name: Name of the series.
-        spacing: Spacing at its full resolution.
-        turn: TIFF Orientation, 1 to 8.
-        attributes: Texts for `Instance.attributes`.
-        channels: Names of the channels.
-        ranges: (lowest, highest) value to be displayed, for every channel.
+        spacing: Pixel spacing at full resolution.
+        turn: TIFF Orientation tag, 1 to 8.
+        attributes: Keywords and texts to add to `Instance.attributes`.
+        channels: Name of each channel.
+        ranges: The (lowest, highest) value to display for each channel.
     """
 
     format: str = "TIFF"
@@ -464,11 +468,11 @@ class Metadata:
     ranges: tuple[tuple[float, float], ...] = ()
 
     def channel_name(self, channel: int) -> str:
-        """Return a channel's name, or ""."""
+        """Return a channel's name, or "" if it has none."""
         return self.channels[channel] if channel < len(self.channels) else ""
 
     def channel_window(self, channel: int) -> Window | None:
-        """Return the window in which the file asks a channel to be shown, or None."""
+        """Return the window that the file specifies for a channel, or None if there is none."""
         if channel >= len(self.ranges):
             return None
         low, high = self.ranges[channel]
@@ -476,10 +480,10 @@ class Metadata:
 
 
 def safe_xml(path: Path, text: str) -> ET.Element:
-    """Parse OME-XML; refuse declarations of entities, which can expand without bound.
+    """Parse OME-XML; refuse entity declarations, which can expand without limit.
 
     Raises:
-        FileProblem: The text is too long, declares entities, or is no XML.
+        FileProblem: The text is too long, declares entities, or is not valid XML.
     """
     if len(text) > MAX_XML or re.search(r"<!\s*(DOCTYPE|ENTITY)", text, re.IGNORECASE):
         raise guards.problem(path, "its OME description is not safe to be read")
@@ -490,12 +494,12 @@ def safe_xml(path: Path, text: str) -> ET.Element:
 
 
 def check_ome(path: Path, text: str) -> None:
-    """Refuse OME-XML that is not safe, or declares more planes than are shown.
+    """Refuse OME-XML that is unsafe or declares more planes than the viewer supports.
 
-    The TIFF library makes an object of every declared plane, whether or not it is in the file.
+    The TIFF library creates an object for each declared plane, even if the file lacks the plane.
 
     Raises:
-        FileProblem: The description is refused.
+        FileProblem: The OME-XML is refused.
     """
     for element in safe_xml(path, text).iter():
         if element.tag.rpartition("}")[2] == "Pixels":
@@ -506,7 +510,7 @@ def check_ome(path: Path, text: str) -> None:
 
 
 def series_metadata(tif: tifffile.TiffFile, number: int) -> Metadata:
-    """Return the metadata of series `number`; damaged metadata is left out."""
+    """Return the metadata of series `number` (from 0), leaving out damaged parts."""
     series: Any = tif.series[number]
     page = series.keyframe
     turn = _orientation(page)
@@ -618,7 +622,7 @@ def _ome_mm(pixels: ET.Element, axis: str) -> float:
 
 
 def tag_rows(tif: tifffile.TiffFile) -> list[AttributeRow]:
-    """Return tags of the first page and OME or ImageJ metadata as rows of the attributes panel."""
+    """Return the first page's tags and any OME or ImageJ metadata for the attributes panel."""
     kind = "BigTIFF" if tif.is_bigtiff else "TIFF"
     rows = [
         AttributeRow("", "Format", "", kind),

@@ -40,7 +40,7 @@ _CODE_STREAMS = frozenset({6, 7, 33003, 33004, 33005, 33007, 34712, 50002, 52546
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pixels:
-    """Stored values of one plane; the fields are those of `Frame`."""
+    """Stored values of one plane; the fields have the same meaning as in `Frame`."""
 
     stored: Array
     photometric: str
@@ -51,10 +51,10 @@ class Pixels:
 
 
 def plane_axes(path: Path, level: Any) -> tuple[tuple[str, int], ...]:
-    """Return the axes of a series that its frames count, in the file's order, as (letter, length).
+    """Return (letter, length) of each axis along which a series has frames, in the file's order.
 
     Raises:
-        FileProblem: The pixels are of a kind that is not shown.
+        FileProblem: The pixel type is not supported.
     """
     page = level.keyframe
     _check_kind(path, page)
@@ -114,16 +114,16 @@ def _check_kind(path: Path, page: Any) -> None:
 
 
 def frame_pixels(path: Path, level: Any, plane: int, sample: int | None) -> Pixels:
-    """Decode a plane.
+    """Decode one plane.
 
     Args:
-        path: The file.
-        level: Level of the series that is shown.
-        plane: Position along the axes of `plane_axes` without samples, in the file's order.
-        sample: Which sample of a pixel, if they are shown one by one.
+        path: The TIFF file.
+        level: The resolution level of the series (a tifffile object).
+        plane: Number of the plane in the file's order, not counting an axis of separate samples.
+        sample: Number of the sample within each pixel, if samples are shown separately; else None.
 
     Raises:
-        FileProblem: The plane is missing, damaged, or of a kind that is not shown.
+        FileProblem: The plane is missing, damaged, or of an unsupported kind.
     """
     key = level.keyframe
     depth = int(key.shaped[1])
@@ -253,13 +253,13 @@ def _palette_pixels(stored: Array, colormap: Array, bits: int) -> Pixels:
 
 
 def check_segments(path: Path, page: Any) -> None:
-    """Refuse a page of absurdly many strips or tiles, or with a code stream larger than its tile.
+    """Refuse a page with far too many strips or tiles, or with a code stream larger than its tile.
 
-    Decoders allocate memory by the code stream's own size, not by that of the page.
+    Decoders allocate memory for the size declared in the code stream, not for that of the page.
 
     Raises:
         FileProblem: The page is refused.
-        ValueError: The figures of a code stream are impossible.
+        ValueError: A code stream declares an impossible size.
     """
     places = list(zip(page.dataoffsets, page.databytecounts, strict=False))
     if len(places) > MAX_SEGMENTS:

@@ -106,10 +106,10 @@ _volume_cache = OneEntryCache()
 
 
 def read_instances(path: Path) -> tuple[Instance, ...]:
-    """Return one instance for every volume of the file (time points, components).
+    """Return one instance for each volume in the file (time points, components).
 
     Raises:
-        FileProblem: The file is damaged, absurdly large, or of a kind that cannot be shown.
+        FileProblem: The file is damaged, implausibly large, or of an unsupported kind.
     """
     status = sources.status(path)
     header = _header(path, status)
@@ -145,7 +145,11 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
 
 
 def has_separate_voxels(path: Path) -> bool:
-    """Return whether the voxels lie in another file than the header; raise as `read_instances`."""
+    """Return whether the voxels are stored in a separate file from the header.
+
+    Raises:
+        FileProblem: The header is damaged or not supported.
+    """
     return _header(path, sources.status(path)).data != path
 
 
@@ -169,15 +173,15 @@ def _stack_attributes(header: VolumeHeader, axes: SliceAxes) -> dict[str, str]:
 
 
 def read_frame(path: Path, part: int, index: int) -> Frame:
-    """Return one slice.
+    """Return one slice as a frame.
 
     Args:
-        path: The file.
-        part: Which of its volumes, from 0.
-        index: Which slice of that volume, from 0.
+        path: The volume file.
+        part: Number of the volume in the file, from 0.
+        index: Number of the slice in that volume, in display order, from 0.
 
     Raises:
-        FileProblem: There is no such slice, or the file is damaged.
+        FileProblem: The slice does not exist, or the file is damaged.
     """
     status = sources.status(path)
     header = _header(path, status)
@@ -207,7 +211,11 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
 
 
 def read_rows(path: Path) -> list[AttributeRow]:
-    """Return the header's fields for the attributes panel; raise FileProblem if it is damaged."""
+    """Return the header fields as rows for the attributes panel.
+
+    Raises:
+        FileProblem: The header is damaged.
+    """
     header = _header(path, sources.status(path))
     rows = list(header.rows)
     if header.affine is not None:
@@ -216,7 +224,7 @@ def read_rows(path: Path) -> list[AttributeRow]:
 
 
 def part_name(header: VolumeHeader, part: int) -> str:
-    """Return e.g. "time point 3 of 120"; "" for the only volume of a file."""
+    """Return the name of a volume, e.g. "time point 3 of 120"; "" if the file has only one."""
     names: list[str] = []
     for axis in header.part_axes:
         part, position = divmod(part, header.sizes[axis])
@@ -228,13 +236,13 @@ def part_name(header: VolumeHeader, part: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SliceAxes:
-    """Assignment of the volume's axes to columns, rows and slices as shown.
+    """Which volume axes become the columns, rows and slices on display (0: i, 1: j, 2: k).
 
     Attributes:
-        columns: Axis (0: i, 1: j, 2: k) along which columns follow each other.
-        rows: Axis along which rows follow each other.
-        slices: Axis along which slices follow each other.
-        flips: For columns, rows and slices: whether they run against the file's order.
+        columns: Axis along which the column number increases.
+        rows: Axis along which the row number increases.
+        slices: Axis along which the slice number increases.
+        flips: For columns, rows and slices in turn, whether the file's order is reversed.
     """
 
     columns: int = 0
@@ -244,7 +252,7 @@ class SliceAxes:
 
 
 def slice_axes(header: VolumeHeader) -> SliceAxes:
-    """Choose the axes along which a volume is cut into slices (see the module's docstring)."""
+    """Choose how a volume is cut into slices (see the module's docstring for the rules)."""
     if header.affine is None:
         return SliceAxes()
     steps = np.linalg.norm(header.affine[:3, :3], axis=0)
@@ -402,17 +410,17 @@ def _digest(path: Path, status: FileStatus, data_status: FileStatus) -> str:
 
 
 def part_samples(header: VolumeHeader, path: Path, part: int) -> Array:
-    """Read one volume of a file.
+    """Read the samples of one volume in a file.
 
-    The samples of the last file are kept, since frames are asked for one by one.
+    The samples last read are cached, since frames are requested one by one.
 
     Args:
         header: Header of the file.
-        path: File that was opened, for messages.
-        part: Which of its volumes, from 0.
+        path: Path of the opened file, used only in error messages.
+        part: Number of the volume in the file, from 0.
 
     Returns:
-        [k, j, i] or [k, j, i, colour], in the file's byte order; read-only.
+        A read-only array [k, j, i] or [k, j, i, colour] in the file's byte order.
 
     Raises:
         FileProblem: The file is damaged or truncated.

@@ -43,22 +43,25 @@ class VolumeHeader:
 
     Attributes:
         format: "NIfTI", "NRRD" or "MetaImage".
-        sizes: Samples along every axis of the file, the fastest first.
-        space_axes: Which of the axes are the volume's i, j and k; one or two for a flat image.
-        dtype: Type of a sample, with the file's byte order; uint8 for NIfTI's RGB.
+        sizes: Number of samples along each axis in the file, fastest-varying axis first.
+        space_axes: Which axes are the volume's i, j and k; only one or two for a flat image.
+        dtype: Type of a sample, in the file's byte order; uint8 for NIfTI's RGB.
         data: File that holds the samples.
-        offset: Where the samples begin in that file: before decompression if only they are
-            compressed (`encoding`), after it if the whole file is (`packed`).
+        offset: Byte offset of the samples in that file. If the whole file is compressed (`packed`),
+            this is the offset in the decompressed content.
         encoding: "raw", "gzip", "zlib", "bzip2", "text" or "hex".
         packed: Whether the whole file `data` is gzipped, header included.
-        colour_axis: Axis of red, green and blue, or None.
-        affine: [4, 4] (i, j, k, 1) -> patient mm, LPS; None if the file gives no orientation.
-        spacing: Distance of voxel centres along i, j, k in mm; 0.0 where unknown.
-        standard: Name of the standard space whose mm these are; "" for the patient's own.
+        colour_axis: Axis that holds red, green and blue, or None if the volume is not in colour.
+        affine: [4, 4] matrix from (i, j, k, 1) to patient coordinates (mm, LPS); None if the file
+            gives no orientation.
+        spacing: Distance between voxel centres along i, j, k in mm; 0.0 where unknown.
+        standard: Name of the standard space that the coordinates refer to; "" for the patient's
+            own.
         rescale: Real value = stored value * slope + intercept.
-        window: (lowest, highest) value that the file asks to be displayed, or None.
-        axis_names: What each axis counts that is neither space nor colour, e.g. "time point".
-        notes: Warnings that the reader of the image must see.
+        window: Range of values to display (lowest, highest) as given by the file, or None.
+        axis_names: For each axis, what it counts if it is not spatial or colour, e.g. "time point";
+            else "".
+        notes: Warnings that the user must see.
         rows: Header fields for the attributes panel.
     """
 
@@ -82,12 +85,12 @@ class VolumeHeader:
 
     @property
     def total_bytes(self) -> int:
-        """Bytes of all samples, uncompressed."""
+        """Size of all samples in bytes, uncompressed."""
         return math.prod(self.sizes) * self.dtype.itemsize
 
     @property
     def part_axes(self) -> tuple[int, ...]:
-        """Axes that count whole volumes: time, components."""
+        """Axes along which whole volumes follow each other: time, components."""
         taken = {*self.space_axes, self.colour_axis}
         return tuple(axis for axis in range(len(self.sizes)) if axis not in taken)
 
@@ -98,26 +101,26 @@ class VolumeHeader:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Voxels along i, j and k."""
+        """Number of voxels along i, j and k."""
         i, j, k = (*(self.sizes[axis] for axis in self.space_axes), 1, 1, 1)[:3]
         return i, j, k
 
     @property
     def part_bytes(self) -> int:
-        """Bytes of one volume, uncompressed."""
+        """Size of one volume in bytes, uncompressed."""
         return self.total_bytes // max(self.parts, 1)
 
 
 def check_header(header: VolumeHeader, path: Path, data_size: int) -> None:
-    """Refuse a header that cannot be true of its file, before any memory is allocated by it.
+    """Refuse a header that cannot match its file, before memory is allocated on its word.
 
     Args:
         header: The parsed header.
-        path: File that it was read from, for messages.
+        path: Path of the file that holds the header, used only in error messages.
         data_size: Size in bytes of the file that holds the samples.
 
     Raises:
-        FileProblem: The sizes are absurd, or declare more samples than the file can hold.
+        FileProblem: The declared sizes are implausible, or exceed what the file can hold.
     """
     if not header.space_axes or any(size <= 0 for size in header.sizes):
         raise guards.problem(path, "the volume has no voxels", guards.COPY_AGAIN)
@@ -144,21 +147,21 @@ def check_header(header: VolumeHeader, path: Path, data_size: int) -> None:
 
 
 def truncated_file(path: Path, there: int, wanted: int) -> FileProblem:
-    """Return the problem of a file that ends before its last voxel."""
+    """Return the error to raise for a file that ends before its last voxel."""
     reason = f"the file is cut short: it holds {there:,} of {wanted:,} bytes of voxels"
     return guards.problem(path, reason, guards.COPY_AGAIN)
 
 
 def damaged_header(path: Path, what: str) -> FileProblem:
-    """Return the problem of a header that cannot be understood; `what` says why."""
+    """Return the error to raise for a header that cannot be understood; `what` says why."""
     return guards.problem(path, f"its header is damaged: {what}", guards.COPY_AGAIN)
 
 
 def sibling_file(path: Path, name: str) -> Path:
-    """Return the data file that a header names, which must lie in the header's own folder.
+    """Return the path of the data file named by a header; it must be in the header's own folder.
 
     Raises:
-        FileProblem: The name leads to another folder, or is no file name.
+        FileProblem: The name points to another folder, or is not a file name.
     """
     plain = name.strip().removeprefix("./").removeprefix(".\\")
     if not plain or plain in (".", "..") or any(sign in plain for sign in "/\\:\0"):
@@ -177,14 +180,11 @@ def sibling_file(path: Path, name: str) -> Path:
 def checked_affine(
     directions: NDArray[np.float64], origin: NDArray[np.float64]
 ) -> NDArray[np.float64] | None:
-    """Return the affine of three steps and an origin, or None if the geometry is impossible.
+    """Build an affine from three step vectors and an origin; None if the geometry is impossible.
 
     Args:
-        directions: [3, 3]; its columns are the steps of one voxel along i, j, k in mm.
+        directions: [3, 3] matrix whose columns are the steps in mm of one voxel along i, j, k.
         origin: [3] position of the first voxel's centre in mm.
-
-    Returns:
-        [4, 4], or None if a number is not finite or absurd, or the axes do not span space.
     """
     affine = np.eye(4)
     affine[:3, :3], affine[:3, 3] = directions, origin
@@ -198,19 +198,19 @@ def checked_affine(
 
 
 def voxel_steps(affine: NDArray[np.float64]) -> tuple[float, float, float]:
-    """Return the distance of voxel centres along i, j and k."""
+    """Return the distance between voxel centres along i, j and k in mm."""
     i, j, k = (float(step) for step in np.linalg.norm(affine[:3, :3], axis=0))
     return i, j, k
 
 
 def attribute_row(name: str, value: object) -> AttributeRow:
-    """Return a row of the attributes panel, its value shortened to 512 characters."""
+    """Return a row for the attributes panel, with the value shortened to 512 characters."""
     text = " ".join(str(value).split())
     return AttributeRow("", name, "", text if len(text) <= 512 else f"{text[:511]}…")
 
 
 def volume_format(start: bytes) -> str:
-    """Return NIFTI, NRRD, META_IMAGE or "" by a file's first bytes.
+    """Return NIFTI, NRRD or META_IMAGE, judging by a file's first bytes; "" for other formats.
 
     Args:
         start: The first 1 KiB, or the whole file if it is shorter.

@@ -1,1 +1,1 @@
-"""DICOM objects that are no images: segmentations, RT structures, reports, states, waveforms."""
+"""DICOM objects other than images: segmentations, RT structures, reports, states, waveforms."""

@@ -43,7 +43,7 @@ class _DamagedGroupError(Exception):
 
 
 def read_annotations(instance: Instance, header: Header) -> Layer:
-    """Return the annotation groups; coordinates are not read."""
+    """Return the annotation groups as a layer, without reading their coordinates."""
     items: list[LayerItem] = []
     warnings: list[str] = []
     for number, group in _groups(header):
@@ -59,7 +59,7 @@ def read_annotations(instance: Instance, header: Header) -> Layer:
 
 
 def read_annotations_frame(instance: Instance, header: Header, target: Target) -> LayerFrame:
-    """Return what the annotations draw on one frame of a slide."""
+    """Return the shapes and warnings to draw on one frame of a slide."""
     named = _referenced_images(header)
     space = header.text("FrameOfReferenceUID")
     refused = refusal(instance, space, target)

@@ -10,19 +10,19 @@ from app.imaging.types import Frame
 
 
 def extent(header: Header) -> tuple[int, int, int]:
-    """Return (pages, rows, columns) of an encapsulated PDF; the size is that of the first page.
+    """Return the number of pages in an encapsulated PDF, and rows and columns of the first page.
 
     Raises:
-        FileProblem: The document is damaged, locked, or no PDF.
+        FileProblem: The document is damaged, locked, or not a PDF.
     """
     return pdf_extent(header.path, document_bytes(header))
 
 
 def read_frame(header: Header, index: int) -> Frame:
-    """Return the picture of a page.
+    """Draw one page as a frame.
 
     Raises:
-        FileProblem: There is no such page, or it cannot be drawn.
+        FileProblem: The page does not exist, or cannot be drawn.
     """
     path = str(header.path).encode("utf-8", "replace")
     uid = header.text("SOPInstanceUID") or content_uid(path)
@@ -30,10 +30,10 @@ def read_frame(header: Header, index: int) -> Frame:
 
 
 def document_bytes(header: Header) -> bytes:
-    """Return the PDF without the byte that pads it to an even length.
+    """Return the embedded PDF, without the byte that pads it to an even length.
 
     Raises:
-        FileProblem: The object holds no PDF.
+        FileProblem: The object does not contain a PDF.
     """
     data = header.value("EncapsulatedDocument")
     # PDF readers accept up to 1 KB of other bytes before the signature.

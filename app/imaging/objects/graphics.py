@@ -26,7 +26,7 @@ _MAX_COORDINATE = 1e7
 
 
 def coordinate_pairs(data: Sequence[float]) -> tuple[XY, ...] | None:
-    """Return a flat list as (x, y) pairs, or None if it is empty, odd in length or absurd."""
+    """Split a flat list into (x, y) pairs; None if it is empty, odd in length or implausible."""
     if len(data) < 2 or len(data) % 2:
         return None
     if not all(abs(value) <= _MAX_COORDINATE for value in data):
@@ -35,12 +35,12 @@ def coordinate_pairs(data: Sequence[float]) -> tuple[XY, ...] | None:
 
 
 def pixel_point(point: XY) -> XY:
-    """Return a DICOM image position (origin at the corner) in pixels with integer centres."""
+    """Convert a DICOM image position (origin at the corner) to pixels with integer centres."""
     return point[0] - PIXEL_CORNER, point[1] - PIXEL_CORNER
 
 
 def graphic_geometries(kind: str, points: Sequence[XY]) -> tuple[Geometry, ...]:
-    """Return the geometries of a graphic; empty if its number of points does not fit its type.
+    """Return a graphic's geometries; empty if the number of points does not suit its type.
 
     Args:
         kind: Graphic Type: POINT, MULTIPOINT, POLYLINE, INTERPOLATED, CIRCLE or ELLIPSE. A POLYGON
@@ -69,26 +69,26 @@ def graphic_geometries(kind: str, points: Sequence[XY]) -> tuple[Geometry, ...]:
 
 
 def circle(center: XY, edge: XY) -> Polygon:
-    """Return the circle around `center` through `edge` as a polygon."""
+    """Return a polygon that approximates the circle around `center` through `edge`."""
     radius = math.dist(center, edge)
     (x, y) = center
     return ellipse(((x - radius, y), (x + radius, y), (x, y - radius), (x, y + radius)))
 
 
 def ellipse(ends: Sequence[XY]) -> Polygon:
-    """Return an ellipse as a polygon, from the ends of its major and then of its minor axis."""
+    """Approximate an ellipse by a polygon, given the ends of its major, then of its minor axis."""
     return Polygon(point_tuples(ellipse_corners(np.array(ends, np.float64), _CORNERS)))
 
 
 def ellipse_corners(ends: Floats, count: int) -> Floats:
-    """Return corners of a polygon that approximates an ellipse.
+    """Return the corners of a polygon that approximates an ellipse.
 
     Args:
-        ends: [4, 2] ends of the major axis, then of the minor axis.
+        ends: [4, 2] points (x, y): the two ends of the major axis, then those of the minor axis.
         count: Number of corners.
 
     Returns:
-        [count, 2] points (x, y), beginning at the second end of the major axis.
+        [count, 2] points (x, y), starting at the second end of the major axis.
     """
     angles = np.linspace(0, 2 * np.pi, count, endpoint=False)[:, None]
     major, minor = (ends[1] - ends[0]) / 2, (ends[3] - ends[2]) / 2

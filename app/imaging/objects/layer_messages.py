@@ -34,7 +34,7 @@ class _Outlines(NamedTuple):
 
 
 def pack_frame(frame: LayerFrame) -> dict[str, Any]:
-    """Return a `LayerFrame` as JSON values and arrays."""
+    """Convert a `LayerFrame` to a message of JSON values and arrays."""
     rows: list[tuple[int, int, int, int, int]] = []
     points: list[tuple[float, float]] = []
     others: list[tuple[int, Any]] = []
@@ -56,7 +56,7 @@ def pack_frame(frame: LayerFrame) -> dict[str, Any]:
 
 
 def unpack_frame(message: dict[str, Any]) -> LayerFrame:
-    """Return the `LayerFrame` of a message; the inverse of `pack_frame`."""
+    """Convert a message from `pack_frame` back to a `LayerFrame`."""
     shapes: dict[int, Shape] = {place: unpack(Shape, one) for place, one in message["others"]}
     shapes.update(_shapes(_Outlines(message["points"], message["outlines"])))
     return LayerFrame(

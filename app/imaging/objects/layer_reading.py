@@ -18,10 +18,10 @@ _BULK_ANNOTATIONS = "1.2.840.10008.5.1.4.1.1.91.1"
 
 
 def read_layer(instance: Instance) -> Layer:
-    """Return the items of a segmentation, RT structure set or microscopy annotation.
+    """Return a segmentation, RT structure set or microscopy annotation as a layer.
 
     Raises:
-        FileProblem: It cannot be read, or draws nothing over images.
+        FileProblem: The object cannot be read, or is not of a kind that draws over images.
     """
     if instance.content is Content.SEGMENTATION:
         return read_segmentation(instance)
@@ -32,10 +32,10 @@ def read_layer(instance: Instance) -> Layer:
 
 
 def read_layer_frame(instance: Instance, target: Instance, index: int) -> LayerFrame:
-    """Return what such an object draws on frame `index` of the image `target`.
+    """Return the shapes and warnings that an object draws on frame `index` of image `target`.
 
     Raises:
-        FileProblem: The object or the image cannot be read, or there is no such frame.
+        FileProblem: The object or the image cannot be read, or the frame does not exist.
     """
     if target.kind == _MADE_HERE:
         return LayerFrame((), ("not drawn on sections through a volume, only on acquired images",))

@@ -43,13 +43,13 @@ SAME_PLANE_MM = 0.1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PixelGrid:
-    """Position of pixels in mm of their frame of reference.
+    """Position of a frame's pixels in its frame of reference, in mm.
 
     Attributes:
-        origin: [3] centre of pixel (0, 0).
-        right: [3] step of one column.
-        down: [3] step of one row.
-        thickness: Thickness in mm of the slab that a pixel stands for; 0 if unknown.
+        origin: [3] position of the centre of pixel (0, 0).
+        right: [3] vector from one column to the next.
+        down: [3] vector from one row to the next.
+        thickness: Thickness in mm of the slab that the frame represents; 0 if unknown.
     """
 
     origin: Floats
@@ -59,46 +59,46 @@ class PixelGrid:
 
     @property
     def normal(self) -> Floats:
-        """[3] unit normal, row direction x column direction."""
+        """[3] unit normal: the cross product of row direction and column direction."""
         cross = np.cross(self.right, self.down)
         return cross / np.linalg.norm(cross)
 
     def points(self, xy: Floats) -> Floats:
-        """Return the positions of [n, 2] pixels as [n, 3] mm."""
+        """Convert [n, 2] pixel coordinates (x, y) to [n, 3] positions in mm."""
         return self.origin + xy[:, :1] * self.right + xy[:, 1:] * self.down
 
     def project(self, points: Floats) -> tuple[Floats, Floats]:
-        """Return [n, 2] pixels of [n, 3] mm, and their [n] signed distances from the plane."""
+        """Convert [n, 3] positions in mm to [n, 2] pixels and [n] signed plane distances in mm."""
         away = points - self.origin
         steps = np.stack([self.right, self.down], axis=1)
         xy = away @ np.linalg.pinv(steps).T
         return xy, away @ self.normal
 
     def shift(self, x: float, y: float) -> PixelGrid:
-        """Return the grid whose pixel (0, 0) is pixel (x, y) of this one."""
+        """Return a grid whose pixel (0, 0) is pixel (x, y) of this grid."""
         origin = self.origin + x * self.right + y * self.down
         return PixelGrid(origin, self.right, self.down, self.thickness)
 
     def affine_to(self, other: PixelGrid) -> Floats:
-        """Return [2, 3]: (x, y, 1) of this grid -> (x, y) of another one in a parallel plane."""
+        """Return the [2, 3] matrix from (x, y, 1) here to (x, y) in another, parallel grid."""
         corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
         at, _ = other.project(self.points(corners))
         return np.stack([at[1] - at[0], at[2] - at[0], at[0]], axis=1)
 
     def is_parallel(self, other: PixelGrid) -> bool:
-        """Return whether the planes are parallel, seen from either side."""
+        """Return whether the planes are parallel; their normals may point in opposite ways."""
         return abs(float(self.normal @ other.normal)) >= PARALLEL_COSINE
 
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """Total pixel matrix of which a frame is a tile, or the whole.
+    """A total pixel matrix, and where a frame lies in it (as a tile, or as the whole).
 
     Attributes:
-        rows: Rows of the whole matrix.
-        columns: Columns of the whole matrix.
-        x: Column of the matrix, from 0, at which the frame begins.
-        y: Row of the matrix, from 0, at which the frame begins.
+        rows: Number of rows in the whole matrix.
+        columns: Number of columns in the whole matrix.
+        x: Matrix column at which the frame starts, from 0.
+        y: Matrix row at which the frame starts, from 0.
     """
 
     rows: int
@@ -109,13 +109,13 @@ class Matrix:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """Frame that an object is to be drawn on.
+    """Image frame that an object is to be drawn on.
 
     Attributes:
         instance: The image.
-        index: Its frame, from 0.
-        grid: Position of its pixels, or None if its file does not say.
-        matrix: Its place in a total pixel matrix, or None.
+        index: Frame number in the image, from 0.
+        grid: Position of the frame's pixels, or None if the file does not give it.
+        matrix: Where the frame lies in a total pixel matrix; None if it is not a tile of one.
     """
 
     instance: Instance
@@ -130,26 +130,26 @@ class Target:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns of the frame."""
+        """(rows, columns) of the frame."""
         return self.instance.rows, self.instance.columns
 
     @property
     def frame_of_reference(self) -> str:
-        """Frame of Reference UID of the image, or ""."""
+        """Frame of Reference UID of the image, or "" if unknown."""
         return self.instance.get("FrameOfReferenceUID")
 
     @property
     def corners(self) -> Floats:
-        """[4, 2] the corner pixels."""
+        """[4, 2] (x, y) of the four corner pixels."""
         x, y = self.instance.columns - 1, self.instance.rows - 1
         return np.array([[0, 0], [x, 0], [0, y], [x, y]], np.float64)
 
 
 def frame_target(instance: Instance, index: int) -> Target:
-    """Return a frame of an image with its position.
+    """Return frame `index` of an image together with its position.
 
     Raises:
-        FileProblem: There is no such frame, or the file cannot be read.
+        FileProblem: The frame does not exist, or the file cannot be read.
     """
     if not 0 <= index < instance.frames or instance.rows <= 0 or instance.columns <= 0:
         raise guards.problem(instance.path, f"there is no frame {index + 1} to draw on")
@@ -175,9 +175,9 @@ def frame_target(instance: Instance, index: int) -> Target:
 
 
 def refusal(instance: Instance, frame_of_reference: str, target: Target) -> str:
-    """Return why an object must not be drawn on an image, or "".
+    """Return the reason why an object must not be drawn on an image, or "" if it may be.
 
-    Nothing is ever drawn over another patient or another frame of reference.
+    Nothing is ever drawn on an image of another patient or in another frame of reference.
     """
     mine, its = instance.get("PatientID"), target.instance.get("PatientID")
     if mine and its and mine != its:
@@ -188,7 +188,7 @@ def refusal(instance: Instance, frame_of_reference: str, target: Target) -> str:
 
 
 def image_references(references: Sequence[Dataset]) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Yield (SOP Instance UID, frames from 0 or none for all) of a Referenced Image Sequence."""
+    """Yield (SOP Instance UID, frames from 0) for each referenced image; () means all frames."""
     for reference in references:
         uid = text_of(reference, "ReferencedSOPInstanceUID")
         if uid:
@@ -196,7 +196,7 @@ def image_references(references: Sequence[Dataset]) -> Iterator[tuple[str, tuple
 
 
 def referenced_frames(references: Sequence[Dataset]) -> Iterator[FrameName]:
-    """Yield each image frame that is referenced, with `ALL_FRAMES` for a whole image."""
+    """Yield each referenced image frame, with frame number `ALL_FRAMES` for a whole image."""
     for uid, frames in image_references(references):
         for frame in frames or (ALL_FRAMES,):
             yield uid, frame
@@ -208,13 +208,13 @@ def pixel_grid(
     spacing: Sequence[float],
     thickness: float = 0.0,
 ) -> PixelGrid | None:
-    """Return the grid of a position, direction and spacing, or None if they are impossible.
+    """Build a pixel grid from position, direction and spacing; None if they are impossible.
 
     Args:
-        position: ImagePositionPatient, mm.
+        position: ImagePositionPatient in mm.
         cosines: ImageOrientationPatient, six direction cosines.
-        spacing: PixelSpacing (between rows, between columns), mm.
-        thickness: Thickness of the slab, mm; 0 if unknown.
+        spacing: PixelSpacing (between rows, between columns) in mm.
+        thickness: Slab thickness in mm; 0 if unknown.
     """
     if (len(position), len(cosines), len(spacing)) != (3, 6, 2):
         return None
@@ -257,10 +257,10 @@ def _has_place(header: Header, index: int) -> bool:
 
 
 def slab_thickness(attributes: FrameAttributes) -> float:
-    """Return the thickness in mm that a frame stands for; 0 if unknown.
+    """Return the thickness in mm of the slab that a frame represents; 0 if unknown.
 
-    It is the smaller of slice thickness and slice distance: with gaps between slices the thickness
-    counts, with overlapping slices their distance.
+    This is the smaller of slice thickness and slice distance: the thickness if there are gaps
+    between slices, the distance if slices overlap.
     """
     found: list[float] = []
     dataset = attributes.header.dataset
@@ -275,7 +275,7 @@ def slab_thickness(attributes: FrameAttributes) -> float:
 
 
 def total_matrix(header: Header) -> Matrix | None:
-    """Return the size of the total pixel matrix (C.8.12.4.1.1), or None if there are no tiles."""
+    """Return the total pixel matrix (C.8.12.4.1.1), or None if the image is not tiled."""
     size = [
         finite_numbers(header.dataset, f"TotalPixelMatrix{axis}", 1) for axis in ("Rows", "Columns")
     ]
@@ -286,7 +286,7 @@ def total_matrix(header: Header) -> Matrix | None:
 
 
 def matrix_grid(header: Header) -> PixelGrid | None:
-    """Return the position of the total pixel matrix on the slide, mm of the slide's coordinates."""
+    """Return the total pixel matrix's grid in slide coordinates (mm), or None if unknown."""
     origin = first_item(header.dataset, "TotalPixelMatrixOriginSequence")
     x, y, z = (finite_numbers(origin, f"{axis}OffsetInSlideCoordinateSystem", 1) for axis in "XYZ")
     cosines = numbers(header.value("ImageOrientationSlide"))
@@ -302,19 +302,19 @@ def matrix_grid(header: Header) -> PixelGrid | None:
 def tile_positions(
     header: Header, total: Matrix, frames: int, tile: tuple[int, int]
 ) -> NDArray[np.int64]:
-    """Return the position of each frame's first pixel in the total pixel matrix.
+    """Return where each frame's first pixel lies in the total pixel matrix.
 
     TILED_FULL frames follow the order of PS3.3 C.7.6.17.3: along a row of tiles, then row by row,
     then plane by plane. Others state their own position (PlanePositionSlideSequence).
 
     Args:
-        header: The file.
-        total: Its total pixel matrix.
+        header: Header of the file.
+        total: The file's total pixel matrix.
         frames: Number of frames.
         tile: (rows, columns) of a frame.
 
     Returns:
-        [frames, 2] (x, y) from 0; -1 if unknown.
+        [frames, 2] array of (x, y) from 0; -1 if unknown.
     """
     rows, columns = tile
     groups = items_of(header.dataset, "PerFrameFunctionalGroupsSequence")

@@ -49,7 +49,7 @@ Key = tuple[str, int]
 
 
 def read_presentation(instance: Instance) -> PresentationState:
-    """Return the state; what cannot be applied here becomes a warning.
+    """Read a presentation state; parts that cannot be applied become warnings.
 
     Raises:
         FileProblem: The file cannot be read.
@@ -309,7 +309,7 @@ def _valid_spacing(pair: tuple[float, ...] | None) -> tuple[float, float] | None
 
 
 def state_overlays(header: Header, warnings: list[str]) -> dict[int, OverlayPlane]:
-    """Return the overlay bitmaps of a state by group; damaged ones become warnings."""
+    """Return a state's overlay bitmaps by group number; damaged ones are added to `warnings`."""
     planes = overlays_of(header, 0, np.zeros(0, np.uint8))
     found = {plane.group: plane for plane in planes}
     for group in GROUPS:
@@ -323,7 +323,7 @@ def state_overlays(header: Header, warnings: list[str]) -> dict[int, OverlayPlan
 
 
 def active_layers(dataset: Dataset) -> dict[int, str]:
-    """Return overlay group -> graphic layer in which it is shown, for all groups that are shown."""
+    """Map each overlay group that is shown to the name of its graphic layer."""
     layers = {group: _overlay_text(dataset, group, 0x1001) for group in GROUPS}
     return {group: layer for group, layer in layers.items() if layer}
 
@@ -341,11 +341,11 @@ def _overlay_text(dataset: Dataset, group: int, element: int) -> str:
 
 
 class ReferencedItems:
-    """Items that may name the images they are for; items that name none are for all images.
+    """Sequence items that apply to the images they reference, or to all if they reference none.
 
     Args:
-        items: Items in order, e.g. of the Softcopy VOI LUT Sequence.
-        targets: Number of images with which the items may have to be matched; bounds the work.
+        items: Items in order, e.g. those in the Softcopy VOI LUT Sequence.
+        targets: Number of images that the items may have to be matched with; limits the work.
     """
 
     def __init__(self, items: Sequence[Dataset], targets: int = 1) -> None:
@@ -361,16 +361,16 @@ class ReferencedItems:
                     self._named.setdefault((uid, frame), []).append((position, item))
 
     def all_for(self, key: Key) -> list[Dataset]:
-        """Return the items for an image's frame, each once, in order."""
+        """Return all items that apply to an image frame, each once, in file order."""
         return list(dict(sorted(self._items_naming(key) + self._general, key=_position)).values())
 
     def first_for(self, key: Key) -> Dataset | None:
-        """Return the one item that applies: that of the frame, else of the image, else of all."""
+        """Return the most specific item: for the frame, else the image, else for all; or None."""
         found = (*self._items_naming(key), *self._general[:1])
         return found[0][1] if found else None
 
     def named_images(self) -> Iterator[Key]:
-        """Return the images and frames that the items name."""
+        """Iterate over the images and frames that the items reference."""
         return iter(self._named)
 
     def _items_naming(self, key: Key) -> list[tuple[int, Dataset]]:
@@ -383,7 +383,7 @@ def _position(entry: tuple[int, Dataset]) -> int:
 
 
 def state_images(dataset: Dataset) -> dict[str, set[int]]:
-    """Return the images that the state is for: UID -> frames, one of which may be `ALL_FRAMES`."""
+    """Map the UID of each image that a state applies to, to its frames (or `ALL_FRAMES`)."""
     found: dict[str, set[int]] = {}
     sources = [dataset]
     for keyword in ("BlendingSequence", "AdvancedBlendingSequence"):
@@ -396,7 +396,7 @@ def state_images(dataset: Dataset) -> dict[str, set[int]]:
 
 
 def target_keys(listed: dict[str, set[int]], named: Iterator[Key]) -> list[Key]:
-    """Return every image, and every frame that is named by itself, up to `MAX_TARGETS`."""
+    """Return the images in `listed`, and their frames in `named`, at most `MAX_TARGETS`."""
     keys: dict[Key, None] = {}
     for uid, frames in listed.items():
         for frame in sorted(frames):
@@ -411,13 +411,13 @@ def target_keys(listed: dict[str, set[int]], named: Iterator[Key]) -> list[Key]:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Position of the displayed area in the image (C.10.4, C.10.6).
+    """Where the displayed area lies in the image (C.10.4, C.10.6).
 
     Attributes:
-        area: (x0, y0, x1, y1) of the displayed area's edges in pixels whose centres are
-            integers, or None if unknown.
-        flip_h: Whether left and right are exchanged, before the turns.
-        quarter_turns: Clockwise quarter turns.
+        area: Edges (x0, y0, x1, y1) of the displayed area, in pixels with integer centres; None if
+            unknown.
+        flip_h: Whether the image is mirrored left to right before it is rotated.
+        quarter_turns: Number of clockwise quarter turns.
     """
 
     area: tuple[float, float, float, float] | None = None
@@ -425,13 +425,13 @@ class Placement:
     quarter_turns: int = 0
 
     def pixel(self, point: XY, units: str) -> XY | None:
-        """Return a point in pixels whose centres are integers, or None if it cannot be placed.
+        """Convert a point to pixels with integer centres; None if it cannot be placed.
 
         Args:
-            point: (x, y) in the units of the state.
-            units: PIXEL counts from the corner of the top left pixel, before any rotation.
-                DISPLAY is a fraction of the displayed area as shown, after rotation and flip.
-                MATRIX, pixels of a whole slide, cannot be placed.
+            point: (x, y) in `units`.
+            units: PIXEL: pixels from the corner of the top left pixel, before any rotation.
+                DISPLAY: fractions of the displayed area, after flip and rotation. MATRIX (pixels of
+                a whole slide) is not supported.
         """
         if units == "PIXEL":
             return pixel_point(point)
@@ -448,7 +448,7 @@ class Placement:
 
 
 class GraphicLayers:
-    """Graphic layers of a state: their order, names and colours, and their numbers from 1."""
+    """The graphic layers in a state, with their order, names, colours and numbers (from 1)."""
 
     def __init__(self, dataset: Dataset) -> None:
         self._numbers: dict[str, int] = {}
@@ -460,7 +460,7 @@ class GraphicLayers:
             self._add(text_of(layer, "GraphicLayer"), color, detail)
 
     def number(self, name: str) -> int:
-        """Return the number of a layer; add a layer that the state uses but does not define."""
+        """Return a layer's number; a layer that the state uses but does not define is added."""
         if name not in self._numbers:
             self._add(name, None, "")
         return self._numbers[name]
@@ -494,10 +494,10 @@ def _recommended_color(layer: Dataset) -> RGB | None:
 def annotation_shapes(
     annotation: Dataset, layer: int, placement: Placement
 ) -> tuple[list[Shape], int]:
-    """Return the shapes of one item of the Graphic Annotation Sequence (C.10.5).
+    """Return the shapes in one item of the Graphic Annotation Sequence (C.10.5).
 
     Returns:
-        The shapes, and how many graphics or texts could not be understood.
+        The shapes, and the number of graphics and texts that could not be understood.
     """
     shapes: list[Shape] = []
     lost = 0

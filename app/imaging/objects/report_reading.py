@@ -43,10 +43,10 @@ _REFERRING = frozenset({"IMAGE", "COMPOSITE", "WAVEFORM"})
 
 
 def read_report(instance: Instance) -> Report:
-    """Return the document as a tree; damaged parts become text or a warning.
+    """Read a report as a tree; damaged parts become text or a warning.
 
     Raises:
-        FileProblem: The file cannot be read, or holds no content tree.
+        FileProblem: The file cannot be read, or does not contain a content tree.
     """
     header = read_header(instance.path)
     dataset = header.dataset
@@ -243,7 +243,7 @@ def _observer_text(observer: Dataset) -> str:
 
 
 def rejection_warnings(dataset: Dataset) -> list[str]:
-    """Return the warning of a note by which images are withdrawn, if this is one."""
+    """Return a warning if this document withdraws (rejects) images; else an empty list."""
     code = first_item(dataset, "ConceptNameCodeSequence")
     if text_of(code, "CodingSchemeDesignator") != "DCM" or code_value(code) not in _REJECTIONS:
         return []

@@ -17,16 +17,16 @@ Regions = dict[tuple[str, int], tuple[Shape, ...]]
 
 
 def report_layer(report: Report, instance: Instance) -> tuple[Layer, Regions] | None:
-    """Return the regions of a report (SCOORD, PS3.3 C.18.6), each once.
+    """Return the image regions in a report (SCOORD, PS3.3 C.18.6), each once.
 
     Args:
-        report: The document.
-        instance: File of the report, which the layer names as its source.
+        report: The report.
+        instance: The report's instance, recorded as the source of the layer.
 
     Returns:
-        The layer, with an item for each measurement or group of measurements that has regions; and
-        the shapes by (SOP Instance UID, frame from 0 or `ALL_FRAMES`). None if the report has no
-        regions in pixels of images.
+        The layer, with one item for each measurement or measurement group that has regions; and a
+        mapping from (SOP Instance UID, frame from 0 or `ALL_FRAMES`) to shapes. None if the report
+        has no regions in image pixels.
     """
     items: dict[int, LayerItem] = {}
     found: dict[tuple[str, int], list[Shape]] = {}

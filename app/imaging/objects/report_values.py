@@ -41,7 +41,7 @@ _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
 def code_meaning(code: Dataset | None) -> str:
-    """Return a coded entry in words: its meaning, else its value with the scheme (PS3.3 8.8)."""
+    """Return a code's meaning or, if it is missing, its value and coding scheme (PS3.3 8.8)."""
     meaning = text_of(code, "CodeMeaning")
     if meaning:
         return meaning
@@ -51,7 +51,7 @@ def code_meaning(code: Dataset | None) -> str:
 
 
 def code_value(code: Dataset | None) -> str:
-    """Return a coded entry's value: short, long or a URN."""
+    """Return a code's value, whether stored as short code, long code or URN."""
     for keyword in ("CodeValue", "LongCodeValue", "URNCodeValue"):
         value = text_of(code, keyword)
         if value:
@@ -60,10 +60,10 @@ def code_value(code: Dataset | None) -> str:
 
 
 def unit_text(code: Dataset | None) -> str:
-    """Return Measurement Units Code Sequence as written after a number: "mm²", "HU", "" for none.
+    """Return a unit code as written after a number, e.g. "mm²" or "HU"; "" if there is none.
 
-    UCUM codes are written in the usual notation. Of other schemes a code counts if it is a UCUM
-    code known here, else its meaning is returned.
+    UCUM codes are written in the usual notation. A code from another scheme is treated as UCUM if
+    it is a UCUM code known here; otherwise its meaning is returned.
     """
     value = code_value(code)
     if not value:
@@ -92,7 +92,7 @@ def _ucum_text(value: str) -> str:
 
 
 def person_text(name: str) -> str:
-    """Return a person's name: components by commas, other writings after "=" (PS3.5 6.2.1)."""
+    """Return a person's name, with commas between components and "=" before other scripts."""
     groups = (
         ", ".join(part.strip() for part in group.split("^") if part.strip())
         for group in name.split("=")
@@ -101,13 +101,13 @@ def person_text(name: str) -> str:
 
 
 def date_text(text: str) -> str:
-    """Return a DA value as 2001-02-13; any other text as it is."""
+    """Return a DA value in the form 2001-02-13; any other text unchanged."""
     match = re.fullmatch(r"(\d{4})\.?(\d{2})\.?(\d{2})", text)
     return "-".join(match.groups()) if match else text
 
 
 def time_text(text: str) -> str:
-    """Return a TM value as 18:47:46, with its fraction unless that is 0."""
+    """Return a TM value in the form 18:47:46, with fractional seconds unless they are 0."""
     match = re.fullmatch(r"(\d{2}):?(\d{2})?:?(\d{2})?(?:\.(\d+))?", text)
     if match is None:
         return text
@@ -118,7 +118,7 @@ def time_text(text: str) -> str:
 
 
 def datetime_text(text: str) -> str:
-    """Return a DT value as 2001-02-13 18:47:46 and its offset from UTC."""
+    """Return a DT value in the form 2001-02-13 18:47:46, followed by any offset from UTC."""
     match = re.fullmatch(r"(\d{8})(\d{2,6}(?:\.\d+)?)?([+-]\d{4})?", text)
     if match is None:
         return text
@@ -130,11 +130,11 @@ def datetime_text(text: str) -> str:
 
 
 def content_text(item: Dataset, kind: str) -> str:
-    """Return a content item's value as text, `NO_VALUE` if it is missing.
+    """Return a content item's value as text, or `NO_VALUE` if it is missing.
 
     Args:
-        item: Item of the content sequence.
-        kind: Its Value Type.
+        item: An item in the Content Sequence.
+        kind: The item's Value Type.
     """
     reader = _READERS.get(kind)
     if reader is None:
@@ -173,9 +173,9 @@ def _spatial_text(item: Dataset) -> str:
 
 
 def is_on_whole_slide(item: Dataset) -> bool:
-    """Return whether an SCOORD counts in pixels of all tiles together (C.18.6), not of one frame.
+    """Return whether an SCOORD is relative to the whole slide (C.18.6) and not to one frame.
 
-    Some writers state VOLUME for every image; in an image without tiles both are the same.
+    Some writers state VOLUME for every image; in an image without tiles, both mean the same.
     """
     if text_of(item, "PixelOriginInterpretation").upper() != "VOLUME":
         return False
@@ -232,7 +232,7 @@ def _whole_numbers(item: Dataset, keyword: str) -> list[int]:
 
 
 def class_name(uid: str) -> str:
-    """Return a SOP Class in words, e.g. "CT Image"; the UID if it is unknown."""
+    """Return the name of a SOP Class, e.g. "CT Image"; the UID if it is unknown."""
     if not uid:
         return "object of an unknown class"
     name = UID(uid, IGNORE).name

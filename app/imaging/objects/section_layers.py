@@ -89,11 +89,11 @@ _drawings: OrderedDict[object, _Drawing] = OrderedDict()
 def read_section_frame(
     instance: Instance, slices: Sequence[Slice], cut: SectionCut, shape: tuple[int, int]
 ) -> LayerFrame:
-    """Return what an object draws on one section.
+    """Return the shapes and warnings that an object draws on one section.
 
     Args:
         instance: The object.
-        slices: Image and frame of each of the volume's slices, in the order of the voxels' k.
+        slices: Image and frame of each slice in the volume, ordered by voxel index k.
         cut: The section.
         shape: (rows, columns) of a slice.
 
@@ -214,15 +214,17 @@ def _pack_pixels(shape: Shape, pixels: Array) -> _ItemPixels | None:
 
 
 def fill_outline(outline: Floats, rows: int, columns: int) -> tuple[NDArray[np.bool_], int, int]:
-    """Return the pixels whose centres lie inside a closed outline, which may cross itself.
+    """Return a mask of the pixels whose centres lie inside a closed outline.
+
+    The outline may cross itself.
 
     Args:
         outline: [n, 2] corners (x, y); pixel centres are integers.
-        rows: Rows of the image.
-        columns: Columns of the image.
+        rows: Number of rows in the image.
+        columns: Number of columns in the image.
 
     Returns:
-        A mask of the outline's bounding box, and the row and column at which the box begins.
+        A mask of the outline's bounding box, and the row and column at which the box starts.
     """
     low, high = np.floor(outline.min(axis=0)), np.ceil(outline.max(axis=0)) + 1
     left, right = (int(part) for part in np.clip([low[0], high[0]], 0, columns))
@@ -250,10 +252,10 @@ def fill_outline(outline: Floats, rows: int, columns: int) -> tuple[NDArray[np.b
 
 
 def fill_outlines(outlines: Sequence[Floats], rows: int, columns: int) -> NDArray[np.bool_]:
-    """Fill all outlines of one region together by the even-odd rule (PS3.3 C.8.8.6.3).
+    """Fill the outlines that make up one region, by the even-odd rule (PS3.3 C.8.8.6.3).
 
-    An outline inside another is a hole, one inside that an island. Pixel centres are integers; the
-    mask is [rows, columns].
+    An outline inside another is a hole; an outline inside a hole is filled again. Pixel centres are
+    integers. The result is a [rows, columns] mask.
     """
     mask = np.zeros((rows, columns), np.bool_)
     for outline in outlines:

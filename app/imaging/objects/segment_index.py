@@ -43,19 +43,20 @@ class SegmentIndex:
 
     Attributes:
         header: Header of the file.
-        layout: Layout of its pixels.
+        layout: Layout of the pixel data.
         kind: BINARY, FRACTIONAL or LABELMAP.
         segments: [frames] segment number of each frame; 0 in a label map; -1 if unknown.
-        sources: For each frame, the image frames that it names.
-        frames_by_source: Frame of an image -> frames of the segmentation that name it.
-        images: Every SOP Instance UID that the file names as a source.
-        grids: For each frame its position, or None.
-        origins: [frames, 3] mm; NaN without a position.
-        matrix: Size of the total pixel matrix of which the frames are tiles, or None.
-        matrix_grid: Position of that matrix on the slide, or None.
+        sources: For each frame, the image frames that it references.
+        frames_by_source: Maps each referenced image frame to the segmentation frames that reference
+            it.
+        images: SOP Instance UIDs of all images that the file references as sources.
+        grids: Position of each frame, or None if unknown.
+        origins: [frames, 3] position of each frame in mm; NaN if unknown.
+        matrix: Size of the total pixel matrix if the frames are tiles, else None.
+        matrix_grid: Position of that matrix on the slide, or None if unknown.
         tiles: [frames, 2] (x, y) of each tile in the matrix, from 0; -1 if unknown.
-        half_slab: Distance in mm from its plane within which a frame holds.
-        warnings: Which parts of the file cannot be drawn.
+        half_slab: Distance in mm on either side of a frame's plane within which the frame applies.
+        warnings: Messages about parts of the file that cannot be drawn.
     """
 
     header: Header
@@ -75,15 +76,15 @@ class SegmentIndex:
 
     @property
     def frame_of_reference(self) -> str:
-        """Frame of Reference UID, or ""."""
+        """Frame of Reference UID, or "" if unknown."""
         return self.header.text("FrameOfReferenceUID")
 
 
 def segment_index(path: Path) -> SegmentIndex:
-    """Return the index of a segmentation.
+    """Return the index of a segmentation file.
 
     Raises:
-        FileProblem: It cannot be read, or has no usable pixels.
+        FileProblem: The file cannot be read, or has no usable pixels.
     """
     return _build_index(path, sources.status(path))
 
@@ -135,7 +136,7 @@ def _build_index(path: Path, status: sources.FileStatus) -> SegmentIndex:
 
 
 def segmentation_kind(header: Header) -> str:
-    """Return the Segmentation Type; by SOP Class and pixels if it is missing."""
+    """Return the Segmentation Type; if it is missing, deduce it from SOP Class and pixels."""
     kind = header.text("SegmentationType").upper()
     if header.text("SOPClassUID") == _LABEL_MAP_CLASS or kind == LABEL_MAP:
         return LABEL_MAP
@@ -175,7 +176,7 @@ def _segments(
 
 
 def described_segments(header: Header) -> list[tuple[int, Dataset]]:
-    """Return (Segment Number, description), each number once; its position if it is missing."""
+    """Return (Segment Number, description) pairs; a missing number becomes the position."""
     found: dict[int, Dataset] = {}
     for position, item in enumerate(items_of(header.dataset, "SegmentSequence"), start=1):
         number = finite_numbers(item, "SegmentNumber", 1)

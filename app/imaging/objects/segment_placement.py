@@ -37,12 +37,12 @@ WHICH_FRAME = "it names this image, but not which of its frames: not drawn"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlacedFrame:
-    """Frame of a segmentation on a frame of an image.
+    """A segmentation frame placed on an image frame.
 
     Attributes:
-        frame: Frame of the segmentation, from 0.
-        affine: [2, 3] (x, y, 1) of the image -> (x, y) of the segmentation's frame.
-        by_reference: Whether the segmentation's frame names the image's frame.
+        frame: Frame number in the segmentation, from 0.
+        affine: [2, 3] matrix from (x, y, 1) in the image to (x, y) in the segmentation frame.
+        by_reference: Whether the segmentation frame references the image frame.
     """
 
     frame: int
@@ -52,7 +52,7 @@ class PlacedFrame:
 
 @dataclass(frozen=True, slots=True)
 class PlacedFrames:
-    """All frames to be drawn on an image frame, and warnings."""
+    """All segmentation frames to be drawn on an image frame, and warnings."""
 
     placed: tuple[PlacedFrame, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -75,7 +75,7 @@ def place_frames(instance: Instance, index: SegmentIndex, target: Target) -> Pla
 
 
 def is_pixel_shift(affine: Floats) -> bool:
-    """Return whether an affine only moves by whole pixels."""
+    """Return whether an affine is a pure shift by whole pixels."""
     linear = np.abs(affine[:, :2] - np.eye(2)).max() < 1e-9
     return bool(linear and np.abs(affine[:, 2] - np.rint(affine[:, 2])).max() < 1e-9)
 

@@ -42,7 +42,7 @@ _ROWS_AT_ONCE = 512
 
 
 def read_segmentation(instance: Instance) -> Layer:
-    """Return the segments; no pixels are decoded.
+    """Return the segments as a layer, without decoding pixels.
 
     Raises:
         FileProblem: The segmentation cannot be read.
@@ -72,10 +72,11 @@ def read_segmentation(instance: Instance) -> Layer:
 
 
 def read_segmentation_frame(instance: Instance, target: Target) -> LayerFrame:
-    """Return what a segmentation draws on one frame of an image.
+    """Return the shapes and warnings that a segmentation draws on one image frame.
 
     Raises:
-        FileProblem: It cannot be read at all. A frame that cannot be decoded is only a warning.
+        FileProblem: The file cannot be read at all. (A frame that cannot be decoded only causes a
+            warning.)
     """
     index = segment_index(instance.path)
     placing = place_frames(instance, index, target)

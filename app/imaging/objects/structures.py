@@ -51,13 +51,13 @@ MAX_MM = 1e5
 
 
 def read_structures(instance: Instance) -> Layer:
-    """Return the regions of a structure set; raise FileProblem if it cannot be read."""
+    """Return a structure set's regions as a layer; raise FileProblem if it cannot be read."""
     index = structure_index(instance.path)
     return Layer(instance, index.title, index.items, index.warnings)
 
 
 def read_structures_frame(instance: Instance, target: Target) -> LayerFrame:
-    """Return the contours of a structure set that lie in a frame's plane.
+    """Return the contours in a structure set that lie in the plane of an image frame.
 
     Raises:
         FileProblem: The structure set cannot be read.
@@ -204,13 +204,13 @@ def _shapes(index: StructureIndex, chosen: list[int], target: Target) -> list[Sh
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contour:
-    """One contour.
+    """One contour in a structure set.
 
     Attributes:
         roi: ROI Number.
         kind: Contour Geometric Type.
-        points: [n, 3] mm.
-        images: (SOP Instance UID, frame from 0 or `ALL_FRAMES`) that it names.
+        points: [n, 3] patient coordinates in mm.
+        images: Referenced images, as (SOP Instance UID, frame from 0 or `ALL_FRAMES`).
     """
 
     roi: int
@@ -221,17 +221,17 @@ class Contour:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StructureIndex:
-    """All contours of a structure set.
+    """All contours in a structure set.
 
     Attributes:
-        items: ROIs in file order.
-        spaces: ROI Number -> Frame of Reference UID, "" if unknown.
-        contours: Contours in file order.
-        points: [all points, 3] mm of all contours, one after another.
-        starts: [contours] where the points of each contour begin.
-        images: Every SOP Instance UID that the file names as an image.
+        items: The ROIs in file order.
+        spaces: Maps each ROI Number to its Frame of Reference UID; "" if unknown.
+        contours: The contours in file order.
+        points: [all points, 3] points of all contours joined together, in mm.
+        starts: [contours] index in `points` of each contour's first point.
+        images: SOP Instance UIDs of all images that the file references.
         title: Structure Set Label or Name.
-        warnings: Which parts of the file cannot be drawn.
+        warnings: Messages about parts of the file that cannot be drawn.
     """
 
     items: tuple[LayerItem, ...]

@@ -41,14 +41,14 @@ _MAX_ECG_ROWS = 24
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Piece of a channel on the picture.
+    """Where a section of one channel is drawn in the picture.
 
     Attributes:
-        channel: Number of the channel.
-        start_s: First second shown.
-        end_s: Last second shown.
-        x: Column of `start_s`.
-        y: Row of `zero`.
+        channel: Index of the channel.
+        start_s: Start of the section in seconds.
+        end_s: End of the section in seconds.
+        x: Column at which `start_s` is drawn.
+        y: Row at which the value `zero` is drawn.
         zero: The channel's value at row `y`.
         dx: Columns per second.
         dy: Rows per unit.
@@ -71,14 +71,14 @@ class Layout:
     """Layout of a whole picture.
 
     Attributes:
-        rows: Height.
-        columns: Width.
-        cells: Pieces of the traces.
-        regions: Areas with a scale.
-        paper: Box of the ECG paper (x0, y0, x1, y1), or None for a stacked plot.
-        pulses: (x, y) of the calibration pulses' starts.
-        speed: mm/s of ECG paper.
-        gain: mm/mV of ECG paper.
+        rows: Height of the picture in pixels.
+        columns: Width of the picture in pixels.
+        cells: Sections of the traces and where they are drawn.
+        regions: Areas in which time and value can be measured.
+        paper: Bounding box (x0, y0, x1, y1) of the ECG paper; None for a stacked plot.
+        pulses: (x, y) at which each calibration pulse starts.
+        speed: Paper speed in mm/s, for ECG paper.
+        gain: Gain in mm/mV, for ECG paper.
         footer: Row below which annotations may be written.
     """
 
@@ -94,12 +94,12 @@ class Layout:
 
 
 def trace_layout(group: Group, values: Floats | None, footer_px: int) -> Layout:
-    """Return the layout of a group.
+    """Lay out the traces of a multiplex group.
 
     Args:
-        group: Its header.
-        values: [channels, samples], or None to stack the channels.
-        footer_px: Height that annotations need.
+        group: Header of the group.
+        values: [channels, samples] in physical units; None to stack the channels.
+        footer_px: Height in pixels needed for annotations.
     """
     seconds = group.duration_s
     if values is not None and is_ecg(group) and seconds * _SPEEDS[-1] <= _MAX_PAPER_MM:
@@ -110,7 +110,7 @@ def trace_layout(group: Group, values: Floats | None, footer_px: int) -> Layout:
 
 
 def is_ecg(group: Group) -> bool:
-    """Return whether all channels are voltages and one of them is a lead of an ECG."""
+    """Return whether all channels are in mV and at least one is an ECG lead."""
     names = {channel.name.lower() for channel in group.channels}
     leads = {lead.lower() for lead in _LEADS} | {"ecg", "ii", "mlii", "mcl1"}
     return all(channel.units == "mV" for channel in group.channels) and bool(names & leads)

@@ -39,12 +39,12 @@ class Channel:
 
     Attributes:
         name: Label, e.g. "aVR" or "Aortic pressure".
-        units: Units of its values: "mV", "mmHg", ...; "" if the file does not say.
-        factor: Physical value of a step of one, in `units`.
+        units: Units of the physical values: "mV", "mmHg", ...; "" if the file does not say.
+        factor: Physical value per unit of sample value.
         offset: Physical value of a sample of 0.
-        delay_s: Delay of its first sample after the group's start.
-        low_hz: Cut-off of its high-pass filter, Hz; None if unknown.
-        high_hz: Cut-off of its low-pass filter, Hz; None if unknown.
+        delay_s: Seconds from the start of the group to the channel's first sample.
+        low_hz: Cut-off frequency of the high-pass filter in Hz; None if unknown.
+        high_hz: Cut-off frequency of the low-pass filter in Hz; None if unknown.
     """
 
     name: str
@@ -58,14 +58,14 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Multiplex group without its samples.
+    """Description of a multiplex group (channels recorded together), without samples.
 
     Attributes:
-        label: Multiplex Group Label, or "".
-        rate: Samples per second of every channel.
-        samples: Samples of every channel.
-        channels: Channels in file order.
-        item: Its item of the Waveform Sequence.
+        label: Multiplex Group Label, or "" if missing.
+        rate: Samples per second in each channel.
+        samples: Number of samples in each channel.
+        channels: The channels in file order.
+        item: The group's item in the Waveform Sequence.
     """
 
     label: str
@@ -76,12 +76,12 @@ class Group:
 
     @property
     def duration_s(self) -> float:
-        """Seconds from the first sample to the end of the last."""
+        """Duration in seconds, from the first sample to the end of the last one."""
         return self.samples / self.rate
 
 
 def waveform_groups(header: Header) -> list[Dataset]:
-    """Return the items of the Waveform Sequence; raise FileProblem if there are none."""
+    """Return the items in the Waveform Sequence; raise FileProblem if there are none."""
     found = items_of(header.dataset, "WaveformSequence")
     if not found:
         raise guards.problem(header.path, "it holds no waveform", guards.COPY_AGAIN)
@@ -89,10 +89,10 @@ def waveform_groups(header: Header) -> list[Dataset]:
 
 
 def waveform_group(header: Header, index: int) -> Group:
-    """Return a multiplex group.
+    """Return multiplex group `index` (from 0).
 
     Raises:
-        FileProblem: There is no such group, or its header is damaged.
+        FileProblem: The group does not exist, or its header is damaged.
     """
     items = waveform_groups(header)
     if not 0 <= index < len(items):
@@ -170,7 +170,7 @@ def _channel(
 
 
 def short_name(name: str) -> str:
-    """Return a lead's usual name ("I" for "Lead I (Einthoven)"); other names as they are."""
+    """Return the usual short name of a lead ("I" for "Lead I (Einthoven)"), else `name`."""
     words = name.split("(")[0].split()
     if len(words) == 2 and words[0].lower() == "lead":
         return words[1][:8]
@@ -178,13 +178,13 @@ def short_name(name: str) -> str:
 
 
 def physical_values(header: Header, group: Group) -> Floats:
-    """Return the physical values of a group.
+    """Convert a group's samples to physical values.
 
     Returns:
-        [channels, samples] in each channel's units; NaN for padding.
+        [channels, samples] array in each channel's units; NaN for padding.
 
     Raises:
-        FileProblem: The samples are of an unknown form, or truncated.
+        FileProblem: The sample format is unknown, or samples are missing.
     """
     form = value_text(value_of(group.item, "WaveformSampleInterpretation")).upper()
     code = _FORMATS.get(form)

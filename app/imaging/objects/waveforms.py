@@ -66,10 +66,10 @@ FOOTER_LINE = 30
 
 
 def extent(header: Header) -> tuple[int, int, int]:
-    """Return (frames, rows, columns) of a waveform object's pictures; of the first for the size.
+    """Return the number of pictures a waveform object gives, and rows and columns of the first.
 
     Raises:
-        FileProblem: The object is damaged, or holds no waveform.
+        FileProblem: The object is damaged, or does not contain a waveform.
     """
     group = waveform_group(header, 0)
     layout, _ = _group_layout(header, group, 0)
@@ -77,10 +77,10 @@ def extent(header: Header) -> tuple[int, int, int]:
 
 
 def read_frame(header: Header, index: int) -> Frame:
-    """Return the picture of a multiplex group.
+    """Draw a multiplex group as a frame.
 
     Raises:
-        FileProblem: There is no such group, or it is damaged or of an unknown form.
+        FileProblem: The group does not exist, is damaged, or is in an unknown format.
     """
     group = waveform_group(header, index)
     values = physical_values(header, group)
@@ -113,7 +113,7 @@ def _footer_height(notes: tuple[str, ...]) -> int:
 
 
 def group_annotations(header: Header, index: int) -> tuple[str, ...]:
-    """Return text and numeric annotations of a group; those of single samples are left out."""
+    """Return a group's text and numeric annotations, except those on single samples."""
     found: dict[str, None] = {}
     for item in items_of(header.dataset, "WaveformAnnotationSequence")[:2000]:
         if "ReferencedSamplePositions" in item:
@@ -145,7 +145,7 @@ def _annotation_text(item: Dataset) -> str:
 
 @lru_cache(maxsize=8)
 def font(size: int, bold: bool = False) -> Any:
-    """Return the app's own typeface for drawing text, or Pillow's if it is missing."""
+    """Return the app's own font for drawing text, or Pillow's default if it is missing."""
     name = "Inter-SemiBold.otf" if bold else "Inter-Regular.otf"
     try:
         return ImageFont.truetype(str(resources_dir() / "fonts" / name), size)
@@ -163,7 +163,7 @@ def draw(group: Group, values: Floats, layout: Layout, notes: tuple[str, ...]) -
         notes: Lines of text below the traces.
 
     Returns:
-        uint8 [rows, columns, 3].
+        The picture, as uint8 [rows, columns, 3] RGB.
     """
     picture = Image.new("RGB", (layout.columns, layout.rows), SHEET)
     pen = ImageDraw.Draw(picture)
@@ -235,13 +235,19 @@ def _draw_scale(pen: ImageDraw.ImageDraw, group: Group, region: Region, cell: Ce
 
 
 def nice_step(least: float) -> float:
-    """Return the smallest of 1, 2, 5 times a power of ten that is at least `least`."""
+    """Return the smallest number >= `least` that is 1, 2 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(least))
     return next(power * part for part in (1, 2, 5, 10) if power * part >= least * (1 - 1e-9))
 
 
 def axis_time(seconds: float, total: float, step: float) -> str:
-    """Return a time as text on an axis."""
+    """Return the label for a time on an axis.
+
+    Args:
+        seconds: The time.
+        total: Length of the axis in seconds; from 120 on, labels are h:mm:ss.
+        step: Seconds between labels, which sets the number of decimals.
+    """
     if total < 120:
         digits = max(0, -math.floor(math.log10(step) + 1e-9))
         return f"{seconds:.{digits}f} s"
@@ -278,10 +284,10 @@ def _draw_pulse(pixels: NDArray[np.uint8], x: float, y: float, layout: Layout) -
 
 
 def draw_line(pixels: NDArray[np.uint8], x: Floats, y: Floats, ink: RGB) -> None:
-    """Draw an anti-aliased line through points of growing x; NaN leaves a gap.
+    """Draw an anti-aliased line through points with increasing x; NaN leaves a gap.
 
-    Each column of subpixels is filled from the lowest to the highest point of the line in it, so
-    that no peak is lost however dense the samples are.
+    In each column of subpixels, the line is filled from its lowest to its highest point, so that no
+    peak is lost, however dense the samples are.
     """
     rows, columns, _ = pixels.shape
     keep = (x > -4) & (x < columns + 4)

@@ -55,12 +55,12 @@ _DECUBITUS = "a decubitus view: free fluid and air lie elsewhere than upright"
 
 @dataclass(frozen=True, slots=True)
 class StatedView:
-    """The view that a file states.
+    """The view stated in a file.
 
     Attributes:
-        position: PA, AP or lateral; "unknown" where the file does not say, or says both PA and AP.
+        position: PA, AP or lateral; "unknown" if the file does not say, or says both PA and AP.
         frontal: True if an attribute calls the film frontal and none calls it anything else.
-        objection: Why it cannot be used as a frontal film, or "".
+        objection: Why the film cannot be used as a frontal one, or "" if it can.
         warnings: Warnings for the user.
     """
 
@@ -71,7 +71,7 @@ class StatedView:
 
 
 def stated_view(snapshot: ImageSnapshot) -> StatedView:
-    """Return the view of an image by all attributes of its file that mention one."""
+    """Return the view of an image as stated by all the attributes of its file that mention one."""
     views_by_source = _stated_views(snapshot)
     views = set(views_by_source.values())
     for view, text in _VIEW_OBJECTIONS:
@@ -157,17 +157,17 @@ _PICTURE_OBJECTIONS: dict[PictureView, str] = {
 
 @dataclass(frozen=True, slots=True)
 class PictureJudgement:
-    """The content of a picture, as a small network judges it.
+    """The content of a picture, as judged by a small network.
 
     Attributes:
-        view: "frontal"; "lateral"; "other" (no chest film, or one that lies on its side or head);
-            "inverted" (a frontal film with black and white exchanged); "unknown" where the network
-            could not run.
-        certainty: The network's share for that view, 0..1; 1 where a plain rule decided, 0 for
-            "unknown". Not calibrated.
-        why: The objection to the picture, for the user; "" for a frontal one.
-        mirrored: The network's share for "a mirrored film", 0..1, for the picture oriented as the
-            file says.
+        view: "frontal"; "lateral"; "other" (not a chest film, or one that is rotated by 90 or 180
+            degrees); "inverted" (a frontal film with black and white exchanged); "unknown" if the
+            network could not run.
+        certainty: The network's probability for that view, 0..1, not calibrated; 1 if a plain rule
+            decided, 0 for "unknown".
+        why: The objection to the picture, for the user; "" for a frontal film.
+        mirrored: The network's probability, 0..1, that the film is mirrored once it is oriented as
+            its file says.
     """
 
     view: PictureView
@@ -181,9 +181,9 @@ _lock = threading.Lock()
 
 
 def judge_picture(snapshot: ImageSnapshot, context: ToolContext) -> PictureJudgement:
-    """Judge the content of an image, or return the remembered judgement.
+    """Judge the content of an image, or return the cached judgement of it.
 
-    Without the packages or the embedded weights the view is "unknown".
+    If the packages or the embedded weights are missing, the view is "unknown".
 
     Raises:
         Cancelled: The run was stopped.
@@ -205,7 +205,7 @@ def judge_picture(snapshot: ImageSnapshot, context: ToolContext) -> PictureJudge
 
 
 def plain_problem(pixels: NDArray[np.uint8]) -> str | None:
-    """Return why a picture [rows, columns] cannot show a chest at all, or None."""
+    """Return why a picture [rows, columns] cannot show a chest at all, or None if it might."""
     rows, columns = pixels.shape
     if min(rows, columns) < SMALLEST_PICTURE:
         return f"the picture is too small ({columns} x {rows} pixels)"
@@ -290,10 +290,10 @@ FLAT = 0.98
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """The result for an image that may be used.
+    """The result of the checks for an image that may be used.
 
     Attributes:
-        position: The view that the file's attributes state.
+        position: The view stated by the file's attributes.
         warnings: Reasons to doubt results, in plain words.
         overridden: Objections to the image that the user overruled.
     """
@@ -324,15 +324,15 @@ def admit(
 
     Args:
         snapshot: The image.
-        context: The call's. With it a model judges the picture, and the user may overrule an
-            objection; without it an objection ends the call.
+        context: The context of the call. If it is given, a model judges the picture and the user
+            may overrule an objection; if it is None, an objection ends the call.
         turns: Whether the tool itself turns a mirrored image for its model.
-        needs: Cards of the tool's models. If none of them is installed the tool will fail anyway,
-            so the user is not asked and no model process is started.
+        needs: Names of the model cards that the tool uses. If none of these models is installed,
+            the call is treated as if `context` were None, because the tool will fail anyway.
 
     Raises:
-        ToolFailed: It is no frontal chest radiograph.
-        ToolRetry: It is a picture of this run with colours drawn into it.
+        ToolFailed: The image is not a frontal chest radiograph.
+        ToolRetry: The image is a picture from this run into which a tool has drawn colours.
         Cancelled: The run was stopped while the user was asked.
     """
     if context is not None and needs:

@@ -76,7 +76,7 @@ class PromptFormat:
 
 
 def load_layout(path: Path, work: Work) -> tuple[Any, PromptFormat]:
-    """Load a folder's model, and return it with its prompt format.
+    """Load the model in a folder, and return it with its prompt format.
 
     Raises:
         ToolFailed: The folder is damaged, or contains an unsupported kind of model.
@@ -104,7 +104,11 @@ def load_layout(path: Path, work: Work) -> tuple[Any, PromptFormat]:
 
 
 def build_network(path: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
-    """Return the network that a folder describes, without values; see `published_weights`."""
+    """Create the network described in a model's folder; its parameters are not initialised.
+
+    Returns:
+        Prefix of the published weight names -> module; see `published_weights`.
+    """
     about = read_config(path)
     if about.get("model_type") == "llava":
         config = cast("Any", LlavaConfig).from_pretrained(path, local_files_only=True)
@@ -117,7 +121,7 @@ def build_network(path: Path, device: str, dtype: torch.dtype) -> dict[str, nn.M
 
 
 def transformers_name(name: str) -> str:
-    """Return the name in transformers' class of a weight from a folder of either layout."""
+    """Convert the name of a weight, in either layout of the folder, to its name in transformers."""
     for pattern, target in CURRENT_NAMES.items():
         name, count = re.subn(pattern, target, name)
         if count:
@@ -129,8 +133,8 @@ def build_config(path: Path, about: Mapping[str, Any]) -> LlavaConfig:
     """Return transformers' configuration for a folder in the original layout.
 
     Args:
-        path: The model's folder; the vision tower's shape is read from its weights.
-        about: Content of its config.json.
+        path: The model's folder; the vision tower's shape is read from the weights in it.
+        about: The parsed content of the folder's config.json.
 
     Raises:
         ToolFailed: The projector is not LLaVA 1.5's, or the vision tower is missing.
@@ -223,30 +227,30 @@ class Tokenizer(Protocol):
         ...
 
     def ids(self, text: str) -> list[int]:
-        """Return a text's token ids without `begin`.
+        """Return the token ids of a text, without the token that begins a prompt.
 
         Control tokens in the text are read as plain text.
         """
         ...
 
     def text(self, ids: list[int]) -> str:
-        """Return the text of token ids, without control tokens."""
+        """Return the text for token ids, without control tokens."""
         ...
 
     def added(self, token: str) -> int:
         """Return the id of a token that was added to the vocabulary.
 
         Raises:
-            KeyError: The vocabulary has no such token.
+            KeyError: The token is not in the vocabulary.
         """
         ...
 
 
 def load_tokenizer(path: Path) -> Tokenizer:
-    """Return the tokenizer of a folder.
+    """Load the tokenizer in a model's folder.
 
     Raises:
-        ToolFailed: The folder has none, or it cannot be read.
+        ToolFailed: The folder contains no tokenizer, or it cannot be read.
     """
     if (path / "tokenizer.model").is_file():
         return SentencePieceTokenizer(path)
@@ -260,7 +264,7 @@ def load_tokenizer(path: Path) -> Tokenizer:
 
 
 class SentencePieceTokenizer:
-    """A SentencePiece tokenizer (tokenizer.model), as in folders of the original layout."""
+    """A SentencePiece tokenizer (tokenizer.model), as found in folders in the original layout."""
 
     def __init__(self, path: Path) -> None:
         try:
@@ -295,7 +299,7 @@ class SentencePieceTokenizer:
 
 
 class JsonTokenizer:
-    """A tokenizer.json, as in folders of transformers' layout."""
+    """A tokenizer from a tokenizer.json, as found in folders in transformers' layout."""
 
     def __init__(self, path: Path) -> None:
         self._tokenizer: Any = cast("Any", AutoTokenizer).from_pretrained(
@@ -385,12 +389,12 @@ def preprocess(llava: Llava, pixels: NDArray[np.uint8]) -> Tensor:
 
 
 def prompt_tokens(llava: Llava, question: str, *, image: bool) -> tuple[list[int], list[int]]:
-    """Return the token ids before the image and after it.
+    """Return the prompt's token ids before the image, and those after it.
 
-    Without an image all are in the first list.
+    If the prompt has no image, the first list contains all ids and the second is empty.
 
-    The two texts are tokenized separately, as the original does. Control tokens in the question are
-    made harmless.
+    The two texts are tokenized separately, as in the original. Control tokens in the question are
+    removed.
     """
     tokenizer = llava.tokenizer
     asked = remove_control_signs(question, _CONTROL_TOKENS)
@@ -405,7 +409,7 @@ def prompt_tokens(llava: Llava, question: str, *, image: bool) -> tuple[list[int
 
 
 def embed_prompt(llava: Llava, ids: tuple[list[int], list[int]], values: Tensor | None) -> Tensor:
-    """Return the prompt's embeddings [1, tokens, width], with the image's features in place."""
+    """Return the prompt's embeddings [1, tokens, width], with the image's features inserted."""
     model = llava.model
     table = model.get_input_embeddings()
     device = table.weight.device

@@ -73,7 +73,7 @@ _RENAMED = (
 
 
 class Projector(nn.Module):
-    """Linear layers with activations between them, with the published names."""
+    """Linear layers with activations between them; parameters have their published names."""
 
     def __init__(self, seen: int, width: int, count: int, activation: str) -> None:
         super().__init__()
@@ -104,12 +104,16 @@ class Maira:
         return int(self.tokenizer.eos_token_id)
 
     def preprocess(self, grey: NDArray[np.uint8]) -> Tensor:
-        """Return the stretched image from the published processor: float32 [1, 3, size, size]."""
+        """Return the image with stretched grey levels, prepared by the published processor.
+
+        Returns:
+            float32 [1, 3, size, size].
+        """
         picture = Image.fromarray(stretch_levels(grey))
         return self.images(picture, return_tensors="pt")["pixel_values"]
 
     def prompt(self, phrase: str) -> str:
-        """Return the question in the model's own conversation format, with one `<image>`."""
+        """Return a phrase's prompt in the model's conversation format, with one `<image>`."""
         content = [
             {"index": None, "text": _BEFORE, "type": "text"},
             {"index": 0, "text": None, "type": "image"},
@@ -122,7 +126,10 @@ class Maira:
         )
 
     def embed(self, phrase: str, grey: NDArray[np.uint8]) -> Tensor:
-        """Return the prompt's embeddings [1, tokens, width], with the image's features in place."""
+        """Return the prompt's embeddings [1, tokens, width].
+
+        The image's features are in the place of `<image>`.
+        """
         device = self.language.device
         pixels = self.preprocess(grey).to(device, self.language.dtype)
         # The class token comes first and is not used.
@@ -136,7 +143,9 @@ class Maira:
 
 
 def stretch_levels(grey: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return the image with its grey levels stretched to 0..255, rounded down, as published.
+    """Return the image with its grey levels stretched to 0..255.
+
+    Levels are rounded down, as in the published program.
 
     Args:
         grey: uint8 [rows, columns].
@@ -152,10 +161,13 @@ def stretch_levels(grey: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def build_network(folder: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
-    """Return the network that a folder describes, by prefix of the published names, without values.
+    """Create the network described in a model's folder; its parameters are not initialised.
+
+    Returns:
+        Prefix of the published weight names -> module.
 
     Raises:
-        OtherLayout: The folder has another layout than the published model.
+        OtherLayout: The folder's layout differs from that of the published model.
         ToolFailed: A file is missing or damaged.
     """
     config = read_config(folder)
@@ -184,10 +196,10 @@ def load(folder: Path, device: str, dtype: torch.dtype, tell: Callable[[float], 
         folder: The model's folder.
         device: "cpu", "cuda" or "mps".
         dtype: Data type of the parameters.
-        tell: Called with the loaded fraction, 0..1.
+        tell: Called with the fraction loaded so far, 0..1.
 
     Raises:
-        OtherLayout: The folder has another layout than the published model.
+        OtherLayout: The folder's layout differs from that of the published model.
         ToolFailed: A file is missing or damaged.
     """
     parts = build_network(folder, device, dtype)
@@ -204,7 +216,7 @@ def load(folder: Path, device: str, dtype: torch.dtype, tell: Callable[[float], 
 
 
 def current_name(name: str) -> str:
-    """Return the current transformers name of a published weight."""
+    """Convert the published name of a weight to its current name in transformers."""
     for pattern, new in _RENAMED:
         name = pattern.sub(new, name)
     return name
@@ -229,7 +241,7 @@ def _tokenizer(folder: Path) -> Any:
 
 
 class Published:
-    """The model run by the program in its folder."""
+    """The model, run by the program in its own folder."""
 
     def __init__(self, folder: Path, work: Work) -> None:
         self.processor = published_programs.load_with_program(AutoProcessor, folder, work)
@@ -238,7 +250,7 @@ class Published:
     def ask(
         self, grey: NDArray[np.uint8], phrase: str, most: int, work: Work
     ) -> tuple[ParsedText, GeneratedTokens, list[int]]:
-        """Return the answer, its tokens, and the input's [rows, columns]."""
+        """Return the parsed answer, its tokens, and the input's size as [rows, columns]."""
         given = self.processor.format_and_preprocess_phrase_grounding_input(
             frontal_image=rgb(grey), phrase=phrase, return_tensors="pt"
         )
@@ -250,7 +262,7 @@ class Published:
         return self._read(text), written, list(given["pixel_values"].shape[-2:])
 
     def seen(self, rows: int, columns: int) -> InputRectangle:
-        """Return the part of an image that the model sees, in pixel edges of the image."""
+        """Return the part of an image that the model sees, as a rectangle in pixel edges."""
         images = getattr(self.processor, "image_processor", None)
         if images is not None and getattr(images, "size", None):
             return visible_part(images, rows, columns)
@@ -274,14 +286,15 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """Locate a phrase on an image.
 
     Args:
-        payload: The table from `InstalledModel.payload`, with "grey" uint8 [rows, columns],
-            "phrase" and "max_new_tokens".
+        payload: The dictionary from `InstalledModel.payload` with these added: "grey" uint8
+            [rows, columns], "phrase" and "max_new_tokens".
         progress: Called after each token.
 
     Returns:
-        "groups" of [phrase, boxes], boxes as fractions of the part that the model saw; "text";
-        "refused"; "seen", that part as [left, top, right, bottom] in pixel edges of the image;
-        "input_size"; "cut" (True if the answer was cut off); "engine", and the keys that `serve`
+        "seen", the part of the image that the model saw, as [left, top, right, bottom] in pixel
+        edges; "groups", a list of [phrase, boxes] with boxes as fractions of that part; "text";
+        "refused", one sentence for each unusable box; "input_size", the model's input as
+        [rows, columns]; "cut", True if the answer was cut off; "engine"; and the keys that `serve`
         adds.
     """
     grey: NDArray[np.uint8] = payload["grey"]
@@ -311,10 +324,15 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def visible_part(images: Any, rows: int, columns: int) -> InputRectangle:
-    """Return the part of an image that the image processor keeps, in pixel edges.
+    """Return the part of an image that is left after the image processor has cropped it.
 
-    A transformers image processor may crop its input; (0, 0) is the outer corner of the first
-    pixel.
+    The rectangle is in pixel edges: (0, 0) is the outer corner of the first pixel. If the processor
+    does not crop, it is the whole image.
+
+    Args:
+        images: The transformers image processor.
+        rows: Rows of the image.
+        columns: Columns of the image.
     """
     size = dict(images.size)
     shortest = size.get("shortest_edge")

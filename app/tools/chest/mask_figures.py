@@ -1,4 +1,4 @@
-"""Measurements of one structure's mask, with the keys of the seed's results."""
+"""Measurements of one structure's mask; their keys are the same as in MedRAX's results."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _AREA_NOTES = {
 
 
 def spacing_mm(spacing: Spacing) -> list[float] | None:
-    """Return the spacing [between rows, between columns] in mm, or None if it is unknown."""
+    """Return the spacing in mm as [between rows, between columns], or None if it is unknown."""
     if spacing.row_mm is None or spacing.column_mm is None:
         return None
     return [spacing.row_mm, spacing.column_mm]
 
 
 def area_note(spacing: Spacing) -> str:
-    """Return the basis of an area in cm², or the reason that there is none."""
+    """Return what an area in cm² is based on, or why there is no such area."""
     if not spacing.known:
         return f"no area in cm2: the pixel spacing is unknown ({spacing.note or 'not in the file'})"
     return _AREA_NOTES.get(spacing.source, "rests on the spacing stored in the file")
@@ -40,14 +40,14 @@ def organ_metrics(
     Args:
         mask: [rows, columns] of the whole image.
         pixels: uint8 [rows, columns], the image as displayed.
-        spacing: The image's own spacing.
+        spacing: The image's own pixel spacing.
         confidence: Mean probability inside this mask.
 
     Returns:
         JSON values. `centroid` is [y, x]; `bbox` is [min_y, min_x, max_y, max_x] with the maxima
-        excluded, as in the seed; `relative_position` holds the centroid's top and left as shares of
-        the image and its distance from the image's centre; intensities are 0..255 as displayed;
-        `aspect_ratio` is height / width.
+        excluded, as in MedRAX; `relative_position` gives the centroid's distances from the top and
+        from the left as fractions of the image, and its distance from the image's centre;
+        intensities are 0..255 as displayed; `aspect_ratio` is height / width.
     """
     y, x = np.nonzero(mask)
     rows, columns = mask.shape

@@ -46,10 +46,10 @@ class MedGemma:
 
 
 def load(path: Path, work: Work) -> MedGemma:
-    """Load the model of a folder.
+    """Load MedGemma from a folder.
 
     Raises:
-        ToolFailed: The folder is damaged, or contains another model.
+        ToolFailed: The folder is damaged, or contains a different model.
     """
     processor = _processor(path)
     # Gemma 3 was trained in bfloat16; some of its values are too large for float16.
@@ -92,11 +92,11 @@ def _special_ids(model: Any, tokenizer: Any) -> SpecialIds:
 
 
 def messages(question: str, images: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return the conversation for the chat template.
+    """Return the conversation to pass to the chat template.
 
     Args:
         question: The question without control tokens.
-        images: PIL images; if there are several, they are numbered in this order.
+        images: PIL images; two or more are numbered in the order given.
     """
     content: list[dict[str, Any]] = [{"type": "text", "text": question}]
     for number, image in enumerate(images, 1):

@@ -56,10 +56,10 @@ def is_memory_tensor(name: str) -> bool:
 
 
 def current_name(name: str) -> str:
-    """Return the name of a tensor in transformers' `Sam2Model`.
+    """Convert the published name of a tensor to its name in transformers' `Sam2Model`.
 
     Args:
-        name: Its name in facebookresearch/sam2, e.g. "image_encoder.trunk.blocks.0.norm1.weight".
+        name: Name in facebookresearch/sam2, e.g. "image_encoder.trunk.blocks.0.norm1.weight".
     """
     first, _, rest = name.partition(".")
     if name == "no_mem_embed":
@@ -106,7 +106,7 @@ _TRUNK = "vision_encoder.backbone"
 
 @dataclass(slots=True)
 class Segmenter:
-    """The network and its encoding of the last image, so that further marks are answered at once.
+    """The network, and its encoding of the last image, which further marks on that image reuse.
 
     Attributes:
         net: The transformers model.
@@ -122,10 +122,10 @@ class Segmenter:
 
 
 def load(path: Path, work: Work) -> Segmenter:
-    """Load the network from a weights file, with the device and precision of `work`.
+    """Load the network from a weights file, onto the device and in the precision set by `work`.
 
     Raises:
-        ToolFailed: The file is damaged or belongs to another model.
+        ToolFailed: The file is damaged or belongs to a different model.
     """
     net = network(path).to(work.placement.device, work.placement.torch_dtype)
     images = Sam2ImageProcessor(
@@ -139,7 +139,7 @@ def network(path: Path) -> Any:
     """Load the network from a file in facebookresearch's layout, on the CPU.
 
     Raises:
-        ToolFailed: The file is damaged or belongs to another model.
+        ToolFailed: The file is damaged or belongs to a different model.
     """
     state = convert_state(load_state(path))
     net = Sam2Model(_config(state))
@@ -148,7 +148,7 @@ def network(path: Path) -> Any:
 
 
 def convert_state(state: State) -> State:
-    """Return the tensors under transformers' names, without the video memory."""
+    """Rename tensors to their names in transformers, and leave out those of the video memory."""
     made: State = {}
     points: dict[int, Tensor] = {}
     for name, tensor in state.items():
@@ -177,10 +177,10 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
         progress: Called before each step.
 
     Returns:
-        "mask" uint8 [rows, columns], the one of the network's three masks with the best score;
-        "scores" of all three (estimated overlap with the true structure, 0..1); "chosen", the
-        mask's index; "object" 0..1, the probability that the mark shows an object at all; and the
-        keys that `serve` adds.
+        "mask" uint8 [rows, columns], the best-scoring one of the network's three masks; "scores",
+        the estimated overlap of each of the three with the true structure, 0..1; "chosen", the
+        index of the returned mask; "object", the probability (0..1) that the marks show an object
+        at all; and the keys that `serve` adds.
     """
 
     def work(model: Segmenter, doing: Work) -> dict[str, Any]:
@@ -235,7 +235,7 @@ def _encode_image(model: Segmenter, pixels: NDArray[np.uint8], work: Work) -> No
 def prepare_marks(
     model: Segmenter, payload: dict[str, Any], shape: tuple[int, ...], work: Work
 ) -> dict[str, Tensor]:
-    """Return box and points in the network's own pixel coordinates."""
+    """Convert the box and points in the payload to the network's own pixel coordinates."""
     given: dict[str, Any] = {"original_sizes": [list(shape)]}
     if payload.get("box") is not None:
         given["input_boxes"] = [[[float(v) for v in payload["box"]]]]

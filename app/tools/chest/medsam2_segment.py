@@ -64,7 +64,7 @@ def marks_of_arguments(
     labels: Sequence[int] | None,
     shape: tuple[int, int],
 ) -> Marks:
-    """Return the marks given as a tool's arguments.
+    """Return the marks given in a tool call's arguments.
 
     Raises:
         ToolRetry: A box, point or label is malformed or lies outside the image.
@@ -77,9 +77,10 @@ def marks_of_arguments(
 
 
 def drawn_marks(findings: Sequence[Finding]) -> Marks:
-    """Return the user's last box and the points drawn after it; without a box all points.
+    """Return the last box that the user has drawn and the points drawn after it.
 
-    Points drawn before the box belong to a structure that was marked earlier.
+    Points drawn before that box belong to a structure that was marked earlier. If there is no box,
+    all points are returned. In either case only the last `MOST_POINTS` points count.
     """
     box: tuple[float, float, float, float] | None = None
     points: list[XY] = []
@@ -96,10 +97,10 @@ def drawn_marks(findings: Sequence[Finding]) -> Marks:
 
 
 def mask_warnings(marks: Marks, mask: NDArray[np.bool_]) -> list[str]:
-    """Return reasons to doubt a mask, by comparing it with its marks.
+    """Return the reasons to doubt a mask that follow from comparing it with its marks.
 
     Args:
-        marks: The marks it was made from.
+        marks: The marks that the mask was made from.
         mask: [rows, columns], not empty.
     """
     texts: list[str] = []

@@ -25,7 +25,7 @@ _LARGEST_ASPECT = 4.0  # a larger aspect is more likely an error in the file
 
 
 def grey(display: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return a displayed image as grey [rows, columns].
+    """Convert a displayed image to grey levels [rows, columns].
 
     Colours become their luma (ITU-R BT.601).
     """
@@ -37,7 +37,7 @@ def grey(display: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def model_pixels(snapshot: ImageSnapshot) -> NDArray[np.uint8]:
-    """Return the image as models receive it: in the file's own window, not the viewer's.
+    """Return the image as models receive it: in the window set in its file, not in the viewer.
 
     The same question about the same image then has the same answer after the user changes the
     window. A picture made in this run is returned unchanged.
@@ -54,7 +54,8 @@ def model_pixels(snapshot: ImageSnapshot) -> NDArray[np.uint8]:
 class Hanging:
     """The flips that bring an image to the orientation that the models were trained on.
 
-    In it the patient's right is on the viewer's left and the head is up. Each flip undoes itself.
+    In that orientation the patient's right is on the viewer's left and the head is up. Applying the
+    flips twice restores the image.
     """
 
     mirror: bool = False
@@ -75,7 +76,10 @@ class Hanging:
         return cls(row == "R", column == "H", tuple(notes))
 
     def turned(self, image: NDArray[Any]) -> NDArray[Any]:
-        """Return the image flipped; applied to the result, it restores the original."""
+        """Return the image with the flips applied.
+
+        Calling this again on the result restores the image.
+        """
         if self.mirror:
             image = image[:, ::-1]
         if self.upside_down:
@@ -84,9 +88,11 @@ class Hanging:
 
 
 def square_pixels(pixels: NDArray[np.uint8], aspect: float) -> NDArray[np.uint8]:
-    """Resample an image, grey or colour, to square pixels.
+    """Resample an image, grey or colour, so that its pixels are square.
 
-    `aspect` is a pixel's height over width.
+    Args:
+        pixels: uint8 [rows, columns] or [rows, columns, 3].
+        aspect: Height of a pixel divided by its width.
     """
     if abs(aspect - 1.0) <= _SQUARE or not 1 / _LARGEST_ASPECT <= aspect <= _LARGEST_ASPECT:
         return pixels
@@ -98,7 +104,7 @@ def square_pixels(pixels: NDArray[np.uint8], aspect: float) -> NDArray[np.uint8]
 
 @dataclass(frozen=True, slots=True)
 class ModelInput:
-    """An image as a model receives it: in the file's own window, upright, with square pixels.
+    """An image as models receive it: in the window set in its file, upright, with square pixels.
 
     Attributes:
         pixels: uint8 [rows, columns] or [rows, columns, 3], bright = dense.
@@ -118,7 +124,8 @@ class ModelInput:
 
         Args:
             snapshot: The image.
-            pixels: Pixels to use instead, of the same rows and columns; None for `model_pixels`.
+            pixels: Pixels to use instead of the image's, with the same number of rows and columns;
+                None for `model_pixels`.
         """
         pixels = model_pixels(snapshot) if pixels is None else pixels
         hanging = Hanging.of(snapshot.frame.orientation)
@@ -127,7 +134,7 @@ class ModelInput:
 
     @property
     def blank(self) -> bool:
-        """True if all pixels have the same value."""
+        """Whether all pixels have the same value."""
         return int(self.pixels.min()) == int(self.pixels.max())
 
     def original(self, corners: Corners) -> Corners:

@@ -15,23 +15,23 @@ from app.tools.needs import require_packages
 
 
 def needs_of(name: str, packages: tuple[str, ...]) -> tuple[Need, ...]:
-    """Return the needs for a tool's spec: the packages that run a model, and its weights."""
+    """Return what a tool's spec lists as needed: a model's weights and the packages that run it."""
     return (*(Need("package", package) for package in packages), Need("weights", name))
 
 
 def required_model(
     name: str, feature: str, packages: tuple[str, ...], context: ToolContext
 ) -> InstalledModel:
-    """Return the installed model of that name, after checking the packages that run it.
+    """Return an installed model, after checking that the packages that run it are installed.
 
     Args:
-        name: Name of its card.
-        feature: Name of the feature that needs it, for the message ("The report generator").
-        packages: Import names.
-        context: The call's.
+        name: Name on the model's card.
+        feature: Name of the feature that needs the model, for the message ("The report generator").
+        packages: Import names of the packages.
+        context: The context of the tool call.
 
     Raises:
-        ToolFailed: It or a package is not installed, or its terms are not accepted.
+        ToolFailed: The model or a package is not installed, or the model's terms are not accepted.
     """
     model = ModelStore(context.models_dir).require(name, feature)
     require_packages(feature, *packages)
@@ -46,15 +46,15 @@ def call_model(
     timeout_s: float,
     progress: Callable[[float, str], None] | None = None,
 ) -> dict[str, Any]:
-    """Call a model's entry in the model process and return its answer.
+    """Call a model's entry function in the model process and return its answer.
 
     Args:
-        entry: For example "app.tools.chest.maira:entry".
+        entry: Module and function, for example "app.tools.chest.maira:entry".
         model: The model; its folder and the device are added to the payload.
-        payload: Further arguments of the entry.
-        context: The call's; its cancel stops the entry.
-        timeout_s: Seconds after which the entry is stopped and has failed.
-        progress: Receives the progress; None for the context's own.
+        payload: Further arguments for the entry.
+        context: The context of the tool call; cancelling the call stops the entry.
+        timeout_s: Seconds after which the entry is stopped and counts as failed.
+        progress: Receives the progress; None to use `context.progress`.
 
     Raises:
         Cancelled: The run was stopped.
@@ -70,12 +70,15 @@ def call_model(
 
 
 def with_warnings(text: str, warnings: Sequence[str]) -> str:
-    """Return a summary followed by the warnings, if any."""
+    """Return a summary, followed by the warnings if there are any."""
     return f"{text} Warnings: {'; '.join(warnings)}." if warnings else text
 
 
 def numbered_warnings(warnings: Sequence[Sequence[str]]) -> list[str]:
-    """Return all images' warnings, with the image's number where there are several images."""
+    """Return the warnings about all images.
+
+    If there are several images, each warning names the number of its image.
+    """
     return [
         f"image {number}: {text}" if len(warnings) > 1 else text
         for number, texts in enumerate(warnings, 1)
@@ -101,14 +104,14 @@ def labelled_findings(
     description: str,
     group: str,
 ) -> tuple[Finding, ...]:
-    """Return findings of one group from labelled shapes without scores.
+    """Return one finding per labelled shape, all in one group and without scores.
 
     Args:
-        shapes: Label and geometry of each.
-        image: The image that they belong to.
-        provenance: The tool and model that made them.
-        description: The description of each finding.
-        group: Identifier by which they are shown and hidden together.
+        shapes: The label and geometry of each finding.
+        image: The image that the findings belong to.
+        provenance: The tool and model that made the findings.
+        description: The description given to each finding.
+        group: Identifier of the group; its findings are shown and hidden together.
     """
     return tuple(
         Finding(
@@ -138,11 +141,12 @@ _LEAST_LETTERS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class CheckedText:
-    """A model's text after checking.
+    """The text of a model after checking.
 
     Attributes:
-        text: The usable text; a loop is cut after its first round. "" if nothing is usable.
-        faults: The text's faults in plain words, one clause each.
+        text: The usable text; if the model repeated itself in a loop, only the first round is kept.
+            "" if nothing is usable.
+        faults: The text's faults in plain words, one clause each; empty if there are none.
     """
 
     text: str
@@ -150,11 +154,11 @@ class CheckedText:
 
 
 def check_text(answer: Mapping[str, Any]) -> CheckedText:
-    """Check the text of an entry's answer for emptiness, loops and truncation.
+    """Check whether the text in an entry's answer is empty, repeats itself or is cut off.
 
     Args:
-        answer: The entry's answer with the keys "text"; "finished", False if the token limit
-            stopped the model; "most", that limit.
+        answer: The entry's answer, with the keys "text"; "finished", False if the model was stopped
+            by the token limit; "most", that limit.
     """
     text = re.sub(r"[ \t]+\n", "\n", str(answer.get("text", ""))).strip()
     if not text:

@@ -44,14 +44,14 @@ _FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
 def matching_rows(
     log: AuditLog, kind: str, text: str, cancel: CancelToken
 ) -> tuple[list[Row], int]:
-    """Read the log and return its matching rows, the newest first, and the number of all rows.
+    """Read the log; return its matching rows, the newest first, and the total number of rows.
 
-    Slow for a long log, so it is called on a thread.
+    Slow for a long log, so it must be called on a background thread.
 
     Args:
         log: The audit log.
         kind: One of `entry_text.KINDS`; "" for all.
-        text: Words that a row must hold, or the SOP Instance UID of an image.
+        text: Words that a row must contain, or the SOP Instance UID of an image.
         cancel: Ends the search early.
 
     Raises:
@@ -126,12 +126,12 @@ class AuditTableModel(QAbstractTableModel):
             self.dataChanged.emit(self.index(0, 0), last)
 
     def find(self, segment: int, line: int) -> int:
-        """Return the row that shows a line, or -1."""
+        """Return the row that shows a line of the log, or -1 if none does."""
         found = (number for number, row in enumerate(self.rows) if row[:2] == (segment, line))
         return next(found, -1)
 
     def details(self, number: int) -> str:
-        """Return all that a row's line holds, one fact a line."""
+        """Return everything recorded in a row's line of the log, one fact per line."""
         row = self.rows[number]
         entry, problem = _entry(row), self._problem(row)
         place = f"{segment_path(Path(), row[0]).name}, line {row[1]}"
@@ -222,10 +222,10 @@ def _value_text(value: object) -> str:
 
 
 def save_rows(log: AuditLog, rows: Sequence[Row], path: Path) -> int:
-    """Write rows to a file, the oldest first: `.jsonl` as they are, anything else as CSV.
+    """Write rows to a file, the oldest first: `.jsonl` unchanged, any other suffix as CSV.
 
     Returns:
-        The number of rows.
+        The number of rows written.
 
     Raises:
         FileProblem: The file or the audit log cannot be written.

@@ -67,7 +67,7 @@ class AuditWindow(QDialog):
 
     Args:
         log: The audit log.
-        parent: Qt parent.
+        parent: The parent for Qt.
     """
 
     def __init__(self, log: AuditLog, parent: QWidget | None = None) -> None:
@@ -228,7 +228,7 @@ class AuditWindow(QDialog):
     # Verifying
 
     def verify(self) -> None:
-        """Verify the log as it is on the disk now."""
+        """Verify the log in its current state on disk."""
         log = self._log
         if self._verifying is not None:
             self._verifying.cancel()
@@ -287,7 +287,7 @@ class AuditWindow(QDialog):
     # Saving
 
     def export(self) -> None:
-        """Ask for a file, and save the listed lines there."""
+        """Ask the user for a file, and save the listed lines there."""
         dialog = QFileDialog(self, "Export the audit log")
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setNameFilters(list(SAVE_FILTERS))
@@ -299,7 +299,7 @@ class AuditWindow(QDialog):
         dialog.open()
 
     def save(self, path: Path) -> None:
-        """Save the listed lines to a file; its suffix chooses the form."""
+        """Save the listed lines to a file, whose suffix determines the format."""
         log, rows = self._log, self.model.rows
         self._tasks.run(
             lambda _cancel: save_rows(log, rows, path),
@@ -311,7 +311,7 @@ class AuditWindow(QDialog):
 
 
 def show_audit(log: AuditLog, window: QWidget) -> AuditWindow:
-    """Open the audit window above the active modal dialogue, or else above `window`."""
+    """Open the audit window above the active modal dialog if there is one, else above `window`."""
     dialog = AuditWindow(log, QApplication.activeModalWidget() or window)
     dialog.show()
     return dialog
@@ -337,8 +337,8 @@ class CopyRecorder(QObject):
     """Records in the audit log that the program copied text or a picture to the clipboard.
 
     Args:
-        note: Takes "copied" and facts; must return at once.
-        parent: Qt parent.
+        note: Called with "copied" and details as keyword arguments; must return at once.
+        parent: The parent for Qt.
     """
 
     def __init__(self, note: Callable[..., object], parent: QObject) -> None:

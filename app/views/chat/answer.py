@@ -26,7 +26,7 @@ Insert = Callable[[QWidget, QWidget | None], object]
 
 
 class AnswerView(QWidget):
-    """One answer of the assistant, with its author below the text.
+    """One answer by the assistant, with its author below the text.
 
     Args:
         on_finding: Called with the id of a finding whose name was clicked.
@@ -70,10 +70,10 @@ class ReasoningView(QWidget):
     """The model's reasoning behind a button; while it is closed, no text is laid out.
 
     Args:
-        live: Whether it is streaming now, so that its time is shown.
+        live: Whether the reasoning is being streamed, so that the elapsed time is shown.
 
     Attributes:
-        length: Number of characters of `text`.
+        length: Number of characters in `text`.
     """
 
     def __init__(self, *, live: bool = True) -> None:
@@ -92,7 +92,7 @@ class ReasoningView(QWidget):
 
     @property
     def text(self) -> str:
-        """All reasoning so far, as it came."""
+        """All reasoning received so far, unchanged."""
         return "".join(self._pieces)
 
     @property
@@ -102,7 +102,7 @@ class ReasoningView(QWidget):
 
     @property
     def time_text(self) -> str:
-        """The time it took, as it is shown."""
+        """The time that the reasoning took, as shown to the user."""
         return self._time.text()
 
     def append(self, text: str) -> None:
@@ -121,13 +121,13 @@ class ReasoningView(QWidget):
                 self.view.restart(self.text)
 
     def tick(self) -> None:
-        """Update the time."""
+        """Update the elapsed time."""
         passed = time.monotonic() - self._began if self._began is not None else 0.0
         if passed >= 1:
             self._time.setText(f"{passed:.0f} s")
 
     def finish(self) -> None:
-        """Stop the time, since the model has gone on to its answer."""
+        """Stop counting the time, because the model has moved on to its answer."""
         if self._began is not None:
             self.tick()
             self._began = None
@@ -156,18 +156,18 @@ class _Position:
 
 
 class AnswerStream:
-    """Writes text and reasoning of a run into views, one of each for a turn of the model.
+    """Writes a run's text and reasoning into views, one of each per turn of the model.
 
     Args:
-        insert: Shows a widget.
-        links: Links names of findings.
-        results: Returns the results that may be cited: description by number.
+        insert: Adds a widget to the run.
+        links: Turns names of findings into links.
+        results: Returns the results that may be cited: their descriptions by number.
         show: Called with the number of a clicked citation.
-        live: Whether the run goes on now.
+        live: Whether the run is in progress.
 
     Attributes:
-        answers: Views of the answers, one a turn.
-        thoughts: Views of the reasoning, one a turn.
+        answers: The views with answers, one per turn.
+        thoughts: The views with reasoning, one per turn.
         open: The view that streamed text goes to; None between turns.
     """
 
@@ -209,7 +209,7 @@ class AnswerStream:
         return True
 
     def think(self, text: str) -> None:
-        """Add a piece of reasoning; it stands above the answer even if it comes later."""
+        """Add a piece of reasoning; it is shown above the answer even if it arrives later."""
         if self._thinking is None:
             if not text.strip():
                 return
@@ -219,7 +219,7 @@ class AnswerStream:
         self._thinking.append(text)
 
     def mark(self) -> None:
-        """Keep everything that was streamed so far when `withdraw` is called later."""
+        """Mark the current position, to which a later `withdraw` returns."""
         self._mark = _Position(
             len(self.answers),
             len(self.thoughts),
@@ -228,7 +228,7 @@ class AnswerStream:
         )
 
     def withdraw(self) -> None:
-        """Remove everything streamed after the last `mark`: the endpoint is asked again."""
+        """Remove everything streamed after the last `mark`, because the endpoint is asked again."""
         mark = self._mark
         for view in (*self.answers[mark.answers :], *self.thoughts[mark.thoughts :]):
             view.hide()
@@ -260,7 +260,7 @@ class AnswerStream:
 
         Args:
             answer: The whole answer.
-            unknown: Numbers that texts of the run cite and that no result has.
+            unknown: Numbers cited in the run's texts for which there is no result.
         """
         shown = "".join("".join(view.text.split()) for view in self.answers)
         if "".join(answer.split()) not in shown:
@@ -272,7 +272,7 @@ class AnswerStream:
             self._link(view, unknown)
 
     def tick(self) -> None:
-        """Update the time of the reasoning."""
+        """Update the elapsed time of the reasoning."""
         if self._thinking is not None:
             self._thinking.tick()
 

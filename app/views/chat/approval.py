@@ -48,13 +48,13 @@ Answer = Callable[[str, Decision], object]
 
 
 class RequestCard(QFrame):
-    """A question of a run, answered once. It never takes the focus by itself.
+    """A question from a run, answered once. It never takes the keyboard focus by itself.
 
     Args:
         event: The question.
-        answer: Called with the user's answer.
+        answer: Called as `answer(approval_id, decision)` with the user's answer.
         texts: Titles of the tools.
-        live: Whether it can be answered; False for a question of an earlier run.
+        live: Whether it can be answered; False for a question from an earlier run.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class RequestCard(QFrame):
         column(head, self.what, self._choices, outcome, margins=margins, parent=self)
 
     def appear(self) -> None:
-        """React to being placed in the conversation; nothing by default."""
+        """Called when the card has been placed in the conversation; does nothing by default."""
 
     def resolve(self, granted: bool, reason: str = "", scope: str = "once") -> None:
         """Show the answer that the run received, and close the question."""
@@ -94,7 +94,7 @@ class RequestCard(QFrame):
         self._close(f"{text}: {reason}" if reason else text, *mark)
 
     def expire(self) -> None:
-        """Close the question, since the run ended without an answer."""
+        """Close the question, because the run ended without an answer."""
         if not self.state.full:
             self._close("Not answered; nothing was done.", "ban", THEME.text_faint)
 
@@ -175,15 +175,16 @@ class RequestCard(QFrame):
 
 
 class GuardedCard(RequestCard):
-    """A question whose yes works only once the question was on the screen.
+    """A question that can be allowed only after it has been fully visible on the screen.
 
-    Subclasses add `allow` and the hint in `_fill_choices`, and may override `_parts_to_see`.
+    Subclasses add the button `allow` and the hint in `_fill_choices`, and may override
+    `_parts_to_see`.
     """
 
     allow: QPushButton
 
     def appear(self) -> None:
-        """Start to wait until the question was on the screen."""
+        """Wait until the question has been on the screen before it can be allowed."""
         self._unseen = self._parts_to_see()
         self._arming = QTimer(self, singleShot=True, interval=ARM_MS)
         self._arming.timeout.connect(self._arm)
@@ -229,9 +230,9 @@ class GuardedCard(RequestCard):
 
 
 class ApprovalCard(GuardedCard):
-    """Asks whether a tool may run, with its exact arguments and all that it would reach.
+    """Asks whether a tool may run; shows its exact arguments and everything that it would reach.
 
-    The keyboard reaches the reason and "Don't allow" before the buttons that allow.
+    The Tab key reaches the field for a reason and "Don't allow" before the buttons that allow.
     """
 
     def _fill_what(self, layout: QVBoxLayout, event: ApprovalRequested) -> None:
@@ -320,9 +321,9 @@ class ApprovalCard(GuardedCard):
 
 
 class OverrideCard(GuardedCard):
-    """Asks whether a tool may use an image that it was not made for.
+    """Asks whether a tool may use an image for which it was not made.
 
-    The first answer that the keyboard reaches is no.
+    The Tab key reaches the answer "no" first.
     """
 
     def _fill_what(self, layout: QVBoxLayout, event: ApprovalRequested) -> None:

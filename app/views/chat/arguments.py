@@ -66,9 +66,9 @@ class ArgumentLine:
     """A line of the list.
 
     Attributes:
-        level: Nesting, from 0.
+        level: Depth of nesting, from 0.
         key: The name with its colon; a dash for an item of a list, a bar for a line of a text.
-        value: The value as it came.
+        value: The value, unchanged.
         quoted: Whether it is a text and shown in quotation marks.
     """
 
@@ -164,10 +164,10 @@ class ArgumentsView(TextView):
     """Shows the arguments as a scrolling list, inserted piece by piece so that nothing stalls.
 
     Args:
-        max_height: Height in px from which it scrolls.
+        max_height: Height in pixels above which the list scrolls.
 
     Attributes:
-        filled: Everything is shown.
+        filled: Emitted when everything is shown.
         hidden: Whether some characters are shown as their codes.
     """
 

@@ -32,10 +32,10 @@ class QuestionEdit(QPlainTextEdit):
     """A field of plain text that grows with its lines; Enter sends, Shift+Enter breaks the line.
 
     Attributes:
-        sent: Enter was pressed.
-        recalled: Up was pressed in the empty field.
-        escaped: Escape was pressed; emitted with whether Shift was held.
-        focused: The focus came (True) or went (False).
+        sent: Emitted when Enter is pressed.
+        recalled: Emitted when Up is pressed in the empty field.
+        escaped: Emitted when Escape is pressed, with whether Shift was held.
+        focused: Emitted when the field gains (True) or loses (False) the keyboard focus.
     """
 
     sent = Signal()
@@ -73,7 +73,7 @@ class QuestionEdit(QPlainTextEdit):
             super().keyPressEvent(event)
 
     def insertFromMimeData(self, source: QMimeData) -> None:
-        """Paste plain text, up to the length that a question may have."""
+        """Paste plain text, cut to the maximum length of a question."""
         if source.hasText():
             room = max(0, QUESTION_CHARS - len(self.toPlainText()))
             self.insertPlainText(source.text()[:room])
@@ -103,12 +103,12 @@ class QuestionEdit(QPlainTextEdit):
 
 
 class Composer(QFrame):
-    """The field with its buttons, and the image that a question is about.
+    """The question field with its buttons, and a line that names the image asked about.
 
     Attributes:
         submitted: Emitted with the text of a question.
-        stop_wanted: The user wants to stop the run at once.
-        stop_after_wanted: The user wants to stop the run after its current calls.
+        stop_wanted: Emitted when the user wants to stop the run at once.
+        stop_after_wanted: Emitted when the user wants to stop the run after its current calls.
     """
 
     submitted = Signal(str)
@@ -145,11 +145,11 @@ class Composer(QFrame):
 
     @property
     def text(self) -> str:
-        """The text of the field."""
+        """The text in the field."""
         return self.edit.toPlainText()
 
     def submit(self) -> None:
-        """Send the text of the field, unless it is empty."""
+        """Send the text in the field, unless it is empty."""
         text = self.text.strip()
         if text:
             self._last = text
@@ -169,11 +169,11 @@ class Composer(QFrame):
         self.edit.setTextCursor(cursor)
 
     def set_busy(self, busy: bool, stopping: str) -> None:
-        """Show the buttons for a run: questions are queued, and the run can be stopped.
+        """Set whether a run is in progress: questions are queued then, and the run can be stopped.
 
         Args:
-            busy: Whether a run goes on.
-            stopping: How it is being stopped: "", "after_tool" or "now".
+            busy: Whether a run is in progress.
+            stopping: How it is being stopped: "" for not at all, "after_tool" or "now".
         """
         if not busy or stopping == "now":
             self._keep_focus(self.stop, self.stop_more)
@@ -274,7 +274,7 @@ class PendingList(QWidget):
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """Numbers of the queued questions, the next one first."""
+        """Numbers of the queued questions, in the order in which they will be asked."""
         return tuple(self._numbers)
 
     def show_questions(self, questions: Sequence[Question]) -> None:

@@ -63,7 +63,7 @@ class SentImage:
     """A picture that would be sent.
 
     Attributes:
-        image: All its pixels.
+        image: The picture at full size.
         size_bytes: Size of its file.
     """
 
@@ -74,11 +74,11 @@ class SentImage:
 def read_sent(path: Path) -> SentImage:
     """Read a picture that would be sent; for a background thread.
 
-    The digest of its bytes must be its name, as `app.agent.llm.picture_encoding` checks when it is
-    sent: so the picture that is shown is the picture that leaves.
+    The file's name must be the digest of its bytes. `app.agent.llm.picture_encoding` checks the
+    same before sending, so the picture that is shown is the picture that is sent.
 
     Raises:
-        FileProblem: It is missing or has changed.
+        FileProblem: The file is missing or has changed.
     """
     wrong = FileProblem("this picture cannot be shown, so it cannot be sent", subject=path.name)
     try:
@@ -96,15 +96,15 @@ def read_sent(path: Path) -> SentImage:
 
 
 class SentPicture(QWidget):
-    """A picture with its caption and the reason, if any, why it may identify the patient.
+    """A picture with its caption and, if it may identify the patient, the reason why.
 
     Args:
-        picture: As in `ApprovalRequested.pictures`.
-        background: Reads the file.
-        side: The longer side on screen, px.
+        picture: An item of `ApprovalRequested.pictures`.
+        background: Runs the reading of the file outside the GUI thread.
+        side: Longer side on screen, in pixels.
 
     Attributes:
-        settled: It is on screen or cannot be shown.
+        settled: Emitted when the picture is shown or is known to be unreadable.
     """
 
     settled = Signal()
@@ -135,16 +135,16 @@ class SentPicture(QWidget):
 
     @property
     def risk(self) -> str:
-        """Why the picture may identify the patient; "" if nothing says so."""
+        """Why the picture may identify the patient; "" if there is no sign of that."""
         return self._risk.text()
 
     @property
     def seen(self) -> bool:
-        """Whether the whole picture was in view, at once or while scrolling."""
+        """Whether the whole picture has been in view, at once or while scrolling."""
         return all(self._ends_seen)
 
     def look(self, viewport: QWidget) -> None:
-        """Record which of its ends is in view now."""
+        """Record which ends of the picture are currently in view."""
         if self.sent is None:
             return
         top = self.button.mapTo(viewport, QPoint(0, 0)).y()
@@ -211,12 +211,12 @@ class ConsentView(QWidget):
     """Shows the data that would be sent, and the host.
 
     Args:
-        event: The request.
-        background: Reads the pictures.
-        side: Longer side of a picture, px.
+        event: The request for consent.
+        background: Runs the reading of the pictures outside the GUI thread.
+        side: Longer side of a picture on screen, in pixels.
 
     Attributes:
-        settled: One more picture is on screen or cannot be shown.
+        settled: Emitted when one more picture is shown or is known to be unreadable.
     """
 
     settled = Signal()
@@ -250,7 +250,7 @@ class ConsentView(QWidget):
 
     @property
     def seen(self) -> bool:
-        """Whether every picture was in view."""
+        """Whether every picture has been in view."""
         return all(picture.seen for picture in self.pictures)
 
     def look(self, viewport: QWidget) -> None:
@@ -263,16 +263,16 @@ class ConsentView(QWidget):
 
     @property
     def failed(self) -> bool:
-        """Whether a picture cannot be shown."""
+        """Whether any picture cannot be shown."""
         return any(picture.button.failed for picture in self.pictures)
 
 
 class ConsentDialog(QDialog):
-    """The dialog that asks the user for a consent; it takes one answer.
+    """The dialog that asks the user for consent to send data; it accepts a single answer.
 
     Args:
         event: The request for consent.
-        background: Reads the pictures outside the GUI thread.
+        background: Runs the reading of the pictures outside the GUI thread.
         say: Called with the user's answer.
         parent: The window over which it opens.
     """
@@ -334,7 +334,7 @@ class ConsentDialog(QDialog):
         self.resize(QSize(_WIDTH, height).boundedTo(room))
 
     def dismiss(self) -> None:
-        """Close without an answer, since the run no longer waits for one."""
+        """Close without an answer, because the run is no longer waiting for one."""
         self._answered = True
         self.close()
 
@@ -348,7 +348,7 @@ class ConsentDialog(QDialog):
         super().closeEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Ignore keys that were typed for another field, also those that would mean No."""
+        """Ignore keys, even those that mean No, until typing meant for another field pauses."""
         if not self._armed:
             self._quiet.start()
             return
@@ -389,10 +389,10 @@ class ConsentCard(RequestCard):
     """The question in the conversation: it opens the dialog, and shows the answer afterwards.
 
     Args:
-        event: What is asked.
-        answer: `answer(approval_id, decision)`.
-        background: Reads the pictures.
-        live: Whether it can be answered; False for one read from the history.
+        event: The request for consent.
+        answer: Called as `answer(approval_id, decision)` with the user's answer.
+        background: Runs the reading of the pictures outside the GUI thread.
+        live: Whether it can be answered; False for a question from an earlier run.
     """
 
     def __init__(
@@ -421,12 +421,12 @@ class ConsentCard(RequestCard):
         super().resolve(granted, reason, scope)
 
     def expire(self) -> None:
-        """Close the question, since the run ended without an answer."""
+        """Close the question, because the run ended without an answer."""
         self._dismiss()
         super().expire()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Close the dialog with its conversation or window."""
+        """Close the dialog when its conversation or window is hidden."""
         super().hideEvent(event)
         if not event.spontaneous():
             self._dismiss()

@@ -37,8 +37,8 @@ class FollowMode(Enum):
     """How the view reacts to new content.
 
     Attributes:
-        OFF: It stays: the reader is somewhere above.
-        READING: It scrolls until the beginning of an answer would leave the view.
+        OFF: It does not move, since the user is reading further up.
+        READING: It scrolls, but only until the beginning of the answer reaches the top.
         END: It stays at the end.
     """
 
@@ -54,9 +54,9 @@ class Conversation(QScrollArea):
         empty: Shown while there are no runs.
 
     Attributes:
-        older_wanted: The reader asks for earlier runs.
+        older_wanted: Emitted when the user asks for earlier runs.
         trimmed: Emitted with a RunView that was removed at the top.
-        keep_all: Whether no run is removed, since no file could bring it back.
+        keep_all: Whether to remove no runs, because they could not be read again from a file.
     """
 
     older_wanted = Signal()
@@ -111,7 +111,7 @@ class Conversation(QScrollArea):
 
     @property
     def following(self) -> bool:
-        """Whether new content scrolls into view."""
+        """Whether the view scrolls to new content."""
         return self._follow is not FollowMode.OFF
 
     def add(self, run: RunView) -> None:
@@ -163,7 +163,7 @@ class Conversation(QScrollArea):
         self._jump.hide()
 
     def set_older(self, older: bool) -> None:
-        """Set whether there are earlier runs to ask for."""
+        """Set whether there are earlier runs that the user can ask for."""
         self._older.setVisible(older)
 
     def to_end(self) -> None:

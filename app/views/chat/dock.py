@@ -47,22 +47,24 @@ _ROOM_FOR_TITLE = 360  # px
 
 
 class ChatDock(QWidget):
-    """The assistant.
+    """The chat with the assistant, docked in the main window.
 
     Args:
         agent: Runs the questions.
         workspace: Holds the open images and the findings.
         store: The threads on disk.
-        model: `LanguageModel.name` of the model that answers.
+        model: Name of the model that answers (`LanguageModel.name`).
         remote_host: Host of the model; "" for this machine.
         texts: Titles and icons of the tools, and questions to suggest.
-        parent: Qt parent.
+        parent: The parent for Qt.
 
     Attributes:
-        run_ended: Emitted with the run's id and the kind of its terminal event, once it is shown.
-        model_settings_wanted: The user wants the settings of the language model.
-        limits_wanted: The user wants the settings of the limits.
-        models_wanted: The user wants the models window; emitted with the name of one to choose.
+        run_ended: Emitted once the end of a run is shown, with the run's id and the kind of its
+            terminal event.
+        model_settings_wanted: Emitted when the user wants the settings of the language model.
+        limits_wanted: Emitted when the user wants the settings of the limits.
+        models_wanted: Emitted when the user wants the models window, with the name of the model to
+            choose there.
     """
 
     run_ended = Signal(str, str)
@@ -128,7 +130,7 @@ class ChatDock(QWidget):
             application.aboutToQuit.connect(self.close_models)
 
     def submit(self, text: str) -> None:
-        """Ask a question as if it were typed; it is queued while another one runs."""
+        """Ask a question as if it were typed; it is queued while another one is being answered."""
         if not text.strip():
             return
         self.composer.remember(text)
@@ -144,17 +146,17 @@ class ChatDock(QWidget):
         self.composer.edit.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def is_idle(self) -> bool:
-        """Return whether nothing runs, is queued, is read or is still to be shown."""
+        """Return whether nothing is running, queued, being read or still to be shown."""
         busy = self._threads.busy or self._waiting or self._earlier.busy
         return not busy and not self._background.pending and self._agent.is_idle()
 
     @property
     def thread(self) -> Thread | None:
-        """The thread that is shown; None before its first question."""
+        """The thread that is shown; None before the first question in a new thread."""
         return self._threads.current
 
     def set_model(self, name: str, remote_host: str = "") -> None:
-        """Show which language model answers; same arguments as the constructor."""
+        """Show which language model answers; the arguments are the same as for the constructor."""
         self.header.set_model(name, remote_host)
 
     def new_thread(self) -> None:
@@ -172,7 +174,10 @@ class ChatDock(QWidget):
         self._threads.open(thread_id)
 
     def close_models(self) -> None:
-        """Stop all threads and disconnect from the workspace; call before the window goes."""
+        """Stop all threads and disconnect from the workspace.
+
+        Call before the window is destroyed.
+        """
         self._links.close()
         for disconnect in self._disconnect:
             disconnect()
@@ -385,11 +390,11 @@ class Header(QWidget):
     """The head of the dock: title, model badge, new thread, history and more.
 
     Attributes:
-        new_wanted: The user wants a new thread.
-        history_wanted: The user wants the list of threads; answer with `show_threads`.
+        new_wanted: Emitted when the user wants a new thread.
+        history_wanted: Emitted when the user wants the list of threads; call `show_threads` then.
         thread_chosen: Emitted with the id of the thread to open.
-        model_wanted: The user wants the settings of the language model.
-        export_wanted: The user wants to export the thread.
+        model_wanted: Emitted when the user wants the settings of the language model.
+        export_wanted: Emitted when the user wants to export the thread.
     """
 
     new_wanted = Signal()
@@ -426,10 +431,10 @@ class Header(QWidget):
         self.export = self.more_menu.addAction(icon("download"), "Export…", self.export_wanted.emit)
 
     def set_model(self, name: str, remote_host: str) -> None:
-        """Show which model answers; the tooltip says where the data goes.
+        """Show which model answers; the tooltip says where the data is sent.
 
         Args:
-            name: `LanguageModel.name`.
+            name: The model's name (`LanguageModel.name`).
             remote_host: Host of the model; "" for this machine.
         """
         self._model = one_line(model_title(name), 80)
@@ -457,7 +462,7 @@ class Header(QWidget):
         self._fit_badge()
 
     def show_threads(self, threads: Sequence[ThreadInfo], current: str) -> None:
-        """Open the menu of threads; `current` is the id of the one that is shown."""
+        """Open the menu of threads; `current` is the id of the thread that is shown."""
         self.menu.clear()
         for info in threads[:_LISTED]:
             title = menu_text(one_line(info.title, _TITLE_CHARS))

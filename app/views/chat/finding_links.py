@@ -69,7 +69,10 @@ class FindingChip(QAbstractButton):
 
 
 class FindingLinks:
-    """Keeps chips and findings in step, one for each dock; call `close` before the dock goes."""
+    """Keeps chips and findings in sync, one for each dock.
+
+    Call `close` before the dock is destroyed.
+    """
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -98,17 +101,17 @@ class FindingLinks:
 
     @property
     def shown(self) -> str:
-        """SOP Instance UID of the image that is shown; "" for none."""
+        """SOP Instance UID of the image that is currently shown; "" for none."""
         instance = self._workspace.viewport.instance
         return instance.sop_instance_uid if instance is not None else ""
 
     def targets(self, findings: Iterable[Finding] = (), shown: str = "") -> dict[str, str]:
-        """Return finding id by label, for the findings that the text of a run may name.
+        """Return finding ids by label, for the findings that the text of a run may name.
 
         Args:
-            findings: Findings of the run; they take precedence over older ones.
-            shown: SOP Instance UID of the image that the question was about. Findings on any image
-                but that one and those of `findings` are left out: they may be another patient's.
+            findings: Findings from the run; they take precedence over older ones.
+            shown: SOP Instance UID of the image that the question was about. Only findings on this
+                image and on those of `findings` are included: others may be another patient's.
         """
         own = sorted(findings, key=lambda item: item.image.sop_instance_uid == shown)
         images = {shown, *(item.image.sop_instance_uid for item in own)}
@@ -122,12 +125,12 @@ class FindingLinks:
         return {item.label: item.id for item in (*before, *own) if item.label.strip()}
 
     def of_call(self, call_id: str) -> list[Finding]:
-        """Return the findings of an earlier call that are still open."""
+        """Return the findings from an earlier call that still exist in the workspace."""
         everything = (item.finding for item in self._workspace.annotations.all())
         return [finding for finding in everything if finding.provenance.call_id == call_id]
 
     def select(self, finding_id: str) -> None:
-        """Select a finding and show its image; if it is selected already, select nothing."""
+        """Select a finding and show its image; if it is already selected, clear the selection."""
         key = self._current(finding_id)
         annotations = self._workspace.annotations
         item = annotations.get(key)

@@ -55,9 +55,9 @@ class Span:
     """A piece of a line in one style.
 
     Attributes:
-        text: Its text.
-        style: Its style.
-        target: Id of the finding that a link leads to, or number of the result that is cited.
+        text: The text of the piece.
+        style: The style of the text.
+        target: What a link leads to: the id of a finding, or the number of a cited result.
         tip: Tooltip of a citation.
     """
 
@@ -68,12 +68,12 @@ class Span:
 
 
 class Linker:
-    """Splits a line into spans; makes labels of findings and numbers of results links.
+    """Splits a line into spans; turns labels of findings and numbers of results into links.
 
     Args:
-        targets: Finding id by label.
-        results: Description of a result by its number.
-        unknown: Cited numbers that no result has; they are marked as such.
+        targets: Maps labels to the ids of findings.
+        results: Maps the number of a result to its description.
+        unknown: Cited numbers for which there is no result; they are marked as such.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Linker:
         self._labels = re.compile(pattern, re.IGNORECASE)
 
     def spans(self, text: str) -> Iterator[Span]:
-        """Yield the spans of a line: bold, code, links, and the rest as it is."""
+        """Yield the spans of a line: bold text, code, links, and the rest unchanged."""
         for piece, inline in split(text, _INLINE.finditer(text)):
             if inline is None:
                 yield from self._linked(piece, Style.PLAIN)
@@ -132,7 +132,7 @@ class Linker:
 def split(
     text: str, matches: Iterable[re.Match[str]]
 ) -> Iterator[tuple[str, re.Match[str] | None]]:
-    """Yield each match in `text` with its text, and the text between matches with None."""
+    """Yield all of `text` in order, as (matched text, match) or (text between matches, None)."""
     at = 0
     for match in matches:
         if match.start() > at:
@@ -205,7 +205,10 @@ class MarkdownWriter:
         results: Mapping[int, str] | None = None,
         unknown: Collection[int] = (),
     ) -> None:
-        """Set the links, also in text that is already written; arguments as of `Linker`."""
+        """Set the links, also in text that is already written.
+
+        The arguments are those of `Linker`.
+        """
         self._linker = Linker(targets, results, unknown)
         if self._text:
             self.set_text(self._text)

@@ -25,8 +25,8 @@ class QuestionMenu:
     """Actions for a question that was asked.
 
     Attributes:
-        ask_again: Asks it once more.
-        branch: Continues in a new thread from before it.
+        ask_again: Asks the question once more.
+        branch: Continues in a new thread from the point before the question.
     """
 
     ask_again: Callable[[], object]

@@ -13,7 +13,7 @@ _FILE = re.compile(r" \([\w.-]+\.(?:pth?|bin|safetensors)\)")
 
 
 def card_names(value: Any) -> tuple[str, ...]:
-    """Return the cards of models that `value` reports as missing or as waiting for their terms.
+    """Return the card names of models reported in `value` as missing or with terms to accept.
 
     Args:
         value: A text, or any nesting of mappings and sequences of texts, such as a tool's output.
@@ -23,14 +23,14 @@ def card_names(value: Any) -> tuple[str, ...]:
 
 
 def without_commands(error: str) -> str:
-    """Return an error without the commands that install the model: the window has a button."""
+    """Return an error without install commands, because the window has a button for that."""
     found = _COMMAND.search(error)
     cut = found is not None and found.start() > 0 and card_names(error)
     return error[: found.start()].rstrip() if found and cut else error
 
 
 def without_files(text: str) -> str:
-    """Return `text` without names of weights files, which follow the title of a model."""
+    """Return `text` without the names of weights files that follow a model's title."""
     return _FILE.sub("", text)
 
 

@@ -42,7 +42,7 @@ class PlanLine:
         title: The step's tool, or what was changed.
         details: Text below the title: reasons, verdict, who planned it.
         word: The step's state in words; "" for other lines.
-        icon: Icon in front.
+        icon: Name of the icon in front of the title.
         tint: Colour of the icon.
     """
 
@@ -54,7 +54,7 @@ class PlanLine:
 
     @property
     def text(self) -> str:
-        """All of it on one line."""
+        """All texts of the line joined into one line."""
         if not self.word:
             return f"{self.title}. {self.details}" if self.details else self.title
         more = f" ({self.details.replace(' · ', '; ')})" if self.details else ""
@@ -62,10 +62,10 @@ class PlanLine:
 
 
 class PlanView(QWidget):
-    """The plan: open while it is worked on, folded when the run has ended.
+    """The plan: unfolded while a run is in progress, folded when it has ended.
 
-    The head counts the steps and the changes by rules, and an unreached goal stands below it; both
-    stay visible when the plan is folded.
+    The head counts the steps and the changes by rules; a goal that was not reached is named below
+    it. Both stay visible when the plan is folded.
 
     Args:
         texts: Titles of the tools.
@@ -146,9 +146,9 @@ class Checklist(QWidget):
         """Show these lines.
 
         Args:
-            planned_by: Who planned the steps; "" to say nothing.
-            steps: In order.
-            changes: In order.
+            planned_by: Who planned the steps; "" to leave that line out.
+            steps: The steps, in order.
+            changes: The changes by rules, in order.
         """
         self._planner.setText(planned_by)
         self._planner.setVisible(bool(planned_by))
@@ -194,7 +194,7 @@ class PlanLineView(QWidget):
 
         Args:
             line: The line.
-            number: Its place, for screen readers.
+            number: A text read out before the line by screen readers; "" for none.
         """
         self.setAccessibleName(f"{number}{line.text}")
         if line == self._shown:

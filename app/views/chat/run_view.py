@@ -47,11 +47,11 @@ _CHARS = 400
 
 
 class NoteLine(QWidget):
-    """A quiet, wrapped line of plain text with an icon.
+    """A wrapped line of plain grey text with an icon.
 
     Attributes:
-        passing: Whether it is about something that goes on now ("The model is being loaded"): such
-            a line is rewritten in place and removed afterwards.
+        passing: Whether the text describes only the current moment ("The model is being loaded").
+            Such a line is rewritten in place and removed afterwards.
     """
 
     passing = False
@@ -73,7 +73,7 @@ class NoteLine(QWidget):
         self._show(one_line(event.text, _CHARS))
 
     def tick(self) -> None:
-        """Update a text that depends on the time; nothing by default."""
+        """Update a text that depends on the time; does nothing by default."""
 
     def _show(self, text: str) -> None:
         if text != self.text:
@@ -91,21 +91,21 @@ class RetryLine(NoteLine):
         self.show_retry(event)
 
     def show_retry(self, event: ModelRetry) -> None:
-        """Count down to this attempt."""
+        """Count down to the attempt that the event announces."""
         self._reason = sentence(event.reason)[:_CHARS].rstrip(".:; ") or "The endpoint failed"
         self._count = f"({event.attempt}\u00a0of\u00a0{event.attempts})"
         self._until = time.monotonic() + max(0.0, event.wait_s)
         self.tick()
 
     def tick(self) -> None:
-        """Show the seconds that are left."""
+        """Show the number of seconds that are left."""
         left = math.ceil(self._until - time.monotonic())
         when = f"asking again in {left}\u00a0s" if left > 0 else "asking again now"
         self._show(f"{self._reason}: {when} {self._count}")
 
 
 class ActivityBar(QWidget):
-    """A moving bar with a word, shown while a run has nothing new to show."""
+    """A moving bar with a text beside it, shown while a run has nothing new to show."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -123,7 +123,7 @@ class RunStatus:
         live: Whether the run is in progress; an earlier run has no bar.
 
     Attributes:
-        line: The line of text that is shown now.
+        line: The line of text currently shown; None if there is none.
         bar: The activity bar; None once the run has ended.
     """
 
@@ -145,7 +145,10 @@ class RunStatus:
             self.line.tick()
 
     def say(self, text: str) -> None:
-        """Show the bar with `text`; hide it for "", unless the run is being stopped."""
+        """Show the bar with `text`.
+
+        Hide the bar if `text` is "", unless the run is being stopped.
+        """
         text = self._stopping or text
         if self.bar is not None:
             self.bar.setVisible(bool(text))
@@ -157,7 +160,7 @@ class RunStatus:
         self.say(text)
 
     def note(self, event: ModelRetry | Noted) -> None:
-        """Show a notice or a retry, in the same line if the current one is passing."""
+        """Show a notice or a retry; it replaces the current line if that one is only temporary."""
         line = self.line
         if isinstance(event, ModelRetry):
             if isinstance(line, RetryLine):
@@ -175,14 +178,14 @@ class RunStatus:
             self.say("Waiting…" if event.passing else "Thinking…")
 
     def clear_line(self, event: RunEvent) -> None:
-        """Remove a passing line, since another event came; a lasting one stays in place."""
+        """Remove a temporary line, because another event came; other lines stay in place."""
         if self.line is None or isinstance(event, (Usage, ToolProgress, Noted)):
             return
         if not (isinstance(event, ModelRetry) and self.line.passing):
             self._drop()
 
     def end(self) -> None:
-        """Remove the bar and a passing line: the run has ended."""
+        """Remove the bar and a temporary line, because the run has ended."""
         self._drop()
         if self.bar is not None:
             _remove(self.bar)
@@ -215,16 +218,16 @@ _PLAN_TOOLS = ("update_plan", "check_answer")  # calls of the loop that the chec
 
 @dataclass(frozen=True, slots=True)
 class RunActions:
-    """Actions that the widgets of a run ask of the dock.
+    """Actions of the dock that the widgets in a run can call.
 
     Attributes:
-        answer: Hands an answer to the run: `answer(approval_id, decision)`.
+        answer: Hands the user's answer to the run: `answer(approval_id, decision)`.
         ask_again: Asks a question in the same thread.
-        branch: Continues in a new thread from before a question: `branch(run)`.
+        branch: Continues in a new thread from the point before a question: `branch(run)`.
         limits: Opens the settings of the limits.
-        cards: For the cards.
-        result: Returns the card of a result's number, of any run that is shown, or None.
-        show_result: Scrolls to the card of a number and selects its findings.
+        cards: Callbacks and helpers for tool cards.
+        result: Returns the card with a given result number among all runs shown, or None.
+        show_result: Scrolls to the card with a given result number and selects its findings.
     """
 
     answer: Answer
@@ -242,19 +245,19 @@ class RunView(QWidget):
     Args:
         question: The user's text.
         actions: Actions of the buttons.
-        past: The recorded run to show; None for one that runs now.
-        place: Index of that run in its thread, from 0.
+        past: The recorded run to show; None for a run that is starting.
+        place: Index of the recorded run in its thread, from 0.
 
     Attributes:
         run_id: Id of the run; "" before it has started.
-        ended: Kind of the terminal event; "" while the run goes on.
+        ended: Kind of the terminal event; "" while the run is in progress.
         cards: Cards of the tool calls by call id.
         approvals: Questions to the user by approval id.
-        answers: The model's texts, one view a turn.
-        thoughts: The model's reasoning, one view a turn.
-        plan: The checklist, once there is a plan.
-        notice: How the run ended, unless its answer says that.
-        missing: Sentence on models that several calls lacked.
+        answers: The model's texts, one view per turn.
+        thoughts: The model's reasoning, one view per turn.
+        plan: The checklist; None until there is a plan.
+        notice: How the run ended; None if its answer already says that.
+        missing: Notice naming missing models that several calls needed; None if there are none.
     """
 
     def __init__(
@@ -295,26 +298,26 @@ class RunView(QWidget):
 
     @property
     def note(self) -> NoteLine | None:
-        """The notice or retry line that is shown now; None for none."""
+        """The notice or retry line currently shown; None if there is none."""
         return self._status.line
 
     @property
     def running(self) -> bool:
-        """Whether the run has not ended."""
+        """Whether the run is still in progress."""
         return self._live and not self.ended
 
     @property
     def open_answer(self) -> QWidget | None:
-        """The answer that is streaming or was streamed last; the conversation scrolls to it."""
+        """The answer streamed last, to which the conversation scrolls; None if there is none."""
         return self._stream.open
 
     @property
     def state_text(self) -> str:
-        """The text beside the moving bar; "" while there is none."""
+        """The text beside the activity bar; "" while there is no bar."""
         return self._status.text
 
     def tick(self) -> None:
-        """Update times and moving bars."""
+        """Update elapsed times and activity bars."""
         self._status.tick()
         self._stream.tick()
         for card in self.cards.values():

@@ -30,12 +30,15 @@ _LOOPS = {
 
 
 def model_title(model: str) -> str:
-    """Return the name of a language model for people; `model` as in `LanguageModel.name`."""
+    """Return the name of a language model as shown to users.
+
+    `model` is its `LanguageModel.name`.
+    """
     return "Offline planner" if model == "offline" else model
 
 
 def effect(name: str) -> str:
-    """Return a sentence for an effect of a tool (`app.tools.api.Approval`)."""
+    """Return a sentence that describes an effect of a tool (`app.tools.api.Approval`)."""
     return _EFFECTS.get(name, one_line(name, 80))
 
 
@@ -46,7 +49,7 @@ class Limit:
     Attributes:
         text: What happened.
         advice: What the user can do.
-        in_settings: Whether the settings hold it.
+        in_settings: Whether the limit can be changed in the settings.
     """
 
     text: str
@@ -55,7 +58,7 @@ class Limit:
 
 
 def limit(stopped_by: str) -> Limit:
-    """Return the limit that `RunFinished.stopped_by` names, in words."""
+    """Return a description of the limit that `RunFinished.stopped_by` names."""
     in_settings = stopped_by not in _LOOPS
     unknown = f"The run was stopped by a limit ({one_line(stopped_by, 60)})."
     way = "raise the limit in the settings" if in_settings else "ask in other words"
@@ -70,10 +73,10 @@ def usage(sent: int, received: int, cost: float | None, *, estimated: bool) -> s
     """Return tokens and cost of a run, e.g. "1,204 tokens in, 86 out, about $0.004"; "" for none.
 
     Args:
-        sent: Tokens sent to the model.
-        received: Tokens received from it.
-        cost: In US dollars; None if unknown.
-        estimated: Whether the tokens were counted here and not by the endpoint.
+        sent: Number of tokens sent to the model.
+        received: Number of tokens received from it.
+        cost: The cost in US dollars; None if unknown.
+        estimated: Whether the numbers of tokens are estimates, not counts by the endpoint.
     """
     if not (sent or received):
         return ""

@@ -111,5 +111,5 @@ QFrame#chatPending {
 
 
 def sheet() -> str:
-    """Return the style sheet with every token filled in."""
+    """Return the style sheet with the theme's colours and sizes filled in."""
     return _SHEET.substitute(asdict(THEME) | asdict(TYPE) | asdict(SPACE))

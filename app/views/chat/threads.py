@@ -50,8 +50,8 @@ class OpenedThread:
     Attributes:
         thread: The thread.
         runs: Its recorded runs, the oldest first.
-        draft: Text for the question field: a question to be asked again, perhaps changed.
-        branched: Whether it is a new branch that replaces the thread that is shown.
+        draft: Text for the question field, e.g. a question to be changed and asked again.
+        branched: Whether the thread is a new branch, shown in place of the thread it came from.
     """
 
     thread: Thread
@@ -66,14 +66,14 @@ class Threads(QObject):
     Args:
         store: The threads on disk.
         background: Reads and writes files.
-        parent: Qt parent.
+        parent: The parent for Qt.
 
     Attributes:
         current: The thread that is shown, or None.
-        busy: A thread is being made or read.
-        opened: Emitted with an `OpenedThread`; its thread is `current` now.
-        failed: Emitted with the SightlineError and the id of the thread that was not opened; "" if
-            a new one was to be made.
+        busy: Whether a thread is being made or read.
+        opened: Emitted with an `OpenedThread`, whose thread has become `current`.
+        failed: Emitted with the SightlineError and the id of the thread that could not be opened;
+            the id is "" if a new thread could not be made.
     """
 
     opened = Signal(object)
@@ -90,13 +90,13 @@ class Threads(QObject):
         self._turn = 0  # answers to earlier requests are dropped
 
     def leave(self) -> None:
-        """Show no thread, and ignore the answer to a request that is under way."""
+        """Show no thread, and ignore the result of a request in progress."""
         self._turn += 1
         self.busy = False
         self.current = None
 
     def make(self) -> None:
-        """Start a new thread, unless a request is under way."""
+        """Start a new thread, unless a request is in progress."""
         if not self.busy:
             self._submit(lambda: OpenedThread(self._store.new_thread()), "")
 
@@ -111,11 +111,11 @@ class Threads(QObject):
         self._submit(work, thread_id)
 
     def branch(self, thread_id: str, find: Callable[[list[PastRun]], int], draft: str) -> None:
-        """Open a new thread with the runs that came before one run of another thread.
+        """Open a new thread with the runs that came before one run in another thread.
 
         Args:
             thread_id: The thread to branch from.
-            find: Given its runs, returns the index of the first that is left out.
+            find: Takes the runs in that thread; returns the index of the first one to leave out.
             draft: Text for the question field.
         """
 
@@ -145,13 +145,13 @@ class Threads(QObject):
 
 
 class EarlierRuns(QObject):
-    """Shows the earlier runs of a thread as they were, a little in each turn of the event loop.
+    """Shows the earlier runs of a thread, a few in each turn of the event loop.
 
     Args:
         conversation: Where they are shown.
         background: Reads the file.
         actions: Actions of the buttons.
-        findings_of: Returns the findings of a call that are still open, by call id.
+        findings_of: Takes a call id; returns the call's findings that are still in the workspace.
         current: Returns the thread that is shown.
         tell: Shows a notice.
     """
@@ -182,25 +182,25 @@ class EarlierRuns(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether some runs are still to be shown."""
+        """Whether some of the requested runs are still to be shown."""
         return bool(self._jobs)
 
     def clear(self) -> None:
-        """Show no more runs: another thread comes."""
+        """Stop showing earlier runs, because another thread will be shown."""
         self._hidden = 0
         self._timer.stop()
         while self._jobs:
             self._jobs.popleft().close()
 
     def show(self, runs: Sequence[PastRun], thread: Thread) -> None:
-        """Show the last runs of a thread that was opened."""
+        """Show the last few runs of a thread that was opened."""
         self._hidden = _first_shown(runs)
         for place, run in list(enumerate(runs))[self._hidden :]:
             self._add(run, place, thread, at_end=True)
         self._conversation.set_older(self._hidden > 0)
 
     def show_more(self) -> None:
-        """Show a few runs that came before those that are shown."""
+        """Show a few more runs, from before those that are shown."""
         thread = self._current()
         if thread is None or not self._hidden or self._reading:
             return
@@ -317,12 +317,12 @@ class ThreadExporter(QObject):
     """Saves a thread as a document, after a warning that it may hold patient data.
 
     Args:
-        window: Above which the dialogs open.
+        window: The window over which the dialogs open.
         background: Writes the file.
         tell: Shows a notice.
 
     Attributes:
-        audit: Records each export; without it nothing is saved.
+        audit: Records each export in the audit log; if it is not set, nothing is saved.
     """
 
     def __init__(
@@ -336,7 +336,7 @@ class ThreadExporter(QObject):
         self._warned = False
 
     def export(self, thread: Thread) -> None:
-        """Ask for a file and save `thread` there; warn before the first export."""
+        """Ask the user for a file and save `thread` there; warn before the first export."""
         if thread.folder is None:
             text = "This conversation is kept in memory only and cannot be exported."
             self._tell(Notice(text, "Copy what you need.", tone="warning"))

@@ -33,7 +33,7 @@ def read(path: Path) -> QImage:
     and SVG is one of them.
 
     Raises:
-        FileProblem: It is no PNG or JPEG, too large or broken.
+        FileProblem: The file is not a PNG or JPEG, is too large, or is damaged.
     """
     try:
         with Image.open(path, formats=_FORMATS) as image:
@@ -49,7 +49,7 @@ def read(path: Path) -> QImage:
 
 
 def to_qimage(image: Image.Image) -> QImage:
-    """Return a copy of a Pillow image as RGBA."""
+    """Return a copy of a Pillow image as a QImage with RGBA pixels."""
     form = QImage.Format.Format_RGBA8888
     data = image.convert("RGBA").tobytes()
     return QImage(data, image.width, image.height, image.width * 4, form).copy()
@@ -59,11 +59,11 @@ class PictureButton(QAbstractButton):
     """A picture as a button.
 
     Args:
-        side: Its longer side on screen, px.
+        side: Longer side of the picture on screen, in pixels.
 
     Attributes:
-        image: The whole picture, once it is there.
-        failed: It cannot be shown.
+        image: The picture as it was loaded; None until then.
+        failed: Whether the picture could not be loaded.
     """
 
     def __init__(self, side: int) -> None:
@@ -78,7 +78,7 @@ class PictureButton(QAbstractButton):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
 
     def set_image(self, image: QImage) -> None:
-        """Show a picture, scaled down where it is larger than the button may be."""
+        """Show a picture, scaled down if it is larger than the button."""
         self.image = image
         box = QSize(self._side, self._side).boundedTo(image.size())
         size = image.size().scaled(box, Qt.AspectRatioMode.KeepAspectRatio)
@@ -94,7 +94,7 @@ class PictureButton(QAbstractButton):
         self.update()
 
     def fail(self) -> None:
-        """Show that there is no picture."""
+        """Show that the picture could not be loaded."""
         self.failed = True
         self.setEnabled(False)
         self.setFixedSize(self._side, 48)
@@ -123,18 +123,19 @@ class PictureButton(QAbstractButton):
         painter.end()
 
     def draw_over(self, painter: QPainter) -> None:
-        """Draw on the picture; nothing by default."""
+        """Draw something over the picture; does nothing by default."""
 
 
 class Thumbnail(PictureButton):
     """A picture that a tool made; a click opens it.
 
     Args:
-        path: Its file.
-        title: Its title; "" for the file's name.
-        background: Reads the file.
-        opened: Called on a click.
-        made_by: The model that made it, if that is known to be synthetic; its file may say so too.
+        path: The picture's file.
+        title: The picture's title; "" to use the file's name.
+        background: Runs the reading of the file outside the GUI thread.
+        opened: Called when the picture is clicked.
+        made_by: The model that made the picture, if it is known to be synthetic; "" otherwise. The
+            file itself may also say that it is synthetic.
     """
 
     def __init__(
@@ -155,7 +156,7 @@ class Thumbnail(PictureButton):
         )
 
     def draw_over(self, painter: QPainter) -> None:
-        """Draw the band that marks a synthetic picture."""
+        """Draw the band that marks the picture as synthetic, if it is."""
         if self.made_by:
             synthetic_band.draw_small(painter, QRectF(self.rect()))
 

@@ -67,8 +67,8 @@ class CardServices:
     """Callbacks and helpers that the dock gives to tool cards.
 
     Attributes:
-        links: Makes chips.
-        background: Reads pictures.
+        links: Makes chips that link to findings.
+        background: Runs the reading of pictures outside the GUI thread.
         open_artifact: Opens a picture beside the image: `open_artifact(artifact, tool)`.
         open_models: Opens the models window at a model: `open_models(name)`.
         texts: Titles and icons of the tools.
@@ -85,15 +85,15 @@ class ToolCard(QFrame):
     """A tool call.
 
     Args:
-        started: The event that began it.
-        tools: Services of the dock.
-        live: Whether it runs now, so that its time is shown.
+        started: The event with which the call began.
+        tools: Callbacks and helpers from the dock.
+        live: Whether the call is in progress, so that its elapsed time is shown.
 
     Attributes:
         status: "running", "ok", "failed", "refused" or "cancelled".
-        evidence: Number of the result that answers cite; 0 while there is none.
-        findings: Findings of the call.
-        missing: Names of models that were not installed.
+        evidence: The number by which answers cite the result; 0 while there is none.
+        findings: Findings from the call.
+        missing: Names of models that the call needed and that were not installed.
     """
 
     def __init__(self, started: ToolStarted, tools: CardServices, *, live: bool = True) -> None:
@@ -128,7 +128,7 @@ class ToolCard(QFrame):
 
     @property
     def running(self) -> bool:
-        """Whether the call has not ended."""
+        """Whether the call is still in progress."""
         return self.status == "running"
 
     @property
@@ -139,7 +139,7 @@ class ToolCard(QFrame):
         return "\n".join([*lines, *([f"Image: {image}"] if image else [])])
 
     def point_out(self) -> None:
-        """Stand out for a moment and take the focus: a citation led here."""
+        """Highlight the card for a moment and focus it, because a citation was clicked."""
         self.setProperty("cited", True)
         restyle(self)
         if self._cited is None:
@@ -155,16 +155,16 @@ class ToolCard(QFrame):
 
     @property
     def duration_text(self) -> str:
-        """The duration as it is shown."""
+        """The call's duration as shown to the user."""
         return self._duration.text()
 
     def tick(self) -> None:
-        """Update the running time."""
+        """Update the elapsed time."""
         if self._began is not None and self.running:
             self._duration.setText(seconds(time.monotonic() - self._began))
 
     def waiting(self, waiting: bool) -> None:
-        """Show whether it waits for the user's answer."""
+        """Show whether the call is waiting for the user's answer."""
         if self.running:
             self._word.setText("Waiting" if waiting else "Running")
             self.progress.setVisible(not waiting)
@@ -263,7 +263,10 @@ class ToolCard(QFrame):
         )
 
     def _summary(self, event: ToolFinished, text: str) -> list[QWidget]:
-        """Return widgets for the summary and the pictures; a single picture stands beside it."""
+        """Return widgets for the summary and the pictures.
+
+        A single picture stands beside the summary.
+        """
         if text:
             self.summary = _text(text, "muted")
         pictures = self._pictures(event)
@@ -323,9 +326,9 @@ class ToolCard(QFrame):
 
 
 class Disclosures(QWidget):
-    """Closed sections: buttons in a row, each of which opens a monospaced text below.
+    """Sections that start closed: buttons in a row, each of which opens a monospaced text below.
 
-    The texts are made when they are first opened.
+    Each text is made when its section is first opened.
     """
 
     def __init__(self) -> None:
@@ -337,7 +340,7 @@ class Disclosures(QWidget):
         self._buttons: dict[str, QPushButton] = {}
 
     def add(self, title: str, text: Callable[[], str]) -> None:
-        """Add a closed section; `text` makes its text."""
+        """Add a closed section; `text` is called to make its text when it is first opened."""
         button = link_button(title, "chevron-right", lambda: self.toggle(title))
         button.setIconSize(QSize(12, 12))
         button.setAccessibleDescription("closed")
@@ -358,7 +361,7 @@ class Disclosures(QWidget):
         self._buttons[title].setAccessibleDescription("closed" if opened else "open")
 
     def view(self, title: str) -> TextView | None:
-        """Return the text view of a section; None before it was opened."""
+        """Return the text view of a section; None if it has not been opened yet."""
         return self._views.get(title)
 
     def button(self, title: str) -> QPushButton:
@@ -394,7 +397,7 @@ class KeyFigures:
     """A small table of text.
 
     Attributes:
-        rows: Cells of each row, its name first.
+        rows: Cells of each row, starting with the row's name.
         header: Column titles, the first one empty; () if rows are pairs of name and value.
         more: Number of rows that were left out.
     """
@@ -405,7 +408,7 @@ class KeyFigures:
 
 
 class KeyFiguresTable(QWidget):
-    """Shows key figures: names left, figures right."""
+    """Shows key figures, with the names at the left and the figures at the right."""
 
     def __init__(self, figures: KeyFigures) -> None:
         super().__init__()
@@ -429,13 +432,13 @@ class KeyFiguresTable(QWidget):
             grid.addWidget(label(f"and {figures.more} more", "faint"), grid.rowCount(), 0)
 
     def as_text(self) -> str:
-        """Return all cells, tabs between columns."""
+        """Return all cells as text, with tabs between columns."""
         header = [self._figures.header] if self._figures.header else []
         return "\n".join("\t".join(cells) for cells in [*header, *self._figures.rows])
 
 
 def key_figures(output: Mapping[str, Any]) -> KeyFigures:
-    """Return the figures of a tool's output that are worth a table; no rows if there are none."""
+    """Return the figures in a tool's output that are worth a table; without rows if none are."""
     for value in output.values():
         if _is_matrix(value):
             return _matrix(value)

@@ -49,7 +49,7 @@ class HoverButton(QToolButton):
 
     @property
     def seen(self) -> bool:
-        """Whether the button is painted now."""
+        """Whether the button is currently painted."""
         return self._area.underMouse() or self.hasFocus()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -76,7 +76,7 @@ class _LinkButton(QPushButton):
 def link_button(
     text: str, name: str = "", action: Callable[[], object] | None = None
 ) -> QPushButton:
-    """Return a quiet text button, with an icon if `name` is given."""
+    """Return a text button without a frame, with an icon if `name` is given."""
     button = _LinkButton(menu_text(text))
     button.setObjectName("chatLink")
     button.setAccessibleName(text)
@@ -91,7 +91,7 @@ def link_button(
 
 
 class ElidedText(ElidedLabel):
-    """One line of text from elsewhere, cut with an ellipsis; its tooltip has all of it."""
+    """One line of untrusted text, cut with an ellipsis; its tooltip shows all of it."""
 
     def __init__(self, text: str = "", role: str = "", *, middle: bool = False) -> None:
         super().__init__("", role)
@@ -112,12 +112,12 @@ class ElidedText(ElidedLabel):
             self.setAccessibleName(text)
 
     def shown_text(self) -> str:
-        """Return the text as it is painted now."""
+        """Return the text as currently painted, perhaps cut."""
         return self.fontMetrics().elidedText(self.text(), self._mode, self.contentsRect().width())
 
 
 class WrappedText(QLabel):
-    """Text from elsewhere on as many lines as it takes.
+    """Untrusted text, wrapped onto as many lines as it needs.
 
     Attributes:
         full: The text, without the break opportunities that are put into long words.
@@ -140,7 +140,7 @@ class WrappedText(QLabel):
 
 
 class ThinProgress(QProgressBar):
-    """A thin progress bar; a piece moves along it while the progress is unknown."""
+    """A thin progress bar; a short segment moves along it while the progress is unknown."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -151,7 +151,7 @@ class ThinProgress(QProgressBar):
         self.set_fraction(None)
 
     def set_fraction(self, fraction: float | None) -> None:
-        """Show a fraction of 0..1, or None for unknown."""
+        """Show a fraction from 0 to 1, or None if the progress is unknown."""
         self.fraction = None if fraction is None else max(0.0, min(1.0, fraction))
         self.setRange(0, 0 if self.fraction is None else 1000)
         self.setValue(round(1000 * (self.fraction or 0)))
