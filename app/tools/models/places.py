@@ -61,7 +61,7 @@ class Place:
         return self.path.with_name(f"{self.path.name}.{RECORD}")
 
     def record(self) -> Record | None:
-        """Return the model's installation record; None if there is no readable one for this model."""
+        """Return the model's installation record; None if it has none that can be read."""
         # A record of another model means that its folder was renamed by hand: it does not count.
         found = None if self.card.embedded else read_record(self.record_path)
         return found if found is not None and found.name == self.card.name else None
@@ -136,7 +136,7 @@ class Place:
         return known.sha256 if known else ""
 
     def recorded(self, name: str, sha256: str) -> RecordedFile:
-        """Return the record entry for a file, with the given digest and its current size and time."""
+        """Return a file's record entry with the given digest and its current size and time."""
         _, size, modified = file_key(self.file(name))
         return RecordedFile(name, size, sha256, modified)
 
