@@ -52,8 +52,8 @@ _BLANK = frozenset(
 def shown_arguments(arguments: Mapping[str, Any]) -> str:
     """Return arguments as JSON for the user; parsing it gives exactly what would run.
 
-    Line breaks, characters that change the direction of writing, invisible ones and unusual spaces
-    are written as escapes, so that no argument can look like another.
+    Line breaks, invisible characters, unusual spaces and characters that change the writing
+    direction are written as escapes, so that no argument can look like another.
     """
     text = json.dumps(arguments, ensure_ascii=False, indent=2)
     # The only raw control characters are the line breaks that `indent` itself writes.
@@ -68,14 +68,14 @@ def tool_request(
     *,
     remember: bool = True,
 ) -> dict[str, Any]:
-    """Return the fields of the question whether a call may run, with its exact arguments.
+    """Return the fields of the approval request for a call, with its exact arguments.
 
     Args:
         spec: The tool.
         call: The call.
-        arguments: The validated arguments; None for those of the call.
-        judged: The policy's judgement of it.
-        remember: An answer for the whole conversation is offered.
+        arguments: The validated arguments; None to use the arguments of the call.
+        judged: The policy's judgement of the call, or None.
+        remember: Whether to offer an answer that holds for the whole conversation.
     """
     frozen = exact(call.arguments if arguments is None else arguments)
     touches = [_escaped_touch(item) for item in judged.touches] if judged is not None else []
@@ -112,14 +112,14 @@ def _escaped_touch(touch: Touch) -> Touch:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The decision whether a call may run, and exactly which call.
+    """The decision whether a call may run, and exactly which call it applies to.
 
     Attributes:
-        granted: It may run.
-        error: Why not, for the model and the card.
-        remedy: What to do instead.
-        allowed: The fingerprint of the call that was allowed.
-        told: Why not, for the card, where it is worded differently.
+        granted: Whether the call may run.
+        error: Why the call may not run, for the model; also shown to the user if `told` is empty.
+        remedy: What the model should do instead.
+        allowed: The fingerprint of the call that was allowed; "" if none was.
+        told: The reason for the user, if it is worded differently from `error`; otherwise "".
     """
 
     granted: bool
@@ -129,7 +129,10 @@ class Verdict:
     told: str = ""
 
     def covers(self, spec: ToolSpec, arguments: BaseModel | Mapping[str, Any]) -> bool:
-        """Return whether this is the call that was allowed. To be asked right before it runs."""
+        """Return whether this is exactly the call that was allowed.
+
+        Check it right before the call.
+        """
         return self.granted and self.allowed == fingerprint(spec, arguments)
 
 
@@ -139,7 +142,8 @@ class Gate:
 
     Attributes:
         policy: The rules.
-        grants: The answers that hold for a conversation; shared by the loops of one program.
+        grants: The user's answers that hold for a whole conversation; shared by all loops of the
+            program.
     """
 
     policy: Policy
@@ -152,7 +156,7 @@ class Gate:
         thread_id: str,
         scope: Scope = NO_SCOPE,
     ) -> Judgement:
-        """Return the judgement of the policy and of the user's earlier answers on a call."""
+        """Judge a call by the policy and by the user's earlier answers."""
         judged = self.policy.judge(spec, arguments, scope)
         if judged.rule is Rule.DENY or spec.pack == OWN:
             return judged
@@ -179,7 +183,7 @@ class Gate:
         thread_id: str,
         scope: Scope = NO_SCOPE,
     ) -> bool:
-        """Return whether `admit` would ask. Such calls run alone."""
+        """Return whether `admit` would ask the user about this call. Such calls run alone."""
         return self.judge(spec, arguments, thread_id, scope).rule is Rule.ASK
 
     async def admit(
@@ -193,15 +197,15 @@ class Gate:
         approve: Approve,
         scope: Scope = NO_SCOPE,
     ) -> Verdict:
-        """Decide whether the call may run; ask the user where the policy says so.
+        """Decide whether a call may run, and ask the user if the policy requires it.
 
         Args:
             spec: The tool.
             call: The requested call.
             arguments: The validated arguments.
-            thread_id: The conversation.
-            emitter: Emits the question.
-            approve: Asks the question.
+            thread_id: The conversation's id.
+            emitter: Emits the question and its answer as events.
+            approve: Asks the user and returns the answer.
             scope: The files that the run may touch.
         """
         judged = self.judge(spec, arguments, thread_id, scope)
@@ -244,7 +248,7 @@ class Gate:
 
 
 async def ask(emitter: Emitter, approve: Approve, wanted: dict[str, Any]) -> Decision:
-    """Emit a request, wait for the answer, and emit the answer. No answer counts as no."""
+    """Emit an approval request, wait for the answer, and emit it. No answer counts as no."""
     approval_id = uuid4().hex
     requested: list[ApprovalRequested] = []
 

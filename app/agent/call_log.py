@@ -1,6 +1,6 @@
-"""Log of the finished calls of a conversation, with the open images that each rests on.
+"""Log of a conversation's finished calls, with the open images that each result is based on.
 
-A file made by a call rests on the images of that call: a PNG converted from a CT is a CT.
+A file made by a call is based on the images of that call: a PNG converted from a CT is a CT.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ class LoggedCall:
 
     Attributes:
         call: The call.
-        message: Its result.
-        images: References of the open images that it rests on; empty where not known.
-        sources: The same, with pictures that tools made from nothing; see `CallLog.sources`.
-        here: It was made in this run.
-        number: Its place in the order of results, from 0.
+        message: The tool message with its result.
+        images: References of the open images that the result is based on; empty if unknown.
+        sources: Like `images`, but including pictures that tools generated without an image; see
+            `CallLog.sources`.
+        here: Whether the call was made in the current run.
+        number: Its position in the order in which results arrived, from 0.
     """
 
     call: ToolCall
@@ -41,7 +42,10 @@ class LoggedCall:
     sources: frozenset[str] = frozenset()
 
     def may_concern(self, images: Collection[str]) -> bool:
-        """Return whether it may rest on one of these images; True where that is not known."""
+        """Return whether the result may be based on one of these images.
+
+        True if that is unknown.
+        """
         return not images or not self.images or not self.images.isdisjoint(images)
 
 
@@ -51,7 +55,7 @@ class CallLog:
     Args:
         history: The conversation before the run.
         notes: Notes on the open images, the current one first.
-        folder: The run's output folder, which relative file names refer to.
+        folder: The run's output folder, to which relative file names refer; None if there is none.
     """
 
     def __init__(
@@ -92,7 +96,13 @@ class CallLog:
                 self._names[base] = key if self._names.get(base, key) == key else ""
 
     def add(self, call: ToolCall, message: Message, *, here: bool = True) -> LoggedCall:
-        """Add a finished call."""
+        """Add a finished call and return its log entry.
+
+        Args:
+            call: The call.
+            message: The tool message with its result.
+            here: Whether the call was made in the current run.
+        """
         images = self.images_of(call.arguments)
         made = [*self._made_by(message)]
         sources = self._sources(call.arguments) or self._named_in(message.data.get("output"))
@@ -128,16 +138,16 @@ class CallLog:
         return frozenset(self._path(text) for text in texts)
 
     def sources(self, note: Mapping[str, Any]) -> frozenset[str]:
-        """Return an open image, and the images it was made from, as in `LoggedCall.sources`."""
+        """Return the open image and any images it was made from, as in `LoggedCall.sources`."""
         own = self._path(image_reference(note))
         return self._made_of.get(own, frozenset()) | {own}
 
     def all(self) -> tuple[LoggedCall, ...]:
-        """Return all calls, in the order in which their results came."""
+        """Return all calls, in the order in which their results arrived."""
         return tuple(self._ended)
 
     def note(self, key: str) -> Mapping[str, Any] | None:
-        """Return the note on an image, by its reference."""
+        """Return the note on the image with this reference, or None if the image is unknown."""
         return self._notes.get(key)
 
     def images_of(self, arguments: Any) -> frozenset[str]:
@@ -165,28 +175,29 @@ class CallLog:
         """Yield the successful calls of earlier questions that may be about these images.
 
         Args:
-            images: References; () for the current image.
+            images: References of the images; () for the current image.
         """
         images = frozenset(images or filter(None, (self.current,)))
         return (i for i in self._ended if not i.here and i.message.ok and i.may_concern(images))
 
     def by_id(self, call_id: str) -> LoggedCall | None:
-        """Return the call with that id."""
+        """Return the latest call with that id, or None."""
         return next((i for i in reversed(self._ended) if i.message.call_id == call_id), None)
 
     def on_other_images(self, images: Collection[str]) -> Iterator[LoggedCall]:
-        """Yield the calls that are known to rest on other images than these."""
+        """Yield the calls that are known to be based on images other than these."""
         return (item for item in self._ended if not item.may_concern(images))
 
     def latest(
         self, tools: Collection[str], images: Collection[str] = (), *, ok: bool = True
     ) -> LoggedCall | None:
-        """Return the last call of any of these tools that may be about these images.
+        """Return the last call to any of these tools that may be about these images, or None.
 
         Args:
-            tools: Their names.
-            images: References; () for any.
-            ok: Only successful calls, of any run; otherwise calls of this run with any outcome.
+            tools: The tools' names.
+            images: References of the images; () for any image.
+            ok: If True, consider only successful calls, from any run; if False, consider calls of
+                the current run with any outcome.
         """
         for item in reversed(self._ended):
             if item.call.name not in tools or not item.may_concern(images):
@@ -196,13 +207,13 @@ class CallLog:
         return None
 
     def failed_here(self, tool: str, images: Collection[str] = ()) -> bool:
-        """Return whether this tool was tried in this run for these images and gave nothing."""
+        """Return whether this tool's last call for these images in the current run failed."""
         last = self.latest((tool,), images, ok=False)
         return last is not None and not last.message.ok
 
 
 def output_of(ended: LoggedCall, key: str) -> Any | None:
-    """Return the value of a key in a call's output, or None where there is none."""
+    """Return the value of a key in a call's output, or None if it is missing or empty."""
     output: Any = ended.message.data.get("output")
     value: Any = cast("dict[str, Any]", output).get(key) if isinstance(output, dict) else None
     return None if value in ("", [], {}) else value

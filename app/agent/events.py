@@ -32,7 +32,7 @@ class RunStarted(_Event):
 
 
 class TextDelta(_Event):
-    """A piece of streamed text. `final` texts make up the answer; others precede tool calls."""
+    """A piece of streamed text: part of the answer if `final`, otherwise text before tool calls."""
 
     kind: Literal["text_delta"] = "text_delta"
     text: str
@@ -41,7 +41,7 @@ class TextDelta(_Event):
 class ReasoningDelta(_Event):
     """A piece of the model's reasoning before its answer.
 
-    It is shown folded, and not part of the answer.
+    It is shown collapsed and is not part of the answer.
     """
 
     kind: Literal["reasoning_delta"] = "reasoning_delta"
@@ -49,10 +49,10 @@ class ReasoningDelta(_Event):
 
 
 class ModelRetry(_Event):
-    """The endpoint failed; the request is repeated after `wait_s` seconds.
+    """The endpoint failed; the request will be repeated after `wait_s` seconds.
 
-    Text and reasoning that were streamed since the last event of another kind than these two are
-    withdrawn and must no longer be shown. `withdrawn` says whether there was any.
+    Discard and stop showing any text and reasoning streamed since the last event that was neither
+    text nor reasoning. `withdrawn` says whether any was streamed.
     """
 
     kind: Literal["model_retry"] = "model_retry"
@@ -64,9 +64,9 @@ class ModelRetry(_Event):
 
 
 class Noted(_Event):
-    """A notice to the user during a run: a model loads, results were shortened.
+    """A notice to the user during a run, such as "a model is loading" or "results were shortened".
 
-    `passing` notices describe only this moment, and are void with the next event.
+    A `passing` notice describes only the current moment; the next event makes it obsolete.
     """
 
     kind: Literal["notice"] = "notice"
@@ -75,12 +75,12 @@ class Noted(_Event):
 
 
 class Override(BaseModel):
-    """A decision of the model that the packs' rules changed.
+    """A decision by the model that the packs' rules changed.
 
     Attributes:
         rule: "dependency", "successor", "excluded", "left_out", "low_priority", "unsuitable",
             "incomplete" or "empty_result".
-        tool: The tool that the model wanted; "" where it wanted to answer.
+        tool: The tool that the model wanted to call; "" if it wanted to answer.
         instead: The tool that runs in its place or before it; "" for none.
         reason: One sentence for the user.
     """
@@ -96,11 +96,11 @@ class Override(BaseModel):
 class PlanUpdated(_Event):
     """The plan: its steps with their states, and the changes made by rules.
 
-    A step has "tool" (or the title of a model's own step), "why" and "state" (pending, running,
-    done, incomplete, failed, skipped); where it applies also "by" ("rules", "model", "enforced"),
-    "verdict" (the reason for its state) and "after" (numbers from 1 of the steps that it waits
-    for). `goal` is "" during the run, then "done" or "incomplete", and `goal_why` says what is
-    missing.
+    Each step has "tool" (or the title of a step that the model wrote itself), "why" and "state"
+    (pending, running, done, incomplete, failed, skipped). Where applicable it also has "by"
+    ("rules", "model", "enforced"), "verdict" (the reason for its state) and "after" (the numbers,
+    from 1, of the steps it waits for). `goal` is "" during the run, then "done" or "incomplete";
+    `goal_why` says what is missing.
     """
 
     kind: Literal["plan_updated"] = "plan_updated"
@@ -111,7 +111,7 @@ class PlanUpdated(_Event):
 
 
 class ToolStarted(_Event):
-    """A tool call begins. `own` marks calls of the loop's own tools, which belong to no pack."""
+    """A tool call begins. `own` marks calls to the loop's own tools, which belong to no pack."""
 
     kind: Literal["tool_started"] = "tool_started"
     call_id: str
@@ -121,7 +121,7 @@ class ToolStarted(_Event):
 
 
 class ToolProgress(_Event):
-    """The progress of a call: a fraction in 0..1 and a text."""
+    """The progress of a call: a fraction from 0 to 1 and a text."""
 
     kind: Literal["tool_progress"] = "tool_progress"
     call_id: str
@@ -131,11 +131,11 @@ class ToolProgress(_Event):
 
 
 class ToolFinished(_Event):
-    """A tool call ended. Findings and artifacts are objects; `json_forms` writes their fields.
+    """A tool call ended. Findings and artifacts are objects; `json_forms` converts them to JSON.
 
-    `evidence` is its number among the conversation's results, from 1, which answers cite as [1]; 0
-    where there is no result. `refused` tells the user why a rule, the policy or the user prevented
-    the call; its status is then "failed".
+    `evidence` is the number of the result in the conversation, from 1, which answers cite as [1]; 0
+    if there is no result. `refused` tells the user why a rule, the policy or the user prevented the
+    call; its status is then "failed".
     """
 
     kind: Literal["tool_finished"] = "tool_finished"
@@ -194,7 +194,7 @@ class ApprovalRequested(_Event):
 
 
 class ApprovalResolved(_Event):
-    """The user (or the policy) answered."""
+    """The user (or the policy) answered an approval request."""
 
     kind: Literal["approval_resolved"] = "approval_resolved"
     approval_id: str
@@ -204,9 +204,9 @@ class ApprovalResolved(_Event):
 
 
 class DataSent(_Event):
-    """A request is about to leave the machine; emitted before its first byte does.
+    """A request is about to leave the machine; emitted before its first byte is sent.
 
-    `pictures` are the PNG files that go with it, by the first 24 hex digits of their SHA-256.
+    `pictures` names the PNG files sent with it, each by the first 24 hex digits of its SHA-256.
     """
 
     kind: Literal["data_sent"] = "data_sent"
@@ -217,10 +217,11 @@ class DataSent(_Event):
 
 
 class Usage(_Event):
-    """The tokens of one answer of the language model, and of the run so far.
+    """The tokens used by one answer of the language model and by the run so far.
 
-    `estimated`: the endpoint gave no counts, so these are our own estimate. `cost` is that of the
-    run so far in US dollars, None where the model's prices are not known.
+    `estimated` is True if the endpoint gave no counts, so that the numbers are Sightline's own
+    estimate. `cost` is the cost of the run so far in US dollars, or None if the model's prices are
+    unknown.
     """
 
     kind: Literal["usage"] = "usage"
@@ -233,13 +234,13 @@ class Usage(_Event):
 
 
 class RunFinished(_Event):
-    """Terminal: the answer.
+    """Terminal: the run ended with an answer.
 
     `stopped_by` names the limit that ended the run ("steps", "tool_calls", "tokens", "cost",
-    "wall_time", "repeated_call", "cycle"); "" when the model ended it. At a limit the answer sums
-    up what was found so far. `cited` are the numbers of the results that the run's texts cite,
-    `unknown` the cited numbers that no result has. `by_rules` says that rules alone answered,
-    without a language model.
+    "wall_time", "repeated_call", "cycle"), or is "" if the model ended it. At a limit, the answer
+    sums up what was found so far. `cited` lists the numbers of the results that the run's texts
+    cite; `unknown` lists cited numbers that belong to no result. `by_rules` says that rules alone
+    answered, without a language model.
     """
 
     kind: Literal["run_finished"] = "run_finished"
@@ -251,7 +252,7 @@ class RunFinished(_Event):
 
 
 class RunFailed(_Event):
-    """Terminal: the reason, for the user, and what to do."""
+    """Terminal: the run failed; gives the reason and a remedy for the user."""
 
     kind: Literal["run_failed"] = "run_failed"
     error: str
@@ -259,7 +260,7 @@ class RunFailed(_Event):
 
 
 class RunCancelled(_Event):
-    """Terminal: the user stopped it."""
+    """Terminal: the user stopped the run."""
 
     kind: Literal["run_cancelled"] = "run_cancelled"
 

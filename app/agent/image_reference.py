@@ -26,11 +26,11 @@ what is sent to a remote model.
 
 
 def name_of(note: Mapping[str, Any], notes: Sequence[Mapping[str, Any]] = ()) -> str:
-    """Return the name of an image's file; the app's id where the file has no usable name.
+    """Return the name of an image's file, or the app's id if the file has no usable name.
 
     Args:
         note: The note on the image.
-        notes: Notes on all open images: where two files have the same name, the id is added.
+        notes: Notes on all open images; if two files have the same name, the id is added.
     """
     own = str(note.get("id") or "")
     name = _file(note)
@@ -41,7 +41,7 @@ def name_of(note: Mapping[str, Any], notes: Sequence[Mapping[str, Any]] = ()) ->
 
 
 def named_with_id(note: Mapping[str, Any]) -> str:
-    """Return the same name with the id, for texts that ask a person to name an image."""
+    """Return the name of an image with its id, for texts that ask a person to name an image."""
     own, name = str(note.get("id") or ""), name_of(note)
     return name if name == own or not own else f"{name} ({own})"
 
@@ -51,7 +51,7 @@ def _file(note: Mapping[str, Any]) -> str:
 
 
 def image_reference(note: Mapping[str, Any]) -> str:
-    """Return how tools are told which image: its path, else the app's id.
+    """Return the reference by which tools identify an image: its path, or else the app's id.
 
     It stays the same while other images are opened and closed.
     """
@@ -59,12 +59,12 @@ def image_reference(note: Mapping[str, Any]) -> str:
 
 
 def image_argument(schema: ToolSchema) -> str:
-    """Return the tool's argument for the image itself, or ""."""
+    """Return the name of the tool's main image argument, or "" if it has none."""
     return next(iter(image_arguments(schema)), "")
 
 
 def image_arguments(schema: ToolSchema) -> list[str]:
-    """Return the tool's arguments that take images, the one for the image itself first."""
+    """Return the names of all image arguments of a tool, the main one first."""
     properties: Mapping[str, Any] = {
         name: field
         for name, field in schema.parameters.get("properties", {}).items()
@@ -76,7 +76,7 @@ def image_arguments(schema: ToolSchema) -> list[str]:
 
 
 def unsuitable_image(accepts: Accepts, note: Mapping[str, Any]) -> str:
-    """Return why a tool must not run on an image, a clause; "" where it may."""
+    """Return the reason why a tool must not run on an image, as a clause; "" if it may."""
     name = name_of(note)
     what = accepts.what or "an image that this tool is for"
     kind = str(note.get("kind") or "").strip()

@@ -43,14 +43,14 @@ from app.tools.api import Artifact
 
 
 def event_json(event: RunEvent, out_dir: Path) -> dict[str, Any]:
-    """Return an event as the command line prints it.
+    """Return an event in the JSON form that the command line prints.
 
     Args:
         event: The event.
         out_dir: The folder for PNGs of masks and heat maps.
 
     Raises:
-        FileProblem: A mask cannot be written under `out_dir`.
+        FileProblem: A PNG cannot be written to `out_dir`.
     """
     fields = {name: getattr(event, name) for name in type(event).model_fields}
     fields.pop("kind")
@@ -61,7 +61,7 @@ def event_json(event: RunEvent, out_dir: Path) -> dict[str, Any]:
 
 
 def finding_json(finding: Finding, out_dir: Path) -> dict[str, Any]:
-    """Return a finding as its fields by name; a mask's geometry names a PNG under `out_dir`.
+    """Return a finding's fields by name; a mask's geometry names a PNG in `out_dir`.
 
     Raises:
         FileProblem: The PNG cannot be written.
@@ -72,10 +72,10 @@ def finding_json(finding: Finding, out_dir: Path) -> dict[str, Any]:
 
 
 def geometry_json(geometry: Geometry, out_dir: Path, name: str) -> dict[str, Any]:
-    """Return a geometry as JSON data, in pixels of its image and (x, y) order.
+    """Return a geometry as JSON-ready data, in image pixel coordinates (x, y).
 
-    A Mask and a Heatmap are also written to `out_dir` as PNG files with the image's own rows and
-    columns: a Mask as 0 or 255, a Heatmap with its values 0..1 scaled to 0..255.
+    A Mask or Heatmap is also written as a PNG to `out_dir`, at the image's own size: a Mask with
+    the values 0 and 255, a Heatmap with its values 0..1 scaled to 0..255.
 
     Raises:
         FileProblem: The PNG cannot be written.
@@ -96,13 +96,13 @@ def geometry_json(geometry: Geometry, out_dir: Path, name: str) -> dict[str, Any
 
 
 def artifact_json(artifact: Artifact) -> dict[str, Any]:
-    """Return an artifact as its fields by name."""
+    """Return an artifact's fields by name."""
     fields = {item.name: getattr(artifact, item.name) for item in dataclasses.fields(artifact)}
     return plain(fields)
 
 
 def plain(value: Any) -> Any:
-    """Return a value with JSON types only: numpy scalars unwrapped, NaN and infinity as null."""
+    """Convert a value to JSON types: unwrap numpy scalars, turn NaN and infinity into null."""
     match value:
         case None | bool() | int() | str():
             # A str or int subclass (an Enum member) must not leak its own repr into the JSON.
@@ -131,9 +131,9 @@ def plain(value: Any) -> Any:
 
 
 def describe(event: RunEvent) -> str:
-    """Return one line about an event for a person; "" where there is nothing to say.
+    """Describe an event in one line for a person; return "" if there is nothing to say.
 
-    Streamed text is not described: it is printed as it comes.
+    Streamed text is not described, because it is printed as it arrives.
     """
     match event:
         case RunStarted():

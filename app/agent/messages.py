@@ -7,19 +7,19 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 MEND = "Mend the arguments and call again."
-"""In an error's text, what follows this is for the language model alone."""
+"""Separator in an error's text; what follows it is meant for the language model alone."""
 
 
 def for_people(error: str) -> str:
-    """Return an error without the part that only a language model can act on."""
+    """Return an error's text without the part that is meant for the language model alone."""
     return error.partition(MEND)[0].rstrip()
 
 
 class ToolCall(BaseModel):
-    """A call that the model requests.
+    """A tool call requested by the model.
 
-    `arguments` is parsed JSON. `raw` is what the model sent if it could not be parsed; `arguments`
-    is then empty, and the call is answered with an error.
+    `arguments` is the parsed JSON. If the JSON could not be parsed, `raw` is the text that the
+    model sent, `arguments` is empty, and the call is answered with an error.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -35,9 +35,9 @@ class Picture(BaseModel):
 
     Attributes:
         path: The PNG, in the thread's folder.
-        caption: Image, frame, window and view, and by how much its size was reduced.
+        caption: The image, frame, window and view, and how much the picture was reduced in size.
         image_id: The app's id of the image, e.g. "image-1".
-        mirrored: The patient's right is on the picture's right, as in the file.
+        mirrored: Whether the patient's right is on the right of the picture, as in the file.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -53,21 +53,23 @@ class Message(BaseModel):
 
     Attributes:
         role: system, user, assistant or tool.
-        text: Plain text; for a tool message the JSON of {summary, output, metadata} or an error.
-        tool_calls: Calls of an assistant message.
+        text: Plain text; for a tool message, the JSON of {summary, output, metadata} or an error.
+        tool_calls: The calls in an assistant message.
         call_id: For a tool message: the call it answers.
         tool: For a tool message: the tool's name.
         ok: For a tool message: whether the call succeeded.
         data: For a tool message: {"summary", "output", "metadata"} as objects (not JSON text).
-        images: For a user message: names of the images open, the current one first
+        images: For a user message: notes on the images that were open, the current one first
             ({"id", "path", "kind", "modality", "view", "rows", "columns", "frames"}).
-        pictures: For a user message: what a model with eyes is shown with it.
-        identifiers: For a user message: names, ids and dates of the patients that were open then,
-            to be removed from all that a remote model gets, in later questions too.
-        texts: The same for texts of their files' headers (addresses, ids), which are removed whole.
-        evidence: For a tool message: its number among the conversation's results, from 1; 0 for
+        pictures: For a user message: the pictures shown to a model that accepts images.
+        identifiers: For a user message: names, ids and dates of the patients whose images were open
+            then, to be removed from everything sent to a remote model, in later questions too.
+        texts: For a user message: texts from those files' headers (addresses, ids), also to be
+            removed, but only where they occur whole.
+        evidence: For a tool message: the number of its result in the conversation, from 1; 0 for
             none.
-        advice: For a tool message: what Sightline itself asks of the model because of it.
+        advice: For a tool message: what Sightline itself asks the model to do because of the
+            result.
     """
 
     model_config = ConfigDict(frozen=True)

@@ -18,11 +18,11 @@ class Decision:
     """The user's answer to an approval request.
 
     Attributes:
-        granted: Yes or no.
-        scope: A yes for this call ("once"), or also for the same tool with the same arguments in
-            this conversation until Sightline is closed ("session"). A no for "session" is one to
-            the tool, whatever its arguments.
-        reason: Why not, in the user's words, for the model.
+        granted: Whether the user said yes.
+        scope: "once" if the answer is for this call only. With "session", a yes also covers the
+            same tool with the same arguments in this conversation until Sightline is closed; a no
+            covers the tool with any arguments.
+        reason: Why the user said no, in their own words, for the model.
     """
 
     granted: bool
@@ -35,17 +35,18 @@ Approve = Callable[[ApprovalRequested], Awaitable[Decision | bool]]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of a run. Reaching one ends it with a summary of what was found.
+    """The limits of a run. Reaching one ends the run with a summary of what was found.
 
     Attributes:
-        steps: Requests to the model.
-        tool_calls: Calls of tools.
-        calls_per_task: Calls during one step of the plan; further ones are refused with the advice
-            to go on with the next step.
-        same_call: The number of equal calls, with equal arguments, that ends the run.
-        tokens: Tokens of requests and answers together; 0 for no limit.
-        cost: US dollars, for models whose prices are known; 0 for no limit.
-        wall_s: Seconds, without the time spent waiting for the user; 0 for no limit.
+        steps: Maximum number of requests to the model.
+        tool_calls: Maximum number of tool calls.
+        calls_per_task: Maximum number of calls during one step of the plan; further calls are
+            refused with the advice to continue with the next step.
+        same_call: How many calls to the same tool with equal arguments end the run.
+        tokens: Maximum number of tokens in requests and answers together; 0 for no limit.
+        cost: Maximum cost in US dollars, for models whose prices are known; 0 for no limit.
+        wall_s: Maximum duration in seconds, not counting time spent waiting for the user; 0 for no
+            limit.
     """
 
     steps: int = 20
@@ -59,23 +60,23 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """One question, with everything that answering it may touch.
+    """One question, with everything that may be used to answer it.
 
     Attributes:
         run_id: Unique id of the run.
-        thread: The conversation; the run appends to it.
+        thread: The conversation, to which the run adds its messages.
         question: The user's text.
         images: The images that tools may read.
-        image_notes: What is open, the current image first, as in `Message.images`.
-        out_dir: The run's output folder; made if it is not there.
+        image_notes: Notes on the open images, the current one first, as in `Message.images`.
+        out_dir: The run's output folder; created if it does not exist.
         host: The model process.
-        models_dir: Where the user's weights lie.
+        models_dir: The folder that contains the user's model weights.
         device: "cpu", "cuda", "mps" or "auto".
-        cancel: Stops the run; set by the loop itself when its consumer goes away.
-        stop_after_tool: Once set, the run ends as cancelled after the calls that run now.
+        cancel: Stops the run; the loop also sets it when nobody reads its events any more.
+        stop_after_tool: When set, the run ends as cancelled once the running calls have ended.
         approve: Answers an approval request; an exception counts as no.
-        identifiers: Names, ids and dates of the open patients, removed from all that a remote
-            model gets, free text included.
+        identifiers: Names, ids and dates of the patients whose images are open; removed from
+            everything that a remote model receives, including free text.
     """
 
     run_id: str
@@ -94,10 +95,10 @@ class RunRequest:
 
 
 def make_folder(path: Path) -> None:
-    """Make a run's output folder.
+    """Create a run's output folder.
 
     Raises:
-        FileProblem: It cannot be made.
+        FileProblem: The folder cannot be created.
     """
     try:
         path.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -1,8 +1,8 @@
 """The footer of an answer: contradictions between results, and warnings about images.
 
 The program adds it, whoever gave the answer. A follow-up question is often answered from earlier
-results, and no tool runs again; warnings about an earlier result are then repeated where the answer
-cites it, and where the question is about the same image.
+results without running a tool again; warnings about an earlier result are then repeated if the
+answer cites it or the question is about the same image.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ Notes = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class RelevantResults:
-    """The results that an answer may rest on.
+    """The results that an answer may be based on.
 
     Attributes:
-        results: The results, in the order in which they came.
-        rested_on: The numbers (`LoggedCall.number`) of those that it does rest on: the run's own
-            and those it cites. All of them, where a model's answer cites nothing.
+        results: The results, in the order in which they arrived.
+        rested_on: The numbers (`LoggedCall.number`) of the results that the answer is based on:
+            those from this run and those it cites. If a model's answer cites nothing, all results.
         seen: Notes on the open images that are shown or asked about, the current one first.
         mirrored: Names of the images that the model saw in a mirrored picture.
         open: Each open image's name with its sources (`CallLog.sources`), the current one first.
@@ -46,7 +46,10 @@ class RelevantResults:
     open: tuple[tuple[str, frozenset[str]], ...] = ()
 
     def where(self, item: LoggedCall) -> str:
-        """Return the name of a result's image; "" for the current image, or where not known."""
+        """Return the name of a result's image; "" if it is the current image or unknown.
+
+        For an image that has been closed, a phrase that says so is returned.
+        """
         if not item.sources or not self.open or not item.sources.isdisjoint(self.open[0][1]):
             return ""
         others = (name for name, sources in self.open if not item.sources.isdisjoint(sources))
@@ -61,14 +64,14 @@ def relevant_results(
     *,
     by_rules: bool,
 ) -> RelevantResults:
-    """Return the results that an answer may rest on.
+    """Return the results that an answer may be based on.
 
     Args:
         record: The finished calls of the conversation.
         intent: What was asked, and about which open images.
         cited: Numbers of the results that the answer cites.
         history: The conversation, with the pictures that the model was shown.
-        by_rules: Rules gave the answer, so it cites all that it rests on.
+        by_rules: Whether rules gave the answer; it then cites everything it is based on.
     """
     notes = intent.scene.images
     unclear = bool(intent.unclear_image) or intent.may_concern_other_images
@@ -108,10 +111,10 @@ ADVICE = "Nothing of this was averaged: look at the image yourself."
 
 
 def disagreements(concerned: RelevantResults, plans: Plans) -> str:
-    """Return a paragraph on contradictions between tools; "" where there are none.
+    """Return a paragraph on contradictions between tools; "" if there are none.
 
     Args:
-        concerned: The results that the answer may rest on.
+        concerned: The results that the answer may be based on.
         plans: The packs' rules.
     """
     results = concerned.results
@@ -162,15 +165,15 @@ MIRRORED = (
     "as it is stored, mirrored: what it calls left or right by its own eyes may be the other side"
 )
 _OVERRULED = (" although ", "you said that")
-"""Marks the warning of a result on an unsuitable image that was used at the user's request."""
+"""Marks the warning for a result on an unsuitable image that was used at the user's request."""
 _LONGEST = 600  # characters of one warning: all that was overruled stands in it
 
 
 def image_warnings(concerned: RelevantResults, plans: Plans) -> str:
-    """Return a paragraph of warnings about the images; "" where there are none.
+    """Return a paragraph of warnings about the images; "" if there are none.
 
     Args:
-        concerned: The results that the answer may rest on.
+        concerned: The results that the answer may be based on.
         plans: The packs' rules.
     """
     lines = list(dict.fromkeys([*_synthetic(concerned), *_open(concerned)]))
@@ -240,7 +243,7 @@ def answer_footer(
     """Return the paragraphs to add to an answer, each after an empty line; "" for none.
 
     Args:
-        director: The director of the run, which knows its calls.
+        director: The director of the run, which knows the run's calls.
         request: The question.
         plans: The packs' rules.
         cited: Numbers of the results that the answer cites.

@@ -1,9 +1,9 @@
 """Evidence: the numbering of results, and the check of an answer's citations against them.
 
-A call that succeeded is a result. It gets the next number of its conversation, [1], [2], ..., in
-the order in which results come. The card shows the number, the model is told it with the result,
-and answers cite it. Numbers continue from question to question, so each of them means one result
-for the whole conversation. A failed call has no number, since nothing can rest on it.
+A successful call is a result. It gets the next number in its conversation, [1], [2], ..., in the
+order in which results arrive. The card shows the number, the model is told it with the result, and
+answers cite it. Numbering continues from question to question, so that each number means one result
+in the whole conversation. A failed call has no number, because no statement can be based on it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from app.agent.messages import Message
 
 UNKNOWN = ": no such result"
-"""Added after the number of a citation that refers to nothing."""
+"""Added after a number in a citation that belongs to no result."""
 
 _NUMBER = rf"\d{{1,3}}(?:{UNKNOWN})?"
 _LIST = rf"{_NUMBER}(?:\s*[,;\u2013-]\s*{_NUMBER})*"
@@ -32,10 +32,10 @@ class Checked:
     """An answer whose citations were checked.
 
     Attributes:
-        text: The answer, with a mark after each citation that refers to nothing.
-        closing: Text to add at its end; "" for none.
-        cited: Numbers of the results that the run's texts cite, ascending.
-        unknown: Cited numbers that no result has.
+        text: The answer, with a mark after each cited number that belongs to no result.
+        closing: Text to add at the end of the answer; "" for none.
+        cited: Numbers of the results that the run's texts cite, in ascending order.
+        unknown: Cited numbers that belong to no result.
     """
 
     text: str
@@ -57,7 +57,7 @@ class Evidence:
         self._fresh: list[int] = []
 
     def take(self, message: Message) -> Message:
-        """Return a result of this run with its number; a failed call is returned unchanged."""
+        """Return a copy of a result with its number; a failed call is returned unchanged."""
         if not message.ok or message.role != "tool":
             return message
         self._last += 1
@@ -71,13 +71,13 @@ class Evidence:
         before: Iterable[str] = (),
         behind: Callable[[frozenset[int]], str] = lambda _: "",
     ) -> Checked:
-        """Check the citations of an answer.
+        """Check the citations in an answer.
 
         Args:
             answer: The answer.
-            before: Other texts of the model in this run, which are checked but not changed.
-            behind: Returns what the program adds to an answer with these citations. Results cited
-                there do not count as cited by the answer.
+            before: Other texts by the model in this run, which are checked but not changed.
+            behind: Called with the cited numbers; returns the text that the program adds to the
+                answer.
         """
         said = [self._look_up(text) for text in before]
         text, cited, unknown = self._look_up(answer)
@@ -139,7 +139,7 @@ def citations(text: str, known: Collection[int]) -> Iterator[re.Match[str]]:
 
 
 def said_on_the_way(history: Sequence[Message]) -> list[str]:
-    """Return the texts of the model since the last question that came together with calls."""
+    """Return the texts that the model wrote together with calls since the last question."""
     texts: list[str] = []
     for message in reversed(history):
         if message.role == "user":
@@ -150,12 +150,12 @@ def said_on_the_way(history: Sequence[Message]) -> list[str]:
 
 
 def numbers_in(text: str) -> Iterator[re.Match[str]]:
-    """Yield the numbers of one citation, each with its mark if it has one."""
+    """Yield the numbers in one citation, each with its mark if it has one."""
     return _EACH.finditer(text)
 
 
 def cite(line: str, number: int) -> str:
-    """Return a sentence with its evidence before the full stop; unchanged without a number."""
+    """Return a sentence with its citation before the full stop; unchanged if there is no number."""
     if not number:
         return line
     mark = f"[{number}]"
@@ -165,7 +165,7 @@ def cite(line: str, number: int) -> str:
 
 
 def told(message: Message) -> str:
-    """Return the line that tells the model a result's number; "" for a call without one."""
+    """Return the line that tells the model a result's number; "" if the message has no number."""
     return f"Cite this result as [{message.evidence}]." if message.evidence else ""
 
 

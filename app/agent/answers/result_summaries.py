@@ -1,7 +1,7 @@
-"""Answers written from tools' outputs alone: findings, failures and what stays open.
+"""Answers written from tools' outputs alone: findings, failures and what remains open.
 
-Every line about a result cites it by its number and stands under the tool's name. Scores and
-measurements are described, never turned into a disease.
+Every line about a result cites the result by its number and stands under the tool's name. Scores
+and measurements are described, never interpreted as a disease.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ class Skipped:
 def summarise(
     results: Sequence[Message], undone: Sequence[str] = (), plans: Plans = NO_PLANS
 ) -> str:
-    """Return what the calls of a run found so far, for a run that ended early.
+    """Return what the calls in a run found so far, for a run that ended early.
 
     Args:
         results: Tool messages in the order of the calls.
-        undone: Calls that were not run, and open steps of the plan.
-        plans: The packs' wordings of their tools' results.
+        undone: Names of calls that were not run, and of open steps in the plan.
+        plans: The packs' plans, with the wording for their tools' results.
     """
     blocks = _blocks(results, [], [], plans)
     open_ = [f"- {one_line(item)}" for item in dict.fromkeys(undone) if item.strip()]
@@ -62,15 +62,15 @@ def write_summary(
     question: str = "",
     plans: Plans = NO_PLANS,
 ) -> str:
-    """Return the answer of the offline planner.
+    """Return the answer that the offline planner gives.
 
     Args:
-        results: Tool messages in the order in which they ran.
+        results: Tool messages in the order in which the tools ran.
         skipped: Steps that were not run.
         notes: Remarks on the plan itself.
-        topics: The kinds of question that were asked.
+        topics: The kinds of the question.
         question: The user's text, for the labels it asks about.
-        plans: The packs' wordings of their tools' results.
+        plans: The packs' plans, with the wording for their tools' results.
     """
     ran = frozenset(message.tool for message in results if message.ok)
     told = AnswerContext(frozenset(topics), ran, question)
@@ -175,16 +175,16 @@ _IDENTIFYING = re.compile(r"patient|birth|accession|physician|operator|instituti
 
 
 def render_result(message: Message, plans: Plans) -> list[str]:
-    """Return the lines on one successful call, each with its evidence."""
+    """Return the heading and the lines about one successful call, each line with its citation."""
     wording = plans.wording(message.tool)
     lines = _told(wording, message) or cited(_generic(_part(message, "output"), _summary(message)))
     return [heading(wording), *(f"- {written([line], message.evidence)}" for line in lines)]
 
 
 def direct_answer(wording: ResultWording, message: Message, question: str) -> list[str]:
-    """Return the direct answers of a result, one a line.
+    """Return the direct answers that a result gives, one per line.
 
-    [] where its pack has no wording for it.
+    The list is empty if the pack has no wording for direct answers.
     """
     if wording.answer is None:
         return []
@@ -197,17 +197,17 @@ def direct_answer(wording: ResultWording, message: Message, question: str) -> li
 
 
 def written(sentences: Sequence[Sentence], number_: int) -> str:
-    """Return sentences as one line, with the number of the result that they rest on."""
+    """Return sentences as one line, citing the number of the result that they are based on."""
     return " ".join(cite(item.text, number_) if item.cites else item.text for item in sentences)
 
 
 def heading(wording: ResultWording) -> str:
-    """Return the heading of a tool's lines."""
+    """Return the heading above the lines about a tool."""
     return f"**{wording.title}** ({wording.tool})" if wording.title else f"**{wording.tool}**"
 
 
 def warnings_of(data: Data) -> list[str]:
-    """Return the warnings of a result, wherever the tool put them."""
+    """Return the warnings in a result, from its output and its metadata."""
     found: list[str] = []
     for part in (data.get("output") or {}, data.get("metadata") or {}):
         value = part.get("warnings") if isinstance(part, Mapping) else None

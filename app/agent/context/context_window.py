@@ -1,10 +1,10 @@
-"""The context window: builds a request from all of the thread that fits into the model's context.
+"""The context window: builds a request from as much of the thread as fits the model's context.
 
-`Thread.history` keeps everything; what is shortened is shortened for one request only. Each step
-takes the oldest first and goes little further than it must: results become their summary,
-pictures are left out, texts and arguments become a line, questions become a line, whole messages
-are folded into a note. The current question, and results that the model has not answered yet,
-stay.
+`Thread.history` keeps everything; shortening affects only one request. Each step shortens the
+oldest messages first and goes little further than it must: results are replaced by their summary,
+pictures are left out, texts and arguments are cut to a line, questions are cut to a line, and whole
+messages are replaced by a note. The current question, and results that the model has not answered
+yet, stay.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ class _Entry:
 
 
 class Draft:
-    """A transcript while it is shortened. Tokens are estimates before calibration.
+    """A transcript while it is being shortened. Its token counts are estimates before calibration.
 
-    A group can only be left out as a whole: a question with its note about images, or an answer
-    with the results of its calls.
+    A group of messages can only be left out as a whole: a question with its note about images, or
+    an answer with the results of its calls.
     """
 
     def __init__(
@@ -86,12 +86,12 @@ class Draft:
         return self._folded + sum(entry.reduced for entry in self._entries)
 
     def messages(self) -> list[Message]:
-        """Return the transcript as it is now."""
+        """Return the transcript in its current, shortened form."""
         made = [entry.message for entry in self._entries]
         return [self._fold_note(), *made] if self._folded else made
 
     def fit(self, room: float) -> bool:
-        """Shorten it to at most `room` tokens; return False if that is impossible."""
+        """Shorten the transcript to at most `room` tokens; return False if that is impossible."""
         self._fit_kept(room)
         if self.total <= room:
             return True
@@ -229,7 +229,13 @@ def _short_strings(value: Any) -> Any:
 
 
 def retold(message: Message, made: dict[str, Any], data: dict[str, Any]) -> Message:
-    """Return the message with another text for the model; programs still read the whole `data`."""
+    """Return a copy of a message with another text for the model.
+
+    Args:
+        message: The message.
+        made: JSON values that become the text for the model.
+        data: The whole result, which programs still read from the message.
+    """
     return message.model_copy(update={"text": to_text(made), "data": data})
 
 
@@ -249,15 +255,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A request that fits.
+    """A request that fits the model's context.
 
     Attributes:
         messages: The transcript; every call has its result right after it.
-        tokens: Estimated tokens of messages and tools together.
-        shortened: How many messages were shortened to fit the window, not counting results over the
-            limit of a single result.
-        notice: Tells the user what was shortened; "" for nothing. To be shown once a run.
-        estimate: `tokens` before calibration.
+        tokens: Estimated number of tokens in messages and tools together.
+        shortened: How many messages were shortened to fit the window, not counting results that
+            exceeded the limit for a single result.
+        notice: Tells the user what was shortened; "" if nothing was. Show it once per run.
+        estimate: The value of `tokens` before calibration.
     """
 
     messages: list[Message]
@@ -271,7 +277,7 @@ class ContextWindow:
     """Fits threads into one model's context, and learns how its endpoint counts tokens.
 
     Args:
-        info: The model's facts.
+        info: Facts about the model, such as the size of its context.
     """
 
     def __init__(self, info: ModelInfo) -> None:
@@ -287,7 +293,7 @@ class ContextWindow:
 
     @property
     def room(self) -> int:
-        """Return the tokens that a request may take: the context minus the answer's share."""
+        """Return how many tokens a request may take: the context minus the space for the answer."""
         room = (self.info.context_tokens - self.info.output_tokens) * _MARGIN
         return max(0, int(min(room, self._most * self._factor)))
 
@@ -298,20 +304,25 @@ class ContextWindow:
 
     @property
     def result_tokens(self) -> int:
-        """Return the limit of a single result, in tokens."""
+        """Return the maximum number of tokens in a single result."""
         return max(LEAST_RESULT, min(RESULT_TOKENS, self.room // _RESULT_SHARE))
 
     @property
     def page_chars(self) -> int:
-        """Return the characters of a page of `read_result` that will not be shortened again."""
+        """Return how many characters a `read_result` page may have without being shortened."""
         return max(300, int(self.result_tokens * self.info.chars_per_token * 0.3))
 
     def learn(self, prompt: Prompt, input_tokens: int) -> None:
-        """Learn from the endpoint's own count of the tokens of a request."""
+        """Adjust the estimate to the number of tokens that the endpoint counted for a request."""
         self._calibration.learn(prompt.estimate, input_tokens)
 
     def overflowed(self, prompt: Prompt, said: TooLong) -> None:
-        """Learn from the endpoint that a request was too long: the next ones are smaller."""
+        """Make the next requests smaller, because the endpoint found this one too long.
+
+        Args:
+            prompt: The request that was too long.
+            said: What the endpoint said about its limit.
+        """
         share = _SMALLER
         if said.limit and said.used > said.limit // 2:
             answer = min(self.info.output_tokens, said.limit // _RESULT_SHARE)
@@ -329,18 +340,19 @@ class ContextWindow:
         redactor: Redactor | None = None,
         pictures: Callable[[Picture], bool] | bool = False,
     ) -> Prompt:
-        """Return the request.
+        """Return a request that fits the model's context.
 
         Args:
             system: The system prompt.
             history: The whole thread, ending with the question or with results of calls.
-            tools: The tools that go with it.
-            redactor: Cleans the thread for a remote model, before anything is cut, so that no half
-                of a name remains.
-            pictures: Whether pictures, or which of them, may be sent to this model.
+            tools: The tools to send with the request.
+            redactor: Removes identifiers for a remote model, before anything is cut, so that no
+                part of a name remains.
+            pictures: Whether pictures may be sent to this model, or a function that says which
+                ones.
 
         Raises:
-            ModelFailed: Not even the question and the last results fit.
+            ModelFailed: Not even the question and the latest results fit.
         """
         shown = list(redactor.messages(history) if redactor else history)
         shown = _with_pictures(shown, pictures if self.info.images else False)

@@ -13,24 +13,24 @@ from app.agent.messages import Message
 
 _MARK = re.compile(r"<\s*(/?)\s*data", re.IGNORECASE)
 OWN_WORDS = "Sightline:"
-"""Prefix of a line in which the program itself asks something of the model."""
+"""Prefix of a line in which the program itself asks the model to do something."""
 NOTES = 20  # images that a shortened note tells of
 INTERRUPTED = "The run was stopped before this call gave a result."
 
 
 def system_prompt(name: str = "MEDICAL_ASSISTANT") -> str:
-    """Return the named prompt, followed by the rules about data.
+    """Return the prompt with that name, followed by the rules about data.
 
     Raises:
-        FileProblem: The prompts file or one of the sections is missing.
+        FileProblem: The prompts file is missing or invalid, or lacks a required section.
     """
     return f"{load_prompt(name)}\n\n{load_prompt('DATA_RULES')}"
 
 
 def build_messages(system: str, history: Sequence[Message]) -> list[Message]:
-    """Return the whole transcript as messages for a model, nothing shortened.
+    """Return the whole transcript as messages for a model, without shortening.
 
-    `context_window` shortens it where it does not fit.
+    `context_window` shortens the transcript if it does not fit.
 
     Args:
         system: The system prompt.
@@ -40,7 +40,7 @@ def build_messages(system: str, history: Sequence[Message]) -> list[Message]:
 
 
 def marked_result(message: Message) -> Message:
-    """Return a tool message marked as data, with its citation number and our advice."""
+    """Return a tool message marked as data, with its citation number and Sightline's advice."""
     advice = f"{OWN_WORDS} {_one_line(message.advice)}" if message.advice else ""
     parts = (as_data(message.text), told(message), advice)
     text = "\n".join(part for part in parts if part)
@@ -50,11 +50,11 @@ def marked_result(message: Message) -> Message:
 def marked(
     history: Sequence[Message], result: Callable[[Message], Message] = marked_result
 ) -> Iterator[tuple[Message, bool]]:
-    """Yield the thread as a model gets it: (message, whether it is a note about the images).
+    """Yield the thread as a model receives it: (message, whether it is a note about the images).
 
-    Notes about the images precede a question whenever other images are open than before. Every tool
-    result is marked as data. Calls without a result (after a crash or a cancel) get one, since
-    endpoints refuse a transcript without it.
+    A question is preceded by a note about the images if the open images have changed. Every tool
+    result is marked as data. A call without a result (after a crash or a cancel) is given one,
+    because endpoints refuse a transcript without it.
 
     Args:
         history: The thread.
@@ -73,7 +73,7 @@ def marked(
 
 
 def complete(history: Sequence[Message]) -> list[Message]:
-    """Return the history with a result for every call, right after the message that made it.
+    """Return the history with a result for every call, right after the message with the call.
 
     Empty answers, which some endpoints refuse, are left out.
     """
@@ -104,13 +104,13 @@ def result_message(call_id: str, tool: str, data: dict[str, Any]) -> Message:
 
 
 def with_note(message: Message, note: str, advice: str = "") -> Message:
-    """Return a tool message with Sightline's own remarks.
+    """Return a tool message with Sightline's own remarks added.
 
     Args:
         message: The result.
-        note: What happened. It becomes part of the data, since it may quote a file or a tool.
-        advice: What the model is asked to do. It stands outside the data, so it must contain
-            nothing that a file, a tool or a model has written.
+        note: What happened. It becomes part of the data, because it may quote a file or a tool.
+        advice: What the model is asked to do. It is placed outside the data, so it must contain
+            nothing that was written by a file, a tool or a model.
     """
     data = {**message.data, "sightline": note} if note else message.data
     changed = {"data": data, "text": to_text(data), "advice": advice}
@@ -128,11 +128,11 @@ def as_data(text: str) -> str:
 
 
 def image_notes_text(notes: Sequence[Mapping[str, Any]], most: int | None = None) -> str:
-    """Return the note about open images: `image_path: ...` of the current one, then the others.
+    """Return the note about open images: `image_path: ...` for the current one, then the others.
 
     Args:
         notes: Notes on the open images, the current one first.
-        most: The most images to describe; the others are only counted.
+        most: Maximum number of images to describe; the others are only counted.
     """
     current = notes[0]
     lines = [_note_line(note, index == 0) for index, note in enumerate(notes[:most])]
@@ -148,7 +148,7 @@ def image_notes_text(notes: Sequence[Mapping[str, Any]], most: int | None = None
 
 
 def result_ids(history: Sequence[Message]) -> dict[str, str]:
-    """Return call id -> "r1", "r2", ... in the order of the calls: short ids that a model can copy.
+    """Return short ids that a model can copy: call id -> "r1", "r2", ... in the order of the calls.
 
     They stay the same while the thread grows.
     """

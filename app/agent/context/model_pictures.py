@@ -1,9 +1,10 @@
-"""Pictures for models with eyes: what the viewer shows, reduced, as PNG files beside the thread.
+"""Pictures for models that accept images: reduced views of the images, as PNG files.
 
-They are made from the display values that the viewer windowed, never from the file's own bytes.
-The file name is made from the pixels, and a PNG without text blocks holds nothing else, so
-neither reveals the patient. Text that is burnt into the image remains; a remote model therefore
-needs a consent of its own for pictures, and two for those that are likely to have such text.
+They are made from the display values that the viewer windowed, never from the file's own bytes, and
+stored beside the thread. The file name is derived from the pixels, and the PNG contains no text
+blocks, so neither reveals the patient. Text that is burnt into the image remains; therefore a
+remote model needs a separate consent for pictures, and a second one for those that are likely to
+contain such text.
 """
 
 from __future__ import annotations
@@ -49,11 +50,11 @@ _MENTION = re.compile(r"\bimages?[\s#-]*(\d{1,6}(?:\s*(?:,|&|and)\s*\d{1,6})*)\b
 
 @dataclass(frozen=True, slots=True)
 class ShownPictures:
-    """The pictures of one question.
+    """The pictures for one question.
 
     Attributes:
         shown: The pictures, the current image first.
-        problems: Why an image could not be pictured, for the user.
+        problems: Reasons why images have no picture, for the user.
     """
 
     shown: tuple[Shown, ...] = ()
@@ -61,18 +62,18 @@ class ShownPictures:
 
     @property
     def pictures(self) -> tuple[Picture, ...]:
-        """Return the pictures as the model gets them."""
+        """Return the pictures in the form that the model receives."""
         return tuple(item.picture for item in self.shown)
 
 
 async def make_pictures(request: RunRequest) -> ShownPictures:
     """Make pictures of the current image and of others that the question names, in a thread.
 
-    Nothing is sent. An image that cannot be read raises nothing: tools can still answer the
-    question.
+    Nothing is sent. An image that cannot be read raises no error, because tools can still answer
+    the question.
 
     Raises:
-        Cancelled: The run was stopped meanwhile.
+        Cancelled: The run was stopped.
     """
     names = wanted_images(request.question, request.images.names())
     if not names:
@@ -95,14 +96,14 @@ async def may_send(
     consents: Consents,
     emitter: Emitter,
 ) -> tuple[Picture, ...]:
-    """Return the pictures that the model may get: all on this machine, else those allowed.
+    """Return the pictures that the model may receive: all if it runs here, else the allowed ones.
 
-    The user is asked about pictures that they were not asked about before, and once more about the
-    risky ones among them. Pictures of earlier questions go only where they were allowed to.
+    The user is asked about pictures that they have not been asked about before, and once more about
+    the risky ones among them.
 
     Args:
-        request: The run.
-        look: The pictures of this question.
+        request: The run's request.
+        look: The pictures for this question.
         model: The model's name.
         host: The model's host; "" for this machine.
         consents: Remembers the answers.
@@ -157,11 +158,11 @@ async def _settle(
 
 
 def risk_of(instance: Instance) -> str:
-    """Return why a picture of this image may show who the patient is, for the user; "" if unlikely.
+    """Return why a picture of this image may reveal the patient, for the user; "" if unlikely.
 
-    Ultrasound, secondary captures and modality OT have burnt-in text more often than not, whatever
-    their headers say, and photographs (XC) show people. Of others only BurnedInAnnotation NO is
-    trusted (PS3.3 C.7.6.1.1.1), since most files lack it.
+    Ultrasound, secondary captures and modality OT usually have burnt-in text, whatever their
+    headers say, and photographs (XC) show people. Other images are trusted only if
+    BurnedInAnnotation is NO (PS3.3 C.7.6.1.1.1), since most files lack that attribute.
     """
     if instance.kind != "dicom" and not instance.get("Modality"):
         return "This file has no DICOM header, so nothing says whether text is burnt into it."
@@ -202,15 +203,15 @@ def wanted_images(question: str, names: Sequence[str]) -> list[str]:
 
 
 def picture_of(name: str, snapshot: ImageSnapshot, folder: Path) -> Picture:
-    """Write the PNG of an image as it is shown, and return it with its caption.
+    """Write a PNG of an image as it is shown, and return the picture with its caption.
 
     Args:
         name: The app's id of the image.
         snapshot: The image.
-        folder: The folder for the file; made if it is not there.
+        folder: The folder for the file; created if it does not exist.
 
     Raises:
-        OSError: It cannot be written.
+        OSError: The file cannot be written.
     """
     shown = snapshot.display
     if snapshot.inverted:
@@ -232,12 +233,12 @@ def picture_of(name: str, snapshot: ImageSnapshot, folder: Path) -> Picture:
 
 
 def reduced_size(columns: int, rows: int, aspect: float = 1.0) -> tuple[int, int]:
-    """Return the picture's (width, height): the image's true shape, at most 1024 px long.
+    """Return the picture's (width, height) in pixels: in true proportions, at most 1024 long.
 
     Args:
-        columns: Columns of the image.
-        rows: Rows of the image.
-        aspect: Height of a pixel divided by its width.
+        columns: The number of columns in the image.
+        rows: The number of rows in the image.
+        aspect: The height of a pixel divided by its width.
     """
     low, high = _ASPECTS
     tall = rows * (aspect if low <= aspect <= high else 1.0)
@@ -248,7 +249,8 @@ def reduced_size(columns: int, rows: int, aspect: float = 1.0) -> tuple[int, int
 def encode(shown: NDArray[np.uint8], width: int, height: int) -> bytes:
     """Return a PNG of `width` x `height` from uint8 [rows, columns] or [rows, columns, 3].
 
-    Each pixel is the mean of those it covers, so that fine structures fade instead of aliasing.
+    Each pixel is the mean of the pixels it covers, so that fine structures fade instead of
+    aliasing.
     """
     image = Image.fromarray(np.ascontiguousarray(shown))
     if image.size != (width, height):
@@ -261,7 +263,7 @@ def encode(shown: NDArray[np.uint8], width: int, height: int) -> bytes:
 def caption(name: str, snapshot: ImageSnapshot, width: int, height: int) -> str:
     """Return a picture's caption: image, view, frame, window, sides, and how to give positions.
 
-    Only codes and numbers are taken from the file; its free texts could name the patient.
+    Only codes and numbers are taken from the file, because its free text could name the patient.
     """
     instance, frame, window = snapshot.instance, snapshot.frame, snapshot.window
     columns, rows = snapshot.display.shape[1], snapshot.display.shape[0]

@@ -1,6 +1,6 @@
-"""The part of the system prompt that tells a model the packs' rules, so that it plans well.
+"""The part of the system prompt that explains the packs' rules to a model, so that it plans well.
 
-It is advice: the rules are enforced whether the model follows it or not.
+It is advice: the rules are enforced whether or not the model follows it.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ _MOST = 40  # lines
 
 
 def planning_text(plans: Plans, tools: Collection[str]) -> str:
-    """Return the planning section of the system prompt; "" where no pack has rules.
+    """Return the planning section of the system prompt; "" if no pack has rules.
 
     Args:
         plans: The packs' rules.
-        tools: The tools that are offered; others are not mentioned.
+        tools: The tools that are offered to the model; others are not mentioned.
     """
     lines = [*_kinds(plans, tools), *_chains(plans, tools), *_priorities(plans, tools)]
     if not lines:

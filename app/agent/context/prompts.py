@@ -1,4 +1,4 @@
-"""System prompts, shipped as one text file with a section for each: `[NAME]` on its own line."""
+"""System prompts, shipped as one text file; each section begins with a line `[NAME]`."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ _HEADER = re.compile(r"\[([A-Z][A-Z0-9_]*)\]")
 
 
 def prompts_path() -> Path:
-    """Return the path of the shipped file."""
+    """Return the path of the shipped prompts file."""
     return resources_dir() / "prompts" / "system_prompts.txt"
 
 
 def load_prompts(path: Path | None = None) -> dict[str, str]:
-    """Return every section of the file by name.
+    """Return the text of every section in the file, by name.
 
     Raises:
-        FileProblem: The file cannot be read, holds a section twice, or text before any section.
+        FileProblem: The file cannot be read, contains a section twice, or has text before the first
+            section.
     """
     source = path or prompts_path()
     try:

@@ -1,4 +1,4 @@
-"""`read_result`: the loop's own tool by which a model reads what was shortened in its context."""
+"""`read_result`: the loop's own tool with which a model reads results that were shortened."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class ReadResult:
 
     Args:
         thread: The thread whose results it reads.
-        page_chars: Size of a page; see `ContextWindow.page_chars`.
+        page_chars: The size of a page in characters; see `ContextWindow.page_chars`.
     """
 
     spec = SPEC
@@ -93,10 +93,10 @@ class ReadResult:
         self._page_chars = page_chars
 
     def run(self, args: ReadInput, context: ToolContext) -> ToolResult:
-        """Read a page.
+        """Return a page of a result, or of a part of one.
 
         Raises:
-            ToolRetry: There is no such result or part; the error lists those that exist.
+            ToolRetry: The result or part does not exist; the error lists those that do.
         """
         ref, result = self._result(args.id)
         names, window = _parsed(args.path)

@@ -1,7 +1,7 @@
 """Shortens single results: pure functions from JSON to smaller JSON that says what is missing.
 
-Nothing is lost by it: the whole result stays in the thread, and every notice names the
-`read_result` call that gives the rest.
+Nothing is lost: the whole result stays in the thread, and every notice names the `read_result` call
+that returns the rest.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 LIST_ITEMS = 20
 HEAD = TAIL = 0.4
-"""Share of the room that the beginning and the end of a text get; the notice takes the rest."""
+"""Share of the available space used for the beginning and end of a text; the rest is the notice."""
 
 _SHORTEST = 200  # characters; strings up to that length are left whole
 WORD_REACH = 64  # characters that a cut moves, to fall between words
@@ -26,12 +26,12 @@ Count = Callable[[str], float]
 
 
 def to_text(data: Any) -> str:
-    """`data`, JSON values, as JSON text."""
+    """Return JSON values as JSON text."""
     return json.dumps(data, ensure_ascii=False)
 
 
 def joined(path: str, key: str | int) -> str:
-    """The path of a part: "output.items[3]", "output.Left Lung", "output['odd.name']"."""
+    """Return the path of a part: "output.items[3]", "output.Left Lung", "output['odd.name']"."""
     if isinstance(key, int):
         return f"{path}[{key}]"
     if not _PLAIN_KEY.fullmatch(key):
@@ -41,17 +41,18 @@ def joined(path: str, key: str | int) -> str:
 
 
 def shorten(value: Any, ref: str, limit: float, count: Count, path: str = "") -> Any:
-    """A result, or a part of one, that takes at most `limit` tokens.
+    """Return a result, or a part of one, shortened to at most `limit` tokens.
 
-    Lists keep their first 20 items, at any depth, whatever their size. If that is not enough, long
-    texts keep head and tail; if that is not, the JSON text itself does.
+    Lists are cut to their first 20 items, at any depth, regardless of size. If that is not enough,
+    long texts are cut to their beginning and end; if that is still not enough, so is the JSON text
+    itself.
 
     Args:
         value: JSON values.
-        ref: The id by which `read_result` finds the whole, e.g. "r3".
-        limit: Tokens.
-        count: Counts a text's tokens.
-        path: Where in the whole result `value` lies, for the notices.
+        ref: The id by which `read_result` finds the whole result, e.g. "r3".
+        limit: Maximum number of tokens.
+        count: Counts the tokens in a text.
+        path: The position of `value` in the whole result, for the notices.
     """
     where = _Where(ref, path)
     listed = _lists(value, where)
@@ -71,7 +72,7 @@ def shorten(value: Any, ref: str, limit: float, count: Count, path: str = "") ->
 
 
 def summary_line(data: Mapping[str, Any], ref: str) -> dict[str, Any]:
-    """What is left of an older result: its summary, and how to get the rest."""
+    """Return what remains of an older result: its summary, and how to get the rest."""
     left = {
         key: one_line(str(data[key]))
         for key in ("summary", "error", "remedy")
@@ -81,15 +82,20 @@ def summary_line(data: Mapping[str, Any], ref: str) -> dict[str, Any]:
 
 
 def one_line(text: str, limit: int = _LINE_CHARS) -> str:
-    """The text in one line of at most `limit` characters."""
+    """Return the text in one line of at most `limit` characters."""
     line = " ".join(text.split())
     return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
 
 
 def between_words(text: str, at: int, *, forward: bool = False) -> int:
-    """The nearest place at or before `at` (or after it) that is between words, if one is near.
+    """Return a nearby position between two words, or `at` if none is near.
 
-    A name or a date that is cut in half would not be recognised by what removes them.
+    A name or a date that is cut in half would not be recognised when identifiers are removed.
+
+    Args:
+        text: The text.
+        at: The position to start from.
+        forward: Whether to search after `at` instead of before it.
     """
     if not 0 < at < len(text):
         return max(0, min(at, len(text)))

@@ -1,8 +1,8 @@
 """Estimates how many tokens a request takes, without the model's tokenizer.
 
-Byte-pair tokenizers cut a text into words, digits, signs and line breaks first, so these are what
-is counted; the figures lean to the high side, since a request that is too long fails altogether.
-Where the endpoint counts, `Calibration` corrects the estimate by what it said.
+Byte-pair tokenizers first cut a text into words, digits, signs and line breaks, so these are
+counted. The estimates tend to be high, because a request that is too long fails altogether. If the
+endpoint reports its own counts, `Calibration` corrects the estimate.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _HEADER_BYTES = 24
 
 
 def text_tokens(text: str, chars_per_token: float = 3.5) -> float:
-    """The estimated tokens of a text.
+    """Return the estimated number of tokens in a text.
 
     Args:
-        text: Any text; JSON as well.
-        chars_per_token: Of English text and JSON, see `ModelInfo`; 3.5 is the reference at which
-            the weights below were chosen.
+        text: Any text, including JSON.
+        chars_per_token: The average number of characters per token in English text and JSON, see
+            `ModelInfo`; 3.5 is the value for which the weights below were chosen.
     """
     counted = _remembered(text) if len(text) in _REMEMBERED else _counted(text)
     return counted * 3.5 / max(chars_per_token, 0.5)
@@ -84,17 +84,18 @@ def _remembered(text: str) -> float:
 
 
 def picture_tokens(width: int, height: int) -> int:
-    """The tokens of a picture: 255 and one for each begun patch of 28 x 28 pixels.
+    """Return the estimated number of tokens for a picture.
 
-    That is at least what these count for pictures up to 1024 x 1024: Qwen-VL and its kin a patch
-    of 28 x 28; Anthropic width * height / 750; OpenAI 85 and 170 for each 512 x 512 tile.
+    It is 255, plus one for each 28 x 28 pixel patch, including partial ones. For pictures up to
+    1024 x 1024 that is at least what common models count: Qwen-VL and similar models one token per
+    28 x 28 patch; Anthropic width * height / 750; OpenAI 85, plus 170 for each 512 x 512 tile.
     """
     patches = -(-width // PICTURE_PATCH) * -(-height // PICTURE_PATCH)
     return PICTURE_BASE_TOKENS + patches
 
 
 def message_tokens(message: Message, chars_per_token: float = 3.5) -> float:
-    """The estimated tokens of a message with its calls and pictures."""
+    """Return the estimated number of tokens in a message, including its calls and pictures."""
     total = MESSAGE_TOKENS + text_tokens(message.text, chars_per_token)
     for call in message.tool_calls:
         arguments = call.raw or json.dumps(call.arguments)
@@ -106,7 +107,7 @@ def message_tokens(message: Message, chars_per_token: float = 3.5) -> float:
 
 
 def schema_tokens(schema: ToolSchema, chars_per_token: float = 3.5) -> float:
-    """The estimated tokens of a tool's description and schema."""
+    """Return the estimated number of tokens in a tool's description and schema."""
     text = f"{schema.name} {schema.description} {json.dumps(schema.parameters)}"
     return TOOL_TOKENS + text_tokens(text, chars_per_token)
 
@@ -126,8 +127,9 @@ def _png_size(path: str) -> tuple[int, int]:
 class Calibration:
     """Corrects the estimate by the endpoint's own counts.
 
-    The largest of the last three ratios counts, so that one low outlier (an endpoint that leaves
-    out what it had cached) shortens no room, and bounds keep a nonsensical count from doing harm.
+    The largest of the last three ratios is used, so that one low outlier (from an endpoint that
+    does not count what it had cached) does not lead to requests that are too long. Bounds limit the
+    effect of nonsensical counts.
     """
 
     LOWEST = 0.6
@@ -139,11 +141,11 @@ class Calibration:
 
     @property
     def factor(self) -> float:
-        """What estimates are multiplied with; 1.0 until something was learnt."""
+        """Return the factor by which to multiply estimates; 1.0 until a count has been learnt."""
         return max(self._ratios, default=1.0)
 
     def learn(self, estimated: float, counted: int) -> None:
-        """Take a count for what was estimated (uncalibrated)."""
+        """Learn from the endpoint's count for a request with this estimate (before calibration)."""
         if estimated < self.MIN_TOKENS or counted <= 0:
             return
         self._ratios.append(min(self.HIGHEST, max(self.LOWEST, counted / estimated)))

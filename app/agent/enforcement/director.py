@@ -3,8 +3,8 @@
     the model's calls -> `turn` -> calls to make now -> `judge_result` -> `follow_ups` -> ...
     the model's answer -> `before_answer` -> calls that must still be made -> `finish`
 
-The same rules hold whether a model or the offline planner plans. Without plans of packs nothing
-is changed.
+The same rules apply whether a model or the offline planner plans. If the packs have no rules,
+nothing is changed.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _log = logging.getLogger(__name__)
 OFFLINE = "offline-"
 _PUT_IN = "Sightline's rules put this call in: go on from its result, and do not repeat it."
 _MOST_FIRST = 12
-"""The most calls that rules put before one turn, since packs' rules may form a circle."""
+"""Maximum number of calls that rules insert before one turn, since rules may form a circle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +73,11 @@ class Director:
 
     Attributes:
         intent: What the question asks for.
-        by_rules: Rules plan this run, not a model, so asking again would change nothing.
-        results: The results of this run, in the order in which they came.
+        by_rules: Whether rules plan this run rather than a model; asking again would then change
+            nothing.
+        results: The results of this run, in the order in which they arrived.
         notes: What the answer should say about names that were looked up.
-        seen: The model was sent pictures with this question.
+        seen: Whether the model was sent pictures with this question.
         record: The finished calls of the conversation.
     """
 
@@ -103,7 +104,7 @@ class Director:
         self._checked = False
 
     def begin(self, planner: Planner, schemas: Sequence[ToolSchema]) -> Intent:
-        """Interpret the question. Called before the question becomes part of the conversation.
+        """Interpret the question; call this before the question is added to the conversation.
 
         Args:
             planner: The planner that interprets it.
@@ -127,7 +128,7 @@ class Director:
         return self.intent
 
     def check_plan(self, steps: Sequence[PlannedStep]) -> tuple[list[PlannedStep], list[str]]:
-        """Check the model's own plan, and return it corrected, with notes on the corrections.
+        """Check the model's own plan; return the corrected plan and notes on the corrections.
 
         Called in the tool's thread.
 
@@ -144,7 +145,10 @@ class Director:
         return checked.steps, checked.notes
 
     def turn(self, waiting: deque[ToolCall]) -> list[ToolCall]:
-        """Take from the waiting calls those to make now, side by side, as the rules change them."""
+        """Take the next calls from `waiting`, changed as the rules require.
+
+        They may run in parallel.
+        """
         turn: list[ToolCall] = []
         firsts = 0
         while waiting and (not turn or self._joins(waiting[0], turn)):
@@ -163,11 +167,11 @@ class Director:
         return turn
 
     def order(self, call: ToolCall) -> CallOrder:
-        """Return how a call of this turn is to be made."""
+        """Return how a call in this turn is to be made."""
         return self._orders.get(call.id, PLAIN)
 
     def judge_result(self, call: ToolCall, message: Message) -> CallVerdict:
-        """Judge a result before it is shown."""
+        """Return the verdict on a result; called before the result is shown."""
         order = self.order(call)
         if order.own or self._tools.get(call.name) is None:
             return CallVerdict(note=order.note, advice=order.advice)
@@ -192,12 +196,15 @@ class Director:
         return CallVerdict(state, verdict.why, _joined(notes), _joined(advice))
 
     def follow_ups(self) -> list[ToolCall]:
-        """Return the calls that rules want next because of the results of this turn."""
+        """Return the calls that rules require next because of this turn's results, once."""
         following, self._next = self._next, []
         return following
 
     def before_answer(self) -> list[ToolCall]:
-        """Return the calls that must be made before the model's answer counts; [] if it counts."""
+        """Return the calls that must run before the model's answer counts.
+
+        [] if it counts already.
+        """
         if self._enforcer is None or self._goal is None:
             return []
         ruling = self._enforcer.before_answer()
@@ -217,10 +224,10 @@ class Director:
         return [self._check(verdict.why, remedy, missing)]
 
     def finish(self, stopped: str = "") -> None:
-        """End the plan: say whether the goal was reached.
+        """End the plan, and record whether the goal was reached.
 
         Args:
-            stopped: The limit that ended the run, as a clause; "" if none did.
+            stopped: The limit that ended the run, as a clause; "" if no limit did.
         """
         if self._goal is None:
             return
@@ -239,7 +246,10 @@ class Director:
             self._plan.end("done", _sentence(verdict.why))
 
     def planned_results(self) -> list[Message]:
-        """Return the results of this run, without those of calls that rules inserted."""
+        """Return the results of this run, without those of calls that rules inserted.
+
+        Repeated calls with a corrected name are included.
+        """
         return [
             item
             for item in self.results
@@ -247,7 +257,7 @@ class Director:
         ]
 
     def rules_call(self, step: Step) -> ToolCall:
-        """Return the call for a step that rules alone, without a model, decided on."""
+        """Return the call for a step that was decided by rules alone, without a model."""
         call = ToolCall(id=f"rules-{uuid4().hex[:20]}", name=step.tool, arguments=step.arguments)
         self._orders[call.id] = CallOrder(CallOrigin("rules", step.why))
         return call

@@ -1,8 +1,8 @@
-"""Discovery of what exists, when a call found nothing where something was expected.
+"""Discovery of what exists, for calls that found nothing where something was expected.
 
-`listing_call` makes the call that lists what exists, `adapted_retry` the one retry, with the
-argument set to the nearest existing name. Where no name is near, nothing is guessed: the answer
-then says what exists. These functions are pure; whether a call may run is for the policy.
+`listing_call` makes the call that lists what exists; `adapted_retry` makes the only retry, with the
+argument set to the nearest existing name. If no name is near, nothing is guessed: the answer then
+says what exists. These functions are pure; whether a call may run is decided by the policy.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ AGAIN = "-again"
 """Suffix of the id of an adapted retry. There is never a second retry."""
 
 _EDITS = ((9, 2), (5, 1))
-"""Pairs of a word's least length and the most letters that may be wrong in it."""
+"""Pairs of a minimum word length and the number of letters that may be wrong in such a word."""
 _PREFIXES = (
     *("hyper", "hypo", "inter", "intra", "extra", "pre", "post", "supra", "infra", "super"),
     *("sub", "micro", "macro", "endo", "exo", "ab", "ad"),
 )
 """Prefixes that change a word's meaning:
 
-words that differ in one are never taken for each other.
+words that differ only in such a prefix are never taken for each other.
 """
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 _NEGATIONS = frozenset(("no", "non", "not", "un", "without", "ohne", "nicht", "kein", "keine"))
@@ -42,10 +42,10 @@ _NAMED_BY = ("name", "label", "value", "id")
 
 @dataclass(frozen=True, slots=True)
 class AdaptedRetry:
-    """The one retry of a call that found nothing, or why there is none.
+    """The only retry of a call that found nothing, or the reason why there is none.
 
     Attributes:
-        call: The same call with the argument set to an existing name; None where none is near.
+        call: The same call with the argument set to an existing name; None if no name is near.
         why: What was changed, or what exists instead, for the plan and the answer.
     """
 
@@ -60,12 +60,12 @@ def listing_call(
     asked: Intent,
     tools: Mapping[str, ToolSchema],
 ) -> ToolCall | None:
-    """Return the call that lists what exists, or None where there is no reason to look.
+    """Return a call that lists what exists, or None if there is no reason to look.
 
     Args:
-        rule: The rule of the tool that was called.
+        rule: The rule for the tool that was called.
         call: The call.
-        message: Its result.
+        message: The call's result.
         asked: The intent of the question; tools that it leaves out are not called.
         tools: The tools' schemas, by name.
     """
@@ -84,11 +84,11 @@ def listing_call(
 
 
 def adapted_retry(rule: ToolRule, call: ToolCall, found: Message) -> AdaptedRetry:
-    """Return the retry with the nearest name that exists.
+    """Return the retry with the nearest existing name, or the reason why there is none.
 
     Args:
-        rule: The rule of the tool that found nothing.
-        call: Its call.
+        rule: The rule for the tool that found nothing.
+        call: The call that found nothing.
         found: The result of the call made by `listing_call`.
     """
     seek = rule.discovery
@@ -126,9 +126,9 @@ def nearest(wanted: str, names: Sequence[str]) -> list[str]:
     """Return the existing names that `wanted` may mean: one, several equally near, or none.
 
     Names that differ only in case, accents and punctuation come first; then names that contain all
-    its words, or it all of theirs; then names that are misspelt by a letter or two. A name with
-    other digits is a different one ("T1", "T2"), and so is one with a negating prefix
-    ("asymmetric").
+    words of `wanted`, or whose words `wanted` contains; then names in which a letter or two differ.
+    A name with different digits is a different name ("T1", "T2"), and so is one with a negating
+    prefix ("asymmetric").
     """
     folded = _folded(wanted)
     if not folded:

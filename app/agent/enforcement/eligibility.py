@@ -1,7 +1,7 @@
 """Eligibility of tools: which may run for a question, and on which images.
 
-A tool is refused if its pack excludes it, if the question leaves it out, or if it is not for the
-image. Rules never insert such a tool by themselves.
+A tool is refused if its pack excludes it, if the question leaves it out, or if it is not suitable
+for the image. Rules never insert such a tool by themselves.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ class Eligibility:
     record: CallLog
 
     def may(self, tool: str) -> bool:
-        """Return whether rules may insert this tool at all."""
+        """Return whether rules may insert this tool, regardless of the image."""
         excluded = self.plans.rule(tool).priority is Priority.EXCLUDED
         there = self.tools.get(tool) is not None
         return there and not excluded and tool not in self.intent.left_out
 
     def barred(self, call: ToolCall) -> Refusal | None:
-        """Return the refusal of a call on any image; None where it may run."""
+        """Return a refusal if a call may not run on any image; None if it may."""
         name = call.name
         if self.plans.rule(name).priority is Priority.EXCLUDED:
             reason = f"{name} is excluded by its pack: it never runs for a question."
@@ -55,7 +55,10 @@ class Eligibility:
         return None
 
     def unsuitable(self, call: ToolCall, images: Collection[str]) -> Refusal | None:
-        """Return the refusal of a call on one of these images; None where it may run."""
+        """Return a refusal if the tool is unsuitable for one of these images.
+
+        None if the call may run.
+        """
         accepts = self.plans.rule(call.name).accepts
         if accepts.asks:
             return None  # it refuses by itself, unless the user wants it
@@ -69,7 +72,10 @@ class Eligibility:
         return None
 
     def blocked(self, name: str, images: Collection[str]) -> str:
-        """Return why a tool can give nothing for these images, as a clause; "" where it may run."""
+        """Return why a tool cannot give a result for these images, as a clause.
+
+        "" if it may run.
+        """
         if self.tools.get(name) is None:
             return f"{name} is not installed"
         if name in self.intent.left_out:
@@ -82,7 +88,7 @@ class Eligibility:
         return f"{name} is not for this image: {why}" if why else ""
 
     def preferred(self, names: Sequence[str], images: Collection[str]) -> list[str]:
-        """Return those of the tools that may run, the one that the question is about first."""
+        """Return the tools that may run, the one that best matches the question first."""
 
         def rank(name: str) -> tuple[bool, bool, bool, int]:
             rule = self.plans.rule(name)

@@ -1,10 +1,10 @@
-"""Enforcement of the packs' rules on each call, whoever asked for it.
+"""Enforcement of the packs' rules on each call, no matter who requested it.
 
     left out, excluded, unsuitable: the call is refused
     low priority: a better tool runs in its place
     mandatory successor, dependency: another tool runs first
 
-Decisions rest on the packs' data, the user's question and the calls that really ran; never on
+Decisions are based on the packs' data, the user's question and the calls that really ran; never on
 what a model says about itself, nor on the text of a result.
 """
 
@@ -40,12 +40,12 @@ from app.tools.pack_plan import AllOf, AnyOf, Plans, Priority, Successor
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The arguments of a call that rules make.
+    """The arguments for a call that rules make.
 
     Attributes:
-        arguments: Those that are known.
+        arguments: The arguments that are known.
         missing: Required arguments that are unknown or invalid; () if the call can be made.
-        fed: Names of arguments that come from earlier results.
+        fed: Names of the arguments taken from earlier results.
     """
 
     arguments: dict[str, Any]
@@ -62,15 +62,15 @@ def bind(
     given: Mapping[str, Any] | None = None,
     fresh: Collection[str] = (),
 ) -> Bound:
-    """Return the arguments for a call of this tool.
+    """Return the arguments for a call to this tool.
 
     Args:
         spec: The tool.
-        plans: The packs' rules, which say what feeds the tool.
+        plans: The packs' rules, which say which outputs provide the tool's arguments.
         record: The earlier calls.
         images: References of the images that the call is about.
-        given: Arguments that are known already; those that the tool does not take are left out.
-        fresh: Tools whose result is newer than `given`, and therefore replaces it.
+        given: Arguments that are already known; those that the tool does not take are left out.
+        fresh: Names of tools whose results are newer than `given` and therefore replace its values.
     """
     schema = schema_of(spec.Input)
     properties: dict[str, Any] = schema.get("properties", {})
@@ -97,7 +97,16 @@ def feed(
     images: Collection[str],
     fresh: Collection[str] = (),
 ) -> tuple[str, ...]:
-    """Set arguments from earlier results, where none is given or the result is newer.
+    """Set arguments from earlier results if they are not given or the result is newer.
+
+    Args:
+        arguments: The call's arguments; changed in place.
+        properties: The properties in the tool's schema, by argument.
+        tool: The tool's name.
+        plans: The packs' rules.
+        record: The earlier calls.
+        images: References of the images that the call is about.
+        fresh: Names of tools whose results are newer than the given arguments.
 
     Returns:
         The names of the arguments that were set.
@@ -144,7 +153,7 @@ def _many(field: Mapping[str, Any]) -> bool:
 
 
 class Enforcer:
-    """Judges the calls of one run.
+    """Decides, for each call in a run, whether it proceeds, waits for another call, or is refused.
 
     Args:
         eligible: Decides which tools may run.
@@ -161,11 +170,11 @@ class Enforcer:
         self._roots: dict[str, str] = {}  # a call that rules put in -> the model's that led to it
 
     def judge(self, call: ToolCall, coming: Sequence[ToolCall] = ()) -> Ruling:
-        """Return the ruling on a call that is to run now.
+        """Return the ruling on a call that is about to run.
 
         Args:
             call: The call.
-            coming: Calls that were requested together with it, and run after it.
+            coming: The calls that were requested together with it and will run after it.
         """
         tool = self._tools.get(call.name)
         if tool is None:
@@ -190,7 +199,7 @@ class Enforcer:
         return self._fed(ruled)
 
     def may_run_beside(self, call: ToolCall, beside: Sequence[ToolCall]) -> bool:
-        """Return whether a call may run beside others because it depends on none of them.
+        """Return whether a call may run in parallel with others because it depends on none of them.
 
         Args:
             call: The call.
@@ -209,9 +218,10 @@ class Enforcer:
         return all(call.name in self._leading_to(item) for item in following)
 
     def before_answer(self) -> RunFirst | Refusal | None:
-        """Return the mandatory successor that must run before an answer is given, or None.
+        """Return the mandatory successor that must run before the answer, or None if there is none.
 
-        A `Refusal` names one whose arguments are unknown: the model has to call it.
+        A `Refusal` is returned if the successor's arguments are unknown, so that the model has to
+        call it.
         """
         for item in self.pending():
             ruling = self._force(item, "")
@@ -220,7 +230,7 @@ class Enforcer:
         return None
 
     def pending(self) -> Iterator[PendingSuccessor]:
-        """Yield the mandatory successors that have not run since the call that they follow."""
+        """Yield the mandatory successors that have not run since the call they must follow."""
         seen: set[tuple[str, frozenset[str]]] = set()
         for cause in self.record.of_this_run():
             if not cause.message.ok:
@@ -233,7 +243,7 @@ class Enforcer:
                     yield PendingSuccessor(rule, self._latest(rule, cause))
 
     def recommended(self, tool: str) -> tuple[Successor, ...]:
-        """Return the tools that the packs recommend after this one, for this question."""
+        """Return the rules for tools that the packs recommend after this one, for this question."""
         return tuple(
             rule
             for rule in self.plans.successors(tool, self.intent.kinds)
@@ -241,12 +251,18 @@ class Enforcer:
         )
 
     def images_of(self, call: ToolCall) -> frozenset[str]:
-        """Return the open images that a call is about; the current one if it names none."""
+        """Return the open images that a call is about; the current image if the call names none."""
         named = self.record.images_of(call.arguments)
         return named or frozenset(filter(None, (self.record.current,)))
 
     def bound(self, tool: Tool, images: Collection[str], **given: Any) -> Bound:
-        """Return arguments for a call of a tool that rules make."""
+        """Return the arguments for a call that rules make.
+
+        Args:
+            tool: The tool.
+            images: References of the images that the call is about.
+            **given: Further arguments of `bind`.
+        """
         return bind(tool.spec, self.plans, self.record, images, **given)
 
     def _follow(self, tool: str) -> list[Successor]:

@@ -1,9 +1,9 @@
 """The plan as a live checklist of steps: pending, running, done, incomplete, failed or skipped.
 
-A plan comes from a planner, whose steps are tool calls and follow their outcome, or from the
-model itself by `update_plan`: its steps have titles and the states that it gives them, as far as
-the results confirm them. Calls that no plan foresaw, and calls that rules inserted, become steps
-as well.
+A plan comes either from a planner or from the model itself. A planner's steps are tool calls, and
+each takes its state from the call's outcome. The model writes its plan with `update_plan`: its
+steps have titles and the states that the model gives them, as far as the results confirm them.
+Calls that no plan foresaw, and calls that rules inserted, become steps as well.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ NOTHING_RAN = "none of its tools gave a result"
 
 @dataclass(frozen=True, slots=True)
 class PlannedStep:
-    """A step of the model's own plan.
+    """A step in the model's own plan.
 
     Attributes:
-        title: What the step is to find out.
+        title: What the step is meant to find out.
         state: The state that the model gave it.
         tools: The tools that it needs.
         after: Numbers, from 1, of the steps that it waits for.
@@ -43,7 +43,7 @@ class CallOrigin:
     """The origin of a call, shown with its step.
 
     Attributes:
-        by: "rules", "model" or "enforced".
+        by: Who made the call: "rules", "model" or "enforced".
         why: The reason, for the plan.
     """
 
@@ -71,15 +71,15 @@ class _Step:
 
 
 class PlanState:
-    """The steps with their states, the overrides by rules, and whether the goal was reached.
+    """The steps with their states, the changes made by rules, and whether the goal was reached.
 
     Args:
-        live: Calls that no plan foresaw become steps of their own.
+        live: Whether calls that no plan foresaw become steps of their own.
 
     Attributes:
-        changed: Something changed since the last event.
+        changed: Whether anything has changed since the plan was last shown.
         overrides: The changes made by the packs' rules, in order.
-        goal: "", "done" or "incomplete".
+        goal: "" until the run ends, then "done" or "incomplete".
         goal_why: What is missing.
     """
 
@@ -99,7 +99,10 @@ class PlanState:
         return bool(self._steps or self.overrides)
 
     def set(self, steps: Iterable[tuple[str, str]], by: str = "") -> None:
-        """Take a planner's plan of (tool, why). Steps that have already run keep their state."""
+        """Replace the plan by a planner's, given as (tool, why).
+
+        Steps that have run keep their state.
+        """
         forced = [step for step in self._steps if step.by == ENFORCED]
         kept = [step for step in self._steps if step.state != "pending" and step.by != ENFORCED]
         planned = [_Step(tool, why, by=by) for tool, why in steps]
@@ -111,7 +114,7 @@ class PlanState:
         self.changed = True
 
     def write(self, steps: Iterable[PlannedStep]) -> None:
-        """Take the model's own plan. Steps inserted by rules, and results, are kept."""
+        """Replace the plan by the model's own. Results and steps inserted by rules are kept."""
         before = {step.tool: step for step in self._steps if step.titled}
         own = [_written(item, before.get(item.title)) for item in steps]
         named = {name for step in own for name in step.tools}
@@ -130,10 +133,11 @@ class PlanState:
         self.changed = True
 
     def start(self, call_id: str, tool: str, made: CallOrigin | None = None) -> str:
-        """Mark a call as started. Pending steps before its own are skipped.
+        """Mark a call as started. Pending steps before the call's own step are skipped.
 
         Returns:
-            The step that the call is made for: its own, else the one under way; "" for none.
+            The step that the call belongs to: its own step, or else the one in progress; "" if
+            there is none.
         """
         made = made or CallOrigin()
         self._tools[call_id] = tool
@@ -157,8 +161,8 @@ class PlanState:
         """Mark a call as finished.
 
         Args:
-            call_id: The call.
-            ok: It gave a result.
+            call_id: The call's id.
+            ok: Whether it gave a result.
             state: "done", "incomplete" or "failed"; "" if the result was not judged.
             verdict: The reason for the state.
         """
@@ -176,7 +180,7 @@ class PlanState:
             self.changed = True
 
     def recommend(self, tool: str, why: str) -> bool:
-        """Add a step that the packs recommend; return False if it is there already."""
+        """Add a step that the packs recommend; return False if the plan already has that step."""
         if any(tool == step.tool or tool in step.tools for step in self._steps):
             return False
         self._steps.append(_Step(tool, why, by="rules"))
@@ -184,7 +188,7 @@ class PlanState:
         return True
 
     def override(self, item: Override) -> bool:
-        """Note a change made by a rule; return whether it is new."""
+        """Record a change made by a rule; return whether it is new."""
         if item in self.overrides:
             return False
         self.overrides.append(item)
@@ -192,17 +196,22 @@ class PlanState:
         return True
 
     def end(self, goal: str, why: str) -> None:
-        """Set whether the goal of the run was reached."""
+        """Set whether the run reached its goal, and what is missing.
+
+        Args:
+            goal: "done" or "incomplete".
+            why: What is missing.
+        """
         if (self.goal, self.goal_why) != (goal, why):
             self.goal, self.goal_why, self.changed = goal, why, True
 
     def close(self, ok: bool) -> None:
         """End all steps.
 
-        The one under way is done if the run succeeded; other open ones are skipped.
+        The step in progress is done if the run succeeded; other open steps are skipped.
 
         Args:
-            ok: The model ended the run with an answer.
+            ok: Whether the model ended the run with an answer.
         """
         for step in self._steps:
             if step.state in ("pending", "running"):
@@ -212,18 +221,18 @@ class PlanState:
                 self.changed = True
 
     def open(self) -> list[str]:
-        """Return the tools, or titles, of the steps that are not done."""
+        """Return the tools, or titles, of the steps that are pending or running."""
         return [step.tool for step in self._steps if step.state in ("pending", "running")]
 
     def awaited(self, tool: str) -> list[str]:
-        """Return what this tool's step still waits for, by the model's own plan."""
+        """Return the steps that this tool's step still waits for, by the model's own plan."""
         index = self._step_for(tool)
         numbers = self._steps[index].after if index is not None else ()
         steps = [self._steps[number - 1] for number in numbers if number <= len(self._steps)]
         return [s.tool for s in steps if s.state in ("pending", "running") and not s.found]
 
     def unreached(self) -> list[str]:
-        """Return the steps of the model's own plan that did not reach their aim, with reasons."""
+        """Return the failed and incomplete steps in the model's own plan, with the reasons."""
         return [
             f"{step.tool}: {step.verdict or step.state}"
             for step in self._steps
@@ -232,7 +241,7 @@ class PlanState:
 
     @property
     def needs_tools(self) -> bool:
-        """Return whether any step is a call, or names tools."""
+        """Return whether any step is a tool call or names tools."""
         return any(step.tools or not step.titled for step in self._steps)
 
     def waiting(self) -> list[str]:
@@ -240,7 +249,7 @@ class PlanState:
         return [step.tool for step in self._steps if step.state == "pending"]
 
     def event_steps(self) -> list[dict[str, Any]]:
-        """Return the steps to show now."""
+        """Return the steps to show, and mark the plan as shown."""
         self.changed = False
         return [step.event_steps() for step in self._steps]
 
@@ -326,10 +335,10 @@ _LIKENESS = 0.8  # of a tool's name that is mended: a letter or two, no other wo
 
 @dataclass(slots=True)
 class Checked:
-    """A plan as it may be followed.
+    """A plan that has been checked and corrected.
 
     Attributes:
-        steps: In an order in which no step waits for a later one.
+        steps: The steps, ordered so that none waits for a later one.
         notes: The corrections, for the model.
         overrides: The changes made by rules.
     """
@@ -346,14 +355,14 @@ def check_plan(
     tools: Collection[str],
     ran: Collection[str] = (),
 ) -> Checked:
-    """Return the plan, corrected where there is only one way to correct it.
+    """Return the plan, corrected wherever there is only one way to correct it.
 
     Args:
-        steps: As the model wrote them.
+        steps: The steps as the model wrote them.
         plans: The packs' rules.
         asked: The intent of the question.
-        tools: The tools' names.
-        ran: Tools that have already given a result.
+        tools: The names of all tools.
+        ran: The tools that have already given a result.
 
     Raises:
         ToolRetry: A step names an unknown tool or waits for a step that does not exist, or steps

@@ -1,4 +1,4 @@
-"""Rulings on a call: it proceeds, another runs first, or it is refused; and how it is then made."""
+"""Rulings on a call: it proceeds, another call runs first, or it is refused."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ INSERTED = "rule-"
 
 @dataclass(frozen=True, slots=True)
 class Proceed:
-    """The call is made, as requested or changed.
+    """The call is made, either as requested or changed.
 
     Attributes:
         call: The call to make.
         override: The change made by a rule, or None.
-        note: Told to the model together with the result.
+        note: Text for the model, sent together with the result; "" for none.
     """
 
     call: ToolCall
@@ -33,7 +33,12 @@ class Proceed:
 
 @dataclass(frozen=True, slots=True)
 class RunFirst:
-    """Another call is made first."""
+    """Another call is made first.
+
+    Attributes:
+        call: The call to make first.
+        override: Which rule requires it, and why.
+    """
 
     call: ToolCall
     override: Override
@@ -59,11 +64,11 @@ Ruling = Proceed | RunFirst | Refusal
 
 @dataclass(frozen=True, slots=True)
 class PendingSuccessor:
-    """A mandatory successor that has not run yet.
+    """A mandatory successor that has not run yet: a tool that must run after another one.
 
     Attributes:
-        rule: The pack's rule.
-        cause: The call that it follows.
+        rule: The pack's rule that requires it.
+        cause: The finished call that it must follow.
     """
 
     rule: Successor
@@ -76,7 +81,7 @@ GO_ON_WITHOUT = (
 
 
 def listed(need: AnyOf | AllOf) -> str:
-    """Return the needed tools as text."""
+    """Join the names of the needed tools with "or" or "and"."""
     joined = " or " if isinstance(need, AnyOf) else " and "
     return joined.join(need.tools)
 
@@ -91,11 +96,12 @@ class CallOrder:
     """How a call is to be made.
 
     Attributes:
-        made: Who makes it, and why.
-        outcome: Its outcome if it is not to run.
-        note: Told to the model with its result as data, since it may quote a file.
-        advice: Sightline's own advice to the model: only names of tools and fixed words.
-        own: It is a call of the loop's own tool, and does not count as a tool call.
+        made: Who makes the call, and why.
+        outcome: The outcome of a call that will not run; None if it will.
+        note: Text sent to the model with the result. It is marked as data, because it may quote a
+            file.
+        advice: Sightline's own advice to the model; contains only tool names and fixed text.
+        own: Whether it calls one of the loop's own tools, and so does not count as a tool call.
     """
 
     made: CallOrigin = field(default_factory=CallOrigin)
@@ -110,10 +116,11 @@ class CallVerdict:
     """The verdict on a finished call.
 
     Attributes:
-        state: "done", "incomplete" or "failed"; "" if it was not judged.
-        verdict: The reason.
-        note: Told to the model with the result, as `CallOrder.note`.
-        advice: As `CallOrder.advice`.
+        state: "done", "incomplete", "failed" or, if rules refused the call, "skipped"; "" if it was
+            not judged.
+        verdict: The reason for the state.
+        note: Text sent to the model with the result, as in `CallOrder.note`.
+        advice: Sightline's own advice to the model, as in `CallOrder.advice`.
     """
 
     state: str = ""

@@ -12,7 +12,7 @@ from app.tools.api import Approval, ToolContext, ToolResult, ToolSpec
 
 OWN = "sightline"  # the pack of the loop's own tools
 CHECK_ANSWER = "check_answer"
-"""Name of the call by which the loop tells the model why its answer does not count yet."""
+"""Name of the call with which the loop tells the model why its answer does not count yet."""
 
 State = Literal["pending", "running", "done", "failed", "skipped"]
 ToolName = Annotated[str, Field(min_length=1, max_length=80)]
@@ -63,15 +63,15 @@ SPEC = ToolSpec(
 )
 
 Check = Callable[[Sequence[PlannedStep]], tuple[list[PlannedStep], list[str]]]
-"""Checks a plan against the packs' rules; returns it corrected, with notes on the corrections."""
+"""Checks a plan against the packs' rules; returns the corrected plan and notes on corrections."""
 
 
 class UpdatePlan:
-    """The tool `update_plan` of one run.
+    """The tool `update_plan` for one run.
 
     Args:
         plan: The run's checklist.
-        check: Checks a plan; None to take plans as they are.
+        check: Checks a plan; None to accept plans unchecked.
     """
 
     spec = SPEC
@@ -81,10 +81,10 @@ class UpdatePlan:
         self._check = check
 
     def run(self, args: PlanInput, context: ToolContext) -> ToolResult:
-        """Take the plan.
+        """Check the model's plan and make it the run's plan.
 
         Raises:
-            ToolRetry: It names unknown tools, or its steps wait for each other in a circle.
+            ToolRetry: The plan names unknown tools, or its steps wait for each other in a circle.
         """
         steps = [
             PlannedStep(step.title, step.state, tuple(step.tools), tuple(step.after))

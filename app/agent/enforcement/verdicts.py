@@ -29,8 +29,8 @@ class TaskVerdict:
     """The verdict on one call.
 
     Attributes:
-        state: "done", "incomplete" (it ran, but does not answer) or "failed".
-        why: The reason, in words for the plan; may be "".
+        state: "done", "incomplete" (it ran, but does not answer the question) or "failed".
+        why: The reason, worded for the plan; may be "".
     """
 
     state: TaskState
@@ -42,9 +42,9 @@ class GoalVerdict:
     """The verdict on a run.
 
     Attributes:
-        complete: The run answers the question.
+        complete: Whether the run answers the question.
         why: What is missing, as a sentence; "" if nothing is.
-        missing: Needed tools that have not run, in the order in which to run them.
+        missing: Needed tools that have not run, in the order in which they should run.
     """
 
     complete: bool
@@ -56,8 +56,8 @@ def judge_task(rule: ToolRule, message: Message, asked: Intent) -> TaskVerdict:
     """Return the verdict on a call.
 
     Args:
-        rule: The rule of its tool.
-        message: Its result.
+        rule: The rule for the called tool.
+        message: The call's result.
         asked: The intent of the question.
     """
     if not message.ok:
@@ -77,7 +77,7 @@ def judge_task(rule: ToolRule, message: Message, asked: Intent) -> TaskVerdict:
 
 
 def found_nothing(rule: ToolRule, message: Message) -> bool:
-    """Return whether a call that succeeded came back empty, by the keys that its pack names."""
+    """Return whether a successful call returned nothing under the keys that its pack names."""
     if not rule.empty or not message.ok:
         return False
     output = output_of(message)
@@ -93,18 +93,18 @@ def judge_goal(
     earlier: Iterable[Message] = (),
     barred: Callable[[str], str] = lambda _: "",
 ) -> GoalVerdict:
-    """Return whether the run answers the question.
+    """Return the verdict whether the run answers the question.
 
     Args:
         asked: The intent of the question.
         plans: The packs' rules.
         results: The results of the run's calls, in the order in which they ended.
         open_steps: Tools, or titles, of the plan's steps that are not done.
-        tools: The names of all tools; None where they are not known.
+        tools: The names of all tools; None if they are not known.
         earlier: Results of earlier questions about the same image. They count for this question
-            too, but their mandatory successors do not.
-        barred: Returns why a tool cannot run here at all, or "". Such a tool is mentioned, but is
-            not missing.
+            too, but the tools that must follow them do not have to run.
+        barred: Returns the reason why a tool cannot run at all here, or "". Such a tool is
+            mentioned, but does not count as missing.
     """
     ran = [message for message in results if message.role == "tool"]
     at_hand = [*(message for message in earlier if message.role == "tool"), *ran]
@@ -133,14 +133,14 @@ def judge_goal(
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names as a line of text, only the first few of many."""
+    """Join names into one line of text; if there are many, only the first few are listed."""
     shown = ", ".join(names[:_MOST_NAMED])
     rest = len(names) - _MOST_NAMED
     return f"{shown} and {rest} more" if rest > 0 else shown
 
 
 def output_of(message: Message) -> Mapping[str, Any]:
-    """Return the `output` of a result; empty where there is none."""
+    """Return the `output` of a result; empty if it has none."""
     output = message.data.get("output")
     return output if isinstance(output, Mapping) else {}
 
@@ -260,7 +260,7 @@ def _short(text: str) -> str:
 
 
 class Goal:
-    """The goal of one question.
+    """The goal of one question, which decides when the question is answered.
 
     Args:
         plans: The packs' rules.
@@ -284,12 +284,12 @@ class Goal:
     def verdict(
         self, needed: Intent, results: Sequence[Message], waiting: Sequence[str]
     ) -> GoalVerdict:
-        """Return whether the goal is reached by this run, and by earlier results on the same image.
+        """Judge whether this run, with earlier results on the same image, reaches the goal.
 
         Args:
-            needed: What is asked for.
+            needed: What the question asks for.
             results: The results of this run.
-            waiting: The steps of the plan that are still to come.
+            waiting: The steps of the plan that have not begun.
         """
         meant = [message for message in results if self._meant(message)]
         verdict = judge_goal(
@@ -307,11 +307,20 @@ class Goal:
         return verdict
 
     def found(self, results: Sequence[Message]) -> bool:
-        """Return whether any call gave a result, now or earlier for the same image."""
+        """Return whether any call gave a result, in this run or earlier on the same image.
+
+        Args:
+            results: The results of this run.
+        """
         return any(item.ok for item in results) or any(self._record.earlier())
 
     def tried(self, tool: str, results: Sequence[Message]) -> bool:
-        """Return whether a tool ran on an image that the question is about, with any outcome."""
+        """Return whether a tool ran on an image that the question is about, with any outcome.
+
+        Args:
+            tool: The tool's name.
+            results: The results of this run.
+        """
         return any(message.tool == tool and self._meant(message) for message in results)
 
     def _barred(self, tool: str, needed: Intent) -> str:

@@ -60,12 +60,12 @@ class AgentLoop:
         model: The language model.
         tools: The tools it may call.
         system: The system prompt.
-        limits: The limits of a run.
-        consents: The user's consents to remote models; shared by all loops of a program.
-        approvals: Decides which calls may run; shared in the same way.
-        retry: When a failed request to the model is repeated.
-        plans: The packs' rules, which are enforced whoever plans.
-        rules_first: Rules answer without the model where the packs say that they are certain.
+        limits: The limits of each run.
+        consents: The user's consents to remote models; shared by all loops of the program.
+        approvals: Decides which calls may run; shared by all loops of the program.
+        retry: Decides when a failed request to the model is repeated.
+        plans: The packs' rules, which are enforced no matter who plans.
+        rules_first: Whether rules answer without the model when the packs declare them certain.
         audit: Records every event of every run before it is shown.
     """
 
@@ -100,7 +100,7 @@ class AgentLoop:
     def window(self) -> ContextWindow:
         """Return the model's context window.
 
-        Its calibration is kept while the model stays the same.
+        Its token calibration is kept until the model changes.
         """
         info = model_info(self.model)
         if self._window.info != info:
@@ -108,7 +108,10 @@ class AgentLoop:
         return self._window
 
     async def run(self, request: RunRequest) -> AsyncIterator[RunEvent]:
-        """Answer one question; exactly one terminal event comes last, whatever happens."""
+        """Answer one question, yielding its events.
+
+        Exactly one terminal event always comes last.
+        """
         emitter = Emitter(request.run_id, self._recorder(request))
         run = _Run(self, request, emitter)
         task = asyncio.create_task(run.drive())

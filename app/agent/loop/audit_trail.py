@@ -1,8 +1,8 @@
 """Records a run in the audit log: calls, approvals, what is sent, and how it ended.
 
-No text of a question, an answer, an argument or a result is recorded. Images are named by a keyed
-hash of their SOP Instance UID, arguments and pictures by a hash of their content. A tool's name is
-recorded only if the tool exists, since a model may call anything by any name.
+The log contains no text of questions, answers, arguments or results. Images are identified by a
+keyed hash of their SOP Instance UID, arguments and pictures by a hash of their content. A tool's
+name is recorded only if the tool exists, because a model may make up any name.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from app.errors import SightlineError
 from app.tools.api import Approval
 
 ACTING = frozenset((Approval.WRITE, Approval.SEND, Approval.EXECUTE))
-"""Effects that cannot be undone: such a call runs only once its log entry is on the disk."""
+"""Effects that cannot be undone; such a call runs only once its log entry is on disk."""
 
 UNKNOWN = "(no such tool)"
 _AT_ONCE = 80  # images named in one line
@@ -47,17 +47,18 @@ class Audit(Protocol):
         """Return the function that records each event of a run. It never raises.
 
         Returns:
-            A function that returns "", or why the log is incomplete, for the user.
+            A function that returns why the log is incomplete, for the user, or "" if it is
+            complete.
         """
         ...
 
 
 class Audited:
-    """Writes the events of runs into the audit log.
+    """Writes the events of runs to the audit log.
 
     Args:
         log: The log.
-        tools: The tools that exist.
+        tools: The existing tools.
     """
 
     def __init__(self, log: AuditLog, tools: Tools) -> None:
@@ -71,7 +72,12 @@ class Audited:
         return _Told(self, request)
 
     def name(self, kind: str, value: str) -> str:
-        """Return a keyed hash; "" where there is no key, which the log itself reports."""
+        """Return a keyed hash of a value; "" if there is no key, which the log itself reports.
+
+        Args:
+            kind: What the value names, e.g. "image"; it is hashed together with the value.
+            value: The value.
+        """
         try:
             return self.log.name(kind, value)
         except SightlineError:

@@ -1,8 +1,9 @@
-"""The tools that a run offers its model: those of the packs that can work, and the loop's own.
+"""The tools that a run offers its model: the packs' tools that can work, and the loop's own.
 
-A tool whose model is not installed is not offered: its description costs a model that runs on a
-processor seconds, and a call could only fail. The model is told its name instead, so that it can
-say what would be needed. Called all the same, the tool runs and says itself what is missing.
+A tool whose model is not installed is not offered: a model running on a CPU would spend seconds
+reading its description, and a call could only fail. The language model is only told the tool's
+name, so that it can say what would be needed. If it calls the tool all the same, the tool runs and
+reports what is missing.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from app.tools.needs import is_installed
 
 
 class OfferedTools:
-    """The packs' tools and the loop's own. Where names are equal, the pack's tool is used.
+    """The packs' tools and the loop's own. If names are equal, the pack's tool is used.
 
     Args:
         tools: The packs' tools.
-        own: The loop's own tools, made for one run.
+        own: The loop's own tools, created for one run.
     """
 
     def __init__(self, tools: Tools, own: Sequence[Tool] = ()) -> None:
@@ -33,11 +34,11 @@ class OfferedTools:
         self._own = {tool.spec.name: tool for tool in own if tools.get(tool.spec.name) is None}
 
     def get(self, name: str) -> Tool | None:
-        """Return the tool of that name, or None."""
+        """Return the tool with that name, or None."""
         return self._tools.get(name) or self._own.get(name)
 
     def all(self) -> tuple[Tool, ...]:
-        """Return every tool, in the order they are listed to the model."""
+        """Return every tool, in the order in which they are listed to the model."""
         return (*self._tools.all(), *self._own.values())
 
     def schemas(self) -> list[ToolSchema]:
@@ -54,11 +55,11 @@ _WORDS = frozenset(("description", "title", "default", "examples"))
 
 
 def cleaned(schemas: Sequence[ToolSchema], text: Callable[[str], str]) -> list[ToolSchema]:
-    """Return schemas with their texts cleaned, since a default may name a folder of the user.
+    """Return schemas with identifying text removed, because a default may name a user's folder.
 
     Args:
         schemas: The schemas for a remote model.
-        text: Cleans a text.
+        text: Removes identifying parts from a text.
     """
     return [
         replace(
@@ -94,12 +95,13 @@ _TEXT = (
 
 
 class AvailableTools:
-    """The tools of a run that have the models and packages they need.
+    """The tools of a run whose required models and packages are installed.
 
     Args:
         tools: All tools.
-        question: The user's text. A tool that it names is kept, since its own error explains more.
-        lacks: Returns whether a tool lacks something that it needs.
+        question: The user's text. A tool that it names is kept even if something is missing,
+            because the tool's own error explains more.
+        lacks: Returns whether something that a tool needs is missing.
     """
 
     def __init__(self, tools: Tools, question: str, lacks: Callable[[ToolSpec], bool]) -> None:
@@ -111,7 +113,7 @@ class AvailableTools:
         self._tools = tools
 
     def get(self, name: str) -> Tool | None:
-        """Return the tool of that name, if it has what it needs."""
+        """Return the tool with that name; None if it is unknown or lacks something it needs."""
         return None if name in self._left_out else self._tools.get(name)
 
     def all(self) -> tuple[Tool, ...]:
@@ -129,7 +131,7 @@ def missing_needs(models_dir: Path) -> Callable[[ToolSpec], bool]:
     """Return a function that says whether a tool lacks a package or model; it reads no file.
 
     Args:
-        models_dir: The folder of the user's models.
+        models_dir: The folder that contains the user's models.
     """
     store = ModelStore(models_dir)
 

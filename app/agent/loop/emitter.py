@@ -32,12 +32,12 @@ def utc_now() -> str:
 
 
 class Emitter:
-    """The one place that makes events of a run. All methods belong to the loop's thread.
+    """Creates all events of a run. Call its methods only on the loop's thread.
 
     Args:
-        run_id: The run.
+        run_id: The run's id.
         record: Writes each event to disk before it is shown. It must not raise; it returns why the
-            audit log is incomplete, or "" or None.
+            audit log is incomplete, or "" or None if it is complete.
     """
 
     def __init__(self, run_id: str, record: Callable[[RunEvent], str | None] | None = None) -> None:
@@ -58,15 +58,20 @@ class Emitter:
 
     @property
     def open_calls(self) -> tuple[str, ...]:
-        """Return ids of calls that started and have not finished."""
+        """Return the ids of the calls that have started but not finished."""
         return tuple(self._open)
 
     async def next(self) -> RunEvent:
-        """Return the next event in order."""
+        """Wait for the next event and return it."""
         return await self._queue.get()
 
     def emit(self, kind: Callable[..., RunEvent], **fields: Any) -> None:
-        """Emit the next event; nothing is emitted after the terminal one."""
+        """Create and emit the next event; does nothing after the terminal event.
+
+        Args:
+            kind: The event's class.
+            **fields: The event's own fields.
+        """
         if self._closed:
             return
         event = kind(run_id=self._run_id, seq=self._seq, time=utc_now(), **fields)
@@ -89,11 +94,11 @@ class Emitter:
             self.emit(Noted, text=f"{self.unaudited} Nothing is sent or changed meanwhile.")
 
     def fail(self, error: str, remedy: str = "") -> None:
-        """Emit run_failed."""
+        """Emit run_failed, after closing the calls that are still running."""
         self.emit(RunFailed, error=error, remedy=remedy)
 
     def cancel(self) -> None:
-        """Emit run_cancelled, after closing the calls that were running."""
+        """Emit run_cancelled, after closing the calls that are still running."""
         self._close_calls("cancelled", "Stopped.")
         self.emit(RunCancelled)
 
@@ -105,10 +110,10 @@ class Emitter:
 
 
 class ProgressGate:
-    """Carries `progress(fraction, text)` from a tool's thread to the loop, about 20 times a second.
+    """Passes on a tool's progress from its thread to the loop, about 20 times a second.
 
-    Tools may report for each row of pixels. Only the latest report of each interval is emitted, and
-    always the last one, so that the window is not flooded.
+    Tools may report progress for each row of pixels. To avoid flooding the window, only the latest
+    report in each interval is emitted; the last report is always emitted.
     """
 
     def __init__(
@@ -131,7 +136,7 @@ class ProgressGate:
         self._last_emit = float("-inf")
 
     def __call__(self, fraction: float, text: str) -> None:
-        """Report from any thread."""
+        """Report progress; may be called from any thread."""
         with self._lock:
             self._latest = (float(fraction), str(text))
             if self._scheduled or self._closed:
@@ -143,7 +148,10 @@ class ProgressGate:
             self._closed = True
 
     def close(self) -> None:
-        """Emit what is pending and accept no more; called on the loop when the call ends."""
+        """Emit the pending report and accept no more.
+
+        Called on the loop's thread when the call ends.
+        """
         self._flush()
         with self._lock:
             self._closed = True

@@ -26,7 +26,7 @@ class Stop:
     """A limit that was reached.
 
     Attributes:
-        by: Its name in `RunFinished.stopped_by`.
+        by: The limit's name, as in `RunFinished.stopped_by`.
         text: A clause for the user and the model: "the limit of 20 steps is reached".
     """
 
@@ -35,11 +35,11 @@ class Stop:
 
 
 class Meter:
-    """Counts what one run uses.
+    """Counts the steps, calls, tokens and cost of one run.
 
     Args:
         limits: The limits of the run.
-        info: The model's prices.
+        info: Facts about the model, including its prices.
     """
 
     def __init__(self, limits: Limits, info: ModelInfo) -> None:
@@ -55,16 +55,20 @@ class Meter:
 
     @property
     def cost(self) -> float | None:
-        """Return US dollars so far; None where the model's prices are not known."""
+        """Return the cost so far in US dollars, or None if the model's prices are unknown."""
         return self._price(self.input_tokens, self.output_tokens)
 
     def used(self, input_tokens: int, output_tokens: int) -> None:
-        """Count an answer of the model."""
+        """Add the tokens of one model answer."""
         self.input_tokens += input_tokens
         self.output_tokens += output_tokens
 
     def step(self, prompt_tokens: int) -> Stop | None:
-        """Return the limit that forbids a request of so many tokens to the model, or None."""
+        """Count a request to the model; return the limit that forbids it, or None.
+
+        Args:
+            prompt_tokens: The number of tokens in the request.
+        """
         if self._steps >= self._limits.steps:
             most = self._limits.steps
             steps = "1 step" if most == 1 else f"{most} steps"
@@ -75,10 +79,10 @@ class Meter:
         return stop
 
     def spent(self, further_tokens: int = 0) -> Stop | None:
-        """Return the limit on tokens or cost that is reached, or None.
+        """Return the token or cost limit that has been reached, or None.
 
         Args:
-            further_tokens: Tokens that are about to be used as well.
+            further_tokens: Tokens about to be used, which are counted as well.
         """
         limits = self._limits
         total = self.input_tokens + self.output_tokens + further_tokens
@@ -90,11 +94,12 @@ class Meter:
         return None
 
     def call(self, call: ToolCall, *, counted: bool = True) -> Stop | None:
-        """Return the limit that forbids a call, or None.
+        """Count a call; return the limit that forbids it, or None.
 
         Args:
             call: The requested call.
-            counted: False for the loop's own tools, which only count as repetitions.
+            counted: Whether it counts towards the limit on tool calls; False for the loop's own
+                tools, which are only checked for repetition.
         """
         stop = self._circle(call)
         if stop is None and counted:
@@ -110,7 +115,7 @@ class Meter:
         """Count a call for a step of the plan; return why it may not run, or "".
 
         Args:
-            task: The step; "" without a plan.
+            task: The step; "" if there is no plan.
         """
         if not task:
             return ""
@@ -141,16 +146,16 @@ class Meter:
 
 
 def action_key(call: ToolCall) -> str:
-    """Return a key that is equal for calls of one tool with equal arguments."""
+    """Return a key that is equal for calls to the same tool with equal arguments."""
     arguments: Any = call.raw or call.arguments
     return f"{call.name} {json.dumps(arguments, sort_keys=True, default=str)}"
 
 
 class WallClock:
-    """Ends the work when its time is over; waiting for the user does not count.
+    """Ends the work when its time is up; time spent waiting for the user does not count.
 
     Args:
-        limit_s: Seconds; 0 for no limit.
+        limit_s: The limit in seconds; 0 for no limit.
     """
 
     def __init__(self, limit_s: float) -> None:
@@ -159,7 +164,7 @@ class WallClock:
 
     @property
     def over(self) -> bool:
-        """Return whether the time is over."""
+        """Return whether the time is up."""
         return self._timeout is not None and self._timeout.expired()
 
     def stop(self) -> Stop:
@@ -168,13 +173,13 @@ class WallClock:
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """Raise TimeoutError in the block once the time is over."""
+        """Run a block, raising TimeoutError in it when the time is up."""
         async with asyncio.timeout(self._limit_s or None) as self._timeout:
             yield
 
     @contextlib.contextmanager
     def paused(self) -> Generator[None]:
-        """Stop the clock in the block."""
+        """Pause the clock while the block runs."""
         timeout = self._timeout
         ends = timeout.when() if timeout is not None else None
         if timeout is None or ends is None or timeout.expired():
@@ -201,13 +206,13 @@ class WaitClock:
 
     @property
     def seconds(self) -> float:
-        """Return the seconds so far, including a question that is still open."""
+        """Return the seconds waited so far, including for a question that is still open."""
         since = self._since
         return self._total + (self._clock() - since if since is not None else 0.0)
 
     @contextlib.contextmanager
     def waiting(self) -> Generator[None]:
-        """Count the time of the block as waiting for the user."""
+        """Count the time the block takes as waiting for the user."""
         self._since = self._clock()
         try:
             yield

@@ -46,20 +46,20 @@ CANCEL_GRACE_S = 0.4
 
 _CALL_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
 SMALLER = 2
-"""The most times that a request is shortened because its endpoint found it too long."""
+"""Maximum number of times a request is shortened because the endpoint found it too long."""
 
 
 @dataclass(slots=True)
 class Reply:
-    """The model's answer to one request so far.
+    """The model's answer to one request, as received so far.
 
     Attributes:
         text: The streamed text.
         reasoning: The streamed reasoning.
-        calls: Complete calls; they are not made before the stream has ended.
-        later: Notes and plans that are emitted only once the answer is complete.
-        tokens: Token counts of the endpoint.
-        over: The answer is no longer wanted.
+        calls: The tool calls received completely; they do not run before the stream has ended.
+        later: Notes and plans to emit once the answer is complete.
+        tokens: The token counts reported by the endpoint; None if it has reported none.
+        over: Whether the answer is no longer wanted.
     """
 
     text: str = ""
@@ -71,7 +71,7 @@ class Reply:
 
     @property
     def streamed(self) -> bool:
-        """Return whether the user saw any of it."""
+        """Return whether any text or reasoning was streamed, so that the user has seen it."""
         return bool(self.text or self.reasoning)
 
 
@@ -80,12 +80,13 @@ class ModelTurns:
     """Asks one model for the messages of one run.
 
     Attributes:
-        set_plan: Takes a plan that the model streamed.
-        consents: The user's consents, as they are now.
-        reply: The answer under way; empty in between.
-        told_shortened: The user was told that the context was shortened.
-        redactor: Cleans what a remote model gets; made with the first request.
-        offered: The schemas as they are sent, cleaned for a remote model.
+        set_plan: Called with a plan that the model streamed.
+        consents: The user's current consents.
+        reply: The answer in progress; empty when there is none.
+        told_shortened: Whether the user has been told that the context was shortened.
+        redactor: Removes identifiers from what a remote model receives; None until the first
+            request.
+        offered: The tool schemas as they are sent, with identifiers removed for a remote model.
     """
 
     request: RunRequest
@@ -110,7 +111,10 @@ class ModelTurns:
             self.offered = without_paths(self.schemas, Redactor([]).text)
 
     async def process(self) -> Message | Stop:
-        """Return the model's message, or a limit. Passing failures of the endpoint are retried."""
+        """Return the model's message, or the limit that was reached.
+
+        Requests that fail temporarily are retried.
+        """
         prompt = await self._prompt()
         stop = self.meter.step(prompt.tokens)
         if stop is not None:

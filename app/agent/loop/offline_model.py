@@ -1,4 +1,4 @@
-"""The offline planner in the role of a language model. It says that it is none."""
+"""The offline planner in the role of a language model; it says that it is not one."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class OfflineModel:
 
     Args:
         plans: The packs' rules.
-        intent: The intent of the question, if it has been interpreted already; otherwise each
-            `stream` interprets the last question of its messages.
+        intent: The question's intent if it has already been interpreted; None to have each `stream`
+            call interpret the last question in its messages.
     """
 
     name = "offline"
@@ -37,13 +37,13 @@ class OfflineModel:
         self._intent = intent
 
     def following(self, intent: Intent) -> OfflineModel:
-        """Return a model for one run, which answers the question as it was interpreted."""
+        """Return a model for one run that uses this interpretation of the question."""
         return OfflineModel(self.planner.plans, intent)
 
     async def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema]
     ) -> AsyncIterator[ModelEvent]:
-        """Yield the next call of the plan, or the answer."""
+        """Yield the next call in the plan, or the answer."""
         start = max((i for i, item in enumerate(messages) if item.role == "user"), default=-1)
         intent = self._intent or self._interpret(messages, start, tools)
         if isinstance(intent.plan, ToolPlan):

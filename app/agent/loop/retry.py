@@ -22,16 +22,17 @@ def _local_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Exponential back-off with jitter; Retry-After is honoured.
+    """Exponential back-off with jitter; respects the Retry-After header.
 
     Attributes:
-        attempts: Requests for one answer, the first included.
+        attempts: Maximum number of requests for one answer, including the first.
         base_s: The longest wait before the second request; it doubles with each attempt.
-        cap_s: The longest wait that is not asked for by the endpoint.
-        patience_s: The longest Retry-After that is waited for.
-        random: Returns 0..1; each wait lasts half to all of its time, to spread many clients.
-        sleep: Waits; ends at once when the run is cancelled.
-        now: Returns the local time, to say when to ask again.
+        cap_s: The longest wait that the endpoint has not asked for.
+        patience_s: The longest Retry-After to wait for; if it is longer, give up.
+        random: Returns a number from 0 to 1; each wait lasts 50 to 100 % of its full time, so that
+            many clients do not retry at once.
+        sleep: Waits; returns early when the run is cancelled.
+        now: Returns the local time, used to say when to ask again.
     """
 
     attempts: int = 4
@@ -43,10 +44,7 @@ class Retry:
     now: Callable[[], datetime] = _local_now
 
     def wait_s(self, attempt: int, error: ModelFailed) -> float | None:
-        """Return the seconds to wait after failed attempt number `attempt` (from 1).
-
-        None to give up.
-        """
+        """Return the seconds to wait after attempt `attempt` (from 1), or None to give up."""
         if not error.retryable or attempt >= self.attempts:
             return None
         asked_s = _asked(error)
@@ -56,7 +54,7 @@ class Retry:
         return max(own_s * (0.5 + 0.5 * self.random()), asked_s)
 
     def given_up(self, attempt: int, error: ModelFailed) -> ModelFailed:
-        """Return the error for the user: how often it was tried, and when to ask again."""
+        """Return the error for the user: how often the request was tried, and when to ask again."""
         asked_s = _asked(error)
         if error.retryable and asked_s > self.patience_s:
             remedy = f"It asks to be left alone until {self._clock(asked_s)}: ask again then."

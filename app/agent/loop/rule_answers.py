@@ -1,6 +1,6 @@
-"""Answers by rules alone: no language model is asked, and nothing is sent.
+"""Answers by rules alone, without a language model and without sending anything.
 
-Rules answer only what a pack declares as certain, and only if the question says nothing else.
+Rules answer only what a pack declares as certain, and only if the question asks nothing else.
 "Finished" and "undecided" are different values.
 """
 
@@ -21,10 +21,10 @@ from app.agent.planning import BlockedStep, Intent, Scene, Step, ToolPlan, resol
 from app.tools.pack_plan import Plans
 
 BY_RULES = "Answered by rules, no language model was asked: "
-"""The beginning of an answer that no model gave."""
+"""The beginning of an answer that was not written by a model."""
 
 Work = Callable[[str, Sequence[ToolCall]], Awaitable[Stop | None]]
-"""Makes the calls of one message, with its text; returns a `Stop` where a limit was reached."""
+"""Makes the calls in one message, with its text; returns the limit that was reached, or None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Act:
     """The next call to make.
 
     Attributes:
-        step: The step; its arguments are values, none of them a source.
+        step: The step to call; all its arguments are literal values.
     """
 
     step: Step
@@ -40,12 +40,12 @@ class Act:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """Nothing is left to do.
+    """The result when nothing is left to do.
 
     Attributes:
         why: The reason: "cell_counter ran: that answers it".
-        topics: The kinds of question, for the summary.
-        notes: Remarks on how the question was read.
+        topics: The question's kinds, for the summary.
+        notes: Remarks on how the question was interpreted.
     """
 
     why: str
@@ -55,11 +55,11 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """Rules are not certain: a model, or the user, must decide."""
+    """The result when rules are not certain: a model, or the user, must decide."""
 
 
 def next_action(intent: Intent, results: Sequence[Message]) -> Act | Finished | Undecided:
-    """Return what rules do next about a question, if they are certain of it.
+    """Return what the rules do next to answer a question, or `Undecided` if they are not certain.
 
     Args:
         intent: The intent of the question.
@@ -100,10 +100,10 @@ class RuleAnswers:
 
     Attributes:
         plans: The packs' rules.
-        director: Judges results.
+        director: Judges the results.
         work: Makes the calls.
         emitter: Emits the answer.
-        transcript: Keeps the answer.
+        transcript: Records the answer.
     """
 
     plans: Plans
@@ -113,11 +113,14 @@ class RuleAnswers:
     transcript: Transcript
 
     def begin(self) -> bool:
-        """Return whether rules take up the question, so that the model need not be asked."""
+        """Return whether rules can start on the question, so that no model is needed yet."""
         return not isinstance(self._next(), Undecided)
 
     async def answer(self) -> str | Stop | None:
-        """Return the answer of rules alone; None where a model is needed after all."""
+        """Return the answer given by rules alone or the limit reached.
+
+        None if a model is needed.
+        """
         self.director.by_rules = True
         while not isinstance(decision := self._next(), Undecided):
             if isinstance(decision, Act):

@@ -28,7 +28,7 @@ CLOSE_TIMEOUT_S = 3.0
 class Question:
     """A `RunRequest` without what the runner adds: run id, cancel token and approvals.
 
-    It is frozen when it is asked: a queued question is about the images open at that moment.
+    It is frozen when the user asks it: a queued question is about the images open at that moment.
     """
 
     text: str
@@ -57,8 +57,9 @@ class AgentRunner:
     All methods may be called from any thread. `on_event` is called on the worker thread.
 
     Args:
-        loop: The agent loop for questions asked from now on.
-        on_event: Takes each event; an exception in it is logged and does not stop the run.
+        loop: The agent loop for new questions.
+        on_event: Called with each event; an exception it raises is logged and does not stop the
+            run.
     """
 
     def __init__(self, loop: AgentLoop, on_event: Callable[[RunEvent], None]) -> None:
@@ -84,14 +85,14 @@ class AgentRunner:
         self._ready.wait()
 
     def use(self, loop: AgentLoop) -> None:
-        """Answer questions asked from now on with another loop (another model)."""
+        """Use another loop (another model) for questions asked from now on."""
         self._agent = loop
 
     def ask(self, question: Question, run_id: str = "") -> str:
-        """Queue a question and return its run id. It runs when those before it have ended.
+        """Queue a question and return its run id. It runs after the questions queued before it.
 
         Raises:
-            RuntimeError: The runner was not started or is closed.
+            RuntimeError: The runner has not been started or is closed.
         """
         job = _Job(run_id or uuid4().hex, question, self._agent)
         with self._lock:
@@ -105,11 +106,12 @@ class AgentRunner:
         """Stop a run, or remove it from the queue; its only event is then run_cancelled.
 
         Args:
-            run_id: The run.
-            after_tool: Let the running calls end first; a later call without it stops at once.
+            run_id: The run's id.
+            after_tool: Whether to let the running calls end first; a later call with False stops
+                the run at once.
 
         Returns:
-            True if there was such a run.
+            True if the run was in progress or queued.
         """
         with self._lock:
             job = self._current
@@ -134,7 +136,7 @@ class AgentRunner:
 
     @property
     def running(self) -> str:
-        """Return the id of the run that is under way, or ""."""
+        """Return the id of the run in progress, or "" if there is none."""
         job = self._current
         return job.run_id if job is not None else ""
 
@@ -145,7 +147,7 @@ class AgentRunner:
             return tuple(job.run_id for job in self._queue)
 
     def close(self) -> None:
-        """Cancel everything and end the thread; waits a few seconds at most."""
+        """Cancel all runs and end the thread, waiting for it a few seconds at most."""
         with self._lock:
             thread, self._closing = self._thread, True
             jobs = [*self._queue, *([self._current] if self._current else [])]

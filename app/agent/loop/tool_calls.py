@@ -1,4 +1,4 @@
-"""`execute`: runs the tool calls of one message of the model, side by side where they may.
+"""`execute`: runs the tool calls in one message of the model, in parallel where allowed.
 
 Each call gets exactly one result in the transcript, in the order of the calls, and each started
 call gets its `tool_finished`. No call is ever repeated here.
@@ -50,12 +50,14 @@ from app.tools.api import CancelToken, Confirm, Tool, ToolContext, ToolResult
 
 @dataclass(slots=True)
 class Overrides:
-    """The override questions of one run. Used on the loop's thread, except for the result of `of`.
+    """The questions of one run whether a tool may use an image although it is unsuitable.
+
+    Use it on the loop's thread only, except for the function that `of` returns.
 
     Attributes:
-        request: The run.
+        request: The run's request.
         emitter: Emits each question.
-        clock: Stopped while the user is waited for.
+        clock: The run's clock; paused while waiting for the user.
         grants: Remembers a yes for the conversation.
     """
 
@@ -67,10 +69,10 @@ class Overrides:
     _one: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def of(self, call_id: str, tool: str, token: CancelToken, waited: WaitClock) -> Confirm:
-        """Return the function by which a call asks, from its own thread.
+        """Return a function that a call can use, in its own thread, to ask the user.
 
         Args:
-            call_id: The call.
+            call_id: The call's id.
             tool: The tool's name.
             token: Ends the waiting when cancelled.
             waited: Measures the waiting.
@@ -130,7 +132,7 @@ def _end(answer: Future[bool]) -> None:
 
 
 TOGETHER = 4
-"""The most calls that run at the same time."""
+"""Maximum number of calls that run at the same time."""
 STOPPED = "Stopped before it finished."
 NOT_RUN = "Not run: stopped before it began."
 
@@ -141,11 +143,11 @@ class Ready:
 
     Attributes:
         call: The call.
-        tool: The tool to run; None when there is an `outcome`.
-        args: The validated arguments.
-        outcome: Why it is not run at all, or None.
-        alone: It must not run at the same time as another call.
-        order: How rules want it to be made.
+        tool: The tool to run; None if there is an `outcome`.
+        args: The validated arguments; None if there is an `outcome`.
+        outcome: The outcome of a call that will not run, with the reason; otherwise None.
+        alone: Whether it must not run at the same time as another call.
+        order: How the rules want the call to be made.
     """
 
     call: ToolCall
@@ -163,17 +165,17 @@ class Ready:
 
 @dataclass(slots=True)
 class ToolCalls:
-    """Runs the calls of one run. It belongs to the loop's thread; only the tools' work does not.
+    """Runs the calls of one run. Only the tools' own work happens outside the loop's thread.
 
     Attributes:
-        running: The cancel token of each running call.
+        running: The cancel token of each running call, by call id.
         evidence: Numbers the results.
         director: Decides how each call is made, and judges its result.
-        begun: The calls whose tool was started.
+        begun: The ids of the calls whose tool was started.
         results: The results so far, without those of the loop's own tools.
-        stop_after: No call is started any more; running ones may end.
-        scope: The files that arguments may name, as last determined.
-        overrides: Asks the user on behalf of running tools.
+        stop_after: Whether to start no more calls; running calls may still end.
+        scope: The files that arguments may name, as last determined; None before that.
+        overrides: Asks the user on behalf of running tools; created when first needed.
     """
 
     request: RunRequest
@@ -194,7 +196,7 @@ class ToolCalls:
     overrides: Overrides | None = None
 
     async def execute(self, calls: Sequence[ToolCall]) -> Stop | None:
-        """Run the calls of one message; return a `Stop` when a limit was reached.
+        """Run the calls in one message; return the limit that was reached, or None.
 
         Raises:
             Cancelled: The user stopped the run; finished results are kept.
@@ -214,7 +216,7 @@ class ToolCalls:
         return None
 
     def tell_plan(self) -> None:
-        """Emit the plan if it changed."""
+        """Emit the plan if it has changed."""
         if self.plan.changed:
             plan = self.plan
             self.emitter.emit(

@@ -39,24 +39,24 @@ _log = logging.getLogger(__name__)
 
 
 class Tools(Protocol):
-    """The tools of a run; `app.tools.registry` is one."""
+    """The interface to the tools of a run, as `app.tools.registry` implements it."""
 
     def get(self, name: str) -> Tool | None:
-        """Return the tool of that name, or None."""
+        """Return the tool with that name, or None."""
         ...
 
     def all(self) -> tuple[Tool, ...]:
-        """Return every tool, in the order they are listed to the model."""
+        """Return every tool, in the order in which they are listed to the model."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of a call, with everything for the event, the model and the session file.
+    """The outcome of a call, with everything needed for the event, the model and the session file.
 
     `wrong_arguments` says that other arguments might have worked (ToolRetry). `kept` holds findings
-    and artifacts in the form of the session file. `refused` tells the user why the call was not
-    run.
+    and artifacts in the form used in the session file. `refused` tells the user why the call was
+    not run.
     """
 
     status: Literal["ok", "failed", "cancelled"]
@@ -73,7 +73,7 @@ class Outcome:
 
     @property
     def error_text(self) -> str:
-        """Return reason and remedy in one line."""
+        """Return the error and its remedy in one line."""
         return f"{self.error} {self.remedy}".strip()
 
     def message(self, call: ToolCall) -> Message:
@@ -90,18 +90,18 @@ def failed(error: str, remedy: str = "") -> Outcome:
 
 
 def not_run(error: str, remedy: str = "", why: str = "") -> Outcome:
-    """Return the outcome of a call that a rule, the policy or the user refused.
+    """Return the outcome for a call that was refused by a rule, the policy or the user.
 
     Args:
         error: The reason, for the model.
         remedy: What the model should do instead.
-        why: The reason for the user, where it is worded differently.
+        why: The reason for the user, if it is worded differently from `error`; otherwise "".
     """
     return Outcome("failed", error, error=error, remedy=remedy, refused=why or error)
 
 
 def find_tool(tools: Tools, call: ToolCall) -> Tool | Outcome:
-    """Return the tool that a call names, or the failure that lists near names."""
+    """Return the tool that a call names, or a failed outcome that lists similar names."""
     tool = tools.get(call.name)
     if tool is not None:
         return tool
@@ -113,7 +113,7 @@ def find_tool(tools: Tools, call: ToolCall) -> Tool | Outcome:
 
 
 def parse_arguments(spec: ToolSpec, call: ToolCall) -> BaseModel | Outcome:
-    """Return the validated arguments, or a failure that explains what is wrong with them."""
+    """Return the validated arguments, or a failed outcome that explains what is wrong with them."""
     if call.raw:
         return failed(
             f"The arguments of {spec.name} are not a JSON object.",
@@ -127,10 +127,10 @@ def parse_arguments(spec: ToolSpec, call: ToolCall) -> BaseModel | Outcome:
 
 
 def in_thread(work: Callable[[], T], name: str) -> asyncio.Future[tuple[T | None, object]]:
-    """Run blocking `work` in a thread of its own; the result is (value, error).
+    """Run the blocking function `work` in a new thread; the future's result is (value, error).
 
-    The thread is a daemon and is never joined: a tool that ignores its cancel must hold up neither
-    the run nor the end of the program, as a pool's threads would.
+    The thread is a daemon and is never joined: a tool that ignores its cancel must not delay the
+    end of the run or of the program, as the threads of a pool would.
     """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[tuple[T | None, object]] = loop.create_future()
@@ -163,17 +163,18 @@ async def run_tool(
     keep: Callable[[ToolResult], dict[str, Any]] | None = None,
     waited: WaitClock | None = None,
 ) -> Outcome:
-    """Run a tool with its time-out, and turn whatever happens into an outcome.
+    """Run a tool with a time limit, and turn any result or error into an outcome.
 
-    `context.cancel` is set on a time-out, so that the abandoned work stops.
+    `context.cancel` is set when the time is up, so that the abandoned work stops.
 
     Args:
         tool: The tool.
         args: Its validated arguments.
         context: Its context.
-        timeout_s: Seconds; None for the tool's own limit.
-        keep: Makes `Outcome.kept` of a result, in the tool's thread, since it may write pictures.
-        waited: The time spent waiting for the user, which does not count.
+        timeout_s: The limit in seconds; None for the tool's own limit.
+        keep: Converts a result to `Outcome.kept`; runs in the tool's thread, because it may write
+            pictures.
+        waited: Measures the time spent waiting for the user, which does not count.
     """
     spec = tool.spec
     limit_s = spec.timeout_s if timeout_s is None else timeout_s
@@ -196,14 +197,14 @@ async def run_tool(
 
 
 def half_done(spec: ToolSpec) -> str:
-    """Return a warning for a call that was stopped half-way; "" if its tool has no effects."""
+    """Return a warning for a call that was stopped midway; "" if its tool has no side effects."""
     if spec.approval in (Approval.READ, Approval.COMPUTE):
         return ""
     return "It may have done part of its work: look before you call it again."
 
 
 def log_unexpected(what: str, error: BaseException) -> None:
-    """Log where an unexpected error arose, but not its text, which may hold patient data."""
+    """Log where an unexpected error occurred, but not its text, which may contain patient data."""
     frames = traceback.extract_tb(error.__traceback__)
     where = " < ".join(f"{item.filename}:{item.lineno}" for item in reversed(frames[-6:]))
     _log.error("%s: %s at %s", what, type(error).__name__, where or "unknown place")
@@ -270,7 +271,7 @@ def _complaint(item: Mapping[str, Any]) -> str:
 
 @cache
 def schema_of(input_type: type[BaseModel]) -> dict[str, Any]:
-    """Return the JSON schema of a tool's arguments. It is cached, so it must not be changed."""
+    """Return the JSON schema of a tool's arguments. It is cached, so do not modify it."""
     return input_type.model_json_schema()
 
 

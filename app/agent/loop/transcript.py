@@ -1,7 +1,7 @@
 """Writing of a run's messages, so that the transcript is valid wherever the run ends.
 
-Endpoints refuse a transcript in which a call has no result. So every call gets exactly one, in the
-order of the calls, however they end.
+Endpoints refuse a transcript in which a call has no result. Therefore every call gets exactly one
+result, in the order of the calls, however the call ends.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Transcript:
         thread: The conversation.
 
     Attributes:
-        not_run: The tools of the calls that were not run.
+        not_run: The names of the tools whose calls were not run.
     """
 
     def __init__(self, thread: Thread) -> None:
@@ -32,24 +32,24 @@ class Transcript:
         self.not_run: list[str] = []
 
     def say(self, message: Message) -> None:
-        """Add a message; its calls, if any, now wait for their results."""
+        """Add a message; if it contains calls, their results are expected next."""
         self._thread.append(message)
         self._waiting.extend(message.tool_calls)
 
     def answer(self, call: ToolCall, result: Message) -> None:
-        """Take a call's result; it is added once those of all calls before it are there."""
+        """Record a call's result; it is added once all calls before it have their results."""
         self._results[call.id] = result
         while self._waiting and self._waiting[0].id in self._results:
             self._thread.append(self._results.pop(self._waiting.popleft().id))
 
     def end_calls(self, why: str) -> None:
-        """Answer every call that has no result yet as not run."""
+        """Answer every call that has no result yet as not run, with the reason `why`."""
         for call in [call for call in self._waiting if call.id not in self._results]:
             self.not_run.append(call.name)
             self.answer(call, error_message(call.id, call.name, why))
 
     def cut(self, partial: str, why: str) -> None:
-        """End early: half an answer is kept and marked, calls without a result get `why`."""
+        """End early: keep and mark a partial answer; answer calls without a result with `why`."""
         self.end_calls(why)
         if partial:
             text = f"{partial.rstrip()}\n\n{INTERRUPTED_ANSWER}"

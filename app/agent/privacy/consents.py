@@ -1,9 +1,10 @@
 """Consents: what the user allowed to be sent where, and the questions that ask for it.
 
-Three questions stand between a conversation and a remote model: may the conversation be sent, may
-these pictures, and once more may those that could show who the patient is. An answer holds for
-one conversation, host and model, in memory only; a picture is sent only if it, or another picture
-of the very same image, was on the screen when the user said yes.
+Three questions stand between a conversation and a remote model: whether the conversation may be
+sent, whether these pictures may be sent, and once more whether those that could show who the
+patient is may be sent. An answer holds for one conversation, host and model, in memory only. A
+picture is sent only if that picture, or another one of exactly the same image, was on the screen
+when the user said yes.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ class Target:
     """The remote model to which a conversation would be sent.
 
     Attributes:
-        thread_id: The conversation.
-        host: The host, with its port where that is not the usual one.
+        thread_id: The conversation's id.
+        host: The host, including the port if it is not the default one.
         model: The model's name.
     """
 
@@ -36,12 +37,12 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A picture that a model would get.
+    """A picture that a model would receive.
 
     Attributes:
         picture: The PNG with its caption.
-        image: Names the image: SOP Instance UID, frame and pixels.
-        risk: Why it may show who the patient is, for the user; "" where that is unlikely.
+        image: Identifies the image: SOP Instance UID, frame and pixels.
+        risk: Why it may show who the patient is, for the user; "" if that is unlikely.
     """
 
     picture: Picture
@@ -50,14 +51,14 @@ class Shown:
 
     @property
     def key(self) -> tuple[str, str]:
-        """Return what a yes covers: only this picture if risky, else all of the same image."""
+        """Return what a yes covers: only this picture if it is risky, else the whole image."""
         return ("picture", digest(self.picture)) if self.risk else ("image", self.image)
 
 
 class Consents:
     """The user's consents, by conversation and remote model. Thread-safe.
 
-    They are kept in memory only, so that a new start of the program asks again.
+    They are kept in memory only, so the program asks again after a restart.
     """
 
     def __init__(self) -> None:
@@ -69,12 +70,12 @@ class Consents:
         self.withdrawn: Callable[[str], object] = lambda _host: None  # is told of it
 
     def given(self, thread_id: str, host: str, model: str) -> bool:
-        """Return whether this conversation may be sent there."""
+        """Return whether this conversation may be sent to that model."""
         with self._lock:
             return Target(thread_id, host, model) in self._text
 
     def give(self, thread_id: str, host: str, model: str) -> None:
-        """Remember that this conversation may be sent there."""
+        """Remember that this conversation may be sent to that model."""
         with self._lock:
             self._text.add(Target(thread_id, host, model))
 
@@ -86,26 +87,30 @@ class Consents:
             return True if (to, shown.key) in self._yes else None
 
     def allow(self, to: Target, shown: Shown) -> None:
-        """Allow this picture to be sent.
+        """Remember that this picture may be sent.
 
-        The same image is not asked about again unless it is risky.
+        The user is not asked about the same image again unless it is risky.
         """
         with self._lock:
             self._yes.add((to, shown.key))
             self._sees.add((to, digest(shown.picture)))
 
     def refuse(self, to: Target, shown: Shown) -> None:
-        """Remember a no for every picture of this image, so that it is not asked about again."""
+        """Remember a no for every picture of this image, so that the user is not asked again."""
         with self._lock:
             self._no.add((to, shown.image))
 
     def sees(self, to: Target, picture: Picture) -> bool:
-        """Return whether exactly this picture may be sent there now, also with a later question."""
+        """Return whether exactly this picture may be sent there, also with later questions."""
         with self._lock:
             return (to, digest(picture)) in self._sees
 
     def hosts(self, what: Sent = "text") -> tuple[str, ...]:
-        """Return the hosts that something may be sent to now, from any conversation."""
+        """Return the hosts for which a consent currently holds, in any conversation.
+
+        Args:
+            what: What may be sent: "text" or "pictures".
+        """
         with self._lock:
             given = self._text if what == "text" else {to for to, _ in self._sees}
             return tuple(sorted({to.host for to in given}))
@@ -121,9 +126,9 @@ class Consents:
 
 
 def digest(picture: Picture) -> str:
-    """Return the name of a picture's bytes: the first digits of their SHA-256.
+    """Return the name of a picture's file: the first digits of the SHA-256 of its bytes.
 
-    Before the file is sent its bytes are compared with its name (`llm.picture_encoding`), so that
+    Before the file is sent, its bytes are compared with its name (`llm.picture_encoding`), so that
     nothing else can take the place of what was on the screen.
     """
     return Path(picture.path).stem
@@ -143,8 +148,8 @@ def consent_request(
     Args:
         model: The model's name.
         host: The model's host.
-        pictures: It takes pictures, so a second question will be asked for them.
-        encrypted: The connection is encrypted.
+        pictures: Whether the model accepts pictures; a second question then asks about them.
+        encrypted: Whether the connection is encrypted.
     """
     pixels = (
         "Pictures are sent only if you allow that in a second question."
@@ -170,7 +175,7 @@ def consent_request(
 
 
 def picture_request(model: str, host: str, shown: Sequence[Shown]) -> dict[str, Any]:
-    """Return the fields of the second question: whether these pictures may be sent.
+    """Return the fields of the second question, whether these pictures may be sent.
 
     Args:
         model: The model's name.

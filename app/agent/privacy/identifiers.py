@@ -1,10 +1,10 @@
-"""Identifiers of patients: the keys under which they stand, and the ways in which they are written.
+"""Identifiers of patients: the keys they are stored under, and the ways they are written.
 
-Every attribute that the Basic Application Level Confidentiality Profile (DICOM PS3.15, table
-E.1-1; `confidentiality_profile`) removes or replaces is identifying, and so is every private one.
-So are keys that no attribute has, as tools may use them ("mrn", "surname"). Keys are compared
-without case and punctuation, so "PatientName", "patient_name" and "Patient's Name" are equal; a
-DICOM tag in hexadecimal digits counts as its attribute.
+Every attribute that the Basic Application Level Confidentiality Profile (DICOM PS3.15, table E.1-1;
+`confidentiality_profile`) removes or replaces is identifying, and so is every private attribute.
+Keys that are not DICOM attributes but that tools may use ("mrn", "surname") are identifying too.
+Keys are compared without case and punctuation, so "PatientName", "patient_name" and "Patient's
+Name" are equal; a DICOM tag in hexadecimal digits counts as its attribute.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _ENDS = _table("""
 """)
 _PROSE = _table("description comments history protocolname reason devicename address")
 _ORDINARY = frozenset(_table("Arbitrary Impressions LabelText MAC Originator TextString Time"))
-"""Attributes whose names are ordinary words elsewhere: identifying only as DICOM writes them."""
+"""Attributes whose names are also ordinary words: identifying only in DICOM's own spelling."""
 _LAST_WORDS = frozenset(("date", "dates", "datetime", "uid", "uids"))
 _TAG = re.compile(r"\s*\(?([0-9A-Fa-f]{4}),?\s?([0-9A-Fa-f]{4})\)?(?![0-9A-Fa-f])\s*")
 
@@ -119,9 +119,9 @@ def is_identifying(key: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def is_telling(key: str) -> bool:
-    """Return whether a value under this identifying key is to be removed elsewhere as well.
+    """Return whether the value under this identifying key must also be removed wherever it occurs.
 
-    Not so for ordinary words and numbers: the value of "ROIName" is "Heart".
+    That is not so for ordinary words and numbers: the value of "ROIName" is "Heart".
     """
     return (
         _is_private(key)
@@ -156,7 +156,7 @@ def _is_private(key: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def is_prose(key: str) -> bool:
-    """Return whether the value under this key is text whose single words identify nobody."""
+    """Return whether the value under this key is text whose individual words identify nobody."""
     attribute = _attribute(key)
     name = _normal(attribute)
     if _is_private(key) or name.endswith(_PROSE):
@@ -165,11 +165,11 @@ def is_prose(key: str) -> bool:
 
 
 def pattern_of(values: Iterable[str], prose: Iterable[str] = ()) -> re.Pattern[str] | None:
-    """Return a pattern that finds these values in any notation; None for no values.
+    """Return a pattern that finds these values in any notation, or None if there are no values.
 
     Args:
-        values: Names, ids, dates; parts of a name are found as well.
-        prose: Texts, found only whole, and the long numbers in them.
+        values: Names, ids and dates; the parts of a name are found as well.
+        prose: Texts, which are found only as a whole, together with the long numbers in them.
     """
     # Half-width kana of a header (ISO_IR 13) are full-width ones in a report.
     written = {unicodedata.normalize(kind, value) for value in values for kind in ("NFC", "NFKC")}
@@ -185,7 +185,11 @@ def pattern_of(values: Iterable[str], prose: Iterable[str] = ()) -> re.Pattern[s
 
 
 def smoothed(text: str) -> str:
-    """Return a text as it is read: without invisible characters, wide letters and divided words."""
+    """Return a text as a person reads it.
+
+    Invisible characters are removed, wide letters are replaced by normal ones, and words divided at
+    the end of a line are joined.
+    """
     if "-\n" in text or "-\r" in text:
         text = _BROKEN.sub("", text)
     if text.isascii():

@@ -1,7 +1,7 @@
-"""Redaction: removes what identifies a patient from all that a remote model gets.
+"""Redaction: removes what identifies a patient from everything that a remote model receives.
 
-`identifiers` says what identifies. Values under identifying keys are removed whole, and wherever
-else they occur; paths and UIDs are removed everywhere. Local models get everything.
+`identifiers` defines what is identifying. Values under identifying keys are removed completely, and
+wherever else they occur; paths and UIDs are removed everywhere. Local models receive everything.
 """
 
 from __future__ import annotations
@@ -41,17 +41,15 @@ _GENERIC = frozenset(
     user users vertebra vessel view volume volumes wedge whole window with without work wrist xray
     """.split()  # noqa: SIM905
 )
-"""Words that occur in file names and name nobody."""
+"""Words that occur in file names but do not name a person."""
 _HOMES = frozenset(("home", "users"))
 
 
 def telling_names(path: str) -> Iterator[str]:
-    """Yield the names of a file and of its folder, if they may name a person.
-
-    The file's name is without its suffixes.
+    """Yield the names of a file (without suffixes) and its folder, if they may name a person.
 
     Args:
-        path: The path of an open image, in the notation of any system.
+        path: The path of an open image, in the notation of any operating system.
     """
     pure = PureWindowsPath(path) if "\\" in path else PurePosixPath(path)
     stem = re.sub(r"(?:\.[A-Za-z0-9]{1,5}){1,2}$", "", pure.name)
@@ -97,11 +95,12 @@ _NAMED_BY = ("keyword", "name", "tag", "attribute", "key", "field")
 
 
 class Redactor:
-    """Cleans one transcript, and restores file names in the model's answers.
+    """Removes identifiers from one transcript, and restores file names in the model's answers.
 
-    A file is named by the app's id of the open image, else "result-N" with its suffix in the order
-    of appearance, so that names stay the same while the transcript grows. Cleaned messages are
-    cached for as long as the transcript is the same or longer.
+    A file that is an open image is called by the app's id. Any other file is called "result-N" with
+    its suffix, numbered in the order of appearance, so that names stay the same while the
+    transcript grows. Cleaned messages are cached for as long as the transcript stays the same or
+    only grows.
 
     Args:
         messages: The whole transcript.
@@ -126,7 +125,7 @@ class Redactor:
         self.learn(messages)
 
     def learn(self, messages: Sequence[Message]) -> None:
-        """Search the new messages of the transcript for names and files."""
+        """Search new messages in the transcript for identifiers and files."""
         fresh = [item for item in messages if id(item) not in self._known]
         if not fresh:
             return
@@ -147,11 +146,10 @@ class Redactor:
             self._take_names(named)
 
     def messages(self, messages: Sequence[Message]) -> list[Message]:
-        """Return cleaned copies.
+        """Return copies of messages without identifiers.
 
-        The same objects for the same messages while nothing new was learnt.
-
-        New messages are learnt from first.
+        New messages are first searched for identifiers, as by `learn`. The same objects are
+        returned for the same messages until something new is learnt.
         """
         self.learn(messages)
         made: list[Message] = []
@@ -164,9 +162,9 @@ class Redactor:
     def text(self, text: str) -> str:
         """Return a text without known identifiers, paths and UIDs.
 
-        They are found also in the escapes of JSON, URLs or HTML, with invisible characters, in wide
-        letters, or divided at the end of a line. A text with such a hit is sent in its readable
-        form.
+        They are found even if they are written with escapes of JSON, URLs or HTML, with invisible
+        characters or wide letters, or divided at the end of a line. A text in which one was found
+        that way is returned in its readable form.
         """
         made = self._as_read(text, _unescaped(text))
         return self._as_read(made, smoothed(made), made)
@@ -198,7 +196,14 @@ class Redactor:
         return _without(self._pattern, text, REMOVED) if self._pattern else text
 
     def value(self, value: Any, key: str = "") -> Any:
-        """Return a value cleaned, recursively; values under identifying keys are removed whole."""
+        """Return a value with identifiers removed at any depth.
+
+        Everything under an identifying key is removed.
+
+        Args:
+            value: JSON values.
+            key: The key under which the value stands.
+        """
         if key and is_identifying(key):
             return value if value in (None, "") else REMOVED
         if isinstance(value, str):

@@ -2,7 +2,7 @@
 
 ask: consent -> headers -> pictures -> second and third question -> the question is kept
 keep: headers -> pictures -> the question is kept; nothing is sent, nothing is asked
-go_on: what `keep` left out, if a model is needed after all
+go_on: asks for what `keep` left out, if a model is needed after all
 """
 
 from __future__ import annotations
@@ -36,11 +36,12 @@ _LONGEST = 500  # characters; what is longer was cut and stands nowhere like thi
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The identifiers of the open patients.
+    """The identifiers of the patients whose images are open.
 
     Attributes:
-        identifiers: Names and dates: their parts and other notations are removed too.
-        texts: Ids, addresses, wards, remarks: removed whole, and the long numbers in them.
+        identifiers: Names and dates, whose parts and other notations are removed too.
+        texts: Ids, addresses, wards and remarks, which are removed as a whole; long numbers in them
+            are removed too.
     """
 
     identifiers: tuple[str, ...] = ()
@@ -48,10 +49,11 @@ class Known:
 
 
 def known_of(headers: Iterable[tuple[str, str]]) -> Known:
-    """Return the identifiers in headers.
+    """Return the identifiers in file headers.
 
     Args:
-        headers: Keyword (the tag of a private attribute) and value of every attribute.
+        headers: The (keyword, value) pairs of all attributes; for a private attribute, the tag
+            takes the place of the keyword.
     """
     identifiers: set[str] = set()
     texts: set[str] = set()
@@ -73,15 +75,16 @@ def _values(whole: str) -> list[str]:
 async def known_to(request: RunRequest, host: str) -> Known:
     """Return the identifiers in the open files; cached while the same files are open.
 
-    A model on this machine gets everything. The files are read for its questions too, since a later
-    question may go elsewhere after the file is closed, but only for a short time.
+    A model on this machine receives everything. The files are read for its questions too, because
+    a later question may go to a remote model after the files have been closed; but the question
+    then waits only briefly for the reading.
 
     Args:
         request: The question.
         host: The model's host; "" for this machine.
 
     Raises:
-        ModelFailed: They cannot be read, and the question would leave this machine.
+        ModelFailed: The files cannot be read, and the question would leave this machine.
     """
     headers = getattr(request.images, "headers", None)
     if headers is None:
@@ -117,17 +120,17 @@ def _known_before(request: RunRequest) -> Known:
 
 @dataclass(slots=True)
 class SendConsent:
-    """The question of one run, on its way to a model.
+    """Obtains the consents needed to send one run's question to a model, and keeps the question.
 
     Attributes:
         request: The question.
         model: The model.
-        eyes: The model takes pictures.
+        eyes: Whether the model accepts pictures.
         consents: The user's earlier consents.
         emitter: Emits the questions to the user.
-        clock: Stopped while the user is waited for.
-        transcript: Takes the question.
-        look: The pictures, once they are made.
+        clock: The run's clock; paused while waiting for the user.
+        transcript: Receives the question.
+        look: The pictures; None until they are made.
     """
 
     request: RunRequest
@@ -140,10 +143,14 @@ class SendConsent:
     look: ShownPictures | None = None
 
     async def ask(self) -> bool:
-        """Ask for consent and send the question; return whether the model sees pictures.
+        """Ask for consent and add the question to the transcript.
+
+        Returns:
+            Whether the model sees pictures.
 
         Raises:
-            ModelFailed: The user does not allow it.
+            ModelFailed: The user does not allow the conversation to be sent, or the open files
+                cannot be read.
         """
         pictures: list[Picture] = []
         known = Known()
@@ -158,7 +165,10 @@ class SendConsent:
         return bool(pictures)
 
     async def keep(self) -> None:
-        """Keep the question for rules: nothing is sent, and the user is not asked."""
+        """Add the question to the transcript for rules.
+
+        Nothing is sent, and the user is not asked.
+        """
         pictures: list[Picture] = []
         known = Known()
         try:
@@ -171,10 +181,13 @@ class SendConsent:
             self._say(known, pictures)
 
     async def go_on(self) -> bool:
-        """Ask for consent where a model is needed after all; return whether it sees pictures.
+        """Ask for consent if a model is needed after all.
+
+        Returns:
+            Whether the model sees pictures.
 
         Raises:
-            ModelFailed: The user does not allow it.
+            ModelFailed: The user does not allow the conversation to be sent.
         """
         await self._consent()
         return bool(await self._allowed())

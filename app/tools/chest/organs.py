@@ -55,14 +55,14 @@ _OTHER_NAMES: dict[str, tuple[str, ...]] = {
 
 
 def match(requested: Sequence[str] | None, available: Sequence[str]) -> tuple[str, ...]:
-    """Return the known structures for the requested names, in that order and without repeats.
+    """Return the known structures for the requested names, in the requested order without repeats.
 
     Args:
         requested: Names in any case and spacing; None or an empty list for all available ones.
-        available: The structures of the installed model.
+        available: The structures that the installed model can outline.
 
     Raises:
-        ToolRetry: A name is none of the 14; the message suggests similar ones.
+        ToolRetry: A name is not one of the 14 structures; the message suggests similar ones.
     """
     if not requested:
         return tuple(available)

@@ -21,7 +21,7 @@ _WIDTH_MM = 400.0  # assumed width of a radiograph whose spacing is unknown
 
 @dataclass(frozen=True, slots=True)
 class ComparedImage:
-    """One of the two images with its masks, scores and suitability."""
+    """One of the two images, with its masks, scores and suitability."""
 
     name: str
     snapshot: ImageSnapshot
@@ -34,7 +34,7 @@ class ComparedImage:
 
     @property
     def masks(self) -> dict[str, NDArray[np.bool_]]:
-        """Masks of the structures, upright."""
+        """The masks by structure name, upright."""
         return {name: self.hanging.turned(mask) for name, mask in self.found.masks.items()}
 
     @property
@@ -56,12 +56,12 @@ class Alignment:
 
     Attributes:
         figures: The registration's figures as a JSON object.
-        degrees: Angle by which the prior is turned against the current image.
-        scale: Size of the chest on the prior over that on the current image, by their spacings;
-            None where one is unknown.
+        degrees: Rotation of the prior image against the current one, in degrees.
+        scale: Size of the chest on the prior image divided by its size on the current one,
+            calculated with the spacing of each; None if one spacing is unknown.
         problem: The reason that the registration cannot be trusted, or "".
         to_prior: [3, 3], from pixels of the current image to pixels of the prior.
-        registered: The prior resampled to the current image's pixels.
+        registered: The prior image resampled to the current image's pixels.
     """
 
     figures: dict[str, Any]

@@ -32,7 +32,7 @@ xrv.utils.warning_log["norm_check"] = True
 
 
 class OfflinePSPNet(chestx_det.PSPNet):
-    """The published class, without its constructor, which would download the weights.
+    """torchxrayvision's PSPNet class without its constructor, which would download the weights.
 
     `forward` is inherited, so its preprocessing stays torchxrayvision's.
     """
@@ -49,7 +49,7 @@ def load(path: Path) -> OfflinePSPNet:
     """Load the network from a weights file, on the CPU.
 
     Raises:
-        ToolFailed: The file is damaged or belongs to another model.
+        ToolFailed: The file is damaged or belongs to a different model.
     """
     net = OfflinePSPNet()
     load_into(cast("nn.Module", net.model), load_state(path), path)
@@ -85,9 +85,9 @@ def remove_letterbox(
     """Return a structure's probabilities at the image's size, without the padding.
 
     Args:
-        probability: float32 [512, 512], 0..1.
+        probability: Probabilities on the network's square: float32 [512, 512], 0..1.
         shape: (rows, columns) of the image.
-        corner: (top, left) of the image in the square, from `letterbox`.
+        corner: Position (top, left) of the image in the square, from `letterbox`.
     """
     side = max(shape)
     grown = functional.interpolate(

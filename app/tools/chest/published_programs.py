@@ -34,15 +34,15 @@ def load_either_way(
     dtype: torch.dtype,
     title: str,
 ) -> Read | Run:
-    """Load a folder's model with our own reader, or else with the program in the folder.
+    """Load the model in a folder with our own reader, or else with the program in that folder.
 
     Args:
-        read: Our reader; raises `OtherLayout` if the folder has another layout.
-        run: Loads the model with the folder's program.
+        read: Our reader; it raises `OtherLayout` if the folder's layout is not the published one.
+        run: Loads the model with the program in its folder.
         folder: The model's folder.
-        work: Gives the device, and receives progress.
-        dtype: Data type for our reader.
-        title: The model's name for progress texts.
+        work: Provides the device, and receives the progress.
+        dtype: Data type of the parameters, for our reader.
+        title: The model's name, shown with the progress.
 
     Raises:
         ToolFailed: The model cannot be loaded in either way.
@@ -79,13 +79,13 @@ _REMEDY = (
 
 
 def load_with_program(auto: Any, folder: Path, work: Work, **how: Any) -> Any:
-    """Call `auto.from_pretrained` on a folder, with the code in that folder.
+    """Call `auto.from_pretrained` on a folder, and let it run the code in that folder.
 
     Args:
         auto: AutoModelForCausalLM, AutoTokenizer or AutoProcessor.
         folder: The model's folder.
-        work: Its source says whether the user has allowed the code.
-        how: Further arguments of `from_pretrained`.
+        work: Its `source` says whether the user has allowed the code.
+        how: Further arguments for `from_pretrained`.
 
     Raises:
         ToolFailed: The user has not allowed the code, or it fails.
@@ -108,13 +108,15 @@ def load_with_program(auto: Any, folder: Path, work: Work, **how: Any) -> Any:
 
 
 def load_model_with_program(auto: Any, folder: Path, work: Work) -> Any:
-    """Load a model with the program in its folder, at `Work.placement`.
+    """Load a model with the program in its folder.
 
-    transformers fills parameters that no file holds with random numbers and only logs it. Such a
-    model would answer nonsense, so it is refused.
+    Its device and precision are those in `work.placement`.
+
+    transformers fills parameters that are in no file with random numbers and only logs it. Such a
+    model would give nonsensical answers, so it is refused.
 
     Raises:
-        ToolFailed: As for `load_with_program`; or the weights do not fit the program.
+        ToolFailed: The user has not allowed the program, it fails, or the weights do not fit it.
     """
     model, report = load_with_program(
         auto, folder, work, dtype=work.placement.torch_dtype, output_loading_info=True
@@ -143,8 +145,8 @@ def _from_pretrained(auto: Any, folder: Path, how: dict[str, Any]) -> Any:
 def require_consent(work: Work, folder: Path) -> None:
     """Check that the user has allowed this model's program and that its files are unchanged.
 
-    They may have changed since the viewer checked them, while the call waited for its process and
-    the weights were loaded.
+    The files may have changed since the viewer checked them, while the call waited for its process
+    and the weights were loaded.
 
     Raises:
         ToolFailed: The program is not allowed or has changed; the message says how to allow it.

@@ -1,7 +1,7 @@
 """Load published safetensors into our own modules, tensor by tensor (torch; model process only).
 
-It is for checkpoints whose own program cannot run here. Every parameter must be in the files, and
-every tensor of the files must be used; no program of the model's folder runs.
+This is for checkpoints whose own program cannot run here. Every parameter must be in the files,
+and every tensor in the files must be used; the program in the model's folder is not run.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ FractionCallback = Callable[[float], None]
 
 
 class OtherLayout(Exception):
-    """The folder has another layout than the published model."""
+    """The layout of a model's folder differs from that of the published model."""
 
 
 def read_config(folder: Path, name: str = "config.json") -> dict[str, Any]:
-    """Return a JSON object from a file in a model's folder.
+    """Return the JSON object in a file of a model's folder.
 
     Raises:
-        ToolFailed: The file is missing or contains no JSON object.
+        ToolFailed: The file is missing or does not contain a JSON object.
     """
     path = folder / name
     try:
@@ -45,9 +45,9 @@ def read_config(folder: Path, name: str = "config.json") -> dict[str, Any]:
 
 @contextmanager
 def uninitialised_modules(device: str, dtype: torch.dtype) -> Generator[None]:
-    """Create modules in this context on `device` in `dtype`, without initialising their parameters.
+    """Inside this context, create modules on `device` in `dtype` with uninitialised parameters.
 
-    Unlike torch's "meta" device this computes the buffers that no file holds (rotary angles,
+    Unlike torch's "meta" device, this computes the buffers that are in no file (rotary angles,
     position numbers).
     """
     from transformers.initialization import no_init_weights
@@ -68,16 +68,17 @@ def fill_parameters(
     rename: Callable[[str], str] = lambda name: name,
     tell: FractionCallback = lambda fraction: None,
 ) -> None:
-    """Copy each tensor of a folder's safetensors into the module with its prefix.
+    """Copy each tensor in a folder's safetensors files into the module for its prefix.
 
     Args:
-        parts: Prefix of the published names -> module with the rest of the names.
+        parts: Prefix of published weight names -> module whose parameters have the rest of the
+            name.
         folder: The model's folder.
-        rename: Returns the current transformers name of a published name.
-        tell: Called with the finished fraction, 0..1; may raise to stop.
+        rename: Converts a published name to the current name in transformers.
+        tell: Called with the fraction copied so far, 0..1; may raise to stop.
 
     Raises:
-        OtherLayout: Names or shapes of the files and the modules differ.
+        OtherLayout: Names or shapes in the files differ from those in the modules.
         ToolFailed: A file is missing or damaged.
     """
     wanted = {
@@ -109,15 +110,15 @@ def check_weights(
     build: Callable[[Path, str, torch.dtype], dict[str, nn.Module]],
     rename: Callable[[str], str] = lambda name: name,
 ) -> dict[str, Any]:
-    """Check the names and shapes of a folder's weights, from the files' headers alone.
+    """Check the names and shapes of the weights in a folder, by reading only the files' headers.
 
     Args:
-        payload: "weights", the folder.
-        build: Creates the modules by prefix; see `fill_parameters`.
-        rename: See `fill_parameters`.
+        payload: Contains the model's folder as "weights".
+        build: Creates the modules by prefix, as the argument `parts` of `fill_parameters`.
+        rename: As for `fill_parameters`.
 
     Returns:
-        "parameters": their number.
+        "parameters", the number of parameters.
 
     Raises:
         ToolFailed: Names or shapes differ, or a file is missing or damaged.
@@ -144,10 +145,10 @@ def check_weights(
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """Return a folder's safetensors files, by its index if it has one.
+    """Return the safetensors files in a folder: those named in its index, if it has one.
 
     Raises:
-        ToolFailed: A file in the index is missing, or there are no weights.
+        ToolFailed: A file named in the index is missing, or there are no weights.
     """
     index = folder / "model.safetensors.index.json"
     if index.is_file():
@@ -175,7 +176,7 @@ def _tensors(path: Path) -> Generator[tuple[float, str, torch.Tensor]]:
 
 
 def tensor_shapes(path: Path) -> Generator[tuple[str, list[int]]]:
-    """Yield the names and shapes of the tensors in a safetensors file, from its header alone.
+    """Yield the name and shape of each tensor in a safetensors file, reading only its header.
 
     Raises:
         ToolFailed: The file is damaged.

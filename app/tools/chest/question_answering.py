@@ -34,11 +34,11 @@ _ENTRY_TIMEOUT_S = TIMEOUT_S - 10
 
 @dataclass(frozen=True, slots=True)
 class ModelPicture:
-    """The picture of an image that a model receives, with warnings.
+    """The picture that a model receives for an image, with warnings.
 
     Attributes:
         pixels: uint8 [rows, columns] or [rows, columns, 3], bright = dense.
-        warnings: Reasons to doubt an answer about it, in plain words.
+        warnings: Reasons to doubt an answer about the picture, in plain words.
     """
 
     pixels: NDArray[np.uint8]
@@ -46,10 +46,10 @@ class ModelPicture:
 
 
 def model_picture(snapshot: ImageSnapshot, model: str) -> ModelPicture:
-    """Return the picture of an image for a model that takes any medical picture.
+    """Return the picture to send for an image to a model that takes any medical picture.
 
-    A radiograph is shown in the file's own window and upright. Any other image is shown as in the
-    viewer, since on a CT the window decides which structures are visible.
+    A radiograph is shown upright and in the window set in its file. Any other image is shown as in
+    the viewer, since on a CT the window decides which structures are visible.
 
     Args:
         snapshot: The image.
@@ -81,16 +81,16 @@ def answer_question(
     warnings: Sequence[str],
     context: ToolContext,
 ) -> ToolResult:
-    """Ask a model, and return its answer with its provenance and warnings as a tool's result.
+    """Ask a model, and return its answer with provenance and warnings as a tool result.
 
     Args:
-        entry: The model's entry in the model process.
+        entry: The model's entry function in the model process.
         model: The model.
-        arguments: The call's "question" and "max_new_tokens", and the images' names for the
+        arguments: The call's "question" and "max_new_tokens", and the names of the images for the
             metadata.
-        images: The images, as the entry takes them.
+        images: The images, in the form that the entry takes.
         warnings: Warnings about the images.
-        context: The call's.
+        context: The context of the tool call.
 
     Raises:
         ToolFailed: The model wrote no usable text.
@@ -119,9 +119,9 @@ def answer_question(
 
 
 def multi_image_warnings(snapshots: Sequence[ImageSnapshot]) -> list[str]:
-    """Return warnings about different patients or a reversed order among the images of a question.
+    """Return warnings if a question's images show different patients or are in reversed order.
 
-    Images are numbered from 1. A model learns neither the patients nor the dates: it describes a
+    Images are numbered from 1. A model is told neither the patients nor the dates: it describes a
     change between two patients, or one that runs backwards, as readily as any other.
     """
     return [*_patients(snapshots), *_order(snapshots)]

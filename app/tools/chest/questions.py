@@ -10,7 +10,7 @@ _FEWEST_TOKENS = 16  # fewest tokens that make an answer worth asking for
 
 
 def remove_control_signs(question: str, signs: Iterable[str]) -> str:
-    """Replace the prompt's control signs in a question by blanks.
+    """Replace the control signs in a question with blanks.
 
     Args:
         question: The user's text.
@@ -27,14 +27,14 @@ def remove_control_signs(question: str, signs: Iterable[str]) -> str:
 
 
 def tokens_left(taken: int, limit: int, most: int, *, images: str, shorter: str) -> int:
-    """Return the number of tokens left for an answer.
+    """Return the number of tokens left for an answer, at most `most`.
 
     Args:
-        taken: Tokens of the prompt, images included.
-        limit: Most tokens of prompt and answer together.
-        most: Most tokens of the answer.
-        images: The rest of the prompt in words, for the message ("the image").
-        shorter: The remedy for the message ("ask it shorter").
+        taken: Number of tokens in the prompt, images included.
+        limit: Maximum number of tokens in prompt and answer together.
+        most: Maximum number of tokens in the answer.
+        images: What the prompt contains besides the question, for the message ("the image").
+        shorter: What the user can do, for the message ("ask it shorter").
 
     Raises:
         ToolRetry: The question leaves no room for an answer.

@@ -37,8 +37,8 @@ class View:
     Attributes:
         pixels: uint8 [rows, columns], upright.
         lungs: bool [rows, columns].
-        spacing: (between columns, between rows), in mm or any unit that both images share.
-        origin: Position of the centre of pixel (0, 0), as (x, y) in that unit.
+        spacing: (between columns, between rows), in mm or another unit shared by both images.
+        origin: Position (x, y) of the centre of pixel (0, 0), in the same unit.
     """
 
     pixels: NDArray[np.uint8]
@@ -54,7 +54,7 @@ class View:
         return made
 
     def reduced(self) -> View:
-        """Return the view averaged over pixel blocks, at most `_WORKING_SIDE` pixels per side."""
+        """Return the view, averaged over pixel blocks to at most `_WORKING_SIDE` a side."""
         times = math.ceil(max(self.pixels.shape) / _WORKING_SIDE)
         if times <= 1:
             return self
@@ -72,7 +72,7 @@ class View:
 
     @property
     def to_physical(self) -> Matrix:
-        """Matrix [3, 3] from pixels to the shared unit."""
+        """Matrix [3, 3] that converts pixels to the unit shared by both images."""
         return np.diag([self.spacing[0], self.spacing[1], 1.0])
 
 
@@ -82,11 +82,13 @@ class Fit:
 
     Attributes:
         matrix: [3, 3], from pixels of the current image to pixels of the prior.
-        degrees: Rotation of the prior against the current image, clockwise on screen.
-        scale: Size of things in the prior divided by that in the current image, in the shared unit.
+        degrees: Rotation of the prior image against the current one, clockwise on screen.
+        scale: Size of structures in the prior image divided by their size in the current one, both
+            measured in the shared unit.
         overlap: Dice coefficient of the lungs after registration.
-        before: Dice coefficient of the lungs with only the images' centres matched.
-        by: "greys", or "outlines" if matching the grey levels made the overlap worse.
+        before: Dice coefficient of the lungs when only the images' centres are matched.
+        by: What determined the transform: "greys", or "outlines" if matching the grey levels made
+            the overlap worse.
     """
 
     matrix: Matrix
@@ -154,7 +156,7 @@ def resample(
         pixels: uint8 [rows, columns].
         matrix: [3, 3], from pixels of the result to pixels of `pixels`.
         shape: (rows, columns) of the result.
-        nearest: True for the nearest pixel, False for bilinear interpolation.
+        nearest: True to take the nearest pixel, False for bilinear interpolation.
     """
     transform = sitk.AffineTransform(2)
     transform.SetMatrix(matrix[:2, :2].ravel().tolist())

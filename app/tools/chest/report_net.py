@@ -39,10 +39,10 @@ class Section:
 
 
 def load(path: Path, work: Work) -> Section:
-    """Load the model of a folder.
+    """Load the model in a folder.
 
     Raises:
-        ToolFailed: The folder is damaged, or contains another model.
+        ToolFailed: The folder is damaged, or contains a different model.
     """
     model = load_model(VisionEncoderDecoderModel, path, work, unused=("encoder.pooler.",))
     tokenizer = cast("Any", BertTokenizer).from_pretrained(path, local_files_only=True)
@@ -72,7 +72,7 @@ def preprocess(section: Section, pixels: NDArray[np.uint8]) -> Tensor:
 
 
 def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-    """Write one section for one image.
+    """Write one section of the report on an image.
 
     Args:
         payload: "pixels" uint8 [rows, columns] or [rows, columns, 3]; "model" and "device" for
@@ -80,8 +80,8 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
         progress: Called after each token.
 
     Returns:
-        "text", "finished" (False if the text was cut off), "most" (the limit in tokens), and the
-        keys that `serve` adds.
+        "text"; "finished", False if the text was cut off; "most", the maximum number of tokens; and
+        the keys that `serve` adds.
     """
 
     def work(section: Section, doing: Work) -> dict[str, Any]:
@@ -100,6 +100,6 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def check(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Load a folder and count its parameters, to check it for `models install`."""
+    """Load the model in a folder and count its parameters, to check it for `models install`."""
     section = load(Path(payload["weights"]), cpu_work())
     return {"parameters": sum(p.numel() for p in section.model.parameters())}

@@ -305,7 +305,7 @@ def _point(values: Sequence[Any]) -> str:
 
 
 def unanswered(answer: AnswerContext) -> list[str]:
-    """Return one sentence for each part of a question about a radiograph that no result answers."""
+    """Return one sentence for each part of a radiograph question that no result answers."""
     grounded = _GROUNDING in answer.ran
     disease = "disease" in answer.kinds
     lesion = has_words(answer.question, _LESION)

@@ -30,10 +30,10 @@ _FIRST, _LAST = 0.1, 0.92  # progress before the first and after the last step
 
 
 def load(path: Path, work: Work) -> Any:
-    """Load the pipeline of a folder, with the device and precision of `work`.
+    """Load the pipeline in a folder, with the device and precision set by `work`.
 
     Raises:
-        ToolFailed: The folder is no Stable Diffusion pipeline, or is damaged.
+        ToolFailed: The folder is damaged, or is not a Stable Diffusion pipeline.
     """
     _check_index(path)
     diffusers_logging.set_verbosity_error()
@@ -60,9 +60,9 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
         progress: Called after each step; may raise to cancel.
 
     Returns:
-        "pixels" uint8 [height, width, 3]; "cut", the end of the prompt that was too long for the
-        model; "refused", True if the safety checker blacked the image out; and the keys that
-        `serve` adds.
+        "pixels" uint8 [height, width, 3]; "cut", the end of the prompt if it was too long for the
+        model, otherwise ""; "refused", True if the safety checker blacked the image out; and the
+        keys that `serve` adds.
     """
 
     def work(pipeline: Any, doing: Work) -> dict[str, Any]:
@@ -73,7 +73,7 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def check(payload: dict[str, Any]) -> dict[str, Any]:
-    """Check a folder's index without loading its weights, for `models install`."""
+    """Check the index file of a folder without loading its weights, for `models install`."""
     _check_index(Path(payload["weights"]))
     return {}
 

@@ -39,19 +39,21 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Segmentation:
-    """Masks of one image.
+    """The masks found on one image.
 
     Attributes:
-        masks: Name -> bool [rows, columns] of the whole image; only structures that were found.
+        masks: Name -> bool [rows, columns] at the size of the whole image; only structures that
+            were found.
         confidence: Name -> mean probability inside that structure's own mask.
         missing: Requested structures that were not found.
         model: Name of the weights.
         weights_sha256: Digest of the weights.
         model_size: (rows, columns) of the model's input.
         warnings: Reasons to doubt the masks.
-        agreement: Name -> mean Dice of the network's single passes with the result; empty where the
-            model makes only one pass.
-        ratio_spread: Variation of the cardiothoracic ratio over those passes, or None.
+        agreement: Name -> mean Dice coefficient between the mask from each of the network's passes
+            and the result; empty if the model makes only one pass.
+        ratio_spread: Variation of the cardiothoracic ratio over those passes, or None if there is
+            only one pass or a pass has no ratio.
     """
 
     masks: dict[str, Mask]
@@ -97,14 +99,14 @@ class _Answer:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """The model that will be used, with its structures."""
+    """The model chosen for a segmentation, with the structures that it can outline."""
 
     installed: InstalledModel
     organs: tuple[str, ...]
 
     @property
     def spec(self) -> ModelCard:
-        """The model's card."""
+        """The card of the model."""
         return self.installed.card
 
     @property
@@ -121,7 +123,7 @@ class Segmenter:
         self._lock = threading.Lock()
 
     def choose(self, context: ToolContext) -> Model:
-        """Return PSPNet where its weights are installed, else the embedded network.
+        """Return PSPNet if its weights are installed, otherwise the embedded network.
 
         Raises:
             ToolFailed: The AI packages or the embedded weights are missing.
@@ -136,10 +138,12 @@ class Segmenter:
     def segment(
         self, snapshot: ImageSnapshot, model: Model, wanted: Sequence[str], context: ToolContext
     ) -> Segmentation:
-        """Return the masks of `wanted`, in that order.
+        """Return the masks of the structures in `wanted`, in the same order.
+
+        Structures that were not found are listed in `Segmentation.missing`.
 
         Raises:
-            ToolFailed: The model refuses the image, or it failed.
+            ToolFailed: The model refused the image, or it failed.
             Cancelled: The run was stopped.
         """
         pixels = model_pixels(snapshot)

@@ -45,7 +45,7 @@ class ThoraxNet(nn.Module):
     """
 
     def __init__(self) -> None:
-        """Create the layers with random weights."""
+        """Create the layers, with random weights."""
         super().__init__()
         w = _WIDTHS
         self.stem = nn.Conv2d(1, w[0], 5, stride=2, padding=2)
@@ -99,6 +99,9 @@ def _grid_features(x: Tensor) -> Tensor:
 
 
 def standardise(x: Tensor) -> Tensor:
-    """Return each image of [n, 1, h, w] with mean 0 and deviation 1; constant images become 0."""
+    """Return each image in [n, 1, h, w] scaled to mean 0 and standard deviation 1.
+
+    Constant images become 0.
+    """
     mean = x.mean(dim=(1, 2, 3), keepdim=True)
     return (x - mean) / (x.std(dim=(1, 2, 3), keepdim=True) + 1e-4)

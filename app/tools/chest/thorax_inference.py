@@ -39,11 +39,11 @@ _STEP = 2  # use every second row and column of the coarse grid, for speed
 
 @dataclass(frozen=True, slots=True)
 class PassVariation:
-    """The variation of the results over the network's passes.
+    """How much the results vary over the network's passes.
 
     Attributes:
-        agreement: Structure -> mean Dice coefficient, 0..1, of each pass's mask with the result's;
-            only structures that were found.
+        agreement: Structure -> Dice coefficient (0..1) between the mask from a pass and the result,
+            averaged over the passes; only structures that were found.
         ratio: Range (maximum - minimum) of the cardiothoracic ratio over the passes; None if a pass
             has no ratio or there is only one pass.
         warnings: Sentences for the user.
@@ -54,7 +54,7 @@ class PassVariation:
     warnings: tuple[str, ...]
 
     def to_json(self) -> dict[str, object]:
-        """Return agreement and ratio as JSON values."""
+        """Return the agreement and the ratio as JSON values."""
         return {"agreement": self.agreement, "ratio": self.ratio}
 
 
@@ -62,8 +62,9 @@ def pass_variation(parts: Sequence[FloatImage], margins: FloatImage) -> PassVari
     """Compare the network's passes with the result.
 
     Args:
-        parts: Class probabilities [4, rows, columns] of each pass, on the coarse grid.
-        margins: The result's margins [3, rows, columns] on the same grid, above 0 inside.
+        parts: The class probabilities [4, rows, columns] from each pass, on the coarse grid.
+        margins: The result's margins [3, rows, columns] on the same grid; a margin is above 0
+            inside its structure.
     """
     result = [margin[::_STEP, ::_STEP] > 0 for margin in margins]
     winners = [part[:, ::_STEP, ::_STEP].argmax(axis=0) for part in parts]
@@ -123,8 +124,8 @@ class NetworkOutput:
     """The network's output for one image.
 
     Attributes:
-        classes: Probabilities of background, right lung, left lung, heart [4, 128, 128].
-        views: Probabilities of the views [4].
+        classes: Probabilities [4, 128, 128] of background, right lung, left lung and heart.
+        views: Probabilities [4] of the views.
         mirrored: Probability that the film is shown mirrored, 0..1.
     """
 
@@ -134,7 +135,7 @@ class NetworkOutput:
 
 
 def letterbox(image: torch.Tensor) -> torch.Tensor:
-    """Return [1, 1, rows, columns] centred in a black square, scaled to [1, 1, 256, 256]."""
+    """Return an image [1, 1, rows, columns] in a black square, scaled to [1, 1, 256, 256]."""
     rows, columns = image.shape[2:]
     side = max(rows, columns)
     top, left = (side - rows) // 2, (side - columns) // 2
@@ -154,15 +155,16 @@ def evaluate(net: ThoraxNet, batch: torch.Tensor) -> list[NetworkOutput]:
 
 @dataclass(frozen=True)
 class ViewEstimate:
-    """The view classifier's result for an image and its negative.
+    """The view classifier's result, from an image and its negative.
 
     Attributes:
-        view: View of whichever looks more like a film.
-        inverted: True if this is the negative.
-        frontal: Probability of a frontal film with these grey levels.
-        lateral: Mean probability of a lateral film.
-        other: Mean probability of any other picture.
-        mirrored: `NetworkOutput.mirrored` of whichever looks more like a film.
+        view: The view shown by the image or its negative, whichever looks more like a film.
+        inverted: True if the negative looks more like a film.
+        frontal: Probability of a frontal film with those grey levels.
+        lateral: Probability of a lateral film, averaged over the image and its negative.
+        other: Probability of any other picture, averaged over the image and its negative.
+        mirrored: `NetworkOutput.mirrored` of the image or its negative, whichever looks more like a
+            film.
     """
 
     view: View
@@ -193,7 +195,7 @@ def estimate_view(net: ThoraxNet, box: torch.Tensor) -> ViewEstimate:
 
 
 def mirrored_view(net: ThoraxNet, box: torch.Tensor, mirrored: float) -> ViewEstimate | None:
-    """Return the view of the mirrored image if only mirroring makes it a frontal film, else None.
+    """Return the view of the mirrored image if it looks frontal only when mirrored, else None.
 
     The heart on the wrong side makes a frontal film look unusual, even more if it is rotated. A
     lateral film looks lateral from either side.
@@ -201,7 +203,7 @@ def mirrored_view(net: ThoraxNet, box: torch.Tensor, mirrored: float) -> ViewEst
     Args:
         net: The network.
         box: The letterboxed image [1, 1, 256, 256].
-        mirrored: The image's own probability of being mirrored, 0..1.
+        mirrored: The probability, 0..1, that the image itself is mirrored.
     """
     if mirrored < _MIRRORED:
         return None
@@ -210,7 +212,7 @@ def mirrored_view(net: ThoraxNet, box: torch.Tensor, mirrored: float) -> ViewEst
 
 
 def likeliest_view(views: torch.Tensor) -> View:
-    """Return the view for the view classifier's probabilities [4]."""
+    """Return the most likely view for the view classifier's probabilities [4]."""
     lateral = float(views[VIEWS.index("lateral")])
     other = float(views[VIEWS.index("other")])
     if lateral >= _LATERAL:
@@ -219,13 +221,21 @@ def likeliest_view(views: torch.Tensor) -> View:
 
 
 def polarity_probabilities(upright: torch.Tensor, negative: torch.Tensor) -> tuple[float, float]:
-    """Return the probabilities of "as shown" and "inverted" from the views [4] of both images."""
+    """Return the probabilities of "as shown" and "inverted".
+
+    Args:
+        upright: View probabilities [4] of the image as shown.
+        negative: View probabilities [4] of its negative.
+    """
     as_shown = float(upright[_FRONTAL] + negative[_INVERTED]) / 2
     return as_shown, float(negative[_FRONTAL] + upright[_INVERTED]) / 2
 
 
 def is_inverted(upright: NetworkOutput, negative: NetworkOutput) -> bool:
-    """Return True if the negative is the right polarity, by the views and the masks' certainty."""
+    """Return True if the negative, not the image as shown, has the correct grey levels.
+
+    The views and the certainty of the masks decide.
+    """
     as_shown, inverted = polarity_probabilities(upright.views, negative.views)
     return inverted + _certainty(negative) > as_shown + _certainty(upright)
 
@@ -241,7 +251,7 @@ def _certainty(output: NetworkOutput) -> float:
 
 
 def rotate(images: torch.Tensor, degrees: float, padding: str = "zeros") -> torch.Tensor:
-    """Return square images [n, c, s, s] rotated about their centre by degrees."""
+    """Return square images [n, c, s, s] rotated about their centre by `degrees`."""
     cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
     theta = torch.tensor([[[cos, -sin, 0.0], [sin, cos, 0.0]]]).expand(len(images), -1, -1)
     grid = functional.affine_grid(theta, list(images.shape), align_corners=False)
@@ -251,7 +261,13 @@ def rotate(images: torch.Tensor, degrees: float, padding: str = "zeros") -> torc
 def remove_letterbox(
     classes: torch.Tensor, shape: tuple[int, int], size: tuple[int, int]
 ) -> torch.Tensor:
-    """Return [c, 128, 128] without the letterbox of an image of `shape`, resampled to `size`."""
+    """Remove the letterbox of an image from maps [c, 128, 128], and resample the rest.
+
+    Args:
+        classes: The maps.
+        shape: (rows, columns) of the image.
+        size: (rows, columns) of the result.
+    """
     grid, side = classes.shape[-1], max(shape)
     # Pixel centres of the result in coordinates of the square, -1..1 from edge to edge.
     axes: list[torch.Tensor] = []
@@ -275,10 +291,10 @@ def refine_on_thorax(
     Args:
         net: The network.
         image: [1, 1, rows, columns].
-        first: Class probabilities of the first pass on the coarse grid [4, h, w].
+        first: Class probabilities [4, h, w] from the first pass, on the coarse grid.
 
     Returns:
-        Averaged probabilities on the same coarse grid, and those of each single pass.
+        The averaged probabilities, and the probabilities from each pass, all on the same grid.
     """
     shape = (image.shape[2], image.shape[3])
     window = window_around([margin > 0 for margin in clean_margins(first.numpy())], shape, _MARGIN)

@@ -47,7 +47,11 @@ REFUSE_CONFIDENCE = 0.60
 
 
 def label(mask: BoolImage) -> tuple[NDArray[np.int32], int]:
-    """Return the 4-connected components of `mask`, numbered from 1, and their number."""
+    """Label the 4-connected components of a mask.
+
+    Returns:
+        The labels, numbered from 1, with 0 outside the mask; and the number of components.
+    """
     return cast("tuple[NDArray[np.int32], int]", ndimage.label(mask))
 
 
@@ -132,10 +136,11 @@ def _rounded_heart(heart: BoolImage, lungs: BoolImage) -> BoolImage:
 
 
 def clean_margins(probabilities: FloatImage) -> FloatImage:
-    """Convert class probabilities to margins with one compact region for each structure.
+    """Convert class probabilities to margins in which each structure is one compact region.
 
     Args:
-        probabilities: [4, rows, columns]: background, right lung, left lung, heart, with sum 1.
+        probabilities: [4, rows, columns], for background, right lung, left lung and heart; they add
+            up to 1.
 
     Returns:
         Margins [3, rows, columns] in -1..1, above 0 inside a structure and smooth across its edge,
@@ -167,7 +172,7 @@ def _match_region(margin: FloatImage, region: BoolImage) -> FloatImage:
 
 @dataclass(frozen=True)
 class ShapeCheck:
-    """The result of the checks of the masks' shapes.
+    """The result of checking the masks' shapes.
 
     Attributes:
         refused: The reason why the masks cannot belong to a frontal chest film, or None.
@@ -194,8 +199,8 @@ def check_shapes(
     """Check the shapes of masks on a grid without padding.
 
     Args:
-        masks: RIGHT_LUNG, LEFT_LUNG and HEART, all of one shape.
-        confidence: Confidence of each structure, 0..1.
+        masks: RIGHT_LUNG, LEFT_LUNG and HEART -> mask, all with the same shape.
+        confidence: The same names -> confidence, 0..1.
         mirrored: Probability that the film is shown mirrored, 0..1.
     """
     side = (MIRRORED_NOTE,) if mirrored >= MIRRORED_SHARE else ()

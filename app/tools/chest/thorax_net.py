@@ -61,9 +61,9 @@ class ThoraxSegmentation:
     """The segmentation of one image.
 
     Attributes:
-        masks: "Right Lung", "Left Lung", "Heart" -> bool [rows, columns] of the input, disjoint;
-            right and left are the patient's. The lungs exclude the part behind the heart. Empty if
-            the image is refused.
+        masks: "Right Lung", "Left Lung", "Heart" -> bool [rows, columns] at the input's size,
+            without overlaps; right and left are the patient's. The lungs exclude the part behind
+            the heart. Empty if the image is refused.
         confidence: Structure -> mean probability inside its mask, 0 if the mask is empty.
         inverted: True if the image was inverted (bright air) before segmentation.
         view: The image's estimated view.
@@ -85,7 +85,7 @@ def load(weights_path: Path | str) -> ThoraxNet:
     """Load the network after checking the weights' SHA-256 against the model card beside them.
 
     Raises:
-        ThoraxNetError: The weights or their card are missing, altered or of another network.
+        ThoraxNetError: The weights or their card are missing, altered or from a different network.
     """
     path = Path(weights_path)
     hint = "reinstall Sightline, or run `sightline models verify`"
@@ -124,14 +124,15 @@ def segment(pixels: NDArray[np.float32], weights: ThoraxNet) -> ThoraxSegmentati
 
     Args:
         pixels: [rows, columns] in 0..1 as displayed (bright = dense, MONOCHROME1 already
-            inverted), of any size; resample anisotropic pixels to square ones first.
+            inverted), of any size. Pixels that are not square must be resampled to square ones
+            first.
         weights: The network from `load`.
 
     Returns:
         Masks at the input's own size, or a refusal.
 
     Raises:
-        ValueError: The pixels are no finite 2-D array.
+        ValueError: The pixels are not a 2-D array of finite numbers.
     """
     problem = _pixel_problem(pixels)
     if problem is not None:
@@ -194,12 +195,13 @@ def _check_masks(
 
 @dataclass(frozen=True)
 class PictureView:
-    """The view of an image.
+    """The view that an image shows.
 
     Attributes:
         view: "frontal", "lateral", "other" or "inverted".
         certainty: Probability of that view, 0..1.
-        mirrored: Probability that a frontal film is shown mirrored, 0..1; 0 for other views.
+        mirrored: Probability that a frontal film is shown mirrored, 0..1; 0 for "lateral" and
+            "other".
     """
 
     view: str
@@ -262,7 +264,7 @@ def entry(payload: dict[str, Any], progress: Progress = _ignore_progress) -> dic
         "refused" and "spread" as in `ThoraxSegmentation`, and the keys that `serve` adds.
 
     Raises:
-        ValueError: The pixels have another type or shape.
+        ValueError: The pixels have an unsupported type or shape.
         ThoraxNetError: The weights cannot be used.
     """
 

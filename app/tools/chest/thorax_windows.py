@@ -21,7 +21,7 @@ _COARSE = 384  # pixels of the working grid's long side
 
 @dataclass(frozen=True)
 class Window:
-    """A rectangle in pixels: rows top..bottom and columns left..right, without the end values."""
+    """A rectangle in pixels; `bottom` and `right` are the first row and column outside it."""
 
     top: int
     bottom: int
@@ -30,11 +30,14 @@ class Window:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(rows, columns) of the window."""
+        """The window's size as (rows, columns)."""
         return self.bottom - self.top, self.right - self.left
 
     def on_grid(self, shape: tuple[int, int], grid: tuple[int, int]) -> Window:
-        """Return the same part in pixels of another `grid` (rows, columns) of the image."""
+        """Return the window in cells of another grid that covers the same image.
+
+        `shape` is the (rows, columns) of the image, `grid` that of the grid.
+        """
         rows, columns = grid[0] / shape[0], grid[1] / shape[1]
         return Window(
             round(self.top * rows),
@@ -62,7 +65,10 @@ def film_window(pixels: FloatImage) -> Window:
 
 
 def coarse_shape(shape: tuple[int, int]) -> tuple[int, int]:
-    """Return (rows, columns) of the working grid: the image's aspect, at most 384 a side."""
+    """Return the size (rows, columns) of the working grid for an image.
+
+    The grid has the image's aspect ratio and at most 384 pixels a side.
+    """
     scale = min(1.0, _COARSE / max(shape))
     return max(1, round(shape[0] * scale)), max(1, round(shape[1] * scale))
 
@@ -75,7 +81,7 @@ def window_around(
     Args:
         masks: Masks on a common grid, which may be coarser than the image.
         shape: (rows, columns) of the image.
-        margin: Margin on each side, as a fraction of the masks' longer extent.
+        margin: Margin on each side, as a fraction of the longer side of the union.
     """
     rows, columns = np.nonzero(np.logical_or.reduce(masks))
     if len(rows) == 0:
