@@ -327,7 +327,7 @@ IDLE_S = 600.0
 _log = get_logger(__name__)
 _GRACE_S = 0.5
 """Seconds in which a cancelled call may stop by itself, so that its model stays loaded. A cancel
-must take effect within a second, and ending a process that does not stop takes part of that second."""
+must take effect within a second, of which ending a process that does not stop takes a part."""
 _UNLOAD_S = 30.0
 _NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 _OUT_OF_MEMORY = re.compile(r"OutOfMemoryError|out of memory|can't allocate memory", re.IGNORECASE)
