@@ -154,7 +154,7 @@ class AttributesPanel(QWidget):
         self.refresh()
 
     def refresh(self) -> None:
-        """Read the attributes of the shown image, unless the panel is hidden or already shows them."""
+        """Read the attributes of the shown image, unless the panel is hidden or up to date."""
         instance = self._workspace.acquired
         if not self.isVisible() or (instance is self._shown and instance is not None):
             return
