@@ -1,1 +1,1 @@
-"""The models of the program's window: studies, viewport, annotations with undo."""
+"""The models behind the program's window: studies, viewport, and annotations with undo."""

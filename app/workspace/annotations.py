@@ -1,4 +1,4 @@
-"""The findings of the open images, with colour, visibility, selection and undo."""
+"""The findings on the open images, with colour, visibility, selection and undo."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _STEP = 8
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """A finding as the workspace holds it.
+    """A finding with its colour and visibility in the workspace.
 
     Attributes:
-        finding: The finding of a tool, or one drawn by the user.
-        color: Index into the theme's annotation colours; findings of one label share it.
-        visible: Whether the canvas draws it.
+        finding: A finding made by a tool or drawn by the user.
+        color: Index into the theme's annotation colours; findings with the same label share it.
+        visible: Whether the canvas draws the finding.
     """
 
     finding: Finding
@@ -30,10 +30,10 @@ class Annotation:
 
 
 class Annotations:
-    """All annotations in order of arrival; each change is an undoable step.
+    """All annotations in order of arrival; adding, changing or removing findings can be undone.
 
     Args:
-        commands: Takes each change as a step that can be undone.
+        commands: Receives each change as a step that can be undone.
         labels: Labels that keep their colour; see `LabelColors`.
 
     Attributes:
@@ -56,18 +56,18 @@ class Annotations:
         return tuple(self._items.values())
 
     def get(self, finding_id: str) -> Annotation | None:
-        """Return the annotation of a finding, or None when it was removed."""
+        """Return the annotation for a finding, or None if there is none with this id."""
         return self._items.get(finding_id)
 
     def on_image(self, ref: ImageRef) -> tuple[Annotation, ...]:
-        """Return the annotations of exactly these pixels (equal `ImageRef`)."""
+        """Return the annotations whose `ImageRef` equals `ref`: those on exactly these pixels."""
         return tuple(item for item in self._items.values() if item.finding.image == ref)
 
     def add(self, findings: Sequence[Finding], label: str = "") -> None:
-        """Add findings of a tool as one undoable step.
+        """Add findings from a tool as one undoable step.
 
-        Findings of an earlier run of the same tool on the same image with the same label are
-        replaced, unless both are masks that do not overlap: those outline different things.
+        They replace findings from an earlier run of the same tool on the same image with the same
+        label, unless both are masks that do not overlap: such masks outline different things.
         """
         if not findings:
             return
@@ -87,7 +87,8 @@ class Annotations:
     def put(self, finding: Finding, label: str) -> None:
         """Add or change a finding drawn by the user, as one undoable step.
 
-        Unlike `add`, it replaces only the finding with the same id: an image may have many lengths.
+        Unlike `add`, this replaces only the finding with the same id, since the user may measure
+        many lengths on one image.
         """
         before = dict(self._items)
         known = before.get(finding.id)
@@ -104,14 +105,14 @@ class Annotations:
             self._push(f"Remove {len(gone)} findings", before, after)
 
     def set_visible(self, finding_ids: Iterable[str], visible: bool) -> None:
-        """Show or hide findings; this is not an undo step."""
+        """Show or hide findings; cannot be undone."""
         for finding_id in finding_ids:
             if finding_id in self._items:
                 self._items[finding_id] = replace(self._items[finding_id], visible=visible)
         self.changed.emit()
 
     def select(self, finding_id: str) -> None:
-        """Select a finding ("" for none), so that list, canvas and chat highlight it."""
+        """Select a finding ("" for none), so that the list, canvas and chat highlight it."""
         if finding_id != self.selected:
             self.selected = finding_id
             self.selection_changed.emit(finding_id)

@@ -12,7 +12,7 @@ LIMIT = 200  # commands kept; older ones can no longer be undone
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A change and its reverse; both must leave the models consistent."""
+    """A change and the function that reverses it; both must leave the models consistent."""
 
     label: str
     do: Callable[[], None]
@@ -28,7 +28,10 @@ class CommandStack:
         self.changed: Signal[()] = Signal()
 
     def push(self, command: Command) -> None:
-        """Do a command and remember it; commands that were undone are forgotten."""
+        """Perform a command and remember it for undo.
+
+        Commands that could be redone are forgotten.
+        """
         command.do()
         self._done.append(command)
         del self._done[:-LIMIT]
@@ -52,17 +55,17 @@ class CommandStack:
             self.changed.emit()
 
     def clear(self) -> None:
-        """Forget all commands, e.g. when what they refer to is closed."""
+        """Forget all commands, e.g. when the objects that they refer to are closed."""
         self._done.clear()
         self._undone.clear()
         self.changed.emit()
 
     @property
     def undo_label(self) -> str:
-        """Label of the command that `undo` would undo, or ""."""
+        """Label of the command that `undo` would undo, or "" if there is none."""
         return self._done[-1].label if self._done else ""
 
     @property
     def redo_label(self) -> str:
-        """Label of the command that `redo` would redo, or ""."""
+        """Label of the command that `redo` would redo, or "" if there is none."""
         return self._undone[-1].label if self._undone else ""

@@ -9,10 +9,10 @@ from app.imaging.types import Frame
 from app.workspace import measurements, user_marks
 
 POINTS = measurements.POINTS | user_marks.POINTS
-"""Number of points that each drawing tool takes."""
+"""Number of points that each drawing tool needs."""
 
 DRAGGED = (measurements.RULER, user_marks.BOX)
-"""Tools drawn with one drag; a click without a drag selects instead."""
+"""Tools used with a single drag; a click without a drag selects a finding instead."""
 
 
 def by_hand(finding: Finding) -> bool:
@@ -21,24 +21,24 @@ def by_hand(finding: Finding) -> bool:
 
 
 def points_of(finding: Finding) -> tuple[XY, ...]:
-    """Return the points of a finding that can be moved; () for findings of tools."""
+    """Return the points of a finding that the user can move; () for a finding made by a tool."""
     return user_marks.points_of(finding) or measurements.points_of(finding)
 
 
 def draw(tool: str, frame: Frame, points: Sequence[XY]) -> Finding:
-    """Return the finding that a drawing tool makes of the points set so far (image px)."""
+    """Return the finding that a drawing tool makes from the points set so far (in image px)."""
     if tool in user_marks.POINTS:
         return user_marks.mark(tool, frame, points)
     return measurements.measure(tool, frame, points)
 
 
 def move_point(finding: Finding, frame: Frame, place: int, to: XY) -> Finding:
-    """Return a finding with one of its points moved; `place` is the number of the point."""
+    """Return a finding with one of its points moved to `to`; `place` is the point's index."""
     if user_marks.is_mark(finding):
         return user_marks.move_point(finding, frame, place, to)
     return measurements.move_point(finding, frame, place, to)
 
 
 def verb(tool: str) -> str:
-    """Return the verb for a drawing tool in the label of its undo step."""
+    """Return the verb that the label of an undo step uses for a drawing tool."""
     return "Mark" if tool in user_marks.POINTS else "Measure"

@@ -1,7 +1,8 @@
 """The layers drawn over the shown image: segmentations, contours, graphics and overlays.
 
-`Layers` knows which layers the image has and how each is shown. `wanted` and `frame_wanted` ask for
-an object and for its shapes on one frame. Shapes are shown only on the frame they belong to.
+`Layers` knows which layers the image has and how each is shown. Its signal `wanted` requests an
+object, and `frame_wanted` requests its shapes on one frame. Shapes are shown only on the frame they
+belong to.
 """
 
 from __future__ import annotations
@@ -20,29 +21,29 @@ from app.imaging.types import Content, Frame, Instance
 from app.workspace.signals import Signal
 
 OVERLAYS = "overlays"
-"""Key of the layer of the image's own 60xx overlays."""
+"""Key of the layer that holds the image's own overlays (groups 60xx)."""
 
 PRESENTATION = "presentation"
-"""Prefix of the key of a presentation state's layer."""
+"""Prefix of the key of the layer that holds a presentation state's graphics."""
 
 REPORT = "report"
-"""Prefix of the key of a report's layer."""
+"""Prefix of the key of the layer that holds a report's regions."""
 
 CACHE_BYTES = 256 * 2**20
-"""Limit of memory for shapes of frames that are not shown; 40 masks of 512 x 512 are 10 MiB."""
+"""Limit of memory for shapes on frames that are not shown; 40 masks of 512 x 512 take 10 MiB."""
 
 _OVERLAY_COLOR = (255, 214, 10)
 
 Place = tuple[str, str, int]
-"""(key of a layer, key of an image, frame of the image)."""
+"""(key of a layer, key of an image, frame number in the image)."""
 
 ReportShapes = Mapping[tuple[str, int], tuple[Shape, ...]]
-"""(SOP Instance UID, frame from 0 or -1 for all frames) -> shapes of a report."""
+"""Maps (SOP Instance UID, frame from 0 or -1 for all frames) to a report's shapes."""
 
 
 @dataclass(frozen=True, slots=True)
 class LayerStyle:
-    """The style a layer is drawn in.
+    """How a layer is drawn.
 
     Attributes:
         visible: Whether the layer is drawn at all.
@@ -57,15 +58,15 @@ class LayerStyle:
 
 @dataclass(frozen=True, slots=True)
 class LayerEntry:
-    """A row of the list of layers.
+    """A row in the list of layers.
 
     Attributes:
-        key: Unique among the layers of the image.
-        content: Content of the layer's object; IMAGE for the image's own overlays.
+        key: Key that is unique among the image's layers.
+        content: Kind of object that the layer comes from; IMAGE for the image's own overlays.
         title: Title in the list.
-        style: The style of the layer.
-        layer: The layer's items; None until they are read.
-        frame: The layer's shapes on the shown frame; None until they are read.
+        style: How the layer is drawn.
+        layer: The layer's items; None until they have been read.
+        frame: The layer's shapes on the shown frame; None until they have been read.
         error: Why the layer cannot be read, or "".
     """
 
@@ -79,11 +80,11 @@ class LayerEntry:
 
     @property
     def items(self) -> tuple[LayerItem, ...]:
-        """The layer's items; () until they are read."""
+        """The layer's items; () until they have been read."""
         return self.layer.items if self.layer else ()
 
     def shapes(self) -> tuple[Shape, ...]:
-        """Return the shapes to draw now."""
+        """Return the shapes that are visible; () if the layer is hidden or not read yet."""
         if self.frame is None or not self.style.visible:
             return ()
         return tuple(s for s in self.frame.shapes if s.item not in self.style.hidden)
@@ -91,7 +92,7 @@ class LayerEntry:
 
 @dataclass(frozen=True, slots=True)
 class LayerRequest:
-    """A request for the shapes of an object on one frame."""
+    """A request for an object's shapes on one frame."""
 
     key: str
     source: Instance
@@ -100,7 +101,7 @@ class LayerRequest:
 
     @property
     def place(self) -> Place:
-        """Key of the request."""
+        """The key under which the shapes are stored."""
         return self.key, key_of(self.target), self.index
 
 
@@ -134,20 +135,20 @@ class Layers:
 
     @property
     def entries(self) -> tuple[LayerEntry, ...]:
-        """Layers of the shown image: its overlays, graphics of states, then objects."""
+        """Layers of the shown image: its overlays, presentation state graphics, then objects."""
         made = (self._overlays(), self._graphics(), self._regions())
         own = [entry for entry in made if entry is not None]
         return (*own, *(self._entry(key, item) for key, item in self._objects.items()))
 
     @property
     def place(self) -> tuple[str, int] | None:
-        """(image key, frame) that the shapes of `entries` belong to, or None without an image."""
+        """(image key, frame) of the shapes in `entries`, or None if no image is shown."""
         return (key_of(self._target[0]), self._target[1]) if self._target else None
 
     def set_image(self, objects: Sequence[Instance]) -> None:
-        """Set the objects that may draw on the image that will be shown.
+        """Set the objects that may draw on the image that will be shown next.
 
-        Until `show_on`, the previous image stays on the canvas with its shapes.
+        Until `show_on` is called, the previous image stays on the canvas with its shapes.
         """
         self._objects = {key_of(item): item for item in objects}
         for key, item in self._objects.items():
@@ -157,7 +158,7 @@ class Layers:
         self.changed.emit()
 
     def show_on(self, instance: Instance | None, index: int, frame: Frame | None) -> None:
-        """Set the frame that the canvas shows now; None for nothing."""
+        """Set the frame that the canvas shows; None for nothing."""
         if instance is None or frame is None:
             self._target, self._frame = None, None
         else:
@@ -166,7 +167,7 @@ class Layers:
         self.changed.emit()
 
     def set_presentation(self, state: PresentationState | None) -> None:
-        """Set the applied presentation state, whose graphics are a layer."""
+        """Set the applied presentation state, whose graphics are shown as a layer, or None."""
         if state is not self._state:
             self._state = state
             self.changed.emit()
@@ -177,7 +178,7 @@ class Layers:
         self.changed.emit()
 
     def forget(self, instances: Iterable[Instance]) -> None:
-        """Drop all data of files that were closed."""
+        """Discard all data from files that were closed."""
         closed = {key_of(instance) for instance in instances}
         self._asked -= closed
         for known in (self._objects, self._layers, self._styles, self._errors):
@@ -192,14 +193,17 @@ class Layers:
     # Answers
 
     def take_layer(self, key: str, layer: Layer) -> None:
-        """Take the items of an object that was read."""
+        """Store the items of an object that has been read."""
         if key in self._asked:  # else it was closed meanwhile
             self._layers[key] = layer
             self._errors.pop(key, None)
             self.changed.emit()
 
     def take_frame(self, request: LayerRequest, frame: LayerFrame) -> None:
-        """Take the shapes of an object on one frame; those of other frames are only cached."""
+        """Store an object's shapes on one frame.
+
+        Shapes for a frame that is not shown are only cached.
+        """
         place = request.place
         self._pending.discard(place)
         if request.key not in self._asked:
@@ -216,11 +220,11 @@ class Layers:
             self.changed.emit()
 
     def fail_frame(self, request: LayerRequest, error: str) -> None:
-        """Note that the shapes of an object on one frame cannot be read."""
+        """Record that an object's shapes on one frame cannot be read, and why."""
         self.take_frame(request, LayerFrame((), (f"not drawn on this image: {error}",)))
 
     def drop_frame(self, request: LayerRequest) -> None:
-        """Note that a request was cancelled."""
+        """Record that a request was cancelled, so that it can be made again."""
         self._pending.discard(request.place)
 
     def _drop(self, place: Place) -> None:
@@ -229,14 +233,14 @@ class Layers:
             self._bytes -= bytes_of(frame)
 
     def fail(self, key: str, error: str) -> None:
-        """Note that an object cannot be read, and why."""
+        """Record that an object cannot be read, and why."""
         self._errors[key] = error
         self.changed.emit()
 
     # Display
 
     def style(self, key: str) -> LayerStyle:
-        """Return the style of a layer."""
+        """Return the style in which a layer is drawn."""
         return self._styles.get(key) or LayerStyle(opacity=self.opacity)
 
     def set_visible(self, key: str, visible: bool) -> None:
@@ -246,7 +250,7 @@ class Layers:
             self._ask()
 
     def set_visible_of(self, instance: Instance) -> None:
-        """Show the layer of an object."""
+        """Show the layer that comes from an object."""
         self.set_visible(key_of(instance), True)
 
     def set_item_visible(self, key: str, item: int, visible: bool) -> None:
@@ -256,7 +260,7 @@ class Layers:
         self._set_style(key, replace(style, hidden=hidden))
 
     def show_only(self, key: str, item: int) -> None:
-        """Hide all other items of a layer."""
+        """Show only one item of a layer and hide all others."""
         layer = self._layer_of(key)
         others = frozenset(one.number for one in layer.items) if layer else frozenset[int]()
         self._set_style(key, replace(self.style(key), visible=True, hidden=others - {item}))
@@ -268,7 +272,7 @@ class Layers:
         self._ask()
 
     def set_opacity(self, opacity: float) -> None:
-        """Set the opacity of all fills, 0 to 1, also of layers to come."""
+        """Set the opacity of all fills, 0 to 1, including fills in layers added later."""
         self.opacity = min(max(opacity, 0.0), 1.0)
         self._styles = {
             key: replace(style, opacity=self.opacity) for key, style in self._styles.items()
@@ -380,14 +384,14 @@ def place_bitmap(
     rows: int,
     columns: int,
 ) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
-    """Return a bitmap at its place in a matrix of the image's size; what lies outside is cut off.
+    """Return a bitmap placed in an array of the image's size; parts outside are cut off.
 
     Args:
         pixels: [overlay rows, overlay columns] bool.
-        row: Row of the image at which the bitmap's first row lies; may be negative.
-        column: Column of the image at which its first column lies; may be negative.
-        rows: Rows of the image.
-        columns: Columns of the image.
+        row: Image row of the bitmap's first row; may be negative.
+        column: Image column of the bitmap's first column; may be negative.
+        rows: Number of rows in the image.
+        columns: Number of columns in the image.
     """
     result = np.zeros((rows, columns), np.bool_)
     top, left = max(row, 0), max(column, 0)
@@ -401,7 +405,7 @@ def place_bitmap(
 
 
 def bytes_of(frame: LayerFrame) -> int:
-    """Return about how many bytes the shapes of a frame take."""
+    """Return approximately how many bytes a frame's shapes take."""
     total = 256
     for shape in frame.shapes:
         geometry = shape.geometry

@@ -1,6 +1,6 @@
-"""Measurements drawn by the user: a length between two points, an angle of three.
+"""Measurements drawn by the user: the length between two points, and angles from three points.
 
-They are made by hand and never labelled as results of an AI.
+They are made by hand and never labelled as AI results.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from app.imaging.types import Frame, SpacingSource
 RULER = "ruler"
 ANGLE = "angle"
 POINTS = {RULER: 2, ANGLE: 3}
-"""Number of points that each tool takes."""
+"""Number of points that each measuring tool needs."""
 
 _LABELS = {RULER: "Length", ANGLE: "Angle"}
 _MICRO = 0.1  # mm below which a length is given in micrometres
 
 
 def by_hand(finding: Finding) -> bool:
-    """Return whether the user measured a finding; findings of a run have its id."""
+    """Return whether the user made a measurement; a finding made by a run has a run id."""
     made = finding.provenance
     return made.tool in POINTS and not made.run_id
 
 
 def points_of(finding: Finding) -> tuple[XY, ...]:
-    """Return the points that can be moved; () for findings of tools."""
+    """Return the points that the user can move; () for a finding made by a tool."""
     shape = finding.geometry
     return shape.points if by_hand(finding) and isinstance(shape, Polyline) else ()
 
 
 def measure(tool: str, frame: Frame, points: Sequence[XY], finding_id: str = "") -> Finding:
-    """Return a measurement; its value is None while points are missing.
+    """Return a measurement as a finding; its value is None until all points are set.
 
     Args:
         tool: RULER or ANGLE.
@@ -61,7 +61,7 @@ def measure(tool: str, frame: Frame, points: Sequence[XY], finding_id: str = "")
 
 
 def move_point(finding: Finding, frame: Frame, place: int, to: XY) -> Finding:
-    """Return a measurement with one of its points moved."""
+    """Return a measurement with one of its points moved; `place` is the point's index."""
     points = list(points_of(finding))
     points[place] = to
     return measure(finding.provenance.tool, frame, points, finding.id)

@@ -15,15 +15,15 @@ from app.workspace.signals import Signal
 
 @dataclass(frozen=True, slots=True)
 class Pane:
-    """A picture that a run made.
+    """A picture made by a run.
 
     Attributes:
-        path: PNG under the run's output folder.
+        path: The PNG file in the run's output folder.
         title: Title above the picture.
         description: Text below the picture.
-        tool: Name of the tool that shows it.
+        tool: Name of the tool that shows the picture.
         options: The tool's options: figsize, cmap.
-        sop_instance_uid: UID of the image it was made from, or "".
+        sop_instance_uid: UID of the image that the picture was made from, or "" if unknown.
     """
 
     path: Path
@@ -35,7 +35,7 @@ class Pane:
 
 
 class Panes:
-    """The open panes in order; showing a file again moves its pane to the end."""
+    """The open panes in order; showing a file that is already open moves its pane to the end."""
 
     def __init__(self) -> None:
         self._panes: list[Pane] = []
@@ -44,7 +44,7 @@ class Panes:
 
     @property
     def all(self) -> tuple[Pane, ...]:
-        """Open panes that belong beside the shown study."""
+        """The open panes whose pictures belong to the shown study."""
         return tuple(pane for pane in self._panes if self._fits(pane))
 
     def set_study(self, sop_instance_uids: Container[str]) -> None:
@@ -55,13 +55,13 @@ class Panes:
             self.changed.emit()
 
     def show(self, pane: Pane) -> None:
-        """Open a pane, last in the list."""
+        """Open a pane and put it last in the list."""
         self._panes = [item for item in self._panes if item.path != pane.path]
         self._panes.append(pane)
         self.changed.emit()
 
     def source_of(self, path: Path) -> str:
-        """Return the UID of the image that an open picture was made from, or ""."""
+        """Return the UID of the image that an open picture was made from, or "" if unknown."""
         return next((pane.sop_instance_uid for pane in self._panes if pane.path == path), "")
 
     def close(self, pane: Pane) -> None:
@@ -71,7 +71,7 @@ class Panes:
             self.changed.emit()
 
     def close_study(self, sop_instance_uids: Container[str]) -> None:
-        """Close the panes of a study that was closed."""
+        """Close the panes that belong to a closed study."""
         kept = [pane for pane in self._panes if pane.sop_instance_uid not in sop_instance_uids]
         if kept != self._panes:
             self._panes = kept

@@ -1,4 +1,4 @@
-"""A signal for models that know no GUI toolkit."""
+"""A signal for models that do not depend on a GUI toolkit."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ Args = TypeVarTuple("Args")
 
 
 class Signal(Generic[*Args]):
-    """A list of callbacks, called in order of connection on the emitting thread."""
+    """A list of callbacks, called in order of connection on the thread that calls `emit`."""
 
     def __init__(self) -> None:
         self._slots: list[Callable[[*Args], object]] = []
 
     def connect(self, slot: Callable[[*Args], object]) -> Callable[[], None]:
-        """Call `slot` on every emit; return a function that disconnects it."""
+        """Call `slot` each time the signal is emitted; return a function that disconnects it."""
         self._slots.append(slot)
 
         def disconnect() -> None:
@@ -29,6 +29,6 @@ class Signal(Generic[*Args]):
         self._slots.clear()
 
     def emit(self, *args: *Args) -> None:
-        """Call every slot."""
+        """Call every slot with the arguments."""
         for slot in tuple(self._slots):
             slot(*args)

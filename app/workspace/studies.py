@@ -18,15 +18,15 @@ from app.imaging.types import Instance, Problem, ScanResult, Series, Study
 from app.workspace.signals import Signal
 
 _Place = tuple[Path, int]
-"""(file, number of an image in it)."""
+"""(file, number of an image within the file)."""
 _SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 
 
 class Studies:
     """The open studies and the files that could not be opened.
 
-    A study may have 100,000 images and grows while it is scanned, so images are found through a
-    table per study, made when it is first needed, and not by a search.
+    A study may have 100,000 images and grows while it is scanned. Images are therefore not searched
+    for but looked up in a table per study, which is made when it is first needed.
     """
 
     def __init__(self) -> None:
@@ -38,19 +38,20 @@ class Studies:
 
     @property
     def all(self) -> tuple[Study, ...]:
-        """Open studies in order of opening."""
+        """The open studies, in the order in which they were opened."""
         return tuple(self._studies.values())
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """Files that could not be opened, in order."""
+        """The files that could not be opened, in order."""
         return tuple(self._problems)
 
     def add(self, result: ScanResult) -> None:
-        """Add the result of a scan, or of its beginning.
+        """Add the result of a scan, or of the part of a scan that has been completed so far.
 
-        An open study is replaced where the new one holds all its images, as it does when a scan
-        goes on; otherwise it gains the new images and is grouped and ordered anew.
+        If the new study contains all images of the open one, as it does while a scan continues, it
+        replaces that study. Otherwise the new images are added to the open study, which is grouped
+        and ordered again.
         """
         found: dict[str, list[Study]] = {}
         for study in result.studies:
@@ -80,7 +81,7 @@ class Studies:
         self._hold(placed)
 
     def close(self, *keys: str) -> None:
-        """Close studies by their keys (`key_of`); unknown ones are ignored."""
+        """Close the studies with these keys (see `key_of`); unknown keys are ignored."""
         closed = [key for key in keys if self._studies.pop(key, None)]
         if closed:
             self._hold(self.all)
@@ -99,7 +100,7 @@ class Studies:
         self.changed.emit()
 
     def with_uid(self, sop_instance_uid: str) -> Instance | None:
-        """Return the first open instance with a SOP Instance UID, or None."""
+        """Return the first open instance that has a SOP Instance UID, or None."""
         if self._everywhere is None:
             self._everywhere = _Table(tuple(one for study in self.all for one in study.series))
         found = next(self._everywhere.places(sop_instance_uid), None)
@@ -110,21 +111,21 @@ class Studies:
         return JoinedInstances(one.instances for study in self.all for one in study.series)
 
     def series_of(self, instance: Instance) -> Series | None:
-        """Return the series that holds an instance, or None."""
+        """Return the series that contains an instance, or None."""
         found = self._place_of(instance)
         return found[1] if found else None
 
     def place_of(self, instance: Instance) -> tuple[Series, int] | None:
-        """Return the series that holds an instance and its place there from 0, or None.
+        """Return the series that contains an instance and its position there from 0, or None.
 
-        Instances are compared by file and part: the shown one may be from an earlier stage of a
-        scan.
+        Instances are compared by file and part, since the shown one may be from an earlier stage of
+        a scan.
         """
         found = self._place_of(instance)
         return found[1:] if found else None
 
     def study_of(self, instance: Instance) -> Study | None:
-        """Return the study that holds an instance, or None."""
+        """Return the study that contains an instance, or None."""
         found = self._place_of(instance)
         return found[0] if found else None
 
@@ -204,12 +205,12 @@ def _hashes(instances: Sequence[Instance]) -> NDArray[np.int64]:
 
 
 def key_of(study: Study) -> str:
-    """Return a study's key, which is its UID where it has no key."""
+    """Return a study's key: `Study.key`, or its UID if it has no key."""
     return study.key or study.uid
 
 
 class StudyUids(Container[str]):
-    """The SOP Instance UIDs of a study's images as a container; empty without a study."""
+    """A container with the SOP Instance UIDs of a study's images; empty if there is no study."""
 
     def __init__(self, study: Study | None) -> None:
         self._series = study.series if study is not None else ()

@@ -1,6 +1,6 @@
-"""Marks drawn by the user for a tool: a box around something, points in it or beside it.
+"""Marks that the user draws for a tool: a box around an object, points inside or outside it.
 
-They are neither measurements nor results of an AI.
+They are neither measurements nor AI results.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from app.imaging.types import Frame
 BOX = "mark_box"
 POINT = "mark_point"
 OUTSIDE = "mark_outside"
-"""Tool for a point that does not belong to the marked thing."""
+"""Tool that marks a point as not belonging to the object."""
 
 POINTS = {BOX: 2, POINT: 1, OUTSIDE: 1}
-"""Number of points that each tool takes."""
+"""Number of points that each tool needs."""
 
 LABELS = {BOX: "Box", POINT: "Point", OUTSIDE: "Point outside"}
 
 
 def is_mark(finding: Finding) -> bool:
-    """Return whether a finding is a mark of the user; findings of a run have its id."""
+    """Return whether the user drew a finding as a mark; a finding made by a run has a run id."""
     return finding.provenance.tool in POINTS and not finding.provenance.run_id
 
 
 def points_of(finding: Finding) -> tuple[XY, ...]:
-    """Return the points that can be moved; of a box its corners, clockwise from the top left."""
+    """Return the points that can be moved; for a box, its corners clockwise from the top left."""
     shape = finding.geometry
     if not is_mark(finding):
         return ()
@@ -44,12 +44,12 @@ def mark(tool: str, frame: Frame, points: Sequence[XY], finding_id: str = "") ->
     Args:
         tool: BOX, POINT or OUTSIDE.
         frame: The image.
-        points: (x, y) in image pixels; two opposite corners of a box, or one corner twice. Points
+        points: (x, y) in image pixels. For a box, two opposite corners, which may be equal. Points
             outside the image are moved to its border.
         finding_id: Id of the mark to replace; "" for a new one.
 
     Returns:
-        The finding; a box has its sides on pixel edges and covers at least one pixel.
+        The finding; the sides of a box lie on pixel edges, and a box covers at least one pixel.
     """
     shape = _box(frame, points[0], points[-1]) if tool == BOX else _point(frame, points[-1])
     return Finding(
@@ -65,7 +65,7 @@ def mark(tool: str, frame: Frame, points: Sequence[XY], finding_id: str = "") ->
 
 
 def move_point(finding: Finding, frame: Frame, place: int, to: XY) -> Finding:
-    """Return the mark with one point moved; the opposite corner of a box stays."""
+    """Return the mark with one point moved; the opposite corner of a box stays in place."""
     points = points_of(finding)
     opposite = points[(place + 2) % 4] if len(points) == 4 else to
     return mark(finding.provenance.tool, frame, (opposite, to), finding.id)

@@ -1,7 +1,7 @@
 """The state of a viewport: which frame is shown, and how.
 
-The viewport emits a numbered request, another object decodes the frame, and the answer is applied
-only if its number is the latest.
+The viewport emits a numbered request, another object decodes the frame, and the viewport uses the
+result only if its request is the latest one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from app.workspace.signals import Signal
 
 @dataclass(frozen=True, slots=True)
 class FrameRequest:
-    """A frame that the viewport waits for."""
+    """A request for a frame, with the number that tells whether it is the latest."""
 
     number: int
     instance: Instance
@@ -26,15 +26,15 @@ class FrameRequest:
 
 @dataclass(frozen=True, slots=True)
 class Display:
-    """The display of an image: window, polarity and orientation.
+    """How an image is displayed: window, polarity and orientation.
 
     Attributes:
-        window: The VOI window; None for the file's own or the automatic one.
+        window: The VOI window; None for the window in the file or the automatic one.
         invert: Whether black and white are exchanged.
         flip_h: Whether left and right are exchanged, before the rotation.
         flip_v: Whether top and bottom are exchanged, before the rotation.
-        quarter_turns: Clockwise quarter turns, 0 to 3, after the flips (as `geometry.edge_letters`
-            and PS3.3 C.10.6).
+        quarter_turns: Number of clockwise quarter turns after the flips, 0 to 3 (as in
+            `geometry.edge_letters` and PS3.3 C.10.6).
     """
 
     window: Window | None = None
@@ -44,14 +44,14 @@ class Display:
     quarter_turns: int = 0
 
     def flipped(self, *, across: bool) -> Display:
-        """Return the display mirrored on the screen: left and right, or top and bottom."""
+        """Return the display mirrored as seen on the screen: left-right, or top-bottom."""
         # Flips come before the rotation, so a quarter turn exchanges them.
         if across != bool(self.quarter_turns % 2):
             return self._plain(not self.flip_h, self.flip_v, self.quarter_turns)
         return self._plain(self.flip_h, not self.flip_v, self.quarter_turns)
 
     def turned(self, quarters: int) -> Display:
-        """Return the display turned clockwise on the screen."""
+        """Return the display rotated clockwise on the screen by a number of quarter turns."""
         return self._plain(self.flip_h, self.flip_v, self.quarter_turns + quarters)
 
     def _plain(self, flip_h: bool, flip_v: bool, turns: int) -> Display:
@@ -61,7 +61,7 @@ class Display:
 
     @property
     def turn_text(self) -> str:
-        """Flips and rotation in words, or ""."""
+        """Flips and rotation in words; "" if there are none."""
         turns = (self.quarter_turns + 2 * self.flip_v) % 4
         rotated = ("", "rotated 90° right", "rotated 180°", "rotated 90° left")[turns]
         if self.flip_h == self.flip_v:
@@ -79,7 +79,7 @@ def _display_of(presented: ImagePresentation | None) -> Display:
 
 
 class Viewport:
-    """One viewport's state. All methods are called on one thread (the GUI's)."""
+    """The state of one viewport. All methods must be called on one thread (the GUI thread)."""
 
     def __init__(self) -> None:
         self.instance: Instance | None = None
@@ -104,15 +104,16 @@ class Viewport:
     def show(
         self, instance: Instance | None, frame_index: int = 0, *, keep_display: bool = False
     ) -> None:
-        """Show an instance from its frame `frame_index`, with its own window.
+        """Show frame `frame_index` of an instance, with the instance's own window.
 
         For objects without frames, such as reports, no frame is requested.
 
         Args:
-            instance: The instance, or None.
+            instance: The instance, or None to show nothing.
             frame_index: Number of the frame from 0.
-            keep_display: Keep window, inversion and orientation, for a neighbour of the shown
-                image. The display of a presentation state is kept only where the state applies.
+            keep_display: Whether to keep window, inversion and orientation, e.g. for a neighbour of
+                the shown image. A presentation state's display is kept only if the state applies to
+                the instance.
         """
         self.instance = instance
         self.frame = None
@@ -130,13 +131,13 @@ class Viewport:
     def scroll_to(self, frame_index: int) -> None:
         """Show another frame of the same instance.
 
-        Window and zoom stay, and the old frame stays until the new one has arrived.
+        Window and zoom are kept, and the old frame stays until the new one has been decoded.
         """
         if self.instance is not None and frame_index != self.frame_index:
             self._request(frame_index)
 
     def deliver(self, request: FrameRequest, frame: Frame) -> bool:
-        """Take a decoded frame; return False when a later request has replaced this one."""
+        """Show a decoded frame; return False if a later request has replaced this one."""
         if request.number != self._number:
             return False
         presented = self.presented(request.frame_index)
@@ -153,10 +154,10 @@ class Viewport:
         return True
 
     def present(self, state: PresentationState | None) -> None:
-        """Apply a presentation state, or none.
+        """Apply a presentation state; None removes the current one.
 
-        A state about other images is ignored. A state about other frames of this image applies as
-        soon as those are shown.
+        A state that refers to other images is not applied. A state that refers to other frames of
+        this image applies once one of those is shown.
         """
         self.presentation = state if self._is_about(state) else None
         self._applied = self.presented(self.frame_index)
@@ -183,7 +184,7 @@ class Viewport:
         return self.presentation.of(self.instance.sop_instance_uid, frame_index)
 
     def own_display(self, frame_index: int) -> Display:
-        """Return the display of a frame before any change by the user."""
+        """Return the display in which a frame is shown before the user changes anything."""
         return _display_of(self.presented(frame_index))
 
     def _carried(self, frame_index: int) -> Display:
@@ -199,7 +200,7 @@ class Viewport:
         return _display_of(now)
 
     def fail(self, request: FrameRequest, error: str) -> bool:
-        """Take an error text; return False when a later request has replaced this one."""
+        """Show an error for a request; return False if a later request has replaced this one."""
         if request.number != self._number:
             return False
         self.frame = None

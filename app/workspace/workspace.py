@@ -1,4 +1,4 @@
-"""The workspace: all models of what is open, how it is shown and what was found; no GUI toolkit."""
+"""All models: what is open, how it is shown, and what was found; independent of any GUI toolkit."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from app.workspace.viewport import Display, Viewport
 REFORMAT = "reformat"  # `Instance.kind` of sections that were made here
 
 MOST_IMAGES = 2000
-"""Limit of images that one run may use; each is named when the question is asked."""
+"""Largest number of images that one run may use; each is named when the question is asked."""
 
 
 class Workspace:
-    """All models of one window.
+    """All models behind one window.
 
     Args:
         labels: Labels of findings that keep their colour; see `LabelColors`.
@@ -53,7 +53,10 @@ class Workspace:
         self.viewport.image_changed.connect(self._follow_study)
 
     def close(self) -> None:
-        """Disconnect every listener of the models, when the window that shows them closes."""
+        """Disconnect all listeners from the models.
+
+        Called when the window that shows them closes.
+        """
         models = (self.studies, self.commands, self.annotations, self.viewport, self.panes)
         for model in (self, *models, self.layers):
             for value in vars(model).values():
@@ -64,12 +67,12 @@ class Workspace:
         """Add the result of a scan and show its first image.
 
         Args:
-            result: Result of a scan, or of its beginning.
-            show: Whether to show something of it.
-            images_only: Show only an image, since a scan that goes on may still find one.
+            result: The result of a scan, or of the part of a scan that has been completed so far.
+            show: Whether to show an image or other object from the result.
+            images_only: Whether to show only an image, since a scan in progress may still find one.
 
         Returns:
-            Whether something of it is shown now.
+            Whether an image or other object from the result was shown.
         """
         self.studies.add(result)
         first = first_to_show(result, images_only) if show else None
@@ -78,11 +81,11 @@ class Workspace:
         return first is not None
 
     def instance_of(self, sop_instance_uid: str) -> Instance | None:
-        """Return the open instance with a SOP Instance UID, or None."""
+        """Return the open instance that has a SOP Instance UID, or None."""
         return self.studies.with_uid(sop_instance_uid)
 
     def rejection_of(self, instance: Instance) -> str:
-        """Return why a key object selection withdraws an image (IHE IOCM), or ""."""
+        """Return why a key object selection withdraws an image (IHE IOCM); "" if none does."""
         if self._rejected is None:
             self._rejected = {}
             for study in self.studies.all:
@@ -97,18 +100,19 @@ class Workspace:
 
     @property
     def acquired(self) -> Instance | None:
-        """The shown image; for a reformat, the acquired image it was made from."""
+        """The shown instance; for a reformat, the acquired image that it was made from."""
         shown = self.viewport.instance
         return self._source if shown is not None and shown.kind == REFORMAT else shown
 
     def show_reformat(self, instance: Instance, window: Window | None = None) -> None:
         """Show sections through the series of the shown image.
 
-        Window and inversion stay; flips and rotation do not, since they mean another plane.
+        Window and inversion are kept; flips and rotation are not, since they would mean something
+        else in another plane.
 
         Args:
             instance: The sections.
-            window: The window of the acquired image, used where the user has set none.
+            window: The window of the acquired image, used if the user has not set one.
         """
         self._source = self.acquired
         if self.viewport.display.window is None:
@@ -117,7 +121,7 @@ class Workspace:
         self._swap(instance, instance.frames // 2)
 
     def share_window(self, window: Window) -> None:
-        """Use a window for all sections of a reformat, unless the user has set one."""
+        """Use a window for all sections of the shown reformat, unless a window is already set."""
         shown = self.viewport.instance
         if shown is not None and shown.kind == REFORMAT and self.viewport.display.window is None:
             self._shared_window = window
@@ -141,7 +145,7 @@ class Workspace:
         self.viewport.set_display(Display(display.window, display.invert))
 
     def image_of(self, instance: Instance) -> Instance | None:
-        """Return the first open image that an object refers to or lies over, or None."""
+        """Return the first open image that an object refers to or is drawn on, or None."""
         study = self.studies.study_of(instance)
         named = (self.instance_of(uid) for uid in instance.references)
         found = next((item for item in named if item is not None and item.is_image), None)
@@ -158,10 +162,10 @@ class Workspace:
     def close_study(self, *keys: str) -> None:
         """Close studies, and clear the viewport if it shows one of them.
 
-        Findings are kept and are there again when their image is opened again.
+        Findings are kept; they are shown again when their image is reopened.
 
         Args:
-            keys: `Study.key` of each, or its UID where it has none; unknown keys are ignored.
+            keys: `Study.key` of each study, or its UID if it has no key; unknown keys are ignored.
         """
         shown = self.acquired
         study = self.studies.study_of(shown) if shown else None
@@ -184,12 +188,12 @@ class Workspace:
         self.close_study(*(key_of(study) for study in self.studies.all))
 
     def open_images(self) -> tuple[OpenImage, ...]:
-        """Return the images that a run may use, as they are now.
+        """Return the images that a run may use, in their current state.
 
-        The shown object comes first, even a report: tools refuse it by name, and would else run on
-        an image that the user does not see. Then come images of the shown study, then of others, up
-        to `MOST_IMAGES`. For a reformat the acquired image is given: findings belong to acquired
-        pixels.
+        The shown object comes first, even if it is a report: tools refuse a report by name, whereas
+        without it they would run on an image that the user does not see. Next are images from the
+        shown study, then images from other studies, up to `MOST_IMAGES`. For a reformat the
+        acquired image is returned, since findings belong to acquired pixels.
         """
         shown = self.acquired
         index = self.viewport.frame_index if shown is self.viewport.instance else 0
@@ -218,7 +222,7 @@ class Workspace:
         return found
 
     def shown_marks(self) -> tuple[Finding, ...]:
-        """Return the visible marks of the user on the shown frame."""
+        """Return the user's visible marks on the shown frame."""
         frame = self.viewport.frame
         if frame is None or self.acquired is not self.viewport.instance:
             return ()
@@ -227,7 +231,7 @@ class Workspace:
 
     @property
     def marked(self) -> bool:
-        """Whether there is a mark other than points outside."""
+        """Whether the shown frame has a visible mark other than points outside the object."""
         return any(item.provenance.tool != user_marks.OUTSIDE for item in self.shown_marks())
 
     def _images(self) -> Iterator[Instance]:
@@ -242,14 +246,14 @@ class Workspace:
     def take_results(
         self, tool: str, findings: Sequence[Finding], artifacts: Sequence[Artifact]
     ) -> None:
-        """Add the findings of a tool call, and open its pictures in panes."""
+        """Add the findings from a tool call, and open its pictures in panes."""
         self.annotations.add(findings, label=f"{tool}: {len(findings)} findings")
         for artifact in artifacts:
             if artifact.role == "show":
                 self.panes.show(self._pane(tool, artifact))
 
     def open_artifact(self, tool: str, artifact: Artifact) -> None:
-        """Show a picture in a pane, beside the image it was made from."""
+        """Show a picture in a pane beside the image that it was made from."""
         pane = self._pane(tool, artifact)
         self.panes.show(pane)
         if pane not in self.panes.all:
@@ -282,7 +286,10 @@ class Workspace:
         self._rejected = None
 
     def next_instance(self, step: int) -> Instance | None:
-        """Return the instance `step` places on in the shown series, or None at its ends."""
+        """Return the instance `step` positions further in the shown series.
+
+        None if there is none.
+        """
         shown = self.viewport.instance
         found = self.studies.place_of(shown) if shown else None
         if found is None:
@@ -293,7 +300,10 @@ class Workspace:
 
 
 def first_to_show(result: ScanResult, images_only: bool = False) -> Instance | None:
-    """Return an image of a scan's result, else an object with frames, else any object."""
+    """Return the object to show first: an image, else an object with frames, else any object.
+
+    With `images_only`, None is returned if there is no image.
+    """
     best: Instance | None = None
     for study in result.studies:
         for item in (item for series in study.series for item in series.instances[:1]):

@@ -39,7 +39,7 @@ _ESCAPE = b"\x1b"
 
 
 def mend_encoding(dataset: Dataset) -> None:
-    """Correct the declared character sets of a freshly read data set to those really used."""
+    """Replace the character sets that a freshly read data set declares by those it really uses."""
     sample = _sample(dataset)
     if all(byte < 0x80 for byte in sample) and _ESCAPE not in sample:
         return

@@ -26,12 +26,12 @@ def color_from_cielab(values: Sequence[float]) -> RGB | None:
     """Convert a Recommended Display CIELab Value to sRGB (PS3.3 C.10.7.1.1).
 
     Args:
-        values: L*, a*, b* as 16-bit numbers: L* of 0 to 100 is 0 to 65535, a* and b* of -128 to
-            127 are 0 to 65535 (0x8080 is 0). The white point is D50, as in ICC profiles. Some
-            writers use D65, which differs by a few levels.
+        values: L*, a* and b* as 16-bit numbers. For L*, 0 to 65535 stands for 0 to 100; for a* and
+            b*, it stands for -128 to 127 (0x8080 is 0). The white point is taken to be D50, as in
+            ICC profiles. Some writers use D65, which differs by a few levels.
 
     Returns:
-        8 bits a channel, clipped to the gamut of sRGB; None when the value is invalid.
+        Red, green and blue, 0 to 255, clipped to the gamut of sRGB; None if the value is invalid.
     """
     if len(values) != 3 or not all(math.isfinite(v) and 0 <= v <= 65535 for v in values):
         return None

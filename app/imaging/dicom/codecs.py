@@ -57,7 +57,7 @@ other on damaged files."""
 
 
 def decode_jpeg(header: Header, layout: Layout, data: bytes) -> Decoded:
-    """Decode any JPEG or JPEG-LS process; the code stream's start of frame tells which."""
+    """Decode any JPEG or JPEG-LS variant; the code stream's start of frame tells which."""
     start = start_of_frame(data)
     if start is None:
         raise ValueError("no start of frame")
@@ -109,12 +109,12 @@ def _names_its_colours(data: bytes) -> bool:
 
 
 def decode_jpeg_2000(header: Header, layout: Layout, data: bytes) -> Decoded:
-    """Decode JPEG 2000 or HTJ2K; the library undoes the colour transforms."""
+    """Decode JPEG 2000 or HTJ2K; the library reverses the colour transforms."""
     return by_pydicom(header, layout, data, JPEG2000Lossless)
 
 
 def decode_htj2k(header: Header, layout: Layout, data: bytes) -> Decoded:
-    """Decode High-Throughput JPEG 2000, with OpenJPH where OpenJPEG refuses wide samples."""
+    """Decode High-Throughput JPEG 2000; OpenJPH decodes samples that are too wide for OpenJPEG."""
     coded = declared_figures(data)
     if coded is not None and coded.precision > 16 and layout.samples == 1:
         import imagecodecs
@@ -134,7 +134,7 @@ def decode_jpeg_xl(header: Header, layout: Layout, data: bytes) -> Decoded:
 
 
 def decode_rle(header: Header, layout: Layout, data: bytes) -> Decoded:
-    """Decode RLE Lossless, one segment for each byte of a sample, high byte first (PS3.5 G)."""
+    """Decode RLE Lossless: one segment per byte of a sample, high byte first (PS3.5 G)."""
     import imagecodecs
 
     (count,) = struct.unpack("<L", data[:4])
@@ -161,19 +161,19 @@ def decode_rle(header: Header, layout: Layout, data: bytes) -> Decoded:
 
 
 def decode_deflated(header: Header, layout: Layout, data: bytes) -> Decoded:
-    """Inflate a raw deflate stream of natively encoded pixels (PS3.5 A.4.13)."""
+    """Inflate a raw deflate stream that contains natively encoded pixels (PS3.5 A.4.13)."""
     size = math.ceil(layout.frame_bits / 8)
     plain = zlib.decompressobj(-zlib.MAX_WBITS).decompress(data, size)
     return words_of(plain, layout), layout.photometric
 
 
 def decode_plain(header: Header, layout: Layout, data: bytes) -> Decoded:
-    """Return a fragment that holds one frame in the native encoding (PS3.5 A.4.11)."""
+    """Return the bytes of a fragment that holds one frame in the native encoding (PS3.5 A.4.11)."""
     return words_of(data, layout), layout.photometric
 
 
 def by_pydicom(header: Header, layout: Layout, data: bytes, syntax: UID) -> Decoded:
-    """Decode this frame alone with one of pydicom's decoders."""
+    """Decode a single frame with one of pydicom's decoders."""
     options: dict[str, Any] = dict(as_pixel_options(header.dataset))
     options |= {
         "transfer_syntax_uid": syntax,
@@ -203,7 +203,8 @@ def fit_words(array: Array, layout: Layout) -> Array:
     """Convert a decoder's result to unsigned words of the declared size.
 
     Raises:
-        ValueError: The shape differs, or values are too large for the declared size.
+        ValueError: The shape is not the declared one, or values are too large for the declared
+            size.
     """
     if array.dtype.kind not in "iu":
         raise ValueError(f"decoded as {array.dtype}")
@@ -216,10 +217,10 @@ def fit_words(array: Array, layout: Layout) -> Array:
 
 
 def check_shape(array: Array, layout: Layout) -> Array:
-    """Return the array unchanged when its shape is [rows, columns(, samples)].
+    """Return the array unchanged if its shape is [rows, columns(, samples)].
 
     Raises:
-        ValueError: The shape differs.
+        ValueError: The array has another shape.
     """
     expected = (layout.rows, layout.columns) + ((layout.samples,) if layout.samples > 1 else ())
     if array.shape != expected:
@@ -232,14 +233,14 @@ _DEFLATED = "1.2.840.10008.1.2.1.99"
 
 @dataclass(frozen=True, slots=True)
 class Decoder:
-    """The decoder of a transfer syntax.
+    """The decoder for a transfer syntax.
 
     Attributes:
-        library: The package, with the C library that it wraps.
+        library: The Python package and the C library that it wraps.
         licence: Licence of the library.
-        why: Reason for the choice.
-        decode: (header, layout, a frame's bytes) -> words and their photometric interpretation;
-            None for uncompressed pixels.
+        why: Why this library was chosen.
+        decode: Function that takes (header, layout, the bytes of a frame) and returns the decoded
+            words and their photometric interpretation; None for uncompressed pixels.
     """
 
     library: str
@@ -335,7 +336,7 @@ _NAMES = {
 
 
 def syntax_name(syntax: str) -> str:
-    """Return the transfer syntax's name in PS3.6, else its UID, else words for an invalid one."""
+    """Return a transfer syntax's name in PS3.6, its UID if unknown, or words for an invalid one."""
     uid = UID(syntax)
     known = _NAMES.get(syntax)
     if not uid.is_valid:
@@ -347,13 +348,13 @@ def decode(header: Header, layout: Layout, index: int) -> tuple[Array, str]:
     """Decode one frame to stored values.
 
     Args:
-        header: The file.
-        layout: Its checked figures.
-        index: Frame from 0.
+        header: Header of the file.
+        layout: Checked layout of the file's pixels.
+        index: Frame index from 0.
 
     Returns:
-        Stored values [rows, columns] or [rows, columns, samples] in native byte order, and the
-        photometric interpretation of the result (the code stream may differ from the header).
+        The stored values [rows, columns] or [rows, columns, samples] in native byte order, and
+        their photometric interpretation, which may differ from the one in the header.
 
     Raises:
         FileProblem: The frame is missing, damaged, or compressed in a way that is not supported.
@@ -363,13 +364,13 @@ def decode(header: Header, layout: Layout, index: int) -> tuple[Array, str]:
 
 
 def stored_values(header: Header, layout: Layout, words: Array) -> Array:
-    """Keep only the value's bits of decoded words, sign-extended where the pixels are signed."""
+    """Keep only the bits of decoded words that form the value, sign-extended for signed pixels."""
     values = values_of(words, layout)
     return np.ascontiguousarray(values, values.dtype.newbyteorder("="))
 
 
 def decode_words(header: Header, layout: Layout, index: int) -> tuple[Array, str]:
-    """Decode like `decode`, but keep all bits of each word for overlays in unused bits."""
+    """Decode like `decode`, but keep all bits of each word, since unused bits may hold overlays."""
     path = header.path
     if not 0 <= index < layout.frames:
         raise guards.problem(path, f"it has {layout.frames} frames; there is no {index + 1}th")

@@ -28,12 +28,12 @@ _TO_PARTIAL = np.array(
 
 
 def to_rgb(header: Header, layout: Layout, stored: Array, photometric: str) -> Array:
-    """Convert colour pixels to RGB of at most 16 bits.
+    """Convert colour pixels to RGB with at most 16 bits per sample.
 
     Args:
-        header: The file, for errors.
-        layout: The checked figures of its pixels.
-        stored: [rows, columns, samples] unsigned.
+        header: Header of the file, for error messages.
+        layout: Checked layout of the file's pixels.
+        stored: Unsigned stored values [rows, columns, samples].
         photometric: Photometric interpretation of `stored`.
 
     Raises:
@@ -87,7 +87,10 @@ def _partial_to_rgb(ybr: Array, bits: int) -> Array:
 
 
 def icc_note(header: Header) -> str:
-    """Return a note where the file's colour space is not the screen's, else ""."""
+    """Return a note if the file has an ICC profile other than sRGB, which is not applied.
+
+    Else "".
+    """
     profile: Any = header.value("ICCProfile")
     if profile is None:
         paths: Any = header.value("OpticalPathSequence")

@@ -60,7 +60,10 @@ _LOSSY_SYNTAXES = {
 
 
 def rescale_of(attributes: FrameAttributes) -> Rescale:
-    """Return rescale slope and intercept (PS3.3 C.11.1); a dose grid uses Dose Grid Scaling."""
+    """Return rescale slope and intercept (PS3.3 C.11.1).
+
+    A dose grid's slope is Dose Grid Scaling.
+    """
     slope = _possible(attributes.number("RescaleSlope"))
     intercept = _possible(attributes.number("RescaleIntercept"))
     modality = attributes.text("Modality")
@@ -82,9 +85,10 @@ def _possible(factor: float | None) -> float | None:
 
 
 def modality_of(attributes: FrameAttributes) -> tuple[Rescale, Lut | None]:
-    """Return the rescale and the Modality LUT, if there is one (PS3.3 C.11.1).
+    """Return the rescale, and the Modality LUT or None (PS3.3 C.11.1).
 
-    X-ray angiography and fluoroscopy have none, since their windows apply to the stored values.
+    For X-ray angiography and fluoroscopy neither applies, since their windows apply to the stored
+    values.
     """
     if attributes.header.text("SOPClassUID") in _STORED_VALUES_SHOWN:
         return Rescale(), None
@@ -97,7 +101,7 @@ def modality_of(attributes: FrameAttributes) -> tuple[Rescale, Lut | None]:
 
 
 def voi_of(attributes: FrameAttributes) -> Voi:
-    """Return windows and VOI LUTs (PS3.3 C.11.2) without impossible windows."""
+    """Return the windows and VOI LUTs (PS3.3 C.11.2), leaving out windows that are impossible."""
     text = attributes.text("VOILUTFunction").upper()
     function = VoiFunction(text) if text in VoiFunction.__members__ else VoiFunction.LINEAR
     explanations = attributes.text("WindowCenterWidthExplanation").split("\\")
@@ -112,7 +116,7 @@ def voi_of(attributes: FrameAttributes) -> Voi:
 
 
 def luts_of(attributes: FrameAttributes, keyword: str) -> tuple[Lut, ...]:
-    """Return the usable items of a Modality, VOI or Presentation LUT Sequence."""
+    """Return the usable items in a Modality, VOI or Presentation LUT Sequence."""
     sequence: Any = attributes.value(keyword)
     if not isinstance(sequence, Sequence):
         return ()
@@ -143,7 +147,7 @@ def _modality_output(attributes: FrameAttributes) -> Range:
 
 
 def padding_of(header: Header) -> tuple[float, float] | None:
-    """Return the inclusive range of padding values (PS3.3 C.7.5.1.1.2, C.7.6.24), or None."""
+    """Return the lowest and highest padding value (PS3.3 C.7.5.1.1.2, C.7.6.24), or None."""
     kind = {"FloatPixelData": "Float", "DoubleFloatPixelData": "DoubleFloat"}
     floating = kind.get(header.pixels.keyword if header.pixels else "", "")
     first = numbers(header.value(f"{floating}PixelPaddingValue"))[:1]
@@ -162,7 +166,7 @@ def padding_of(header: Header) -> tuple[float, float] | None:
 
 
 def lossy_text(header: Header) -> str:
-    """Return a text such as "Lossy JPEG 10:1" for pixels ever compressed with loss, else ""."""
+    """Return text such as "Lossy JPEG 10:1" if pixels were ever compressed with loss, else ""."""
     method = _LOSSY_SYNTAXES.get(header.syntax, "")
     if header.text("LossyImageCompression") != "01" and not method:
         return ""
@@ -179,9 +183,10 @@ _DIMENSIONLESS = ("1", "{no units}", "NO UNITS", "UNITLESS", "{ratio}")
 
 
 def real_world_of(attributes: FrameAttributes) -> tuple[RealWorldMap, ...]:
-    """Return a frame's usable real world value maps: own, else shared, else top-level ones.
+    """Return a frame's usable real world value maps.
 
-    Real World Value Mapping objects in other files are not searched.
+    The frame's own maps are used if it has any, else those shared by all frames, else those at the
+    top level. Real World Value Mapping objects in other files are not searched.
     """
     sequence: Any = attributes.value("RealWorldValueMappingSequence")
     if not isinstance(sequence, Sequence):

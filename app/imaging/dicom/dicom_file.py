@@ -73,7 +73,7 @@ _NOT_DICOM = "it is not a DICOM file"
 
 
 class IndexFile(Exception):
-    """The file is a DICOMDIR: an index of images that holds none itself."""
+    """The file is a DICOMDIR: an index that refers to images but contains none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +82,9 @@ class PixelSpan:
 
     Attributes:
         keyword: PixelData, FloatPixelData or DoubleFloatPixelData.
-        vr: VR of the element, "" in implicit files.
-        offset: Position of the value's first byte in the file, or in `inflated`.
-        length: Bytes that exist (the declared length, cut at the end of the file).
+        vr: VR of the element; "" in a file with implicit VRs.
+        offset: Position of the value's first byte in the file, or in `Header.inflated`.
+        length: Number of bytes that exist: the declared length, cut at the end of the file.
         declared: Declared length; `UNDEFINED_LENGTH` for encapsulated pixels.
     """
 
@@ -100,11 +100,11 @@ class Header:
     """A parsed file without its pixels.
 
     Attributes:
-        path: The file.
+        path: Path of the file.
         dataset: All elements before the pixel data.
-        syntax: Transfer syntax, guessed from the encoding where the file does not say.
-        pixels: Position of the pixels, or None for an object without pixels.
-        inflated: All bytes of a deflated file after inflating it, else None.
+        syntax: Transfer syntax; guessed from the encoding if the file does not declare one.
+        pixels: Position of the pixels; None for an object without pixels.
+        inflated: For a deflated file, all its bytes after inflation; otherwise None.
     """
 
     path: Path
@@ -120,18 +120,24 @@ class Header:
 
     @property
     def encapsulated(self) -> bool:
-        """Whether the pixels are compressed: in all but the native syntaxes (PS3.5 A)."""
+        """Whether the pixels are encapsulated, as in all but the native syntaxes (PS3.5 A)."""
         return self.syntax not in _NATIVE
 
     @property
     def sop_class(self) -> str:
-        """SOP Class UID, else the Media Storage SOP Class UID of the file meta information."""
+        """SOP Class UID.
+
+        If missing, the Media Storage SOP Class UID in the file meta information.
+        """
         return self.text("SOPClassUID") or value_text(
             value_of(getattr(self.dataset, "file_meta", Dataset()), "MediaStorageSOPClassUID")
         )
 
     def text(self, keyword: str) -> str:
-        """Return an element's value as text, values joined by a backslash; "" when absent."""
+        """Return an element's value as text, with several values joined by backslashes.
+
+        "" if absent.
+        """
         tag = _tag_of(keyword)
         element = None if tag is None else raw_elements(self.dataset).get(tag)
         if tag is not None and element is None:
@@ -145,14 +151,14 @@ class Header:
         return value_text(self.value(keyword))
 
     def value(self, keyword: str) -> Any:
-        """Return an element's value, or None when it is absent, empty or cannot be parsed."""
+        """Return an element's value; None if it is absent, empty or cannot be parsed."""
         return value_of(self.dataset, keyword)
 
     def count(self, keyword: str, default: int) -> int:
-        """Return a whole number that decoding depends on, or `default` when it is absent.
+        """Return a whole number that decoding depends on, or `default` if the element is absent.
 
         Raises:
-            FileProblem: The value is no number.
+            FileProblem: The value is not a number.
         """
         raw = self.value(keyword)
         if raw is None:
@@ -166,7 +172,7 @@ class Header:
 
 
 def value_of(dataset: Dataset, keyword: str) -> Any:
-    """Return `dataset.keyword`, or None when it is absent, empty or cannot be parsed."""
+    """Return the value of `dataset.keyword`; None if it is absent, empty or cannot be parsed."""
     tag = _tag_of(keyword)
     try:
         if tag is None:
@@ -220,7 +226,10 @@ def _raw_text(vr: str, raw: bytes) -> str | None:
 
 
 def value_text(value: Any) -> str:
-    """Return a value as display text; several values are joined by a backslash, as in the file."""
+    """Return a value as text for display.
+
+    Several values are joined by backslashes, as in the file.
+    """
     if value is None:
         return ""
     if isinstance(value, MultiValue | list | tuple):
@@ -232,7 +241,7 @@ def value_text(value: Any) -> str:
 def silence_pydicom() -> None:
     """Silence pydicom's warnings, which quote values that may identify a patient.
 
-    Validation is turned off too, since it takes longer than reading the values.
+    Validation of values is turned off too, since it takes longer than reading them.
     """
     warnings.simplefilter("ignore")
     config.settings.reading_validation_mode = config.IGNORE
@@ -240,7 +249,7 @@ def silence_pydicom() -> None:
 
 
 def looks_like_dicom(start: bytes) -> bool:
-    """Return whether a file begins with a preamble or a plausible first data element."""
+    """Return whether a file's first bytes are a preamble or a plausible first data element."""
     if start[128:132] == b"DICM":
         return True
     if len(start) < 8:
@@ -258,7 +267,7 @@ def read_header(path: Path) -> Header:
     """Parse a file up to its pixels.
 
     Raises:
-        FileProblem: It is unreadable, empty, not DICOM, or damaged.
+        FileProblem: The file is unreadable, empty, not DICOM, or damaged.
     """
     size = sources.status(path).size
     try:
@@ -403,15 +412,16 @@ def is_deflated(start: bytes) -> bool:
 
 
 def inflated_file(path: Path, file: BinaryIO, extent: Extent) -> bytes:
-    """Return a deflated file's bytes as if it were in explicit VR little endian.
+    """Return a deflated file's bytes as if it were encoded in explicit VR little endian.
 
     Args:
-        path: The file, for errors.
-        file: The deflated file.
-        extent: Returns where the pixels end, once the header is inflated.
+        path: Path of the file, for error messages.
+        file: The open deflated file.
+        extent: Function that takes the part of the file inflated so far and its size. It returns
+            the position at which the pixels will end, or None before the pixels begin.
 
     Raises:
-        FileProblem: It is damaged, or inflates to more than its pixels need.
+        FileProblem: The file is damaged, or inflates to more than its pixels need.
     """
     file.seek(0)
     begin = file.read(_START)

@@ -16,7 +16,7 @@ MAX_FRAME = 10**6
 
 
 def items_of(dataset: Dataset | None, keyword: str) -> list[Dataset]:
-    """Return the items of a sequence; empty when it is absent, empty or no sequence."""
+    """Return the items of a sequence; empty if it is absent, empty or not a sequence."""
     value: Any = value_of(dataset, keyword) if dataset is not None else None
     if value is None or isinstance(value, str | bytes) or not isinstance(value, Iterable):
         return []
@@ -24,13 +24,13 @@ def items_of(dataset: Dataset | None, keyword: str) -> list[Dataset]:
 
 
 def first_item(dataset: Dataset | None, keyword: str) -> Dataset | None:
-    """Return the first item of a sequence, or None."""
+    """Return the first item of a sequence, or None if there is none."""
     items = items_of(dataset, keyword)
     return items[0] if items else None
 
 
 def text_of(dataset: Dataset | None, keyword: str) -> str:
-    """Return a value as cleaned plain text; "" when absent or broken."""
+    """Return a value as cleaned plain text; "" if it is absent or damaged."""
     if dataset is None:
         return ""
     value = value_of(dataset, keyword)
@@ -40,9 +40,10 @@ def text_of(dataset: Dataset | None, keyword: str) -> str:
 
 
 def clean_text(text: str) -> str:
-    """Return text fit for display: line feeds only, no control characters, bounded length.
+    """Return text in a form fit for display.
 
-    DICOM text may end its lines with CR LF, LF, FF or CR alone (PS3.5 6.1.2.4, 6.1.3).
+    The result has no control characters except line feeds, and its length is limited. DICOM text
+    may end its lines with CR LF, LF, FF or CR alone (PS3.5 6.1.2.4, 6.1.3).
     """
     if len(text) > MAX_TEXT:
         text = f"{text[:MAX_TEXT]}… (cut: it has {len(text):,} characters)"
@@ -52,7 +53,10 @@ def clean_text(text: str) -> str:
 
 
 def finite_numbers(dataset: Dataset | None, keyword: str, count: int) -> tuple[float, ...] | None:
-    """Return exactly `count` finite numbers, or None."""
+    """Return the value as `count` numbers.
+
+    None if there are more or fewer, or not all are finite.
+    """
     values = numbers(value_of(dataset, keyword)) if dataset is not None else ()
     if len(values) != count or not all(math.isfinite(value) for value in values):
         return None
@@ -60,13 +64,13 @@ def finite_numbers(dataset: Dataset | None, keyword: str, count: int) -> tuple[f
 
 
 def whole_number(dataset: Dataset | None, keyword: str) -> int | None:
-    """Return one whole number, or None."""
+    """Return a single numeric value as a whole number; None if there is no usable number."""
     values = finite_numbers(dataset, keyword, 1)
     return int(values[0]) if values is not None and abs(values[0]) < 2**53 else None
 
 
 def frames_of(reference: Dataset) -> tuple[int, ...]:
-    """Return the referenced frames (from 0) of an image reference; empty for all (PS3.3 10.3)."""
+    """Return the frames (from 0) that an image reference names; empty for all (PS3.3 10.3)."""
     values = numbers(value_of(reference, "ReferencedFrameNumber"))
     kept = {int(value) - 1: None for value in values if 1 <= value <= MAX_FRAME}
     return tuple(kept)

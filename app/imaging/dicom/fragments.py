@@ -29,13 +29,13 @@ _STARTS = (
 
 @dataclass(frozen=True, slots=True)
 class Fragments:
-    """The positions of all fragments of a file.
+    """The positions of all fragments in a file.
 
     Attributes:
-        base: Position of the first fragment's item, from which offsets count.
+        base: Position of the first fragment's item; offsets are relative to it.
         spans: (position, length) of each fragment's data.
-        starts: Whether each fragment begins a code stream.
-        offsets: The Basic Offset Table, "" when empty.
+        starts: For each fragment, whether a code stream begins in it.
+        offsets: Values in the Basic Offset Table; empty if the table is empty.
     """
 
     base: int
@@ -45,12 +45,12 @@ class Fragments:
 
 
 def find_fragments(source: BinaryIO, position: int, length: int) -> Fragments:
-    """Find all fragments by walking over their items without reading the contents.
+    """Find all fragments by stepping from item to item, without reading their contents.
 
     Args:
-        source: The file.
+        source: The open file.
         position: Position of the pixel data element's value.
-        length: Limit of its bytes.
+        length: Length of that value in bytes; nothing beyond it is read.
 
     Raises:
         ValueError: There are very many empty fragments.
@@ -94,13 +94,14 @@ def _item(source: BinaryIO, end: int) -> int | None:
 def frame_spans(
     fragments: Fragments, frames: int, index: int, extended: tuple[Any, Any] = (None, None)
 ) -> tuple[tuple[int, int], ...]:
-    """Return the spans that make up frame `index`; empty when the frame is missing.
+    """Return the spans that make up frame `index`; empty if the frame is missing.
 
     Args:
-        fragments: All fragments of the pixel data.
+        fragments: All fragments in the pixel data.
         frames: The declared number of frames.
-        index: Frame from 0.
-        extended: Extended Offset Table and its lengths, as bytes, where the file has them.
+        index: Frame index from 0.
+        extended: Values of Extended Offset Table and Extended Offset Table Lengths, as bytes; None
+            for each that the file does not have.
     """
     spans = fragments.spans
     if not spans:

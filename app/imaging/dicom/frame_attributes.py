@@ -63,21 +63,21 @@ class FrameAttributes:
         return self.header.value(keyword)
 
     def numbers(self, keyword: str) -> tuple[float, ...]:
-        """Return numeric values in file order; NaN for values that are no finite number."""
+        """Return numeric values in file order, with NaN for each that is not a finite number."""
         return numbers(self.value(keyword))
 
     def number(self, keyword: str) -> float | None:
-        """Return the first value if it is a finite number, else None."""
+        """Return the first value if it is a finite number, otherwise None."""
         values = self.numbers(keyword)
         return values[0] if values and math.isfinite(values[0]) else None
 
     def text(self, keyword: str) -> str:
-        """Return the value as text."""
+        """Return the value as text; "" if it is absent."""
         return value_text(self.value(keyword))
 
 
 def numbers(value: Any) -> tuple[float, ...]:
-    """Return one or several values as floats, NaN for each that is no number."""
+    """Return one or several values as floats, with NaN for each that is not a number."""
     if value is None:
         return ()
     items: Any = [value] if isinstance(value, str | bytes | int | float) else value

@@ -73,11 +73,11 @@ def read_ordinary(file: BinaryIO) -> Dataset | None:
     """Read the elements before the pixels of an ordinary image file.
 
     Args:
-        file: The file, at any position. Afterwards it stands at the pixel data element.
+        file: The file, at any position. Afterwards its position is that of the pixel data element.
 
     Returns:
-        A data set equal to that of `pydicom.dcmread(file, stop_before_pixels=True)`, or None when
-        the header is not ordinary. Never raises for what the file holds.
+        A data set equal to the result of `pydicom.dcmread(file, stop_before_pixels=True)`; None if
+        the header is not ordinary. Never raises an error because of the file's contents.
     """
     # Most headers fit into the first read; reading more of every file would cost time.
     for size in (_FIRST_READ, MAX_HEADER):
@@ -208,7 +208,7 @@ def _remember(data: bytes, elements: Elements, implicit: bool) -> None:
 
 @lru_cache(maxsize=8192)
 def shared_tag(number: int) -> BaseTag:
-    """Return pydicom's tag of a number, always the same object.
+    """Return pydicom's tag for a number; the same number always gives the same object.
 
     pydicom compares tags in Python code; a dictionary finds an identical key without comparing.
     """
@@ -254,9 +254,9 @@ def _sequence(
 
 
 def raw_elements(dataset: Dataset) -> Elements:
-    """Return the elements of a data set, those that were not asked for yet unconverted.
+    """Return the elements of a data set; those not accessed so far remain unconverted.
 
-    pydicom's own look-up takes four times as long, and most elements that a scan asks for are
+    pydicom's own look-up takes four times as long, and most elements that a scan looks up are
     absent.
     """
     return dataset._dict  # type: ignore[reportPrivateUsage]

@@ -55,7 +55,7 @@ MAX_TEXT = 1024
 
 
 def attribute_texts(header: Header) -> dict[str, str]:
-    """Return the texts of `ATTRIBUTES` that the file has, and TransferSyntaxUID."""
+    """Return the texts of those `ATTRIBUTES` that the file has, and of TransferSyntaxUID."""
     texts = {keyword: header.text(keyword) for keyword in ATTRIBUTES}
     attributes = FrameAttributes(header, 0)
     for keyword in ("ImagePositionPatient", "ImageOrientationPatient", "PixelSpacing"):
@@ -79,9 +79,10 @@ _MOST = 16
 
 
 def view_code(dataset: Dataset) -> str:
-    """Return scheme and value of View Code Sequence joined by a space, or "".
+    """Return the scheme and value of the View Code Sequence joined by a space, or "".
 
-    Of several items, which the standard forbids, the first that is no frontal view counts.
+    If there are several items, which the standard forbids, the first one that is not a frontal view
+    is used.
     """
     found = [code for item in items_of(dataset, KEYWORD)[:_MOST] if (code := _code(item))]
     return next(filter(_not_frontal, found), found[0] if found else "")
@@ -109,7 +110,7 @@ _GE_OFFSET = 1_000_000_000
 
 
 def frames_geometry(header: Header) -> str:
-    """Return the volume of a multi-frame object as text (`stacks.STACK_KEYWORD`), or ""."""
+    """Return the geometry of a multi-frame object as text (`stacks.STACK_KEYWORD`), or ""."""
     count = numbers(header.value("NumberOfFrames"))[:1]
     if not count or not 1 < count[0] <= MAX_FRAMES or not _has_places(header):
         return ""
@@ -158,7 +159,7 @@ def _own_spacings(header: Header) -> bool:
 
 
 def private_b_value(header: Header) -> str:
-    """Return the diffusion b-value of Siemens, GE and Philips images in s/mm², or ""."""
+    """Return the diffusion b-value (s/mm²) in Siemens, GE or Philips private elements, or ""."""
     if header.text("Modality") != "MR":
         return ""
     groups = {int(tag) >> 16 for tag in header.dataset.keys()}  # noqa: SIM118 - not parsed

@@ -55,21 +55,22 @@ _FROM_BYTES = 2**18
 
 
 class CountedFile:
-    """A file that raises once far more is read from it than any real object needs.
+    """A file that raises an error once far more is read from it than any real object needs.
 
-    The parser reads each element separately, so reads are counted. No read is longer than the file,
-    whatever length an element declares.
+    The parser reads each element separately, so the reads are counted. No read is longer than the
+    file, whatever length an element declares.
 
     Args:
-        path: The file, for the error.
+        path: Path of the file, for the error message.
         file: The open file, at its beginning.
         size: Size of the file in bytes.
 
     Attributes:
-        refusal: The error that was raised, since the parser sometimes replaces it by its own.
+        refusal: The error that `read` raised, or None. It is kept because the parser sometimes
+            replaces it by an error of its own.
 
     Raises:
-        FileProblem: By `read`.
+        FileProblem: Raised by `read` when a limit is exceeded.
     """
 
     def __init__(self, path: Path, file: BinaryIO, size: int) -> None:
@@ -86,7 +87,7 @@ class CountedFile:
         self.refusal: FileProblem | None = None
 
     def read(self, size: int = -1, /) -> bytes:
-        """Read as a file does, within the limits of the class."""
+        """Read as an ordinary file does, within the limits that the class describes."""
         self._reads += 1
         if self._reads >= self._next:
             try:
@@ -117,15 +118,15 @@ class CountedFile:
 
 
 def check_items(path: Path, data: bytes, tag: int | None = None) -> None:
-    """Refuse an unparsed sequence of very many items, or of many without content.
+    """Refuse an unparsed sequence that has very many items, or many items without content.
 
     Args:
-        path: The file, for the error.
+        path: Path of the file, for the error message.
         data: Bytes of the sequence as in the file.
-        tag: Tag of the sequence; None for a part of a file with any sequences.
+        tag: Tag of the sequence; None for a part of a file that may contain any sequences.
 
     Raises:
-        FileProblem: It holds too many.
+        FileProblem: The sequence has too many items.
     """
     if len(data) < 8 * MAX_EMPTY_ITEMS:
         return
@@ -146,15 +147,15 @@ def _most_items(data: bytes, tag: int | None) -> int:
 
 
 def check_unparsed(path: Path, dataset: Any, read: int) -> None:
-    """Refuse a data set with absurdly long sequences or values that are not converted yet.
+    """Refuse a data set that has absurdly long sequences or values, before they are converted.
 
     Args:
-        path: The file, for the error.
+        path: Path of the file, for the error message.
         dataset: The parsed data set.
-        read: Bytes of the file that were read; a small file cannot exceed the limits.
+        read: Number of bytes read from the file; a small file cannot exceed the limits.
 
     Raises:
-        FileProblem: See `check_items`; or an element has very many values.
+        FileProblem: A sequence has too many items (`check_items`), or an element very many values.
     """
     if read < _FROM_BYTES:
         return
@@ -200,9 +201,10 @@ _BYTES_EACH = {
 
 
 def count_values() -> None:
-    """Make pydicom refuse elements of absurdly many values when it converts them.
+    """Make pydicom refuse elements that have absurdly many values when it converts them.
 
-    The character set is converted during parsing, without pydicom's hooks, so that is patched too.
+    pydicom converts the character set during parsing without calling its hooks, so the function
+    that does so is patched too.
     """
     hooks.register_callback("raw_element_value", _converted)
     pydicom.values.convert_string = _converted_string
@@ -229,12 +231,12 @@ def _converted(raw: Any, data: dict[str, Any], **options: Any) -> None:
 
 
 def exceeds_value_limit(vr: str | None, value: Any, tag: int = 0) -> bool:
-    """Return whether an unconverted value exceeds the limits.
+    """Return whether a value that is not converted yet exceeds the limits.
 
     Args:
-        vr: VR of the element; None for the one in the dictionary.
+        vr: VR of the element; None to look it up in the dictionary.
         value: Unconverted bytes of the element.
-        tag: Tag of the element, for the dictionary.
+        tag: Tag of the element, to look up its VR.
     """
     if not isinstance(value, bytes) or len(value) <= MAX_TEXTS:
         return False

@@ -18,13 +18,13 @@ from app.imaging.types import Lut
 
 
 def lut_of_item(item: Dataset, inputs: Range = ANY, *, little: bool = True) -> Lut | None:
-    """Return an item's table, or None when it cannot be used.
+    """Return the table in a LUT Sequence item, or None if it cannot be used.
 
     Args:
         item: Sequence item with LUT Descriptor and LUT Data.
-        inputs: Lowest and highest possible input; tells whether the table's first value is
-            signed.
-        little: Byte order of the file.
+        inputs: Lowest and highest possible input; they tell whether the table's first input value
+            is signed.
+        little: Whether the file is little endian.
     """
     descriptor = _descriptor(item)
     if descriptor is None:
@@ -50,13 +50,13 @@ def _descriptor(item: Dataset) -> tuple[int, int, int] | None:
 def lut_data(
     value: Any, entries: int, bits: int, *, little: bool = True
 ) -> NDArray[np.uint16] | None:
-    """Return LUT data as at most `entries` 16-bit numbers; None when most of them are missing.
+    """Return LUT data as at most `entries` 16-bit numbers; None if most of them are missing.
 
     Args:
-        value: Bytes (OW, OB), or numbers (US, SS). 8-bit entries may be packed two to a word.
-        entries: Number of entries by the descriptor.
-        bits: Bits of an entry by the descriptor.
-        little: Byte order of the file.
+        value: Bytes (OW, OB) or numbers (US, SS). Two 8-bit entries may be packed into one word.
+        entries: Number of entries according to the descriptor.
+        bits: Bits per entry according to the descriptor.
+        little: Whether the file is little endian.
     """
     if value is None:
         return None

@@ -30,15 +30,15 @@ def read_words(
     """Return frame `index` of the pixels that begin at the current position of `source`.
 
     Args:
-        source: Positioned at the pixel data element's value.
-        layout: How the pixels are laid out.
-        index: Frame from 0. Packed frames need not begin at a byte.
-        little: Byte order.
-        words_of_16: Whether the value is a sequence of 16-bit words (VR OW), whose bytes are
-            exchanged in a big-endian file even where a sample is smaller than a word.
+        source: The open file, positioned at the pixel data element's value.
+        layout: Checked layout of the file's pixels.
+        index: Frame index from 0. Frames of packed pixels need not begin at a whole byte.
+        little: Whether the file is little endian.
+        words_of_16: Whether the value is a sequence of 16-bit words (VR OW). In a big-endian file
+            the bytes of each such word are exchanged, even if a sample is smaller than a word.
 
     Returns:
-        As `words_of`.
+        An array as described in `words_of`.
     """
     first_bit = index * layout.frame_bits
     begin, end = first_bit // 8, -(-(first_bit + layout.frame_bits) // 8)
@@ -92,10 +92,11 @@ def _in_likelier_order(words: Array, layout: Layout, *, little: bool, words_of_1
 
 
 def words_of(data: bytes | memoryview, layout: Layout, *, little: bool = True) -> Array:
-    """Return one frame's bytes as an array of samples.
+    """Return the bytes of one frame as an array of samples.
 
     Returns:
-        [rows, columns] or [rows, columns, samples]: unsigned words with all their bits, or floats.
+        [rows, columns] or [rows, columns, samples], as unsigned words with all their bits or as
+        floats.
 
     Raises:
         ValueError: There are too few bytes.
@@ -117,7 +118,7 @@ def words_of(data: bytes | memoryview, layout: Layout, *, little: bool = True) -
 
 
 def to_image(flat: Array, layout: Layout) -> Array:
-    """Return a flat array of samples as an image with colour by pixel."""
+    """Return a flat array of samples as an image; colour samples are interleaved by pixel."""
     rows, columns, samples = layout.rows, layout.columns, layout.samples
     if flat.size != rows * columns * samples:
         raise ValueError(f"{flat.size} samples for {columns} x {rows} x {samples}")
@@ -129,7 +130,7 @@ def to_image(flat: Array, layout: Layout) -> Array:
 
 
 def full_chroma(flat: Array, layout: Layout) -> Array:
-    """Expand 4:2:2 samples (two luminances sharing Cb and Cr) to three samples a pixel."""
+    """Expand 4:2:2 data, in which two luminances share Cb and Cr, to three samples per pixel."""
     if layout.columns % 2:
         raise ValueError("4:2:2 with an odd number of columns")
     pairs = flat.reshape(-1, 4)
@@ -155,11 +156,11 @@ def _unpack_24(data: bytes, count: int, *, little: bool) -> Array:
 
 
 def values_of(words: Array, layout: Layout) -> Array:
-    """Keep only the value's bits of words, sign-extended where the pixels are signed.
+    """Keep only the bits of each word that form the value, sign-extended for signed pixels.
 
     Args:
         words: Result of `words_of`.
-        layout: The checked figures of the pixels.
+        layout: Checked layout of the file's pixels.
     """
     if layout.floating or layout.allocated == 1:
         return words

@@ -47,15 +47,15 @@ class _Group:
 
 
 def overlays_of(header: Header, index: int, words: Array) -> tuple[OverlayPlane, ...]:
-    """Return the overlay planes of one frame.
+    """Return the overlay planes that belong to one frame.
 
     Args:
-        header: The image.
-        index: Frame from 0.
+        header: Header of the image file.
+        index: Frame index from 0.
         words: The frame's words with all their bits, [rows, columns].
 
     Returns:
-        The planes in order of their groups, without damaged ones.
+        The planes in order of their group numbers; damaged ones are left out.
     """
     planes: list[OverlayPlane] = []
     for number in GROUPS:
@@ -144,7 +144,7 @@ def _embedded_bits(group: _Group, words: Array) -> NDArray[np.bool_] | None:
 
 
 def visible_overlays(header: Header, planes: tuple[OverlayPlane, ...]) -> tuple[OverlayPlane, ...]:
-    """Return the planes to be drawn: all but the bitmap of a shutter."""
+    """Return the planes to be drawn: all except the one that serves as a shutter's bitmap."""
     if "BITMAP" not in header.text("ShutterShape").upper().split("\\"):
         return planes
     group = numbers(header.value("ShutterOverlayGroup"))[:1]

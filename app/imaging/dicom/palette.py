@@ -27,7 +27,7 @@ def has_palette(header: Header) -> bool:
 def is_supplemented(attributes: FrameAttributes) -> bool:
     """Return whether a palette colours some values of a grey frame (C.7.6.19).
 
-    The frame's own Pixel Presentation counts where frames differ (C.8.13.3.1, C.8.15.3.2).
+    If frames differ, the frame's own Pixel Presentation decides (C.8.13.3.1, C.8.15.3.2).
     """
     whole = attributes.text("PixelPresentation").upper()
     if whole != "MIXED":
@@ -43,9 +43,9 @@ def is_supplemented(attributes: FrameAttributes) -> bool:
 
 
 def palette_of(header: Header) -> tuple[NDArray[np.uint8], int] | None:
-    """Return the palette as [entries, 3] 8-bit RGB, and the stored value of its first entry.
+    """Return the palette as 8-bit RGB [entries, 3] and the stored value that maps to its entry 0.
 
-    None when it is missing or damaged.
+    Returns None if the palette is missing or damaged.
     """
     channels: list[NDArray[np.uint16]] = []
     declared = 8
@@ -91,12 +91,12 @@ def _channel(header: Header, colour: str, entries: int, bits: int) -> NDArray[np
 def expand_segments(words: list[int], entries: int, *, small: bool = False) -> list[int]:
     """Expand a segmented table to at most `entries` plain values (PS3.3 C.7.9.2).
 
-    Malformed segments end the table, so it comes out too short.
+    A malformed segment ends the table, so the result may have fewer values.
 
     Args:
-        words: Segmented data: 16-bit words, or bytes.
-        entries: Number of values of the table.
-        small: Whether `words` are bytes; an indirect segment's offset then takes four of them.
+        words: Segmented data as 16-bit words or bytes.
+        entries: Number of values in the full table.
+        small: Whether `words` are bytes; the offset in an indirect segment then takes four of them.
     """
     values: list[int] = []
     begins: set[int] = set()

@@ -19,21 +19,21 @@ _COLOUR = ("RGB", "YBR_FULL", "YBR_RCT", "YBR_ICT", "YBR_PARTIAL_420", *_SUBSAMP
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The checked figures of the pixel data of one file.
+    """The checked layout of the pixel data in one file.
 
     Attributes:
-        rows: Rows.
-        columns: Columns.
+        rows: Number of rows.
+        columns: Number of columns.
         samples: Samples per pixel.
         frames: Number of frames.
-        allocated: Bits of a sample in the file: 1, 8, 12 (packed), 16, 24, 32 or 64.
-        stored: Bits of it that are the value.
+        allocated: Bits that a sample takes in the file: 1, 8, 12 (packed), 16, 24, 32 or 64.
+        stored: How many of these bits form the value.
         signed: Whether the value is a two's complement number.
-        photometric: Photometric Interpretation, upper case.
-        high: The value's most significant bit.
-        planar: Whether colour comes plane by plane (Planar Configuration 1).
+        photometric: Photometric Interpretation in upper case.
+        high: Position of the value's most significant bit.
+        planar: Whether colour is stored plane by plane (Planar Configuration 1).
         subsampled: Whether two pixels share their chrominance (uncompressed YBR_xxx_422).
-        floating: Float or Double Float Pixel Data.
+        floating: Whether the pixels are Float or Double Float Pixel Data.
     """
 
     rows: int
@@ -51,26 +51,27 @@ class Layout:
 
     @property
     def pixels(self) -> int:
-        """Number of pixels of one frame."""
+        """Number of pixels in one frame."""
         return self.rows * self.columns
 
     @property
     def frame_bits(self) -> int:
-        """Number of bits of one uncompressed frame."""
+        """Number of bits in one uncompressed frame."""
         bits = self.pixels * self.samples * self.allocated
         return bits * 2 // 3 if self.subsampled else bits
 
     @property
     def word_bytes(self) -> int:
-        """Number of bytes of an unpacked sample."""
+        """Number of bytes in an unpacked sample."""
         return {1: 1, 8: 1, 12: 2, 16: 2, 24: 4, 32: 4}.get(self.allocated, 8)
 
 
 def layout_of(header: Header) -> Layout:
-    """Read and check the figures that decoding depends on.
+    """Read and check the elements that decoding depends on.
 
     Raises:
-        FileProblem: There are no pixels, or figures are missing, damaged or impossible.
+        FileProblem: There are no pixels, or an element is missing, damaged or has an impossible
+            value.
     """
     path = header.path
     if header.pixels is None:
@@ -128,7 +129,7 @@ def _frames(header: Header, frame_bits: int) -> int:
 
 
 def may_have_frames(header: Header) -> bool:
-    """Return whether the SOP Class is multi-frame, so that NumberOfFrames is required."""
+    """Return whether the SOP Class is a multi-frame one, which requires NumberOfFrames."""
     uid = header.value("SOPClassUID")
     name = str(getattr(uid, "name", ""))
     return any(word in name for word in _MULTI_FRAME)
@@ -157,7 +158,10 @@ def _is_subsampled(header: Header, photometric: str, plane_bits: int) -> bool:
 
 
 def complete_frames(header: Header, layout: Layout) -> int:
-    """Return how many frames the file really holds; the declared number for compressed pixels."""
+    """Return how many complete frames the file holds.
+
+    For compressed pixels, the declared number.
+    """
     span = header.pixels
     if span is None or span.length == 0:
         return 0
@@ -167,7 +171,7 @@ def complete_frames(header: Header, layout: Layout) -> int:
 
 
 def truncation_problem(header: Header, layout: Layout) -> FileProblem:
-    """Return the error for uncompressed pixels of which some are missing."""
+    """Return the error for uncompressed pixel data that is shorter than declared."""
     length = header.pixels.length if header.pixels else 0
     expected = math.ceil(layout.frame_bits * layout.frames / 8)
     return guards.problem(

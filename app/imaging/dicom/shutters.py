@@ -18,11 +18,12 @@ from app.imaging.types import OverlayPlane, Shutter
 
 
 def frame_shutter(attributes: FrameAttributes, planes: tuple[OverlayPlane, ...]) -> Shutter | None:
-    """Return the shutter of a frame, or None when all of it is shown.
+    """Return the shutter of a frame, or None if the whole frame is visible.
 
     Args:
-        attributes: The frame; an enhanced one has its own shutter (C.7.6.16.2.5).
-        planes: Its overlays, of which one may be the shutter's bitmap.
+        attributes: The frame's attributes; an enhanced frame may have its own shutter
+            (C.7.6.16.2.5).
+        planes: The frame's overlays, one of which may be the shutter's bitmap.
     """
     own: Any = attributes.value("FrameDisplayShutterSequence")
     if isinstance(own, Sequence) and len(own):
@@ -35,9 +36,10 @@ def frame_shutter(attributes: FrameAttributes, planes: tuple[OverlayPlane, ...])
 
 
 def shutter_of(dataset: Dataset, planes: dict[int, OverlayPlane]) -> Shutter | None:
-    """Return a display shutter, its bitmap taken from the overlay group that it names, or None.
+    """Return a display shutter, or None if there is none.
 
-    DICOM counts rows and columns from 1 here, and gives (row, column).
+    A bitmap is taken from the overlay group that the shutter names. DICOM counts rows and columns
+    from 1 here, and gives points as (row, column).
     """
     shapes = text_of(dataset, "ShutterShape").upper().split("\\")
     rectangle = _rectangle(dataset) if "RECTANGULAR" in shapes else None

@@ -35,12 +35,12 @@ _SLIDES_Z = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """The position of one frame of the file.
+    """The position of one frame of the file in the stitched image.
 
     Attributes:
-        index: The frame, from 0.
+        index: Frame index from 0.
         x: First column in the stitched image, from 0.
-        y: First row.
+        y: First row in the stitched image, from 0.
     """
 
     index: int
@@ -50,11 +50,11 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One optical path at one focal plane, shown as one stitched frame.
+    """The tiles for one optical path and one focal plane, shown as one stitched frame.
 
     Attributes:
-        tiles: Its tiles; where they overlap the later one is shown.
-        name: Name that distinguishes it from other sections, or "".
+        tiles: The tiles; where they overlap, the later one is shown.
+        name: Name that distinguishes this section from the others; "" if it needs none.
     """
 
     tiles: tuple[Tile, ...]
@@ -63,13 +63,14 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Slide:
-    """A tiled image as it is shown.
+    """A tiled image in the form in which it is shown.
 
     Attributes:
         rows: Rows of the Total Pixel Matrix.
         columns: Columns of the Total Pixel Matrix.
-        sections: Its frames.
-        stitched: False where the matrix is too large: frames are then the file's own tiles.
+        sections: The sections, each of which is shown as one frame if the tiles are stitched.
+        stitched: Whether the tiles are stitched; False if the matrix is too large, so that the
+            frames are the file's own tiles.
     """
 
     rows: int
@@ -79,7 +80,7 @@ class Slide:
 
 
 def slide_of(header: Header, layout: Layout) -> Slide | None:
-    """Return how a tiled image's frames lie; None for other images or unknown positions."""
+    """Return where the tiles of a tiled image lie; None for other images or unknown positions."""
     size = [
         finite_numbers(header.dataset, f"TotalPixelMatrix{axis}", 1) for axis in ("Rows", "Columns")
     ]
@@ -168,16 +169,17 @@ def _sparse(placed: list[_Placed]) -> tuple[Section, ...]:
 def stitch(
     slide: Slide, section: Section, header: Header, tile_of: Callable[[int], Array | None]
 ) -> Array | None:
-    """Stitch the tiles of a section to one image.
+    """Stitch the tiles in a section into one image.
 
     Args:
         slide: The slide, for its size.
-        section: Its tiles; parts beyond the matrix are cut off.
-        header: The file, for the value of pixels without a tile.
-        tile_of: Returns the stored values of a frame of the file; None for a damaged one.
+        section: The section to stitch; parts of tiles beyond the matrix are cut off.
+        header: Header of the file, for the value of pixels that no tile covers.
+        tile_of: Function that returns the stored values of a frame of the file; None for a damaged
+            frame.
 
     Returns:
-        [rows, columns] or [rows, columns, 3]; None when all tiles are damaged.
+        [rows, columns] or [rows, columns, 3]; None if all tiles are damaged.
     """
     image: Array | None = None
     for tile in section.tiles:
@@ -195,7 +197,7 @@ def stitch(
 
 
 def covers_matrix(slide: Slide, section: Section, layout: Layout) -> bool:
-    """Return whether there are enough tiles to cover the whole matrix."""
+    """Return whether a section has enough tiles to cover the whole matrix."""
     along = math.ceil(slide.columns / layout.columns)
     down = math.ceil(slide.rows / layout.rows)
     return len({(tile.x, tile.y) for tile in section.tiles}) >= along * down
@@ -216,7 +218,7 @@ def _ground(header: Header, like: Array) -> Array:
 
 
 def tile_note(slide: Slide, header: Header, index: int) -> str:
-    """Return a note on the position of a tile that is shown by itself."""
+    """Return a note on the position of a tile that is shown as a frame of its own."""
     groups = items_of(header.dataset, "PerFrameFunctionalGroupsSequence")
     placed = _placed(groups[index], index) if index < len(groups) else None
     size = f"a slide of {slide.columns:,} x {slide.rows:,} pixels, too large to be shown at once"

@@ -1,1 +1,1 @@
-"""Worker processes, their messages, and futures of their answers."""
+"""Worker processes, their messages, and futures for their replies."""

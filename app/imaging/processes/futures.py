@@ -24,10 +24,11 @@ _OVER.cancel()
 
 
 class Pending(Generic[T]):
-    """One request that several callers wait for.
+    """One request whose reply several callers wait for.
 
-    It drops its reference to the reply once that is handed on. A future keeps its callbacks, so the
-    two would form a cycle and pixels would stay in memory until a full garbage collection.
+    The reference to the reply is dropped once its outcome has been handed to the callers. A future
+    keeps its callbacks, so the two would form a cycle, and pixels would stay in memory until a full
+    garbage collection.
     """
 
     def __init__(self, reply: Reply, abandon: Callable[[], object]) -> None:
@@ -37,7 +38,7 @@ class Pending(Generic[T]):
         self._waiting: list[Future[T]] = []
 
     def join(self) -> Future[T]:
-        """Return a future for one more caller; cancelling it does not affect the others."""
+        """Return a future for one more caller; cancelling it does not affect the other callers."""
         future: Future[T] = Future()
         with self._lock:
             self._waiting.append(future)
@@ -45,7 +46,7 @@ class Pending(Generic[T]):
         return future
 
     def finish(self, outcome: T | BaseException) -> None:
-        """Hand the result or error to all callers."""
+        """Hand the result or error to all waiting callers."""
         with self._lock:
             waiting, self._waiting = self._waiting, []
         self.reply, self._abandon = _OVER, _OVER.cancel
@@ -54,7 +55,7 @@ class Pending(Generic[T]):
 
     @property
     def wanted(self) -> bool:
-        """Whether any caller still waits."""
+        """Whether any caller is still waiting; False once all have cancelled."""
         with self._lock:
             return not all(future.cancelled() for future in self._waiting)
 
@@ -64,14 +65,14 @@ class Pending(Generic[T]):
 
 
 def completed_future(value: T) -> Future[T]:
-    """Return a completed future."""
+    """Return a future that already holds `value` as its result."""
     future: Future[T] = Future()
     future.set_result(value)
     return future
 
 
 def settle_future(future: Future[T], outcome: T | BaseException) -> None:
-    """Complete a future unless its owner has cancelled it."""
+    """Complete a future with a result or error, unless its owner has cancelled it."""
     if isinstance(outcome, CancelledError | Cancelled):
         future.cancel()
     if not future.set_running_or_notify_cancel():
@@ -83,7 +84,7 @@ def settle_future(future: Future[T], outcome: T | BaseException) -> None:
 
 
 def converted_reply(reply: Reply, path: Path, convert: Callable[[dict[str, Any]], T]) -> Future[T]:
-    """Return the future of a converted reply; cancelling it cancels the request."""
+    """Return a future for the converted reply; cancelling it cancels the request."""
     pending = Pending[T](reply, reply.cancel)
     mine = pending.join()
     reply.add_done_callback(lambda reply: pending.finish(outcome_of(reply, path, convert)))
@@ -93,7 +94,7 @@ def converted_reply(reply: Reply, path: Path, convert: Callable[[dict[str, Any]]
 def outcome_of(
     reply: Reply, path: Path, convert: Callable[[dict[str, Any]], T]
 ) -> T | BaseException:
-    """Return the converted reply, or its error as one that names the file."""
+    """Return the converted reply, or its error as an error that names the file."""
     if reply.cancelled():
         return CancelledError()
     error = reply.exception()
@@ -106,7 +107,7 @@ def outcome_of(
 
 
 def as_file_problem(error: BaseException, path: Path) -> BaseException:
-    """Convert a worker's error to one that names the file; a cancel stays a cancel."""
+    """Convert a worker's error to one that names the file; `Cancelled` is returned unchanged."""
     if isinstance(error, FileProblem | Cancelled):
         return error
     if isinstance(error, WorkerDied):
@@ -128,7 +129,7 @@ def _code_lines(detail: str) -> str:
 
 
 def mapped_future(given: Future[S], convert: Callable[[S], T]) -> Future[T]:
-    """Return the future of a converted result; cancelling it cancels the given future."""
+    """Return a future for the converted result; cancelling it cancels the given future."""
     mine: Future[T] = Future()
     running = [given]  # let go when it is done: see `Pending`
 

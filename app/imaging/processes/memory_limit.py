@@ -14,9 +14,9 @@ _LEAST = 256 * 2**20
 
 
 def limit_memory(extra: int) -> None:
-    """Limit the address space to what is in use now plus `extra` bytes.
+    """Limit the address space of this process to its current size plus `extra` bytes.
 
-    macOS accepts the limit without enforcing it. A lower existing limit is kept.
+    macOS accepts the limit but does not enforce it. A lower existing limit is kept.
     """
     if sys.platform == "win32":
         return
@@ -31,10 +31,10 @@ def limit_memory(extra: int) -> None:
 
 @contextmanager
 def limited_memory(extra: int) -> Generator[None]:
-    """Limit the memory of a call to a library that has no limits of its own.
+    """Limit the memory for a call to a library that sets no limits itself. Linux only.
 
     A library may end the process when memory runs out; the process is then replaced. A process that
-    already holds much memory gets less than `extra`, so that it stays below 1 GB.
+    already uses a lot of memory gets less than `extra`, so that it stays below 1 GB in total.
     """
     if sys.platform != "linux":
         yield
@@ -55,12 +55,12 @@ def limited_memory(extra: int) -> Generator[None]:
 
 
 def resident_bytes() -> int:
-    """Return the resident memory in bytes (Linux), else an estimate for a bare interpreter."""
+    """Return the resident memory in bytes; except on Linux, an estimate for a bare interpreter."""
     return _statm(1, 128 * 1024**2)
 
 
 def address_space_bytes() -> int:
-    """Return the address space in use in bytes (Linux), else an estimate."""
+    """Return the size of the address space in bytes; except on Linux, an estimate."""
     return _statm(0, 512 * 1024**2)
 
 

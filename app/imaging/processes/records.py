@@ -23,7 +23,10 @@ _IN_UNIONS = frozenset({"Point", "Polyline", "Polygon", "Box", "Mask", "Heatmap"
 
 
 def pack(value: Any) -> Any:
-    """Convert a dataclass with nested tuples, enums, paths and arrays to JSON values and arrays."""
+    """Convert a dataclass to JSON values and arrays.
+
+    It may contain tuples, enums, paths and arrays.
+    """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         message = {name: pack(getattr(value, name)) for name in _names(type(value))}
         if type(value).__name__ in _IN_UNIONS:
@@ -51,7 +54,7 @@ def _is_point(item: Any) -> bool:
 
 
 def unpack(kind: type[T], message: Any) -> T:
-    """Rebuild an object of type `kind` from the result of `pack`."""
+    """Rebuild an object of type `kind` from a message made by `pack`."""
     return _build(kind, message)
 
 

@@ -44,15 +44,15 @@ _NAME = re.compile(r"sl[0-9a-f]{4,32}[pc][0-9]{1,6}")
 
 
 class SourceTruncatedError(Exception):
-    """The array to be sent lies in a mapped file that was truncated."""
+    """The array to be sent lies in a mapped file that has been truncated."""
 
 
 class SegmentRefusedError(Exception):
-    """A segment is missing or not what its sender announced."""
+    """A segment is missing, or is not what its sender announced."""
 
 
 def give_up_on_stalled_peers(connection: Connection, seconds: float) -> None:
-    """Make reads and writes on a pipe fail when the other side stops within a message."""
+    """Make reads and writes on a pipe fail if the other side stops in the middle of a message."""
     if sys.platform == "win32":
         return
     seconds_and_rest = int(seconds).to_bytes(8, sys.byteorder) + bytes(8)
@@ -62,7 +62,7 @@ def give_up_on_stalled_peers(connection: Connection, seconds: float) -> None:
 
 
 def shut_down_pipe(connection: Connection) -> None:
-    """Shut a pipe down at once for both ends; does nothing on Windows."""
+    """Shut a pipe down immediately for both ends; does nothing on Windows."""
     with suppress(OSError, ValueError), _Socket(connection) as pipe:
         pipe.shutdown(socket.SHUT_RDWR)
 
@@ -83,7 +83,10 @@ class _Socket:
 def array_on(
     address: int, shape: tuple[int, ...], dtype: np.dtype[Any], let_go: Callable[[], object]
 ) -> Array:
-    """Return a read-only array on memory at `address`; `let_go` is called after its last use."""
+    """Return a read-only array over the memory at `address`.
+
+    `let_go` is called after the last use of the array.
+    """
     block = _Block(address, shape, dtype)
     # Not at exit: the system frees it then, and other objects may still use it.
     weakref.finalize(block, let_go).atexit = False
@@ -111,10 +114,12 @@ def bytes_of(array: Array) -> memoryview:
 
 
 def write(array: Array) -> int | None:
-    """Return the descriptor of a sealed segment with an array's bytes; None without room.
+    """Write an array's bytes to a new sealed segment and return its file descriptor.
+
+    Returns None if there is not enough room.
 
     Raises:
-        SourceTruncatedError: The array cannot be read.
+        SourceTruncatedError: The array cannot be read, since its file has been truncated.
     """
     assert sys.platform == "linux"
     try:
@@ -142,7 +147,7 @@ def _seal(handle: int) -> None:
 
 
 def send_handles(connection: Connection, handles: Sequence[int]) -> None:
-    """Pass descriptors on; the sender closes its own afterwards.
+    """Send file descriptors through a pipe; the sender should close its own copies afterwards.
 
     Raises:
         OSError: The other side is gone.
@@ -155,12 +160,12 @@ def send_handles(connection: Connection, handles: Sequence[int]) -> None:
 
 
 def receive_handles(connection: Connection, count: int) -> list[int]:
-    """Receive the announced number of descriptors; the caller closes them.
+    """Receive `count` file descriptors; the caller must close them.
 
     Raises:
         EOFError: The other side is gone.
-        OSError: The same.
-        SegmentRefusedError: Another number came.
+        OSError: The other side is gone.
+        SegmentRefusedError: More or fewer descriptors than `count` arrived.
     """
     handles: list[int] = []
     if not count:
@@ -183,7 +188,7 @@ def receive_handles(connection: Connection, count: int) -> list[int]:
 
 
 def close_handles(handles: Sequence[int]) -> None:
-    """Close descriptors."""
+    """Close file descriptors."""
     for handle in handles:
         with suppress(OSError):
             os.close(handle)
@@ -193,7 +198,8 @@ def map_handle(handle: int, shape: tuple[int, ...], dtype: np.dtype[Any], size: 
     """Map the array in a segment of at least `size` bytes; the descriptor may then be closed.
 
     Raises:
-        SegmentRefusedError: It is too small, not backed by memory, or may still change.
+        SegmentRefusedError: The segment is too small, not backed by memory, or can still be
+            changed.
     """
     assert sys.platform == "linux"
     import fcntl
@@ -235,7 +241,7 @@ def _libc() -> Any:
 
 
 def create_named(array: Array, name: str) -> SharedMemory | None:
-    """Return a named segment with an array's bytes; None without room."""
+    """Return a named segment that holds an array's bytes; None if there is not enough room."""
     try:
         segment = SharedMemory(name, create=True, size=array.nbytes)
     except FileExistsError:
@@ -248,10 +254,10 @@ def create_named(array: Array, name: str) -> SharedMemory | None:
 
 
 def map_named(name: str, shape: tuple[int, ...], dtype: np.dtype[Any], size: int) -> Array:
-    """Map the array in a named segment and remove the name.
+    """Map the array in a named segment and remove the segment's name.
 
     Raises:
-        SegmentRefusedError: It is missing or too small.
+        SegmentRefusedError: The segment is missing or too small.
     """
     if not _NAME.fullmatch(name):
         raise SegmentRefusedError("not a segment's name")
@@ -274,7 +280,7 @@ def map_named(name: str, shape: tuple[int, ...], dtype: np.dtype[Any], size: int
 
 
 def release(segments: list[SharedMemory]) -> None:
-    """Close the sender's handles."""
+    """Close the sender's handles to named segments."""
     for segment in segments:
         segment.close()
     segments.clear()

@@ -37,7 +37,7 @@ _PLAIN_KINDS = "biufc"
 
 
 class WireError(Exception):
-    """A message breaks the protocol; its sender must not be used again."""
+    """A message violates the protocol; its sender must not be used again."""
 
 
 def send(connection: Connection, message: Mapping[str, Any], prefix: str) -> list[SharedMemory]:
@@ -46,15 +46,16 @@ def send(connection: Connection, message: Mapping[str, Any], prefix: str) -> lis
     Args:
         connection: The pipe.
         message: JSON values and arrays (bool, integer, float or complex; any shape).
-        prefix: Beginning of segments' names, so that the other side can remove those that a dead
-            sender left (`segments.discard`).
+        prefix: Start of the names given to segments. If the sender dies, the other side uses it to
+            remove the segments left behind (`segments.discard`).
 
     Returns:
-        The named segments to close (`segments.release`) when the other side has the message.
+        The named segments to close with `segments.release` once the other side has the message.
 
     Raises:
-        TypeError: The message holds something else.
-        SourceTruncatedError: An array lies in a mapped file that was cut short; nothing was sent.
+        TypeError: The message contains something other than JSON values and such arrays.
+        SourceTruncatedError: An array lies in a mapped file that has been truncated; nothing was
+            sent.
         OSError: The other side is gone.
     """
     arrays: list[Array] = []
@@ -80,7 +81,7 @@ def receive(connection: Connection) -> Message:
 
     Raises:
         EOFError: The other side is gone.
-        OSError: The other side is gone, or a frame exceeds its limit.
+        OSError: The other side is gone, or the message is longer than allowed.
         WireError: The message is malformed.
     """
     handles: list[int] = []

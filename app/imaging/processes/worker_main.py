@@ -34,13 +34,13 @@ class WorkerConfig:
     """The settings of a worker process.
 
     Attributes:
-        prefix: Beginning of the names of its shared memory, unique among processes.
-        allowed: Module prefixes whose functions may be called.
-        env: Environment variables, set before anything heavy is imported.
-        preload: Modules imported at the start, so that the first call is quick.
-        memory_limit_bytes: Address space beyond that of a bare interpreter, or None.
-        nice: Unix niceness above that of the app's own process (0 to 19).
-        quiet: Drop output of libraries instead of passing it on to standard error.
+        prefix: Start of the names of its shared memory segments, unique to this process.
+        allowed: Prefixes of the modules whose functions may be called.
+        env: Environment variables, set before any large module is imported.
+        preload: Modules to import at the start, so that the first call is quick.
+        memory_limit_bytes: Limit on the address space beyond that of a bare interpreter, or None.
+        nice: Unix niceness to add to that of the app's own process (0 to 19).
+        quiet: Whether to drop the output of libraries rather than pass it on to standard error.
     """
 
     prefix: str
@@ -53,7 +53,7 @@ class WorkerConfig:
 
 
 def is_allowed(entry: str, allowed: tuple[str, ...]) -> bool:
-    """Return whether `entry` is "module:function" below one of the allowed prefixes."""
+    """Return whether `entry` has the form "module:function" and an allowed module prefix."""
     module, separator, function = entry.partition(":")
     return bool(separator) and function.isidentifier() and module.startswith(allowed)
 
@@ -82,7 +82,7 @@ def _set_up(config: WorkerConfig) -> None:
 
 
 def lower_priority(amount: int) -> None:
-    """Lower the priority by `amount` of Unix niceness; on Windows to below normal."""
+    """Raise the Unix niceness by `amount`; on Windows, set the priority to below normal."""
     if amount <= 0:
         return
     if sys.platform == "win32":

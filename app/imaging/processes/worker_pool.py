@@ -43,10 +43,10 @@ _ASKED_FOR = (Priority.VOLUME, Priority.THUMBNAIL)
 
 
 class Answer(Future[dict[str, Any]]):
-    """The future of a request.
+    """The future for a request's reply.
 
-    Cancelling drops a queued request. A running one goes on for a short time (`UNWANTED_S`), since
-    its answer is usually near and worth keeping.
+    Cancelling it drops the request if it is queued. A running request may continue for a short time
+    (`UNWANTED_S`), since its reply is usually close and worth keeping.
     """
 
     def __init__(self, number: int, dropped: Callable[[int], object]) -> None:
@@ -57,7 +57,10 @@ class Answer(Future[dict[str, Any]]):
         self._unwanted = self._given_up = False
 
     def cancel(self) -> bool:
-        """Drop a queued request; return False when it runs or is done."""
+        """Drop the request if it is queued; return False if it is already running or done.
+
+        A running request is marked as unwanted.
+        """
         if not super().cancel():
             with self._lock:
                 self._unwanted = True
@@ -66,13 +69,19 @@ class Answer(Future[dict[str, Any]]):
         return True
 
     def want_again(self) -> bool:
-        """Keep a cancelled request that still runs; return False when it is being stopped."""
+        """Withdraw the cancellation of a running request.
+
+        Returns False if the request is already being stopped.
+        """
         with self._lock:
             self._unwanted = False
             return not self._given_up
 
     def give_up(self) -> bool:
-        """Return whether the request is unwanted; it is then stopped and cannot be kept."""
+        """If the request is unwanted, decide that it is to be stopped; return whether it is.
+
+        After that, `want_again` can no longer keep the request.
+        """
         with self._lock:
             self._given_up |= self._unwanted
             return self._given_up
@@ -80,7 +89,7 @@ class Answer(Future[dict[str, Any]]):
 
 @dataclass(slots=True, eq=False)
 class Request:
-    """A queued or running call; while it runs it is also the call's cancel token."""
+    """A queued or running call; while running, it also serves as the call's cancel token."""
 
     entry: str
     payload: Mapping[str, Any]
@@ -91,7 +100,7 @@ class Request:
     since: float = field(default_factory=time.monotonic)
 
     def begin(self) -> bool:
-        """Mark the request as running; return False if it was cancelled before."""
+        """Mark the request as running; return False if it was cancelled before that."""
         self.since = time.monotonic()
         return self.answer.set_running_or_notify_cancel()
 
@@ -103,11 +112,11 @@ class Request:
         return time.monotonic() - self.since > UNWANTED_S and self.answer.give_up()
 
     def on_cancel(self, callback: Callable[[], None]) -> None:
-        """Do nothing; part of `CancelLike`, but a worker polls `cancelled` instead."""
+        """Do nothing; required by `CancelLike`, but workers check `cancelled` instead."""
 
 
 class RequestQueue:
-    """Requests by priority, then age; not thread-safe by itself."""
+    """Queued requests, ordered by priority and then age; not thread-safe by itself."""
 
     def __init__(self) -> None:
         self._lines: dict[int, OrderedDict[int, Request]] = {
@@ -120,20 +129,23 @@ class RequestQueue:
         return len(self._places)
 
     def put(self, request: Request, priority: int) -> None:
-        """Add a request at the end of its priority's line."""
+        """Add a request behind the others with the same priority."""
         number = request.answer.number
         request.priority = int(priority)
         self._lines[request.priority][number] = request
         self._places[number] = request.priority
 
     def drop(self, number: int) -> None:
-        """Remove a request if it is still queued."""
+        """Remove a request; does nothing if it is no longer queued."""
         place = self._places.pop(number, None)
         if place is not None:
             del self._lines[place][number]
 
     def raise_priority(self, number: int, priority: int) -> bool:
-        """Move a queued request to a more urgent line; return whether it moved."""
+        """Make a queued request more urgent.
+
+        Returns False if it is not queued, or already at least as urgent.
+        """
         place = self._places.get(number)
         if place is None or place <= priority:
             return False
@@ -141,7 +153,10 @@ class RequestQueue:
         return True
 
     def take(self, *, urgent_only: bool = False) -> Request | None:
-        """Remove and return the next request, or None; with `urgent_only` only a visible one."""
+        """Remove and return the next request, or None if there is none.
+
+        If `urgent_only` is true, only requests with `Priority.VISIBLE` are considered.
+        """
         line = self._lines[Priority.VISIBLE]
         if not line and not urgent_only:
             line = self._line_on_turn()
@@ -193,18 +208,20 @@ def _drop(reference: weakref.ref[Answer]) -> None:
 
 
 class WorkerPool:
-    """Several workers behind one queue; requests with the lowest `Priority` value go first.
+    """Several workers that share one queue; requests with the lowest `Priority` value go first.
 
-    One more worker is reserved for `Priority.VISIBLE`, started with the first such request or by
-    `warm`. So the next visible image finds a ready process even if all others are busy or hang.
+    One additional worker can be reserved for `Priority.VISIBLE`; it is started by the first such
+    request or by `warm`. The next visible image then finds a ready process even if all others are
+    busy or hang.
 
     Threads are daemons and processes end with the app, so neither delays exit.
 
     Args:
-        count: Number of processes.
-        name: Name for messages.
-        stand_by: Modules that the reserved worker imports when it starts; None for no reserve.
-        options: Keyword arguments of `Worker`.
+        count: Number of processes, not counting the reserved one.
+        name: Name used in messages.
+        stand_by: Modules that the reserved worker imports when it starts; None to reserve no
+            worker.
+        options: Keyword arguments for `Worker`.
     """
 
     def __init__(
@@ -250,9 +267,9 @@ class WorkerPool:
         """Queue a call (see `Worker.call`).
 
         Returns:
-            The future of its reply, which fails as `Worker.call` does. `future.cancel()` drops a
-            queued request, and ends a running one a second later; the `cancel` token ends it at
-            once.
+            A future for the reply; it fails with the errors that `Worker.call` raises.
+            `future.cancel()` drops a queued request and stops a running one after at most a second
+            or so; the `cancel` token stops a running request immediately.
         """
         answer = Answer(next(self._numbers), self._forget)
         request = Request(entry, payload, timeout_s, cancel, answer)
@@ -268,7 +285,7 @@ class WorkerPool:
         return answer
 
     def raise_priority(self, future: Future[dict[str, Any]], priority: int) -> None:
-        """Move a queued request forward; does nothing if it runs or is done."""
+        """Move a queued request forward; does nothing if it is already running or done."""
         if not isinstance(future, Answer):
             return
         with self._lock:
@@ -276,18 +293,21 @@ class WorkerPool:
                 self._wake(priority)
 
     def want_again(self, future: Future[dict[str, Any]]) -> bool:
-        """Return whether a request that was cancelled while it ran goes on for a new caller."""
+        """Keep a request that was cancelled while it ran, for a new caller.
+
+        Returns False if the request is already being stopped.
+        """
         return isinstance(future, Answer) and future.want_again()
 
     def warm(self) -> None:
-        """Start all processes now, without waiting for them."""
+        """Start all processes, without waiting for them."""
         for worker in self._workers:
             if worker is not self._reserve:
                 worker.warm()
         self._reserve_wanted.set()
 
     def close(self) -> None:
-        """Drop queued requests and end the processes. Idempotent."""
+        """Drop queued requests and end the processes. May be called more than once."""
         with self._lock:
             self._closed.set()
             dropped = self._queue.clear()

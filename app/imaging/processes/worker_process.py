@@ -41,21 +41,24 @@ _CRASHES = {
 
 
 class CancelLike(Protocol):
-    """The protocol of a cancel token; `app.tools.api.CancelToken` implements it."""
+    """Protocol for cancel tokens, such as `app.tools.api.CancelToken`."""
 
     @property
     def cancelled(self) -> bool:
-        """Whether it was cancelled."""
+        """Whether the token has been cancelled."""
         ...
 
     def on_cancel(self, callback: Callable[[], None]) -> None:
-        """Call back on cancel from any thread, at once when already cancelled."""
+        """Register a callback to be called, on any thread, when the token is cancelled.
+
+        If it is already cancelled, the callback is called immediately.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The number, limits and listeners of one call."""
+    """One call: its number, its limits, its cancel token and the callback for its progress."""
 
     number: int
     timeout_s: float
@@ -65,16 +68,18 @@ class Call:
 
     @property
     def cancelled(self) -> bool:
-        """Whether the call must end."""
+        """Whether the call has been cancelled and must end."""
         return self.cancel is not None and self.cancel.cancelled
 
 
 class ProcessLostError(Exception):
-    """The process is gone; the message continues a sentence that begins with its name.
+    """The process is gone.
+
+    The message is the rest of a sentence that begins with the name of the process.
 
     Attributes:
-        cancelled: Whether it was being stopped.
-        by_itself: Whether it ended without being killed by us.
+        cancelled: Whether the process was being stopped because its call was cancelled.
+        by_itself: Whether the process ended without being killed by the app.
     """
 
     def __init__(self, how: str, *, cancelled: bool = False, by_itself: bool = False) -> None:
@@ -84,7 +89,7 @@ class ProcessLostError(Exception):
 
 
 class Process:
-    """A started process and its pipe."""
+    """A started process and the pipe to it."""
 
     def __init__(self, name: str, config: WorkerConfig) -> None:
         context = multiprocessing.get_context("spawn")
@@ -110,16 +115,21 @@ class Process:
 
     @property
     def pid(self) -> int | None:
-        """Process id."""
+        """Process id; None if the process has none."""
         return self._process.pid
 
     @property
     def alive(self) -> bool:
-        """Whether the process runs and was not killed by us."""
+        """Whether the process is running and has not been killed by the app."""
         return not self._killed and self._process.is_alive()
 
     def ready(self, call: Call | None) -> None:
-        """Wait until it serves calls; a cancel ends the wait but not the start."""
+        """Wait until the process is ready for calls; a cancel ends the wait but not the start.
+
+        Raises:
+            Cancelled: The call was cancelled.
+            ProcessLostError: The process did not start in time, or ended.
+        """
         deadline = time.monotonic() + START_TIMEOUT_S
         while not self._ready:
             if call is not None and call.cancelled:
@@ -131,7 +141,13 @@ class Process:
                 self._ready = True
 
     def call(self, call: Call, entry: str, payload: Mapping[str, Any]) -> dict[str, Any]:
-        """Send the call and follow it to its end."""
+        """Send a call to the process and wait for its result.
+
+        Raises:
+            Cancelled: The call was cancelled.
+            ProcessLostError: The process ended, took too long or sent a broken answer.
+            SightlineError: The function raised an error.
+        """
         request: dict[str, Any] = {"kind": "call", "id": call.number, "entry": entry}
         request |= {"payload": payload, "timeout_s": call.timeout_s}
         deadline = time.monotonic() + call.timeout_s
@@ -219,7 +235,7 @@ class Process:
             self.reading_since = None
 
     def cut_off(self) -> None:
-        """End the process, and the pipe for any other holder; safe from any thread."""
+        """Kill the process and shut its pipe down for any other holder; safe from any thread."""
         self.kill()
         segments.shut_down_pipe(self._pipe)
 
@@ -237,13 +253,13 @@ class Process:
         return ProcessLostError(death_reason(code), cancelled=cancelled, by_itself=by_itself)
 
     def kill(self) -> None:
-        """End the process at once; safe from any thread."""
+        """Kill the process immediately; safe from any thread."""
         self._killed = True
         with suppress(OSError, ValueError):
             self._process.kill()
 
     def dispose(self) -> None:
-        """End the process and free all it held. Not while a call runs."""
+        """Kill the process and free its resources. Must not be called while a call is running."""
         self.kill()
         self._process.join(timeout=0.5)
         self._pipe.close()
@@ -256,7 +272,7 @@ class Process:
 
 
 def death_reason(code: int | None) -> str:
-    """Return how a process ended, in words that follow its name."""
+    """Return how a process ended, as words that follow its name in a sentence."""
     if code is None:
         return "stopped answering"
     if code < 0:
@@ -294,13 +310,13 @@ _NAME = "sightline-messages"
 
 
 class MessageReader(Protocol):
-    """The protocol of a reader of messages."""
+    """Protocol for objects that read messages and can be cut off when a message stalls."""
 
     reading_since: float | None
     """Monotonic time at which the current message began; None between messages."""
 
     def cut_off(self) -> None:
-        """End the other side, and the pipe for any other holder."""
+        """End the sender, and shut the pipe down for any other process that holds it."""
 
 
 _readers: weakref.WeakSet[MessageReader] = weakref.WeakSet()
@@ -308,7 +324,7 @@ _lock = threading.Lock()
 
 
 def watch_reader(reader: MessageReader) -> None:
-    """Cut a reader off when a message stalls; one thread watches all readers."""
+    """Watch a reader, and cut it off if a message stalls; one thread watches all readers."""
     with _lock:
         _readers.add(reader)
         if not any(thread.name == _NAME for thread in threading.enumerate()):

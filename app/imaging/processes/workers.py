@@ -30,17 +30,18 @@ _SINGLE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_
 
 
 class Worker:
-    """One worker process, started on first use.
+    """A worker process, started on first use.
 
     Args:
-        name: Name in messages and the process list: "decoding", "model".
-        memory_limit_bytes: Address space the process may use beyond a bare interpreter. Leave it
-            None for anything that uses a GPU, whose driver reserves far more than it uses.
-        env: Environment variables of the process; by default numerical libraries use one thread.
+        name: Name in messages and in the list of processes: "decoding", "model".
+        memory_limit_bytes: Limit on the address space beyond that of a bare interpreter. Use None
+            for anything that uses a GPU, whose driver reserves far more than it uses.
+        env: Environment variables for the process; by default, numerical libraries use one thread.
         allowed: Prefixes of the modules whose functions may be called.
         preload: Modules to import when the process starts.
-        nice: Unix niceness above that of the app, 0 to 19.
-        quiet: Drop output of libraries; codecs complain about files that they decode all the same.
+        nice: Unix niceness to add to that of the app, 0 to 19.
+        quiet: Whether to drop the output of libraries; codecs complain about files that they can
+            decode.
 
     Example:
         >>> worker = Worker("decoding")
@@ -76,20 +77,20 @@ class Worker:
 
     @property
     def pid(self) -> int | None:
-        """Process id while one runs, else None."""
+        """Id of the process; None if none is running."""
         process = self._process
         return process.pid if process is not None and process.alive else None
 
     def warm(self) -> None:
-        """Start the process now, without waiting until it is ready."""
+        """Start the process, without waiting until it is ready."""
         with self._turn:
             self._running()
 
     def start(self) -> None:
-        """Start the process if none runs, and wait until it is ready.
+        """Start the process if none is running, and wait until it is ready.
 
         Raises:
-            WorkerDied: It does not start.
+            WorkerDied: The process does not start.
             Cancelled: The worker was closed.
         """
         self._take_turn(None)
@@ -114,27 +115,30 @@ class Worker:
         """Call a function in the process and wait; calls from several threads take turns.
 
         Args:
-            entry: "module:function", below an allowed prefix. It is called as `function(payload)`,
-                or `function(payload, progress)` if it takes two parameters.
+            entry: Function to call as "module:function"; the module must have an allowed prefix.
+                The function is called as `function(payload)`, or as `function(payload, progress)`
+                if it takes two parameters.
             payload: JSON values and arrays.
-            timeout_s: Time limit from the call's turn on, without the start of the process.
-            cancel: Ends the call early.
+            timeout_s: Time limit, not counting the wait for other calls and for the process to
+                start.
+            cancel: Token that ends the call early.
             progress: Called on the calling thread with a fraction 0..1 and a text.
-            grace_s: Time for a cancelled function to stop by itself at its next `progress`, which
-                keeps the process and its loaded models, before the process is killed.
-            retry: Whether the call is repeated once in a new process if the process ends by itself,
-                unless it was started for this call: it may have been killed from outside, or an
-                earlier call may have damaged its memory.
+            grace_s: After a cancel, time in which the function may stop by itself at its next
+                `progress`, which keeps the process and its loaded models; after that the process is
+                killed.
+            retry: Whether to repeat the call once in a new process if the process ends by itself:
+                it may have been killed from outside, or an earlier call may have damaged its
+                memory. A process that was started for this very call does not get a second try.
 
         Returns:
             The function's result, a mapping of JSON values and arrays.
 
         Raises:
             Cancelled: `cancel` was set, or the worker was closed.
-            WorkerDied: It crashed, took too long or ran out of memory. The next call finds a new
-                process.
-            SightlineError: The function raised an error. Our own types keep subject, reason and
-                remedy; other errors have their traceback in `detail`.
+            WorkerDied: The process crashed, took too long or ran out of memory. The next call
+                starts a new one.
+            SightlineError: The function raised an error. The app's own error types keep subject,
+                reason and remedy; for other errors, `detail` holds the traceback.
             ValueError: `entry` is not allowed.
         """
         if not is_allowed(entry, self._allowed):
@@ -167,7 +171,9 @@ class Worker:
         return WorkerDied(f"the {self.name} process {lost}", detail=entry)
 
     def end(self) -> None:
-        """End the process once no call runs, to free its memory; the next call starts one.
+        """End the process once no call is running, to free its memory.
+
+        The next call starts a new one.
 
         Raises:
             Cancelled: The worker was closed.
@@ -179,7 +185,7 @@ class Worker:
             self._turn.release()
 
     def close(self) -> None:
-        """End the process, and with it a running call. Idempotent."""
+        """End the process, even if a call is running. May be called more than once."""
         self._closed = True
         process = self._process
         if process is not None:

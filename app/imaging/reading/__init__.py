@@ -1,1 +1,1 @@
-"""Reading of files of any format: entry points of the worker processes."""
+"""Reading of files in any format: entry points for the worker processes."""

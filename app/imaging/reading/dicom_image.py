@@ -49,11 +49,12 @@ Array = NDArray[Any]
 
 
 def read_instances(path: Path) -> tuple[Instance, ...]:
-    """Return the catalogue entries of a DICOM file; pixels are not decoded.
+    """Return the catalogue entries for a DICOM file; pixels are not decoded.
 
     Raises:
-        FileProblem: It is unreadable, damaged, no image, or of a kind that is not displayable.
-        IndexFile: It is a DICOMDIR.
+        FileProblem: The file is unreadable, damaged, not an image, or of a kind that cannot be
+            displayed.
+        IndexFile: The file is a DICOMDIR.
     """
     status = sources.status(path)
     header = read_header(path)
@@ -92,10 +93,10 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
 
 
 def read_frame(path: Path, part: int, index: int) -> Frame:
-    """Decode one frame.
+    """Decode one frame of a DICOM file.
 
     Raises:
-        FileProblem: It cannot be decoded.
+        FileProblem: The frame cannot be decoded.
     """
     header = cached_header(path, sources.status(path))
     reader = FRAME_READERS.get(content_of(header))
@@ -166,7 +167,7 @@ def _noted(frame: Frame, note: str) -> Frame:
 
 
 def uid_of(header: Header) -> str:
-    """Return the SOP Instance UID, or one derived from the path where the file has none."""
+    """Return the SOP Instance UID, or one derived from the path if the file has none."""
     own = header.text("SOPInstanceUID")
     return own or content_uid(str(header.path).encode("utf-8", "replace"))
 
@@ -192,11 +193,11 @@ def frame_without_pixels(
     """Describe a frame for a volume: without pixels, digest, overlays, shutter and time.
 
     Args:
-        header: The file; no stitched slide.
-        layout: Its checked figures.
-        index: Frame from 0.
-        photometric: Of the pixels.
-        dtype: Of the stored values.
+        header: Header of the file, which must not be a stitched slide.
+        layout: Checked layout of the file's pixels.
+        index: Frame index from 0.
+        photometric: Photometric interpretation of the pixels.
+        dtype: Type of the stored values.
     """
     frame = _without_pixels(FrameAttributes(header, index), layout, photometric, dtype)
     return replace(frame, ref=ImageRef(uid_of(header), index, ""))
@@ -225,10 +226,10 @@ def _without_pixels(
 
 
 def decode_stored(header: Header, layout: Layout, index: int) -> tuple[Array, str]:
-    """Return the stored values of a frame of the file, and their photometric interpretation.
+    """Return the stored values of a frame in the file, and their photometric interpretation.
 
     Raises:
-        FileProblem: It cannot be decoded.
+        FileProblem: The frame cannot be decoded.
     """
     words, photometric = decode_words(header, layout, index)
     return _stored(header, layout, words, photometric), photometric
@@ -283,13 +284,13 @@ _VECTORS = {
 
 
 def first_number(header: Header, keyword: str) -> float | None:
-    """Return the first value of a top-level attribute if it is a finite number, else None."""
+    """Return the first value of a top-level attribute if it is a finite number, otherwise None."""
     values = numbers(header.value(keyword))
     return values[0] if values and math.isfinite(values[0]) else None
 
 
 def frame_time(header: Header) -> float | None:
-    """Return the milliseconds between frames (PS3.3 C.7.6.5), or None."""
+    """Return the time between frames in ms (PS3.3 C.7.6.5), or None if it is unknown."""
     time = first_number(header, "FrameTime")
     if time is None:
         times = [t for t in numbers(header.value("FrameTimeVector"))[1:] if math.isfinite(t)]
@@ -302,9 +303,10 @@ def frame_time(header: Header) -> float | None:
 
 
 def frame_times(header: Header, frames: int) -> tuple[float, ...]:
-    """Return the time of every frame from the first by FrameTimeVector, ms; () without one.
+    """Return the time of each frame in ms from the first one, as given by FrameTimeVector.
 
-    The vector holds the increments, the first of them 0 (PS3.3 C.7.6.5.1.2).
+    The vector holds the increments, the first of which is 0 (PS3.3 C.7.6.5.1.2). Without a usable
+    vector the result is empty.
     """
     steps = numbers(header.value("FrameTimeVector"))[1:]
     if frames < 2 or len(steps) != frames - 1 or not all(0 <= step < MAX_STEP_MS for step in steps):
@@ -313,7 +315,7 @@ def frame_times(header: Header, frames: int) -> tuple[float, ...]:
 
 
 def time_of(attributes: FrameAttributes, frames: int) -> float | None:
-    """Return the time of a frame from the start of its cine, ms, or None."""
+    """Return the time of a frame in ms from the start of its cine, or None if it is unknown."""
     if frames < 2:
         return None
     header, index = attributes.header, attributes.index

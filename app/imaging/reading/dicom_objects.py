@@ -1,4 +1,4 @@
-"""Content of DICOM objects by SOP Class, and catalogue entries of objects that are no images."""
+"""Content of DICOM objects by SOP Class, and catalogue entries for objects that are not images."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ _NEW_NAMES = {
 
 
 def standard_name(uid: str) -> str:
-    """Return the SOP Class's name without "Storage", e.g. "RT Plan"; "" when unknown."""
+    """Return the name of a SOP Class without "Storage", e.g. "RT Plan"; "" if it is unknown."""
     name = _NEW_NAMES.get(uid) or UID(uid, IGNORE).name
     if not name or name == uid:
         return ""
@@ -98,16 +98,16 @@ def standard_name(uid: str) -> str:
 
 
 def content_of_class(uid: str, *, has_pixels: bool, has_rows: bool) -> Content:
-    """Return the content of an object of this SOP Class.
+    """Return the content of objects with a given SOP Class.
 
     Args:
-        uid: SOP Class UID, "" when the file does not say.
-        has_pixels: Whether there is a pixel data element.
-        has_rows: Whether it declares the size of an image.
+        uid: SOP Class UID; "" if the file does not state it.
+        has_pixels: Whether the object has a pixel data element.
+        has_rows: Whether the object declares the size of an image.
 
     Returns:
-        IMAGE also for an image SOP Class whose pixels are missing: that is a damaged file, not an
-        object of another kind.
+        The kind of content. For the SOP Class of an image it is IMAGE even if the pixels are
+        missing, since the object is then a damaged image and not an object of another kind.
     """
     content = _CONTENTS.get(uid)
     if content is None:
@@ -127,7 +127,7 @@ def is_image_class(uid: str) -> bool:
 
 
 def object_words(uid: str) -> str:
-    """Describe an object that is only listed, in words for a radiologist."""
+    """Describe an object that can only be listed, in words for a radiologist."""
     words = _PLAIN_WORDS.get(uid) or standard_name(uid)
     if words:
         return f"{words}: not displayable"
@@ -170,7 +170,7 @@ FRAME_READERS = {
 
 
 def content_of(header: Header) -> Content:
-    """Return the content of an object by its SOP Class and its pixels."""
+    """Return the content of an object, according to its SOP Class and its pixels."""
     has_rows = "Rows" in header.dataset
     content = content_of_class(
         header.sop_class, has_pixels=header.pixels is not None, has_rows=has_rows
@@ -181,7 +181,7 @@ def content_of(header: Header) -> Content:
 
 
 def object_instance(header: Header, status: FileStatus, content: Content) -> Instance:
-    """Return the catalogue entry of an object that is no image."""
+    """Return the catalogue entry for an object that is not an image."""
     sop_class = header.sop_class
     attributes = attribute_texts(header)
     title = header.text("DocumentTitle")[:200]
@@ -226,7 +226,7 @@ def object_instance(header: Header, status: FileStatus, content: Content) -> Ins
 
 
 def references_of(header: Header) -> tuple[str, ...]:
-    """Return all SOP Instance UIDs that the object refers to, each once, in file order."""
+    """Return all SOP Instance UIDs that the object refers to, without duplicates, in file order."""
     found: dict[str, None] = {}
     for uid in _referenced(header.dataset, 0):
         found[uid] = None

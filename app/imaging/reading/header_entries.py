@@ -23,15 +23,16 @@ _BLOCK = 2**20
 
 
 def headers_entry(payload: Message) -> Message:
-    """Read the headers of `payload["paths"]`.
+    """Read the headers of the files in `payload["paths"]`.
 
     Returns:
-        "counts": of each file the number of its instances, `DIRECTORY` or `PROBLEM`. "problems":
-        position of a file as text -> reason and remedy. "table": `instance_table` of all instances
-        in order. "mark": sum of the `file_mark` of the files as they were read, hexadecimal, or ""
-        where an answer may not hold though its file does not change; without members of archives,
-        whose own [time, size, time of change] are in "archives". "newest_ns": latest time of
-        modification. "seconds": how long it took.
+        A message with these keys. "counts": for each file, the number of its instances, or
+        `DIRECTORY` or `PROBLEM`. "problems": maps the position of a file, as text, to a reason and
+        a remedy. "table": `instance_table` of all instances in order. "mark": sum of the files'
+        `file_mark` at the time of reading, in hexadecimal; "" if the result may become wrong
+        although no file changes. Members of archives are not part of the mark. "archives": [time,
+        size, time of change] of each archive that holds some of the files. "newest_ns": latest
+        modification time. "seconds": duration of the call.
     """
     silence_pydicom()
     started = time.monotonic()
@@ -105,7 +106,7 @@ def _status_of_no_file(path: Path) -> FileStatus | None:
 
 
 def digests_entry(payload: Message) -> Message:
-    """Return "digests": SHA-256 of each of `payload["paths"]`, "" where it cannot be read."""
+    """Return "digests": for each of `payload["paths"]` its SHA-256, or "" if it cannot be read."""
     return {"digests": [_digest(Path(text)) for text in payload["paths"]]}
 
 

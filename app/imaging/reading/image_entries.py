@@ -26,37 +26,37 @@ Message = dict[str, Any]
 
 
 def read_instances(path: Path) -> tuple[Instance, ...]:
-    """Return the catalogue entries of a file; pixels are not decoded.
+    """Return the catalogue entries for a file; pixels are not decoded.
 
     Raises:
-        FileProblem: It is unreadable, damaged, or of a kind that is not read.
-        IndexFile: It is a DICOMDIR.
+        FileProblem: The file is unreadable, damaged, or of a kind that is not supported.
+        IndexFile: The file is a DICOMDIR.
     """
     return reader_of(path).read_instances(path)
 
 
 def read_instance(path: Path) -> Instance:
-    """Return the first instance of a file; raises as `read_instances` does."""
+    """Return the first instance in a file; raises the same errors as `read_instances`."""
     return read_instances(path)[0]
 
 
 def read_frame(path: Path, index: int, part: int = 0) -> Frame:
-    """Decode one frame.
+    """Decode one frame of a file.
 
     Raises:
-        FileProblem: It cannot be decoded.
+        FileProblem: The frame cannot be decoded.
     """
     return reader_of(path).read_frame(path, part, index)
 
 
 def frame_entry(payload: Message) -> Message:
-    """Decode frame `payload["index"]` of a file, unless the file has changed."""
+    """Decode frame `payload["index"]` of a file; a file that has changed is refused."""
     silence_pydicom()
     return {"frame": pack(_frame_of(payload))}
 
 
 def attributes_entry(payload: Message) -> Message:
-    """Return all attributes of a file as "rows", unless the file has changed."""
+    """Return all attributes of a file as "rows"; a file that has changed is refused."""
     silence_pydicom()
     path = _unchanged(payload)
     rows = read_attributes(path)
@@ -67,7 +67,10 @@ def attributes_entry(payload: Message) -> Message:
 
 
 def thumbnail_entry(payload: Message) -> Message:
-    """Return a small picture of a frame as "pixels", its longer side `payload["size"]` pixels."""
+    """Return a small picture of a frame as "pixels".
+
+    Its longer side is `payload["size"]` pixels.
+    """
     silence_pydicom()
     frame = _frame_of(payload)
     return {"pixels": shrink(render(frame), payload["size"], frame.spacing.aspect)}
@@ -87,10 +90,10 @@ def _unchanged(payload: Message) -> Path:
 
 
 def check_unchanged(instance: Instance) -> None:
-    """Refuse a file that is not the one that was scanned.
+    """Check that a file has not changed since it was scanned.
 
     Raises:
-        FileProblem: It has changed, or is gone.
+        FileProblem: The file has changed, or no longer exists.
     """
     _check_unchanged(instance.path, instance.size_bytes, instance.mtime_ns)
 
@@ -102,15 +105,17 @@ def _check_unchanged(path: Path, size_bytes: int, mtime_ns: int) -> None:
 
 
 def check_uid(path: Path, known: str, found: str) -> None:
-    """Refuse another image in a file's place; a copy may have the size and time of the first.
+    """Check that a file still holds the same image.
+
+    This catches a replacement that has the same size and modification time.
 
     Args:
         path: The file.
-        known: SOP Instance UID under which it is listed; "" for a file that was not scanned.
-        found: What stands in the file.
+        known: SOP Instance UID under which the file is listed; "" if it was not scanned.
+        found: SOP Instance UID that the file contains now.
 
     Raises:
-        FileProblem: It is another one's.
+        FileProblem: The file holds another image.
     """
     if known and found != known:
         raise guards.changed_file(path)
@@ -129,17 +134,17 @@ def read_attributes(path: Path) -> list[AttributeRow]:
     """Return all attributes of a file; pixels are not read.
 
     Raises:
-        FileProblem: It cannot be read.
+        FileProblem: The file cannot be read.
     """
     kind = sniff(path)
     return read_rows(path) if kind == "dicom" else reader_of(path).read_rows(path)
 
 
 def read_rows(path: Path) -> list[AttributeRow]:
-    """Return the attributes of a DICOM file, file meta information first.
+    """Return the attributes of a DICOM file; the file meta information comes first.
 
     Raises:
-        FileProblem: It cannot be read.
+        FileProblem: The file cannot be read.
     """
     header = read_header(path)
     found: list[AttributeRow] = []

@@ -1,6 +1,7 @@
 """Worker entry points for layers, reports and presentation states.
 
-Each function takes and returns a message for `wire`. Readers of objects are imported on demand.
+Each function takes and returns a message for `wire`. The readers of objects are imported only
+when they are needed.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ Message = dict[str, Any]
 
 
 def layer_entry(payload: Message) -> Message:
-    """Return the layer of `payload["instance"]`."""
+    """Return the layer that `payload["instance"]` draws."""
     from app.imaging.objects.layer_reading import read_layer
 
     return {"layer": pack(read_layer(_opened(payload, "instance")))}
 
 
 def layer_frame_entry(payload: Message) -> Message:
-    """Return the drawing of `payload["instance"]` on frame `payload["index"]` of an image."""
+    """Return what `payload["instance"]` draws on frame `payload["index"]` of an image."""
     from app.imaging.objects.layer_reading import read_layer_frame
 
     target = _opened(payload, "target")
@@ -38,7 +39,7 @@ def layer_frame_entry(payload: Message) -> Message:
 
 
 def section_layer_entry(payload: Message) -> Message:
-    """Return the drawing of `payload["instance"]` on a section through slices."""
+    """Return what `payload["instance"]` draws on a section through slices."""
     from app.imaging.objects.section_layers import read_section_frame
 
     slices = [(unpack(Instance, one["image"]), one["index"]) for one in payload["slices"]]
@@ -53,14 +54,14 @@ def section_layer_entry(payload: Message) -> Message:
 
 
 def report_entry(payload: Message) -> Message:
-    """Return the report of `payload["instance"]`."""
+    """Return the report in `payload["instance"]`."""
     from app.imaging.objects.report_reading import read_report
 
     return {"report": pack(read_report(_opened(payload, "instance")))}
 
 
 def presentation_entry(payload: Message) -> Message:
-    """Return the presentation state of `payload["instance"]`."""
+    """Return the presentation state in `payload["instance"]`."""
     from app.imaging.objects.presentation_states import read_presentation
 
     return {"state": presentation_message(read_presentation(_opened(payload, "instance")))}

@@ -36,15 +36,15 @@ _HEADERS_OF = {".img": (".hdr",), ".raw": (".mhd", ".nhdr"), ".zraw": (".mhd",)}
 
 
 def reader_of(path: Path) -> ModuleType:
-    """Return the module that reads a file; raises as `sniff` does."""
+    """Return the module that reads a file; raises the same errors as `sniff`."""
     return importlib.import_module(READERS[sniff(path)])
 
 
 def sniff(path: Path) -> str:
-    """Return the kind of a file (a key of `READERS`) by its content.
+    """Return the kind of a file (a key of `READERS`), judged by its content.
 
     Raises:
-        FileProblem: None can read it; says what it is, as far as that can be told.
+        FileProblem: No reader supports the file; the error says what the file is, if known.
     """
     start = sources.read_start(path, _START)
     # DICOM first: its preamble may hold the start of a TIFF, for readers of either (PS3.10 7.1).
@@ -73,9 +73,11 @@ def sniff(path: Path) -> str:
 def depends_on_other_file(path: Path, found: Sequence[Instance]) -> bool:
     """Return whether a file's instances also depend on a second file.
 
+    This is so if one file of a pair holds the header and the other the voxels.
+
     Args:
-        path: The file: of a pair, one holds the header and the other the voxels.
-        found: Its instances; none where it is refused.
+        path: The file.
+        found: The instances found in it; empty if the file was refused.
     """
     if found:
         return found[0].kind == "volume" and importlib.import_module(

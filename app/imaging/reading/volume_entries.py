@@ -1,6 +1,6 @@
 """Worker entry points for volumes: find uncompressed pixels in their files, or decode pixels.
 
-`space.volume_store` writes the requests and reads the answers.
+`space.volume_store` sends the requests and reads the replies.
 """
 
 from __future__ import annotations
@@ -115,15 +115,16 @@ def _position_of(header: Header) -> tuple[float, ...] | None:
 
 
 def plain_entry(payload: Message) -> Message:
-    """Locate the uncompressed pixels of slices in their files, without reading them.
+    """Locate the uncompressed pixels of slices in their files, without reading the pixels.
 
     Args:
-        payload: "slices": [path, size, time (ns), part, frame, kind] of each; all DICOM files.
+        payload: "slices": [path, size, time (ns), part, frame, kind] for each slice; all are in
+            DICOM files.
 
     Returns:
-        "frames": `Frame`s without pixels. "slices": of each the number of its "frame", its "uid",
-        its "position" (mm) where that differs from the frame's, else None, its "layout"
-        (`PlainLayout`) and "offset" (bytes); an empty entry for a slice that must be decoded.
+        "frames": list of `Frame`s without pixels. "slices": a mapping for each slice, empty if the
+        slice must be decoded. Its keys are "frame" (index into "frames"), "uid", "position" (mm;
+        None if it is that of the frame), "layout" (`PlainLayout`) and "offset" (bytes).
     """
     silence_pydicom()
     answer = _Answer()
@@ -149,10 +150,10 @@ def frames_entry(payload: Message) -> Message:
     """Decode the pixels of slices.
 
     Args:
-        payload: As for `plain_entry`, of files of any kind.
+        payload: As for `plain_entry`, but the files may be of any kind.
 
     Returns:
-        As `plain_entry`, with "pixels" (stored values) in place of layout and offset.
+        As for `plain_entry`, but with "pixels" (stored values) instead of "layout" and "offset".
     """
     silence_pydicom()
     answer = _Answer()

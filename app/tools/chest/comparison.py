@@ -86,13 +86,17 @@ class Row:
 
 
 def days_between(current: Instance, prior: Instance) -> int | None:
-    """Return the days from the prior to the current image by StudyDate, or None if unknown."""
+    """Return the number of days from the prior to the current image, by StudyDate.
+
+    Returns:
+        Negative if the prior image is the newer one; None if a date is missing or invalid.
+    """
     first, second = _date(prior), _date(current)
     return None if first is None or second is None else (second - first).days
 
 
 def is_newer(prior: Instance, current: Instance) -> bool | None:
-    """Return whether `prior` was taken after `current`, or None if that is not known."""
+    """Return whether `prior` was taken after `current`; None if the files do not tell."""
     days = days_between(current, prior)
     if days is None:
         return None

@@ -93,10 +93,10 @@ def thoracic_width(right_lung: BoolImage, left_lung: BoolImage) -> Line | None:
 
 
 def midline(right_lung: BoolImage, left_lung: BoolImage, thorax: Line) -> float:
-    """Return the x midway between the lungs' inner edges above the heart, or the thorax's middle.
+    """Return the midline's x coordinate, midway between the lungs' inner edges above the heart.
 
-    The upper third of the rows that hold both lungs is used: below it the heart pushes the
-    edges aside.
+    Only the upper third of the rows that contain both lungs is used, because further down the heart
+    pushes the edges aside. If no row contains both lungs, the middle of the thorax is returned.
     """
     r_rows, _, inner_right = _edges(right_lung)
     l_rows, inner_left, _ = _edges(left_lung)
@@ -184,7 +184,7 @@ def measure(
         masks: "Right Lung", "Left Lung" and "Heart" -> bool [rows, columns]; right and left are the
             patient's. The image must be hung the usual way (patient's right on the viewer's left).
         confidence: The same names -> mean probability in 0..1, if known.
-        position: The view, such as "PA"; every other view adds a warning.
+        position: The view. "lateral" is refused; every other view but "PA" adds a warning.
         column_spacing_mm: Distance between neighbouring columns, if known; used only for the widths
             in mm.
 

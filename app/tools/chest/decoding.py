@@ -50,8 +50,8 @@ class SpecialIds:
 
     Attributes:
         end: Ids that end a text.
-        pad: Id that fills up shorter texts of a batch.
-        start: Id that a decoder begins with; None if the prompt is given.
+        pad: Id that fills up the shorter texts in a batch.
+        start: Id that a decoder begins with; None for a model that continues a given prompt.
     """
 
     end: tuple[int, ...]
@@ -87,7 +87,7 @@ def rgb(pixels: NDArray[np.uint8]) -> Image.Image:
 
 
 def embedded_inputs(embedded: Tensor) -> dict[str, Tensor]:
-    """Return the inputs of `generate_tokens` for prompt embeddings [1, tokens, width]."""
+    """Return prompt embeddings [1, tokens, width] as the `inputs` of `generate_tokens`."""
     read = torch.ones(embedded.shape[:2], dtype=torch.long, device=embedded.device)
     return {"inputs_embeds": embedded, "attention_mask": read}
 

@@ -41,7 +41,7 @@ def load(path: Path) -> Any:
     """Load the classifier from a weights file, on the CPU.
 
     Raises:
-        ToolFailed: The file is damaged or belongs to another model.
+        ToolFailed: The file is damaged or belongs to a different model.
     """
     state = load_state(path, _CLASSES)
     # The state dict of a loaded model contains operating points, the published file does not.
@@ -60,7 +60,7 @@ def preprocess(pixels: NDArray[np.uint8], side: int = INPUT_SIZE) -> torch.Tenso
 
     Args:
         pixels: uint8 [rows, columns] as displayed, bright = dense.
-        side: Side of the result in pixels; the model takes 224.
+        side: Width and height of the result in pixels; the model takes 224.
 
     Returns:
         float32 [1, 1, side, side] in [-1024, 1024].

@@ -53,7 +53,7 @@ def add_label_strips(picture: NDArray[np.uint8]) -> LabelledPicture:
     """Add labelled strips to the left and right of a picture, or above and below a tall one.
 
     Args:
-        picture: uint8 [rows, columns]; its own pixels are unchanged.
+        picture: uint8 [rows, columns]; its pixels are copied unchanged.
     """
     rows, columns = picture.shape
     wide = max(_LEAST, round(_SHARE * min(rows, columns)))

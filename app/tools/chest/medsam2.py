@@ -51,7 +51,7 @@ DUPLICATED_TENSORS = {_POSITIONAL: "shared_image_embedding.positional_embedding"
 
 
 def is_memory_tensor(name: str) -> bool:
-    """Return True for a tensor of the video memory, which a single image does not need."""
+    """Return True if a tensor belongs to the video memory, which a single image does not need."""
     return _MEMORY.match(name) is not None
 
 

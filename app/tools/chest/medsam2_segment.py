@@ -46,7 +46,7 @@ class Marks:
     Attributes:
         box: Outer edges (x0, y0, x1, y1), or None.
         points: (x, y) of each point.
-        labels: For each point 1 if it lies inside the structure, 0 if outside.
+        labels: One label per point: 1 if it lies inside the structure, 0 if outside.
     """
 
     box: tuple[float, float, float, float] | None = None
@@ -54,7 +54,10 @@ class Marks:
     labels: tuple[int, ...] = ()
 
     def __bool__(self) -> bool:
-        """Return True if the marks locate a structure: points outside it alone do not."""
+        """Return True if there is a box or a point inside the structure.
+
+        Points outside the structure do not locate it by themselves.
+        """
         return self.box is not None or 1 in self.labels
 
 

@@ -22,7 +22,7 @@ _SHADOW: RGB = (0, 0, 0)
 
 
 def footer(tool: str, model: str) -> str:
-    """Return the line at the bottom of a picture."""
+    """Return the line at the bottom of a picture; it names the tool and the model."""
     return f"{tool} · {model} · AI, not for diagnosis"
 
 

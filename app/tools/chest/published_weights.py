@@ -1,7 +1,7 @@
 """Load published safetensors into our own modules, tensor by tensor (torch; model process only).
 
-It is for checkpoints whose own program cannot run here. Every parameter must be in the files, and
-every tensor of the files must be used; no program of the model's folder runs.
+This is for checkpoints whose own program cannot run here. Every parameter must be in the files,
+and every tensor in the files must be used; the program in the model's folder is not run.
 """
 
 from __future__ import annotations

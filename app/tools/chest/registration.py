@@ -156,7 +156,7 @@ def resample(
         pixels: uint8 [rows, columns].
         matrix: [3, 3], from pixels of the result to pixels of `pixels`.
         shape: (rows, columns) of the result.
-        nearest: True for the nearest pixel, False for bilinear interpolation.
+        nearest: True to take the nearest pixel, False for bilinear interpolation.
     """
     transform = sitk.AffineTransform(2)
     transform.SetMatrix(matrix[:2, :2].ravel().tolist())

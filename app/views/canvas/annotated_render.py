@@ -1,7 +1,7 @@
-"""The image with findings and texts as a picture, for `render --annotated`.
+"""Renders the image with findings and texts as a picture, for `render --annotated`.
 
-The picture has the size of the image's matrix; where pixels are not square it is larger, so that
-shapes are true.
+The picture is as large as the image's pixel matrix; it is larger if pixels are not square, so that
+shapes have their true proportions.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from app.workspace.layers import LayerStyle
 from app.workspace.viewport import Display
 
 REFERENCE_PX = 900.0
-"""Shorter side at which text has its size on screen; larger pictures get larger text."""
+"""Length of the shorter side at which text has its screen size; larger pictures get larger text."""
 
 SMALLEST_SIZE = 0.75  # smaller text could not be read
 NO_TEXT_PX = 160  # a shorter side below this has no room for corner text
@@ -66,6 +66,8 @@ def render_annotated(
 ) -> NDArray[np.uint8]:
     """Draw an image with findings, corner text and side letters as on the canvas.
 
+    Creates a Qt application if there is none.
+
     Args:
         frame: The image.
         instance: The image's file, for the corner text.
@@ -74,13 +76,13 @@ def render_annotated(
         findings: Findings; those with another `ImageRef` are left out.
         frame_index: Number of the frame from 0, for the corner text.
         turn: Flips and rotation; its other fields are ignored.
-        series: The image's series, for its warnings.
+        series: The series that contains the image, for the series' warnings.
         layers: Layers with their shapes on this frame.
         state: The presentation state that is applied to `frame`.
 
     Returns:
-        uint8 [rows, columns, 3] RGB, after a quarter turn [columns, rows, 3]; larger where pixels
-        are not square. Makes a Qt application if there is none.
+        uint8 [rows, columns, 3] RGB, or [columns, rows, 3] after a quarter turn; larger if pixels
+        are not square.
     """
     _ensure_application()
     own = [finding for finding in findings if finding.image == frame.ref]

@@ -27,7 +27,7 @@ PAUSE_MS = 20
 
 
 class AnnotationLayer(QObject):
-    """The findings of the shown image as graphics items.
+    """The findings on the shown image, drawn as graphics items.
 
     Args:
         view: The view to draw on.
@@ -35,7 +35,7 @@ class AnnotationLayer(QObject):
         background: Builds the shapes of masks and heatmaps.
 
     Attributes:
-        heat_strength: How strongly heatmaps are drawn over the image; 0 for hidden.
+        heat_strength: How strongly heatmaps are drawn over the image, 0 (hidden) to 1.
     """
 
     changed = Signal()
@@ -66,17 +66,17 @@ class AnnotationLayer(QObject):
 
     @property
     def items(self) -> tuple[AnnotationItem, ...]:
-        """The items in order of arrival."""
+        """The graphics items, in the order in which their findings arrived."""
         return tuple(self._items.values())
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The findings that are drawn."""
+        """The findings that are currently drawn."""
         return tuple(item.finding for item in self._items.values())
 
     @property
     def ready(self) -> bool:
-        """Whether every item has its shape."""
+        """Whether the shape of every item has been built."""
         return all(item.ready for item in self._items.values())
 
     def set_heat_strength(self, strength: float) -> None:
@@ -86,7 +86,7 @@ class AnnotationLayer(QObject):
         self._restyle()
 
     def toggle_heat(self) -> None:
-        """Hide heatmaps, or show them with their last strength."""
+        """Hide heatmaps, or show them with their previous strength."""
         self.set_heat_strength(0.0 if self.heat_strength else self._seen)
 
     @property
@@ -97,13 +97,13 @@ class AnnotationLayer(QObject):
         return heatmap_legend.legend_of(self.findings, self._annotations.selected)
 
     def set_draft(self, finding: Finding | None) -> None:
-        """Draw an unfinished finding, in place of the one with its id; None for no draft."""
+        """Draw an unfinished finding instead of the finding with the same id; None for no draft."""
         if finding is not self._draft:
             self._draft = finding
             self.sync()
 
     def set_image(self, ref: ImageRef | None) -> None:
-        """Show the findings of exactly these pixels."""
+        """Show the findings on exactly these pixels; None shows no findings."""
         if ref != self._ref:
             self._ref = ref
             self._hovered = ""
@@ -178,7 +178,10 @@ class AnnotationLayer(QObject):
     # Selection and hover
 
     def hit(self, at: QPointF) -> str:
-        """Return the id of the finding at an image point, or ""; lines win over masks."""
+        """Return the id of the finding at an image point, or "".
+
+        Lines take precedence over masks.
+        """
         best, best_key = "", (math.inf, math.inf)
         scale = self._view.pixel_scale
         for finding_id, item in self._items.items():
@@ -189,7 +192,7 @@ class AnnotationLayer(QObject):
         return best
 
     def hover(self, finding_id: str) -> None:
-        """Highlight the finding under the mouse."""
+        """Highlight the finding under the mouse; "" for none."""
         if finding_id != self._hovered:
             self._hovered = finding_id
             self._restyle()
@@ -218,7 +221,7 @@ class AnnotationLayer(QObject):
         return self.heat_strength if seen is not None and seen.id == finding.id else 0.0
 
     def chips(self) -> list[Chip]:
-        """Return the labels of the visible findings, those of lines first."""
+        """Return the labels of the visible findings; those of lines come first."""
         result: list[Chip] = []
         for item in sorted(self._items.values(), key=lambda item: (-item.style.strong, -item.z)):
             shape = item.outline

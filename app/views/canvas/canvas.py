@@ -52,11 +52,11 @@ from app.workspace.workspace import REFORMAT, Workspace
 
 
 class Canvas(ImageView):
-    """The view of the workspace's viewport.
+    """The widget that shows the workspace's viewport.
 
     Args:
         workspace: The models.
-        background: Threads for outlines and layers; closed by its owner.
+        background: Threads that build outlines and layers; closed by its owner.
         parent: Qt parent.
 
     Attributes:
@@ -123,12 +123,15 @@ class Canvas(ImageView):
 
     @property
     def frame(self) -> Frame | None:
-        """The frame on the screen; the viewport may already have the next one."""
+        """The frame on the screen, or None; the viewport may already have the next frame."""
         return self.picture.job.frame if self.picture else None
 
     @property
     def shown_window(self) -> Window | None:
-        """The wanted window, which in a drag is ahead of the pixels; None for colour."""
+        """The window that the user has set or the image's own; None for colour.
+
+        During a drag it is ahead of the pixels on the screen.
+        """
         if self.picture is None or self.picture.window is None:
             return None
         wanted = self._viewport_model.display.window or self.picture.window
@@ -140,12 +143,12 @@ class Canvas(ImageView):
 
     @property
     def busy(self) -> bool:
-        """Whether a frame, its picture, a layer or the shape of a finding is still to come."""
+        """Whether a frame, its picture, a layer or the shape of a finding is still unfinished."""
         drawn = self.layer_drawing.ready and self.findings_layer.ready
         return self.scroller.waiting or self._renderer.busy or not drawn
 
     def annotation_items(self) -> list[AnnotationItem]:
-        """Return the graphics items of the findings."""
+        """Return the graphics items that draw the findings."""
         return list(self.findings_layer.items)
 
     def _image_changed(self) -> None:
@@ -300,17 +303,17 @@ class Canvas(ImageView):
         self._set_display(invert=not self._viewport_model.display.invert)
 
     def flip(self, *, across: bool) -> None:
-        """Mirror the view: left and right (`across`), or top and bottom."""
+        """Mirror the view: left-right if `across` is true, else top-bottom."""
         self._viewport_model.set_display(self._viewport_model.display.flipped(across=across))
 
     def rotate(self, quarters: int) -> None:
-        """Rotate the view by quarter turns, clockwise."""
+        """Rotate the view clockwise by a number of quarter turns."""
         self._viewport_model.set_display(self._viewport_model.display.turned(quarters))
 
     def reset(self) -> None:
-        """Restore window, polarity and orientation of the file or presentation state, and fit.
+        """Restore the window, polarity and orientation from the file, and fit the image.
 
-        With a presentation state: as that shows it.
+        If a presentation state is applied, its display is restored instead.
         """
         self._viewport_model.reset_display()
         self.fit()
@@ -505,12 +508,12 @@ class Canvas(ImageView):
 
 
 def key_actions(canvas: Canvas, annotations: Annotations) -> dict[Qt.Key, Callable[[], object]]:
-    """Return what each key does on the canvas.
+    """Return the action that each key performs on the canvas.
 
-    Arrows, Page Up and Down, Home, End scroll; I inverts, R resets, F fits, 1 shows 1:1, + and -
-    zoom; H and V flip, [ and ] rotate; L measures a length; B marks a box, M a point; Escape drops
-    an unfinished drawing, switches the drawing tool off, then deselects; Delete removes the
-    selected finding.
+    Arrows, Page Up and Down, Home and End scroll; I inverts, R resets, F fits, 1 shows 1:1, + and -
+    zoom; H and V flip, [ and ] rotate; L measures a length; B marks a box, M a point; Escape
+    discards an unfinished drawing, else switches the drawing tool off, else deselects; Delete
+    removes the selected finding.
     """
     key, scroll, measuring = Qt.Key, canvas.scroller, canvas.drawing_tool
 

@@ -20,7 +20,7 @@ _STOPS: dict[str, tuple[tuple[float, int, int, int], ...]] = {
         (1.0, 128, 0, 0),
     ),
 }
-"""Maps that pyqtgraph has only together with matplotlib: (position 0..1, red, green, blue)."""
+"""Maps that pyqtgraph offers only with matplotlib: (position 0..1, red, green, blue)."""
 
 _GRAY = {"", "gray", "grey", "rgb", "none", "greys_r", "binary_r"}
 _PYQTGRAPH = {"viridis", "plasma", "inferno", "magma", "cividis", "turbo"}
@@ -31,18 +31,18 @@ def _base(name: str) -> str:
 
 
 def is_gray(name: str) -> bool:
-    """Return whether the name stands for the image in its own greys."""
+    """Return whether the name means that the image keeps its own greys."""
     return name.strip().lower() in _GRAY
 
 
 def is_known(name: str) -> bool:
-    """Return whether there is such a map; "_r" at the end reverses any of them."""
+    """Return whether there is a map with this name; the suffix "_r" reverses any map."""
     return is_gray(name) or _base(name) in {*_STOPS, *_PYQTGRAPH, *_GRAY}
 
 
 @lru_cache(maxsize=32)
 def table(name: str) -> NDArray[np.uint8]:
-    """Return the map as [256, 3] uint8 RGB; grey for an unknown name."""
+    """Return the map as [256, 3] uint8 RGB; a grey map for an unknown name."""
     base = _base(name)
     if base in _PYQTGRAPH:
         colormap = pg.colormap.get(base)

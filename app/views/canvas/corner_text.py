@@ -30,7 +30,7 @@ _ALIGNED = 0.9999  # cosine from which a normal counts as a patient axis (under 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The pixel under the cursor: column x, row y, its value in words, its place in the patient."""
+    """The pixel under the cursor: column x, row y, value as text, and position in the patient."""
 
     x: int
     y: int
@@ -40,7 +40,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Corners:
-    """The text of the four corners, top line first."""
+    """The texts in the four corners, each from the top line down."""
 
     top_left: Lines = ()
     top_right: Lines = ()
@@ -54,7 +54,7 @@ class Corners:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """Patient direction letters at the edges; "" where the file does not say."""
+    """Letters for the patient directions at the four edges; "" if the file does not give them."""
 
     left: str = ""
     right: str = ""
@@ -70,17 +70,17 @@ class Shown:
         instance: The image's file.
         frame: The shown frame.
         frame_index: Number of the frame from 0.
-        position: (place from 0, count) of the instance in its series.
+        position: (position from 0, count) of the instance in its series.
         series: The series, or None.
         window: The window or VOI LUT that is applied; None for colour.
-        inverted: Whether the user exchanged black and white.
+        inverted: Whether the user has exchanged black and white.
         turn: Flips and rotation.
         findings: The visible findings.
-        zoom: Screen pixels per image pixel, or None to leave it out.
-        place: The pixel under the cursor.
+        zoom: Screen pixels per image pixel, or None to leave the zoom out of the text.
+        place: The pixel under the cursor, or None.
         rejection: Why the image was withdrawn, or "".
-        presentation: The applied presentation state; see `presentation_text`.
-        rate: Frames per second of a running cine, or 0.
+        presentation: The applied presentation state as text; see `presentation_text`.
+        rate: Frames per second of a running cine; 0 if none is running.
     """
 
     instance: Instance
@@ -100,7 +100,7 @@ class Shown:
 
 
 def corners_of(shown: Shown) -> Corners:
-    """Return the text of all corners."""
+    """Return the text for all four corners."""
     instance, frame = shown.instance, shown.frame
     return Corners(
         patient_lines(instance),
@@ -130,11 +130,11 @@ def patient_lines(instance: Instance) -> Lines:
 
 
 _PARTS = {Content.DOCUMENT: "Page", Content.WAVEFORM: "Plot"}
-"""Name of a frame for contents that are no images of a body."""
+"""What a frame is called for kinds of content that do not show a body."""
 
 
 def series_lines(shown: Shown) -> Lines:
-    """Return the lines at the top right: which image."""
+    """Return the lines at the top right, which identify the image."""
     instance, frame, frame_index = shown.instance, shown.frame, shown.frame_index
     get = instance.get
     series = [wording.one_line(get("Modality")), wording.one_line(get("SeriesDescription"))]
@@ -166,7 +166,7 @@ def _time_of(instance: Instance, frame_index: int, frame: Frame) -> float | None
 
 
 def slice_text(orientation: Orientation, thickness: str) -> str:
-    """Return the slice's position along its normal and its thickness; "" where unknown."""
+    """Return the slice's position along its normal and its thickness; "" if unknown."""
     parts: list[str] = []
     if orientation.cosines is not None and orientation.position is not None:
         normal = np.cross(orientation.cosines[:3], orientation.cosines[3:])
@@ -186,7 +186,7 @@ def slice_text(orientation: Orientation, thickness: str) -> str:
 
 
 def point_text(frame: Frame, x: float, y: float) -> str:
-    """Return the place of a pixel in the patient; "" where unknown."""
+    """Return a pixel's position in the patient as text; "" if unknown."""
     point = planes.patient_point(frame, x, y)
     return wording.patient_text(point, _is_quadruped(frame.orientation)) if point else ""
 
@@ -197,10 +197,7 @@ def _is_quadruped(orientation: Orientation) -> bool:
 
 
 def series_warnings(series: Series | None, instance: Instance) -> Lines:
-    """Return short warnings of the series and the file; the study list has them in full.
-
-    The study list has the whole of it.
-    """
+    """Return short warnings about the series and the file; the study list shows the full text."""
     warnings = [*(series.warnings if series else ()), *instance.note.split("; ")]
     lines = _kept(*(wording.sentence(_brief(text)) for text in warnings))
     if len(lines) > MOST_WARNINGS:
@@ -215,7 +212,7 @@ def _brief(text: str) -> str:
 
 
 def mark_lines(display: Display) -> Lines:
-    """Return the line below the bottom left: flips and rotation."""
+    """Return the line below the bottom left corner: flips and rotation."""
     return _kept(display.turn_text)
 
 
@@ -226,12 +223,12 @@ def _withdrawn(rejection: str) -> str:
 def presentation_text(
     state: PresentationState | None, *, applies: bool, changed: bool = False
 ) -> str:
-    """Return a line that names the applied presentation state, or "".
+    """Return a line that names the applied presentation state; "" if there is none.
 
     Args:
-        state: The chosen state, or None.
-        applies: Whether it says something about this frame.
-        changed: Whether window, inversion, flip or turn were changed by hand since.
+        state: The chosen presentation state, or None.
+        applies: Whether the presentation state applies to this frame.
+        changed: Whether the user has changed window, inversion, flip or rotation since.
     """
     if state is None:
         return ""
@@ -279,7 +276,7 @@ def _scale_text(frame: Frame) -> str:
 
 
 def warning_lines(findings: Sequence[Finding]) -> Lines:
-    """Return the AI warning with the tools and models that made the findings; () without any."""
+    """Return the AI warning with the tools and models that made findings; () if all are by hand."""
     made = [finding for finding in findings if not drawing.by_hand(finding)]
     if not made:
         return ()
@@ -288,7 +285,7 @@ def warning_lines(findings: Sequence[Finding]) -> Lines:
 
 
 def brief_warning(findings: Sequence[Finding]) -> Lines:
-    """Return a shorter `warning_lines`, one line per model, for a small view."""
+    """Return a shorter form of `warning_lines` for a small view, one line per model."""
     made = [finding for finding in findings if not drawing.by_hand(finding)]
     names = dict.fromkeys(
         wording.one_line(finding.provenance.model or finding.provenance.tool) for finding in made
@@ -299,7 +296,7 @@ def brief_warning(findings: Sequence[Finding]) -> Lines:
 
 
 def side_letters(frame: Frame, display: Display) -> Sides:
-    """Return the letters of the four edges as the image lies on the screen."""
+    """Return the letters at the four edges for the image as oriented on the screen."""
     return Sides(
         *geometry.edge_letters(
             frame.orientation, display.flip_h, display.flip_v, display.quarter_turns

@@ -21,18 +21,18 @@ GRAB = 9.0  # px on screen within which a point can be grabbed
 class DrawingTool(QObject):
     """The drawing tool of the canvas.
 
-    A length or a box is one drag, a point one click. An angle is three clicks, or a drag and a
-    click; its second point is the vertex. Each becomes a finding that can be undone. Without a
-    tool, points of drawn findings can be moved.
+    A length or a box takes one drag, a point one click. An angle takes three clicks, or a drag and
+    a click; its second point is the vertex. Each drawing becomes a finding and can be undone. When
+    no tool is active, the points of existing drawings can be moved.
 
     Args:
-        view: The view under the mouse.
-        layer: Draws what is unfinished.
-        annotations: Takes finished findings.
+        view: The view that receives the mouse events.
+        layer: Draws the unfinished drawing.
+        annotations: Receives finished findings.
         frame: Returns the frame on the screen, or None.
 
     Attributes:
-        tool: The active tool of `drawing.POINTS`, or "".
+        tool: The active tool, a key of `drawing.POINTS`, or "".
     """
 
     tool_changed = Signal(str)
@@ -56,14 +56,14 @@ class DrawingTool(QObject):
         self._moved = False
 
     def set_tool(self, tool: str) -> None:
-        """Switch a tool on; "" switches it off."""
+        """Activate a tool; "" deactivates the current one."""
         self.cancel()
         if tool != self.tool:
             self.tool = tool
             self.tool_changed.emit(tool)
 
     def toggle(self, tool: str) -> None:
-        """Switch a tool on, or off when it is on."""
+        """Activate a tool, or deactivate it if it is already active."""
         self.set_tool("" if tool == self.tool else tool)
 
     @property
@@ -72,7 +72,7 @@ class DrawingTool(QObject):
         return bool(self._points) or self._held is not None
 
     def cancel(self) -> bool:
-        """Drop an unfinished drawing; return whether there was one."""
+        """Discard an unfinished drawing; return whether there was one."""
         was = self.active
         self._points.clear()
         self._held = None
@@ -80,11 +80,11 @@ class DrawingTool(QObject):
         return was
 
     def over_point(self, position: QPointF) -> bool:
-        """Return whether a point that can be moved is at a position."""
+        """Return whether there is a movable point at a position."""
         return self._point_at(position) is not None
 
     def press(self, position: QPointF) -> bool:
-        """Handle a press of the left button; return whether it draws or moves a point."""
+        """Handle a press of the left button; return whether it starts drawing or moving a point."""
         frame = self._frame()
         if frame is None:
             return False
@@ -117,7 +117,10 @@ class DrawingTool(QObject):
         return True
 
     def release(self, position: QPointF) -> bool:
-        """Handle a release of the left button; return False for a click, which selects."""
+        """Handle a release of the left button.
+
+        Return False if it was a click that should select.
+        """
         frame = self._frame()
         if frame is None or not self.active:
             return False

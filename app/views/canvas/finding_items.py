@@ -1,6 +1,6 @@
-"""Findings as graphics items; `ITEMS` at the end maps each geometry to its item.
+"""Graphics items that draw findings; `ITEMS` at the end maps each geometry to its item.
 
-Items live in image coordinates (pixel centres at integers); pens keep their width on the screen.
+Items use image coordinates (pixel centres at integers); lines keep their width on the screen.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ CROSS = 7.0  # half size of a point's cross, px on screen
 
 @dataclass(frozen=True, slots=True)
 class FindingStyle:
-    """The style a finding is drawn in.
+    """How a finding is drawn.
 
     Attributes:
         color: #RRGGBB.
-        strong: Whether it is selected or under the mouse.
-        size: Factor on widths: 1 on screen, more in an export of a large matrix.
+        strong: Whether the finding is selected or under the mouse.
+        size: Factor for line widths: 1 on screen, more in an export of a large image.
         handles: Whether to draw handles at points that can be moved.
         strength: Opacity of a heatmap, 0 to 1.
     """
@@ -48,15 +48,15 @@ class FindingStyle:
 
 
 class AnnotationItem(QGraphicsItem):
-    """A finding on the image; subclasses draw their geometry.
+    """A finding drawn on the image; subclasses draw each kind of geometry.
 
     Args:
         finding: The finding to show.
-        style: The first style.
+        style: The initial style.
 
     Attributes:
         style: The current style.
-        outline: The shape to draw; None until it is built.
+        outline: The shape to draw; None until it has been built.
     """
 
     z = 10.0
@@ -70,7 +70,7 @@ class AnnotationItem(QGraphicsItem):
 
     @property
     def ready(self) -> bool:
-        """Whether the shape is built; until then nothing is drawn."""
+        """Whether the shape has been built; until then nothing is drawn."""
         return self.outline is not None
 
     def set_shape(self, shape: Shape) -> None:
@@ -80,7 +80,7 @@ class AnnotationItem(QGraphicsItem):
         self.update()
 
     def take(self, finding: Finding, shape: Shape) -> None:
-        """Show a changed finding."""
+        """Show a finding that has changed, with its new shape."""
         self.finding = finding
         self.set_shape(shape)
 
@@ -92,7 +92,7 @@ class AnnotationItem(QGraphicsItem):
             self.update()
 
     def distance(self, at: QPointF, scale: tuple[float, float]) -> float:
-        """Return the distance in screen px from an image point; 0 inside, inf when far away."""
+        """Return the distance in screen px to an image point; 0 if inside, inf if far away."""
         shape = self.outline
         if shape is None:
             return math.inf
@@ -120,7 +120,7 @@ class AnnotationItem(QGraphicsItem):
 
     @staticmethod
     def pen(style: FindingStyle) -> QPen:
-        """Return a pen to use inside `on_screen`."""
+        """Return a pen for drawing within `on_screen`."""
         pen = QPen(QColor(style.color))
         pen.setWidthF((LINE_STRONG if style.strong else LINE) * style.size)
         # Round joins would double the time of an outline with a thousand corners.
@@ -163,13 +163,13 @@ class PolygonItem(MaskItem):
 
 
 class BoxItem(AnnotationItem):
-    """A box without fill, so that its content stays visible."""
+    """A box without fill, so that its contents stay visible."""
 
     z = 16.0
 
 
 class PolylineItem(AnnotationItem):
-    """A line with ticks across its ends, or with several segments."""
+    """A line with ticks at its ends, or a line with several segments."""
 
     z = 18.0
 
@@ -228,7 +228,7 @@ class PointItem(AnnotationItem):
 
 
 class HeatmapItem(AnnotationItem):
-    """A colour map over the image, transparent where values are low."""
+    """A colour map over the image, transparent where the values are low."""
 
     z = 5.0
 
@@ -247,10 +247,10 @@ class HeatmapItem(AnnotationItem):
 
 @contextmanager
 def on_screen(painter: QPainter) -> Generator[QTransform]:
-    """Draw in logical screen px; yield the transform from image coordinates to there.
+    """Draw in logical screen px; yield the transform from image coordinates to screen px.
 
-    A cosmetic pen would keep its width too, but in physical pixels: half as wide on a dense screen,
-    and Qt does not tell the density of what a redirected painter paints on.
+    A cosmetic pen would also keep its width, but in physical pixels: half as wide on a high-density
+    screen. Qt does not report the density of the device that a redirected painter paints on.
     """
     transform = painter.worldTransform()
     painter.save()

@@ -1,4 +1,4 @@
-"""Shapes of geometries, for graphics items and exports. Can be built on any thread."""
+"""Builds shapes from geometries, for graphics items and exports; works on any thread."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from app.views.canvas import heatmap_legend
 from app.views.canvas.colormaps import table
 
 MAX_BORDER = 60_000
-"""Number of pixel edges from which a mask is drawn as a bitmap: a longer outline paints slowly."""
+"""Number of pixel edges above which a mask is drawn as a bitmap: a long outline paints slowly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,8 @@ class Shape:
     """A geometry ready to be drawn, in image coordinates.
 
     Attributes:
-        path: The outline. A mask's runs through the midpoints of its boundary pixels' edges.
+        path: The outline; for a mask, it passes through the midpoints of the boundary pixels'
+            edges.
         anchor: Where to place the label.
         ends: End points of a measured line, where ticks are drawn.
         image: A translucent overlay, or None.
@@ -39,7 +40,7 @@ class Shape:
 
 
 NOTHING = Shape(QPainterPath(), QPointF())
-"""Shape of an empty mask."""
+"""The shape used for an empty mask."""
 
 
 def _point(geometry: Point) -> Shape:
@@ -96,7 +97,7 @@ def _mask(geometry: Mask) -> Shape:
 
 
 def indexed_image(levels: NDArray[np.uint8]) -> QImage:
-    """Return [rows, columns] uint8 as an image whose colour table is still to be set."""
+    """Return [rows, columns] uint8 as an indexed image; the caller must set its colour table."""
     buffer = np.ascontiguousarray(levels)
     rows, columns = buffer.shape
     # copy(): the QImage then owns its pixels.
@@ -143,17 +144,17 @@ _BUILDERS: dict[type[Geometry], Callable[..., Shape]] = {
 
 
 def is_light(finding: Finding) -> bool:
-    """Return whether a finding's shape can be built on the GUI thread."""
+    """Return whether a finding's shape is simple enough to be built on the GUI thread."""
     return not isinstance(finding.geometry, Mask | Heatmap)
 
 
 def build(finding: Finding) -> Shape:
-    """Return a finding's shape; takes tens of ms for masks and heatmaps."""
+    """Return a finding's shape; this takes tens of ms for masks and heatmaps."""
     return of_geometry(finding.geometry)
 
 
 def of_geometry(geometry: Geometry) -> Shape:
-    """Return the shape of a geometry."""
+    """Return the shape that draws a geometry."""
     return _BUILDERS[type(geometry)](geometry)
 
 
@@ -164,17 +165,17 @@ _STEPS = ((1, 0), (0, 1), (-1, 0), (0, -1))
 
 
 def contours(pixels: NDArray[np.bool_]) -> list[Contour]:
-    """Return the closed outlines of a mask, the level 0.5 of marching squares.
+    """Return the closed outlines of a mask, as marching squares would at level 0.5.
 
-    Walks the edges between inside and outside pixels with the inside on the right hand, and joins
-    the middles of these edges. Diagonal neighbours are kept apart.
+    Follows the edges between inside and outside pixels, with the inside on the right, and connects
+    the midpoints of these edges. Diagonal neighbours are kept apart.
 
     Args:
         pixels: [rows, columns] bool.
 
     Returns:
-        One [points, 2] array of (x, y) per outline, holes included (in the opposite direction),
-        without a repeated last point. Straight runs keep only their ends.
+        One [points, 2] array of (x, y) per outline, including holes (in the opposite direction),
+        without repeating the first point at the end. Straight runs keep only their end points.
     """
     edges = _edges(pixels)
     result: list[Contour] = []
@@ -185,7 +186,7 @@ def contours(pixels: NDArray[np.bool_]) -> list[Contour]:
 
 
 def border_length(pixels: NDArray[np.bool_]) -> int:
-    """Return the number of pixel edges between inside and outside, without the image's border."""
+    """Return the number of pixel edges between inside and outside, excluding the image's border."""
     across = int(np.count_nonzero(pixels[:, 1:] != pixels[:, :-1]))
     return across + int(np.count_nonzero(pixels[1:] != pixels[:-1]))
 

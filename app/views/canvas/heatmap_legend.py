@@ -17,13 +17,13 @@ from app.views.style import ui_font
 from app.views.theme import THEME, TYPE
 
 MAP = "inferno"
-"""Colour map of all heatmaps; its lightness rises, so it can be read without colour vision."""
+"""Colour map of all heatmaps; lightness rises with the value, so colour vision is not needed."""
 
 ALPHA = 0.65
 """Opacity of the highest value at full strength; low values are transparent."""
 
 STRENGTHS = {"Hidden": 0.0, "Faint": 0.4, "Medium": 0.7, "Strong": 1.0}
-"""Opacity factors of heatmaps by name."""
+"""Opacity factors for heatmaps, by name."""
 
 USUAL = STRENGTHS["Medium"]
 
@@ -45,7 +45,9 @@ class Legend:
 
 
 def visible_heatmap(findings: Sequence[Finding], selected: str = "") -> Finding | None:
-    """Return the heatmap to draw: the selected one, else the last; only one at a time can be read.
+    """Return the heatmap to draw: the selected one, else the last; None if there is none.
+
+    Only one heatmap is drawn at a time, since several could not be told apart.
 
     Args:
         findings: The visible findings.
@@ -57,7 +59,7 @@ def visible_heatmap(findings: Sequence[Finding], selected: str = "") -> Finding 
 
 
 def legend_of(findings: Sequence[Finding], selected: str = "") -> Legend | None:
-    """Return the legend of the drawn heatmap; None where there is none."""
+    """Return the legend for the drawn heatmap; None if no heatmap is drawn."""
     shown = visible_heatmap(findings, selected)
     if shown is None:
         return None
@@ -70,13 +72,13 @@ def legend_of(findings: Sequence[Finding], selected: str = "") -> Legend | None:
 def rect_of(
     legend: Legend | None, area: QRectF, size: float = 1.0, taken: Sequence[QRectF] = ()
 ) -> QRectF:
-    """Return the legend's rectangle in `area` (px): bottom centre, clear of other text.
+    """Return the legend's rectangle in `area` (px): at the bottom centre, clear of other text.
 
     Args:
-        legend: Its texts; an empty rectangle for None.
+        legend: The texts in the legend; for None the rectangle is empty.
         area: The view.
-        size: Factor on all sizes.
-        taken: Rectangles of corner text.
+        size: Factor for all sizes.
+        taken: Rectangles occupied by corner text.
     """
     if legend is None:
         return QRectF()
@@ -117,7 +119,7 @@ def _free(rect: QRectF, taken: Sequence[QRectF], gap: float) -> bool:
 
 
 def draw(painter: QPainter, legend: Legend | None, rect: QRectF, size: float = 1.0) -> None:
-    """Draw the legend into its rectangle; the painter is in px of the view."""
+    """Draw the legend into its rectangle with a painter in px of the view."""
     if legend is None:
         return
     painter.save()

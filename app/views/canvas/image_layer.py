@@ -1,9 +1,9 @@
-"""The graphics item of the image, drawn from 8-bit buffers with averaged smaller copies.
+"""The graphics item for the image, drawn from 8-bit buffers and averaged smaller copies.
 
-pyqtgraph's ImageItem samples the full matrix at every paint. A radiograph shown at a third of its
+pyqtgraph's ImageItem samples the full image at every paint. A radiograph shown at a third of its
 size would alias (fine lines shimmer or vanish), so smaller copies are averaged off the GUI thread,
-and the nearest larger one is drawn. A `Patch` is the visible part of a copy. Buffers are never
-written to once they are here.
+and the nearest larger copy is drawn. A `Patch` is the visible part of a copy. Buffers are never
+written to after they have been handed over.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 from app.imaging.pixels.stored_levels import has_smaller_level, level_shapes
 
 PIXEL_ZOOM = 6.0
-"""Zoom from which pixels are drawn without interpolation, which would suggest detail."""
+"""Zoom above which pixels are drawn without interpolation, which would suggest detail."""
 
 _STRIP = 2**17  # pixels of a copy that are averaged at a time
 
 _ROUNDING = 1e-6
-"""Tolerance of a zoom that is computed in two ways."""
+"""Tolerance when comparing a zoom that is computed in two ways."""
 
 Buffer = NDArray[np.uint8] | NDArray[np.uint32]
 
@@ -36,12 +36,12 @@ Area = tuple[int, int, int, int]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Patch:
-    """A part of the image at full size or smaller.
+    """A part of the image at full or reduced size.
 
     Attributes:
-        level: One pixel covers 2^level x 2^level pixels of the image.
-        left: First column, in pixels of the level.
-        top: First row, in pixels of the level.
+        level: Reduction: each pixel of the patch covers 2^level x 2^level image pixels.
+        left: First column, in pixels at this level.
+        top: First row, in pixels at this level.
         pixels: uint32 [rows, columns] 0xFFRRGGBB, or uint8 [rows, columns] or [rows, columns, 3];
             contiguous.
     """
@@ -53,24 +53,24 @@ class Patch:
 
     @property
     def area(self) -> Area:
-        """The covered area in pixels of the level."""
+        """The area that the patch covers, in pixels at its level."""
         rows, columns = self.pixels.shape[:2]
         return self.left, self.top, self.left + columns, self.top + rows
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The visible part of an image: `area` in image pixels, and the level that is drawn."""
+    """The visible part of an image: `area` in image pixels, and the level to draw."""
 
     level: int
     area: Area
 
 
 def level_of(zoom: float, levels: int) -> int:
-    """Return the smallest level that has a pixel for every pixel of the screen.
+    """Return the most reduced level that still has a pixel for every pixel on the screen.
 
     Args:
-        zoom: Physical screen pixels per image pixel, along the larger side.
+        zoom: Physical screen pixels per image pixel, along the pixel's larger side.
         levels: Number of levels.
     """
     level = 0
@@ -80,7 +80,7 @@ def level_of(zoom: float, levels: int) -> int:
 
 
 def on_level(area: Area, level: int, shape: tuple[int, int]) -> Area:
-    """Return an area of the image in pixels of a level, clipped to its shape (rows, columns)."""
+    """Convert an image area to pixels at a level, clipped to the level's shape (rows, columns)."""
     size = 2**level
     left, top, right, bottom = area
     left, top = max(left // size, 0), max(top // size, 0)
@@ -89,7 +89,7 @@ def on_level(area: Area, level: int, shape: tuple[int, int]) -> Area:
 
 
 def contains(outer: Area, inner: Area) -> bool:
-    """Return whether an area contains another; an empty one is contained in any."""
+    """Return whether `outer` contains `inner`; an empty area is contained in any area."""
     empty = inner[0] >= inner[2] or inner[1] >= inner[3]
     return empty or (
         outer[0] <= inner[0]
@@ -100,18 +100,19 @@ def contains(outer: Area, inner: Area) -> bool:
 
 
 def whole_patches(levels: Sequence[NDArray[np.uint8]]) -> tuple[Patch, ...]:
-    """Return the levels of `pyramid` as patches."""
+    """Return the levels from `pyramid` as patches that cover the whole image."""
     return tuple(Patch(number, 0, 0, pixels) for number, pixels in enumerate(levels))
 
 
 def pyramid(pixels: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], ...]:
-    """Return the image and copies of half the size each, by averaging 2 x 2 pixels.
+    """Return the image and copies, each half the size of the last, by averaging 2 x 2 pixels.
 
     Args:
         pixels: [rows, columns] or [rows, columns, 3].
 
     Returns:
-        Contiguous arrays, the full one first. An odd last row or column is left out of the copies.
+        Contiguous arrays, the full-size one first. An odd last row or column is left out of the
+        copies.
     """
     levels = [np.ascontiguousarray(pixels)]
     while has_smaller_level(levels[-1].shape):
@@ -136,10 +137,10 @@ def _halve(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def to_qimage(pixels: Buffer) -> QImage:
-    """Return a QImage on the array's own memory; keep the array alive as long as the image.
+    """Return a QImage that shares the array's memory; keep the array as long as the image.
 
     Args:
-        pixels: As in a `Patch`.
+        pixels: An array as in `Patch.pixels`.
     """
     rows, columns = pixels.shape[:2]
     layout = QImage.Format.Format_Grayscale8
@@ -151,17 +152,17 @@ def to_qimage(pixels: Buffer) -> QImage:
 
 
 def to_array(image: QImage) -> NDArray[np.uint8]:
-    """Return a copy of an image's pixels, uint8 [rows, columns, 3] RGB."""
+    """Return a copy of an image's pixels as uint8 [rows, columns, 3] RGB."""
     rgb = image.convertToFormat(QImage.Format.Format_RGB888)
     flat = np.frombuffer(rgb.constBits(), np.uint8).reshape(rgb.height(), rgb.bytesPerLine())
     return flat[:, : rgb.width() * 3].reshape(rgb.height(), rgb.width(), 3).copy()
 
 
 class ImageLayer(QGraphicsItem):
-    """An image in pixel coordinates: pixel (x, y) covers [x - 0.5, x + 0.5] in both directions.
+    """An image in pixel coordinates: pixel (x, y) extends by 0.5 from (x, y) in each direction.
 
     Attributes:
-        patches: The shown patches, the coarsest first.
+        patches: The shown patches, the most reduced first.
     """
 
     def __init__(self) -> None:
@@ -175,23 +176,26 @@ class ImageLayer(QGraphicsItem):
 
     @property
     def size(self) -> tuple[int, int]:
-        """(columns, rows) of the image; (0, 0) without one."""
+        """(columns, rows) of the image; (0, 0) if there is no image."""
         return (self._shapes[0][1], self._shapes[0][0]) if self._shapes else (0, 0)
 
     @property
     def pixels(self) -> NDArray[np.uint8] | None:
-        """uint8 [rows, columns] or [rows, columns, 3]; None where some are missing."""
+        """uint8 [rows, columns] or [rows, columns, 3].
+
+        None if some full-size pixels are missing.
+        """
         for patch in self.patches:
             if patch.level == 0 and patch.pixels.shape[:2] == self._shapes[0]:
                 return patch.pixels.astype(np.uint8)  # of a word its last byte
         return None
 
     def set_patches(self, patches: Sequence[Patch], size: tuple[int, int]) -> None:
-        """Show patches of an image of `size` (columns, rows); none show nothing.
+        """Show patches of an image of `size` (columns, rows); without patches nothing is shown.
 
         Args:
-            patches: At most one per level, the coarsest one whole: it is seen where others are
-                missing.
+            patches: At most one per level. The most reduced one must be whole, since it is seen
+                wherever the others are missing.
             size: Size of the full image.
         """
         columns, rows = size

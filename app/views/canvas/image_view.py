@@ -30,11 +30,11 @@ DRAG_ZOOM = 0.006  # natural log of the zoom factor for one px of a zoom drag
 Area = tuple[float, float, float, float]
 
 _MARGIN = 2
-"""Pixels of a level around the view, which smooth drawing mixes in."""
+"""Number of level pixels drawn beyond the view's edges, because smooth drawing blends them in."""
 
 
 class ImageView(pg.GraphicsView):
-    """A view of an image; the wheel zooms, a drag pans, a double click fits.
+    """A view of an image; the wheel zooms, dragging pans, a double click fits the image.
 
     Attributes:
         turn: Flips and rotation on the screen; its other fields are ignored.
@@ -74,7 +74,7 @@ class ImageView(pg.GraphicsView):
 
     @property
     def image_size(self) -> tuple[int, int]:
-        """(columns, rows) of the image; (0, 0) without one."""
+        """(columns, rows) of the image; (0, 0) if there is no image."""
         return self.layer.size
 
     def set_turn(self, display: Display) -> None:
@@ -97,13 +97,13 @@ class ImageView(pg.GraphicsView):
     def show_patches(
         self, patches: Sequence[Patch], size: tuple[int, int], aspect: float, *, refit: bool
     ) -> None:
-        """Show the patches of an image of `size` (columns, rows).
+        """Show an image of `size` (columns, rows) from its patches.
 
         Args:
             patches: See `ImageLayer.set_patches`; empty for no image.
             size: Size of the full image.
             aspect: Height of a pixel divided by its width.
-            refit: Whether to fit it to the view even if the user has zoomed.
+            refit: Whether to fit the image to the view even if the user has zoomed.
         """
         before = self.layer.size
         self.layer.set_patches(patches, size)
@@ -125,7 +125,7 @@ class ImageView(pg.GraphicsView):
         self.box.setAspectLocked(True, ratio=ratio)
 
     def add_item(self, item: QGraphicsItem) -> None:
-        """Add an item over the image, in pixel coordinates."""
+        """Add an item over the image; its coordinates are image pixels."""
         item.setParentItem(self._content)
 
     def remove_item(self, item: QGraphicsItem) -> None:
@@ -135,18 +135,18 @@ class ImageView(pg.GraphicsView):
     # Coordinates
 
     def to_image(self, position: QPointF) -> QPointF:
-        """Return image (x, y), pixel centres at integers, of a position in the widget (px)."""
+        """Convert a position in the widget (px) to image (x, y), pixel centres at integers."""
         inverse, _ = self.viewportTransform().inverted()
         return self._content.mapFromParent(self.box.mapSceneToView(inverse.map(position)))
 
     def to_widget(self, x: float, y: float) -> QPointF:
-        """Return the position in the widget (logical px) of image (x, y)."""
+        """Convert image (x, y) to a position in the widget (logical px)."""
         scene = self.box.mapViewToScene(self._content.mapToParent(QPointF(x, y)))
         return QPointF(self.viewportTransform().map(scene))
 
     @property
     def pixel_scale(self) -> tuple[float, float]:
-        """Logical screen px per image pixel, (along rows, along columns)."""
+        """Logical screen px per image pixel, as (along rows, along columns)."""
         across, down = self._screen_scale()
         return (down, across) if self.turn.quarter_turns % 2 else (across, down)
 
@@ -157,14 +157,14 @@ class ImageView(pg.GraphicsView):
 
     @property
     def zoom(self) -> float:
-        """Physical screen pixels per image pixel, along its narrower side; 1.0 is 1:1."""
+        """Physical screen pixels per image pixel, along the pixel's narrower side; 1.0 is 1:1."""
         return min(self.pixel_scale) * self.devicePixelRatioF()
 
     def set_density(self, density: float | None) -> None:
-        """Render for pictures of the window that are finer than the screen.
+        """Set the pixel density for pictures of the window that are finer than the screen.
 
         Args:
-            density: Physical pixels per logical pixel; None for the screen's own.
+            density: Physical pixels per logical pixel; None for the screen's own density.
         """
         self._density = density
         self.view_changed.emit()
@@ -174,7 +174,7 @@ class ImageView(pg.GraphicsView):
         return self._density or self.devicePixelRatioF()
 
     def view_of(self) -> View | None:
-        """Return the visible part of the image and its level; None without an image."""
+        """Return the visible part of the image and the level to draw; None if there is no image."""
         columns, rows = self.image_size
         if not columns or not rows:
             return None
@@ -189,7 +189,7 @@ class ImageView(pg.GraphicsView):
     # Zoom and pan
 
     def fit(self) -> None:
-        """Show the whole image or its displayed area, also after the view is resized."""
+        """Show the whole image or its displayed area, and stay fitted when the view is resized."""
         columns, rows = self.image_size
         self._fitted = True
         if columns and rows:
@@ -212,13 +212,13 @@ class ImageView(pg.GraphicsView):
             area: (x0, y0, x1, y1) in pixel edges.
 
         Returns:
-            Whether it has changed.
+            Whether the area has changed.
         """
         other, self._area = area != self._area, area
         return other
 
     def one_to_one(self) -> None:
-        """Show one image pixel on one physical screen pixel, about the centre of the view."""
+        """Show each image pixel as one physical screen pixel, keeping the centre of the view."""
         self.set_zoom(1.0)
 
     def set_zoom(self, zoom: float, at: QPointF | None = None) -> None:
@@ -247,7 +247,7 @@ class ImageView(pg.GraphicsView):
             self.box.translateBy((-dx / across, -dy / down))
 
     def center_on(self, x: float, y: float) -> None:
-        """Bring an image point into the middle, unless the whole image is visible."""
+        """Move an image point to the middle of the view, unless the whole image is visible."""
         if not self._fitted:
             self._center(QPointF(x, y))
 
@@ -256,7 +256,7 @@ class ImageView(pg.GraphicsView):
         self.box.translateBy((offset.x(), offset.y()))
 
     def close(self) -> bool:
-        """Hide the view; pyqtgraph's own `close` takes the viewport apart and crashes."""
+        """Hide the view; pyqtgraph's own `close` dismantles the viewport and crashes."""
         return QWidget.close(self)
 
     # Qt events. pyqtgraph's own mouse handling is bypassed, since it does not know our tools.

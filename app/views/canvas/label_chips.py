@@ -1,4 +1,4 @@
-"""Label chips: texts beside findings, of constant size on the screen, that do not overlap."""
+"""Label chips: texts beside findings that have a constant size on the screen and do not overlap."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Chip:
 
 @dataclass(frozen=True, slots=True)
 class PlacedChip:
-    """A chip with its place in px of the view."""
+    """A chip with its position in px of the view."""
 
     chip: Chip
     rect: QRectF
@@ -45,7 +45,7 @@ class PlacedChip:
 
 
 def chip_font(size: float = 1.0) -> QFont:
-    """Return the font of chips; `size` is above 1 for exports of large matrices."""
+    """Return the font for chips; `size` is above 1 for exports of large images."""
     return ui_font(round(TYPE.caption * size), QFont.Weight.Medium)
 
 
@@ -55,13 +55,13 @@ def place(
     taken: Sequence[QRectF] = (),
     size: float = 1.0,
 ) -> list[PlacedChip]:
-    """Place every chip whose anchor is in `area`, without overlaps where room allows.
+    """Place each chip whose anchor is in `area`, without overlaps if there is enough room.
 
     Args:
-        chips: In order of importance.
-        area: The view, px.
-        taken: Rectangles of other text.
-        size: Factor on all sizes.
+        chips: The chips, most important first.
+        area: The view, in px.
+        taken: Rectangles occupied by other text.
+        size: Factor for all sizes.
     """
     metrics = QFontMetricsF(chip_font(size))
     used = list(taken)
@@ -105,7 +105,7 @@ def _kept_in(rect: QRectF, area: QRectF) -> QRectF:
 
 
 def draw(painter: QPainter, placed: Sequence[PlacedChip], size: float = 1.0) -> None:
-    """Draw placed chips; the painter is in px of the view."""
+    """Draw placed chips with a painter in px of the view."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setFont(chip_font(size))
     for item in placed:

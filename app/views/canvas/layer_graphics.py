@@ -49,13 +49,13 @@ _LEVELS = 256  # of a heat map; the picture of a mask has two
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """The shapes of one item of a layer on one frame, in image coordinates.
+    """The shapes of one layer item on one frame, in image coordinates.
 
     Attributes:
         filled: Masks and filled polygons.
-        lines: All outlines, also those of the filled shapes.
-        images: Heatmaps, and masks too ragged for an outline, with their places: indexed images,
-            from 0 for transparent to the highest index for the item's full colour.
+        lines: All outlines, including those of the filled shapes.
+        images: Heatmaps, and masks too ragged for an outline, each with its rectangle. They are
+            indexed images: 0 is transparent and the highest index is the item's full colour.
         points: Single locations.
         texts: Texts and their anchors.
     """
@@ -67,7 +67,7 @@ class Drawing:
     texts: tuple[tuple[str, QPointF], ...] = ()
 
     def bounds(self) -> QRectF:
-        """Return the bounding rectangle, without the extent of texts."""
+        """Return the bounding rectangle, ignoring the size of texts."""
         rect = self.filled.boundingRect().united(self.lines.bounds)
         for _, place in self.images:
             rect = rect.united(place)
@@ -77,7 +77,7 @@ class Drawing:
 
 
 def build(parts: Sequence[Shape]) -> Drawing:
-    """Combine an item's shapes; slow for masks, so not for the GUI thread."""
+    """Combine an item's shapes; slow for masks, so do not call it on the GUI thread."""
     filled, lines = QPainterPath(), QPainterPath()
     filled.setFillRule(Qt.FillRule.OddEvenFill)
     images: list[tuple[QImage, QRectF]] = []
@@ -132,15 +132,15 @@ def draw(
     size: float = 1.0,
     exposed: QRectF | None = None,
 ) -> None:
-    """Paint a drawing; the painter is in image coordinates.
+    """Paint a drawing with a painter in image coordinates.
 
     Args:
         painter: A painter on a canvas or a picture.
         drawing: The drawing.
         rgb: Colour of the item.
         opacity: Opacity of fills.
-        size: Factor on widths and text: 1 on screen, more in an export of a large matrix.
-        exposed: The visible part of the image; None for all of it.
+        size: Factor for line widths and text: 1 on screen, more in an export of a large image.
+        exposed: The visible part of the image; None for the whole image.
     """
     color = QColor(*rgb)
     fill = with_alpha(color.name(), opacity)
@@ -198,7 +198,7 @@ def _draw_text(painter: QPainter, text: str, at: QPointF, color: QColor, size: f
 
 
 class LayerGraphic(QGraphicsItem):
-    """One item of a layer on the canvas."""
+    """The graphics item that draws one layer item on the canvas."""
 
     def __init__(self, drawing: Drawing, rgb: RGB, opacity: float) -> None:
         super().__init__()
@@ -257,16 +257,16 @@ class LayerDrawing(QObject):
 
     @property
     def ready(self) -> bool:
-        """Whether everything that was read is drawn."""
+        """Whether every shape that has been read is drawn."""
         return not self._building
 
     @property
     def count(self) -> int:
-        """Number of items drawn now."""
+        """Number of items currently drawn."""
         return len(self._graphics)
 
     def sync(self) -> None:
-        """Draw the workspace's layers as they are now."""
+        """Draw the workspace's layers in their current state."""
         if self._layers.place != self._place:
             # At once: shapes of another frame must not stay while new ones are built.
             self._place = self._layers.place
@@ -358,12 +358,14 @@ def _build_all(
 
 
 SMOOTH_EDGES = 4_000
-"""Number of visible edges up to which outlines are stroked, in about 4 ms; more are thin lines. It
-holds for each group of a file, and several are on the screen at once.
+"""Number of visible edges up to which outlines are stroked, which takes about 4 ms.
+
+Above it, outlines are drawn as thin lines. The limit applies to each group in a file, and several
+groups may be on the screen at once.
 """
 
 THIN_EDGES = 40_000
-"""Number of visible edges above which small outlines are dots."""
+"""Number of visible edges above which small outlines are drawn as dots."""
 
 DOT_PX = 24.0  # size on the screen below which an outline may be a dot
 _DOT = 3.0
@@ -371,7 +373,7 @@ _DOT = 3.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outlines:
-    """Outlines with their places, in image coordinates.
+    """Outlines and their bounding boxes, in image coordinates.
 
     Attributes:
         polygons: Polygons with all corners; a closed one ends with its first corner.
@@ -417,15 +419,15 @@ def draw_outlines(
     width: float,
     exposed: QRectF | None,
 ) -> None:
-    """Paint outlines; the painter is in screen coordinates.
+    """Paint outlines with a painter in screen coordinates.
 
     Args:
         painter: A painter on a canvas or a picture.
         outlines: Outlines in image coordinates.
-        transform: Transform from image to screen.
+        transform: Transform from image to screen coordinates.
         color: Colour of the lines.
         width: Width of the lines in px.
-        exposed: The visible part of the image; None for all of it.
+        exposed: The visible part of the image; None for the whole image.
     """
     seen = _in_view(outlines, exposed)
     if seen.size == 0:

@@ -15,14 +15,14 @@ from PySide6.QtCore import Qt
 from app.imaging.types import VoiFunction, Window
 
 DRAG_THRESHOLD = 4.0
-"""Distance in px from which a press is a drag and no click."""
+"""Distance in px above which a press counts as a drag instead of a click."""
 
 RANGE_PX = 1024.0
 """Length in px of a drag that changes the window by the image's whole value range."""
 
 
 class Drag(Enum):
-    """The effect of a drag."""
+    """What a drag does."""
 
     WINDOW = auto()
     PAN = auto()
@@ -30,7 +30,7 @@ class Drag(Enum):
 
 
 def drag_of(button: Qt.MouseButton, *, space: bool) -> Drag | None:
-    """Return the drag that a button starts; with Space held the left button pans."""
+    """Return what a drag with a button does, or None; with Space held, the left button pans."""
     if button == Qt.MouseButton.MiddleButton:
         return Drag.PAN
     if button == Qt.MouseButton.RightButton:
@@ -45,13 +45,12 @@ def dragged_window(start: Window, dx: float, dy: float, span: float) -> Window:
 
     Args:
         start: The window when the drag began.
-        dx: px to the right.
-        dy: px downwards.
-        span: Highest minus lowest value of the image.
+        dx: Distance dragged to the right, in px.
+        dy: Distance dragged downwards, in px.
+        span: Highest minus lowest value in the image.
 
     Returns:
-        A window of at least the smallest width its function allows (PS3.3 C.11.2.1.2: 1 for
-        LINEAR).
+        A window that is at least as wide as its function requires (PS3.3 C.11.2.1.2: 1 for LINEAR).
     """
     step = max(span, 1e-6) / RANGE_PX
     # A narrow range (floats in 0..1) cannot use LINEAR's smallest width of 1.
@@ -70,13 +69,16 @@ def dragged_window(start: Window, dx: float, dy: float, span: float) -> Window:
 
 
 class FrameScroll:
-    """Adds up wheel angles to whole notches; a touchpad sends many small angles."""
+    """Adds up wheel angles to whole notches, since a touchpad sends many small angles."""
 
     def __init__(self) -> None:
         self._rest = 0
 
     def steps(self, angle: int) -> int:
-        """Return the whole steps for a wheel angle (1/8 degree); positive for later frames."""
+        """Return the number of whole steps for a wheel angle (1/8 degree).
+
+        Positive for later frames.
+        """
         if self._rest * angle < 0:
             self._rest = 0
         self._rest += angle

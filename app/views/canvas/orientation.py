@@ -1,7 +1,7 @@
 """Flips and quarter turns between an image and its picture on the screen.
 
 Both have pixel centres at integers, x to the right and y downwards. A quarter turn exchanges
-columns and rows, so the picture of a wide image is tall.
+columns and rows, so that the picture of a wide image is tall.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def same_orientation(one: Display, other: Display) -> bool:
 
 
 def shown_size(size: tuple[int, int], display: Display) -> tuple[int, int]:
-    """Return (columns, rows) of the picture of an image of `size`."""
+    """Return (columns, rows) of the picture for an image of `size`."""
     columns, rows = size
     return (rows, columns) if display.quarter_turns % 2 else (columns, rows)
 
@@ -46,7 +46,7 @@ def transform(size: tuple[int, int], display: Display) -> QTransform:
 
 
 def orient_pixels(pixels: NDArray[np.uint8], display: Display) -> NDArray[np.uint8]:
-    """Return the picture of [rows, columns] or [rows, columns, 3] pixels."""
+    """Return the flipped and rotated picture of [rows, columns] or [rows, columns, 3] pixels."""
     if display.flip_h:
         pixels = pixels[:, ::-1]
     if display.flip_v:

@@ -31,12 +31,12 @@ MAX_SIDE = 20_000  # px; our tools make no larger pictures
 
 
 def read_picture(path: Path, cmap: str) -> Levels:
-    """Read a picture that a run made; a grey one is coloured by `cmap`.
+    """Read a picture made by a run; a grey picture is coloured with `cmap`.
 
-    Pillow decodes it: QImageReader would hold Python's lock, and so the window.
+    Pillow decodes it, since QImageReader would hold Python's lock and thereby block the window.
 
     Raises:
-        FileProblem: The file is gone, too large or not a picture.
+        FileProblem: The file is missing, too large or not a picture.
     """
     try:
         with Image.open(path, formats=_FORMATS) as image:
@@ -116,10 +116,10 @@ class PaneView(QWidget):
 
 
 class PaneArea(QTabWidget):
-    """The open panes as tabs; hidden while there are none.
+    """The open panes as tabs; hidden while no pane is open.
 
     Args:
-        panes: The open panes of the workspace.
+        panes: The workspace's open panes.
         background: Reads the files.
     """
 
@@ -136,7 +136,7 @@ class PaneArea(QTabWidget):
 
     @property
     def views(self) -> list[PaneView]:
-        """The pane widgets in order."""
+        """The widgets of the panes, in order."""
         widgets = (self.widget(index) for index in range(self.count()))
         return [widget for widget in widgets if isinstance(widget, PaneView)]
 

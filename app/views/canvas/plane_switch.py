@@ -25,17 +25,18 @@ _ACQUIRED_ONLY = (Plane.ACQUIRED,)
 class PlaneSwitch(QObject):
     """Shows the series in another plane.
 
-    The shown image stays until the first section of the plane is there, or for good if that fails.
+    The current image stays until the first section in the new plane is ready; it also stays if that
+    plane cannot be prepared.
 
     Args:
-        canvas: The canvas with the image.
+        canvas: The canvas that shows the image.
         workspace: The models.
         loader: Assembles volumes.
 
     Attributes:
         plane: The shown plane.
-        wanted: The plane that is being prepared, else the shown one.
-        possible: The planes that the shown series has.
+        wanted: The plane that is being prepared; if none is, the shown plane.
+        possible: The planes in which the shown series can be displayed.
     """
 
     changed = Signal()
@@ -69,7 +70,7 @@ class PlaneSwitch(QObject):
         return self._cancel is not None
 
     def choose(self, plane: Plane) -> None:
-        """Start to show the series in a plane; returns at once."""
+        """Start to show the series in a plane; returns immediately."""
         source = self._source
         if plane is self.wanted or source is None:
             return
@@ -91,7 +92,7 @@ class PlaneSwitch(QObject):
         )
 
     def cancel(self) -> None:
-        """Keep the plane that is shown."""
+        """Stop preparing a plane and keep the shown one."""
         token, self._cancel = self._cancel, None
         if token is not None:
             token.cancel()
@@ -169,10 +170,10 @@ class PlaneSwitch(QObject):
 
 
 class Banner(ProgressRow):
-    """A banner over the canvas while a volume is assembled, with progress and Cancel.
+    """A banner over the canvas while a volume is assembled, with progress and a Cancel button.
 
     Args:
-        canvas: The canvas that it lies over.
+        canvas: The canvas that the banner covers.
         cancel: Called by the Cancel button.
     """
 
@@ -190,13 +191,13 @@ class Banner(ProgressRow):
         canvas.installEventFilter(self)
 
     def begin(self, plane: Plane) -> None:
-        """Show the banner unless the volume is there soon."""
+        """Show the banner after a short delay, unless the volume is ready by then."""
         self._plane = plane
         self.set_progress(f"Preparing {plane.value} sections…")
         self._wait.start()
 
     def show_progress(self, done: int, total: int) -> None:
-        """Show how many slices are read."""
+        """Show how many slices have been read."""
         text = f"Preparing {self._plane.value} sections: {done} of {total} images"
         self.set_progress(text, done, max(total, 1))
         self._lay()

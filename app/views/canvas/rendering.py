@@ -1,8 +1,8 @@
 """Renders frames to 8-bit pictures on a thread; only the newest request is rendered.
 
-During a window drag only the visible part is windowed, at the drawn size, and the smallest copy, so
-that a pan never shows an older window. Once the drag rests, the surroundings follow as far as
-memory allows; a pan or zoom beyond them makes a new request.
+While the user drags the window, the VOI window is applied only to the visible part, at the drawn
+size, and to the smallest copy, so that panning never shows an older window. Once the drag rests,
+the surroundings follow as far as memory allows; panning or zooming beyond them makes a new request.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from app.views.canvas.image_layer import (
 from app.workspace.viewport import Display
 
 REST_MS = 100
-"""Time after a window change from which the invisible part is windowed too."""
+"""Time after a window change until the invisible part is rendered too."""
 
 _SMALL = 600_000
-"""Number of pixels, with all copies, up to which an image is windowed whole: 0.3 ms."""
+"""Number of pixels, including all copies, up to which an image is rendered whole: 0.3 ms."""
 
 _ENOUGH = 6_000_000
-"""Number of pixels kept windowed: 2048 x 2048 with all copies, or the view's surroundings."""
+"""Number of rendered pixels kept: 2048 x 2048 with all copies, or the view's surroundings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +47,16 @@ class Job:
     """A frame to render.
 
     Attributes:
-        instance: The frame's file.
+        instance: The file that contains the frame.
         frame_index: Number of the frame from 0.
         frame: The frame's pixels.
         display: Window and polarity.
-        presentation: The chosen presentation state.
-        presented: How the state presents this frame, or None.
-        view: The visible part; None where it is not known before the image is there.
-        rest: Whether to window the surroundings of the view too.
+        presentation: The chosen presentation state, or None.
+        presented: How the presentation state presents this frame, or None.
+        view: The visible part; None if it is unknown because the image is not on the screen yet.
+        rest: Whether to render the surroundings of the view too.
         before: An earlier picture of this frame, whose patches are reused if its display is the
-            same.
+            same; None if there is none.
     """
 
     instance: Instance
@@ -78,9 +78,9 @@ class Picture:
         job: The request, without its `before`.
         patches: The requested parts of the 8-bit image; see `ImageLayer.set_patches`.
         window: The window or VOI LUT (`Window.lut`) that was applied; None for colour.
-        range: Lowest and highest modality value, for the sensitivity of the window drag.
-        presets: Entries of the window menu.
-        complete: Whether nothing more is rendered unless the view changes.
+        range: Lowest and highest modality value; sets the sensitivity of the window drag.
+        presets: Entries for the window menu.
+        complete: Whether nothing more needs to be rendered until the view changes.
     """
 
     job: Job
@@ -91,7 +91,7 @@ class Picture:
     complete: bool
 
     def covers(self, view: View) -> bool:
-        """Return whether the visible part is rendered at the drawn size."""
+        """Return whether the picture includes the visible part at the drawn size."""
         frame = self.job.frame
         shapes = level_shapes(frame.rows, frame.columns)
         wanted = on_level(view.area, view.level, shapes[view.level])
@@ -112,15 +112,15 @@ class _Known:
 
 
 class Renderer:
-    """Renders one job at a time; a newer one replaces the job that waits.
+    """Renders one job at a time; a newer job replaces one that is still waiting.
 
     Args:
         background: The thread pool.
-        done: Called with the picture on the GUI thread.
-        failed: Called with the job and the error there.
+        done: Called on the GUI thread with the picture.
+        failed: Called on the GUI thread with the job and the error.
 
     Attributes:
-        busy: Whether a requested picture is still to come.
+        busy: Whether a requested picture has not been delivered yet.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class Renderer:
         self._rest.timeout.connect(self._complete)
 
     def request(self, job: Job) -> None:
-        """Render a job; a job that has not begun is dropped."""
+        """Render a job; an earlier job that has not begun is dropped."""
         self._rest.stop()
         self._wanted = True
         if self.busy:
@@ -152,7 +152,7 @@ class Renderer:
         self._background.submit(partial(self._render, job), self._finish, partial(self._fail, job))
 
     def drop(self) -> None:
-        """Forget the job that waits and all cached values."""
+        """Forget the waiting job and all cached values."""
         self._rest.stop()
         self._wanted = False
         self._next = self._last = None

@@ -16,20 +16,20 @@ from app.workspace.workspace import Workspace
 DEFAULT_FRAME_MS = 100.0  # where the file gives no frame time
 FASTEST_FRAME_MS = 15.0
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0)
-"""Factors on the frame rate of the file."""
+"""Selectable factors for the frame rate given in the file."""
 
 
 class Scroller(QObject):
     """Moves the viewport through the frames and images of a series.
 
-    The viewport drops every answer but the newest, so a wheel turning faster than frames are
-    decoded would show none. While a frame is awaited steps only add up; their sum is requested
-    afterwards.
+    The viewport uses only the latest requested frame, so a wheel that turns faster than frames are
+    decoded would show none. While a frame is awaited, further steps are therefore only added up;
+    their sum is requested afterwards.
 
     Attributes:
-        speed: Factor on the frame rate of the file.
-        playing: Whether a cine runs.
-        waiting: Whether a requested frame has not arrived.
+        speed: Factor applied to the frame rate in the file.
+        playing: Whether a cine is playing.
+        waiting: Whether a requested frame has not arrived yet.
     """
 
     playing_changed = Signal(bool)
@@ -70,7 +70,7 @@ class Scroller(QObject):
 
     @property
     def playable(self) -> bool:
-        """Whether the image is a cine or one of a stack."""
+        """Whether the shown image is a cine or part of a stack, so that it can be played."""
         instance = self._model.instance
         pages = (Content.DOCUMENT, Content.WAVEFORM)
         pictured = instance is not None and instance.has_frames and instance.content not in pages
@@ -78,7 +78,7 @@ class Scroller(QObject):
 
     @property
     def place(self) -> tuple[int, int]:
-        """(place from 0, count) of the requested frame among all frames of the series."""
+        """(position from 0, count) of the requested frame among all frames of the series."""
         instance = self._model.instance
         if instance is None:
             return 0, 0
@@ -95,7 +95,7 @@ class Scroller(QObject):
         return self._ends[1]
 
     def position_of(self, instance: Instance) -> tuple[int, int]:
-        """Return (place from 0, count) of an instance in its series."""
+        """Return (position from 0, count) for an instance in its series."""
         if self._place is None or self._place[0] is not instance:
             found = self._workspace.studies.place_of(instance)
             self._series = found[0] if found else None
@@ -104,7 +104,7 @@ class Scroller(QObject):
         return self._place[1]
 
     def series_of(self, instance: Instance) -> Series | None:
-        """Return the series of an instance, or None."""
+        """Return the series that contains an instance, or None."""
         self.position_of(instance)
         return self._series
 
@@ -125,7 +125,7 @@ class Scroller(QObject):
         self.to(0 if direction < 0 else self.place[1] - 1)
 
     def to(self, place: int) -> None:
-        """Go to a place from 0 among all frames of the series."""
+        """Go to a position, counted from 0, among all frames of the series."""
         self._owed = 0
         self.step(place - self.place[0])
 
@@ -183,14 +183,14 @@ class Scroller(QObject):
             self.playing_changed.emit(True)
 
     def change_speed(self, steps: int) -> None:
-        """Play faster (1) or slower (-1)."""
+        """Play the cine faster (1) or slower (-1) by a number of speed steps."""
         place = SPEEDS.index(self.speed) + steps
         self.speed = SPEEDS[max(0, min(place, len(SPEEDS) - 1))]
         self.speed_changed.emit()
 
     @property
     def rate(self) -> float:
-        """Frames per second of the shown cine."""
+        """Frames per second at which the cine is shown; 0 if no image is shown."""
         instance = self._model.instance
         return 1000.0 / self._duration(instance) if instance is not None else 0.0
 
@@ -236,7 +236,7 @@ class Scroller(QObject):
 
 
 def frame_duration(instance: Instance, index: int) -> float:
-    """Return the duration of a cine's frame in ms, from the file where it gives one."""
+    """Return the duration of a cine's frame in ms, from the file if it gives one."""
     times = instance.frame_times_ms
     time = times[index + 1] - times[index] if index + 1 < len(times) else instance.frame_time_ms
     return max(time or DEFAULT_FRAME_MS, FASTEST_FRAME_MS)
@@ -245,10 +245,11 @@ def frame_duration(instance: Instance, index: int) -> float:
 class Scrubber(QScrollBar):
     """A slider at the right edge of the canvas; dragging it scrolls through the series.
 
-    Hidden where there is nothing to scroll. It takes no focus: keys do the same on the canvas.
+    It is hidden if there is nothing to scroll. It never takes the focus, since the canvas has keys
+    for the same purpose.
 
     Args:
-        canvas: The parent; the wheel over the slider counts as over the image.
+        canvas: The parent; turning the wheel over the slider has the same effect as over the image.
         workspace: The models.
         scroller: Moves through the frames.
     """
@@ -272,7 +273,7 @@ class Scrubber(QScrollBar):
         self.follow()
 
     def follow(self) -> None:
-        """Show the place of the frame that the viewport shows or waits for."""
+        """Move the handle to the frame that the viewport shows or waits for."""
         place, count = self._scroller.place
         if not self.isSliderDown():
             with QSignalBlocker(self):

@@ -1,4 +1,4 @@
-"""The band on every image that a generative model made, so that it is not taken for a patient's.
+"""The band on every image made by a generative model, so that it is not taken for a patient's.
 
 It cannot be switched off and is painted on every view of such an image: canvas, panes, exports,
 thumbnails. Dark letters on a bright colour that no greyscale image has.
@@ -24,33 +24,33 @@ _PAD = 10.0
 
 
 def model_title(instance: Instance | None) -> str:
-    """Return the title of the model that made an image, or ""."""
+    """Return the title of the generative model that made an image; "" for a real image."""
     return wording.one_line(instance.get(synthetic.ATTRIBUTE)) if instance is not None else ""
 
 
 def text(model: str) -> str:
-    """Return the text of the band."""
+    """Return the text that the band shows."""
     return f"SYNTHETIC, made by {wording.one_line(model) or 'a model'}: not a patient"
 
 
 def height(model: str, size: float = 1.0) -> float:
-    """Return the height of the band in px; 0 without a model."""
+    """Return the height of the band in px; 0 if `model` is ""."""
     return HEIGHT * size if model else 0.0
 
 
 def area_below(model: str, area: QRectF, size: float = 1.0) -> QRectF:
-    """Return the part of `area` that is free for other text."""
+    """Return the part of `area` that the band leaves free for other text."""
     return area.adjusted(0, height(model, size), 0, 0)
 
 
 def draw(painter: QPainter, model: str, area: QRectF, size: float = 1.0) -> None:
-    """Draw band and border into `area` (px); nothing without a model.
+    """Draw the band and a border into `area` (px); does nothing if `model` is "".
 
     Args:
         painter: A painter in px of the view.
-        model: Title of the model that made the image, or "".
+        model: Title of the generative model that made the image, or "".
         area: The view.
-        size: Factor on all sizes: 1 on screen, more in an export of a large matrix.
+        size: Factor for all sizes: 1 on screen, more in an export of a large image.
     """
     if not model:
         return
@@ -97,7 +97,7 @@ def _font(pixels: float) -> QFont:
 
 
 class SyntheticBand(QLabel):
-    """The band above a picture; hidden without a model.
+    """The band above a picture; hidden unless a generative model made the picture.
 
     Attributes:
         model: Title of the model that made the picture, or "".
@@ -116,7 +116,7 @@ class SyntheticBand(QLabel):
         self.hide()
 
     def set_model(self, model: str) -> None:
-        """Show the band; once shown it is never hidden."""
+        """Show the band for a model; once shown, the band is never hidden."""
         if model:
             self.model = model
             self.setText(text(model))

@@ -23,7 +23,7 @@ SIDE_MARGIN = 8.0
 LETTER_ROOM = 18.0
 PLATE_PAD = 5.0
 PICTURE_MS = 30
-"""Longest time that text waits for its picture."""
+"""Longest time that a text waits for the picture it belongs to."""
 MAX_LINES = 3  # of one entry of corner text
 MOST_HEIGHT = 0.2  # share of the view above which the list of tools and models is shortened
 _LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight
@@ -31,7 +31,10 @@ _LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight
 
 @cache
 def corner_font(size: float = 1.0) -> QFont:
-    """Return the font of corner text; all digits have one width, so that values do not jump."""
+    """Return the font for corner text.
+
+    All digits have the same width, so that values do not jump.
+    """
     font = ui_font(round(TYPE.label * size))
     font.setFeature(QFont.Tag("tnum"), 1)
     return font
@@ -39,7 +42,7 @@ def corner_font(size: float = 1.0) -> QFont:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The laid-out text of one corner: rectangle, lines with colours, alignment."""
+    """The laid-out text in one corner: rectangle, lines with colours, and alignment."""
 
     rect: QRectF
     lines: tuple[tuple[str, str], ...]  # (text, #RRGGBB)
@@ -47,7 +50,7 @@ class Block:
 
 
 Parts = tuple[tuple[tuple[str, ...], str], ...]
-"""The texts of a corner with their colours."""
+"""The texts in one corner, with their colours."""
 
 
 def corner_blocks(
@@ -58,8 +61,8 @@ def corner_blocks(
     Args:
         corners: The text.
         area: The view or picture.
-        size: Factor on all sizes.
-        brief: Shorten the list of tools and models where it would cover much of the image.
+        size: Factor for all sizes.
+        brief: Whether to shorten the list of tools and models if it would cover much of the image.
     """
     ink, warn = THEME.overlay_text, THEME.warning
     blocks: list[Block] = []
@@ -124,7 +127,7 @@ def _lay_out(
 
 
 def corner_rects(corners: Corners, area: QRectF, size: float = 1.0) -> list[QRectF]:
-    """Return the rectangles of the corner text."""
+    """Return the rectangles that the corner text occupies."""
     return [block.rect for block in corner_blocks(corners, area, size)]
 
 
@@ -179,7 +182,7 @@ def draw_corners(painter: QPainter, corners: Corners, area: QRectF, size: float 
 
 
 def draw_blocks(painter: QPainter, blocks: Sequence[Block], size: float = 1.0) -> None:
-    """Draw laid-out corners."""
+    """Draw corner text that has been laid out."""
     font = corner_font(size)
     spacing = QFontMetricsF(font).lineSpacing()
     painter.setFont(font)
@@ -212,7 +215,7 @@ def draw_sides(painter: QPainter, sides: Sides, area: QRectF, size: float = 1.0)
 
 
 def preload_glyphs() -> None:
-    """Draw every common glyph once: shaping them in the first paint of findings takes 10 ms."""
+    """Draw every common glyph once, which would otherwise slow the first paint by 10 ms."""
     glyphs = "".join(map(chr, range(32, 127))) + "≈·×…"
     area = QRectF(0, 0, 1600, 200)
     image = QImage(1600, 200, QImage.Format.Format_ARGB32_Premultiplied)
@@ -228,13 +231,13 @@ def preload_glyphs() -> None:
 
 
 class Overlay(QWidget):
-    """A transparent widget over the canvas with all texts; it takes no mouse events.
+    """A transparent widget over the canvas that shows all texts and ignores the mouse.
 
     Attributes:
-        sides: The shown side letters.
-        corners: The shown corner text.
-        legend: The shown legend of a heatmap, or None.
-        synthetic: Title of the model that made the image, or "".
+        sides: The side letters that are shown.
+        corners: The corner text that is shown.
+        legend: The heatmap legend that is shown, or None.
+        synthetic: Title of the generative model that made the image, or "" for a real image.
     """
 
     def __init__(self, parent: QWidget) -> None:
@@ -253,13 +256,13 @@ class Overlay(QWidget):
         preload_glyphs()
 
     def set_synthetic(self, model: str) -> None:
-        """Show the band of an image that a model made; "" for no band."""
+        """Show the band that marks an image made by a generative model; "" for no band."""
         if model != self.synthetic:
             self.synthetic = model
             self.update()
 
     def set_legend(self, legend: heatmap_legend.Legend | None) -> None:
-        """Show the legend of a heatmap, or none."""
+        """Show the legend for a heatmap; None for no legend."""
         if legend != self.legend:
             self.legend = legend
             self.update()
@@ -270,16 +273,16 @@ class Overlay(QWidget):
 
     @property
     def chips(self) -> tuple[PlacedChip, ...]:
-        """The placed chips."""
+        """The label chips and their positions."""
         return tuple(self._placed)
 
     def set_corners(self, corners: Corners, *, soon: bool = False) -> None:
-        """Set the corner text and repaint what has changed.
+        """Set the corner text and repaint the parts that have changed.
 
         Args:
             corners: The text.
-            soon: Whether to wait a moment for the picture it belongs to, so that the canvas paints
-                once.
+            soon: Whether to wait briefly for the picture that the text belongs to, so that the
+                canvas paints only once.
         """
         if corners != self.corners:
             before = self._laid_out()
@@ -295,7 +298,7 @@ class Overlay(QWidget):
             self._wait.start()
 
     def catch_up(self) -> None:
-        """Repaint the text that waited for its picture."""
+        """Repaint any text that was waiting for its picture."""
         self._wait.stop()
         self.update(self._stale)
         self._stale = QRegion()
@@ -311,7 +314,7 @@ class Overlay(QWidget):
             self.update()
 
     def set_chips(self, chips: Sequence[Chip]) -> None:
-        """Set the chips; they are placed clear of each other and of other text."""
+        """Set the label chips; they are placed so that they overlap no other chip or text."""
         area = self._area()
         taken = [block.rect for block in self._laid_out()]
         taken.append(heatmap_legend.rect_of(self.legend, area, taken=taken))
@@ -321,7 +324,7 @@ class Overlay(QWidget):
             self.update()
 
     def chip_at(self, position: QPointF) -> str:
-        """Return the id of the finding whose chip is at a position, or ""."""
+        """Return the id of the finding whose chip is at a position; "" if there is none."""
         for item in self._placed:
             if item.rect.contains(position):
                 return item.chip.id

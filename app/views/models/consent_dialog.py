@@ -46,13 +46,13 @@ class Question:
 
     Attributes:
         title: The question.
-        facts: Sentences on what would be done.
-        verb: Text of the button that does it.
-        terms: (model's title, text) of the terms to accept.
-        code: (model's title, names of files) of the programs that would be allowed to run.
-        code_needed: Whether it cannot be done without the programs.
+        facts: Sentences that describe what would be done.
+        verb: Text on the button that confirms the action.
+        terms: The terms to accept, each as (title of the model, text of the terms).
+        code: The programs that would be allowed to run, each as (title of the model, file names).
+        code_needed: Whether the action is impossible unless the programs are allowed.
         other: Reasons why the files are not the published ones.
-        danger: Whether it cannot be undone.
+        danger: Whether the action cannot be undone.
     """
 
     title: str
@@ -71,7 +71,7 @@ class ConsentDialog(QDialog):
     Args:
         question: The content.
         agreed: Called with the consent, after the dialog is closed.
-        parent: The window that it belongs to.
+        parent: The window over which it opens.
     """
 
     def __init__(
@@ -200,12 +200,12 @@ class ConsentDialog(QDialog):
 
 
 def is_loaded(live: ModelState | None) -> bool:
-    """Return True if a model is in memory or on its way there."""
+    """Return True if a model is in memory or being loaded."""
     return live is not None and live.state in (State.READY, State.BUSY, State.LOADING)
 
 
 def needs_consent(status: ModelStatus) -> bool:
-    """Return True if an installed model's terms or code are not accepted yet."""
+    """Return True if an installed model's terms or code have not been accepted yet."""
     return (
         status.usable
         and not status.card.embedded
@@ -214,7 +214,7 @@ def needs_consent(status: ModelStatus) -> bool:
 
 
 def can_download(status: ModelStatus) -> bool:
-    """Return True if the card names an address to download from."""
+    """Return True if the model's card gives an address to download from."""
     card = status.card
     return not card.embedded and bool(card.repository or all(file.url for file in card.files))
 
@@ -224,7 +224,7 @@ def _code_unanswered(status: ModelStatus) -> bool:
 
 
 def install_question(plan: InstallPlan) -> Question:
-    """Return the question before an installation."""
+    """Return the question to ask before an installation."""
     facts = [
         f"{model.card.title}: {counted(len(model.files), 'file')}, "
         f"{model_wording.size(model.bytes)}"
@@ -248,7 +248,7 @@ def install_question(plan: InstallPlan) -> Question:
 
 
 def unknown_question(status: ModelStatus, reason: str) -> Question:
-    """Return the question whether files that cannot be identified are the chosen model."""
+    """Return the question to ask if files cannot be identified: are they the chosen model?"""
     title = status.card.title
     return Question(f"Is it {title}?", [reason], f"Look whether it is {title}")
 
@@ -262,7 +262,7 @@ def _size_guess(card: ModelCard) -> str:
 
 
 def download_question(status: ModelStatus) -> Question:
-    """Return the question before a download: from which host, and how much."""
+    """Return the question to ask before a download; it names the host and the size."""
     card, host = status.card, host_of(status.card)
     amount = model_wording.size(card.size)
     facts = [
@@ -288,7 +288,7 @@ def download_question(status: ModelStatus) -> Question:
 
 
 def agreement_question(status: ModelStatus) -> Question:
-    """Return the question for the terms and the code of an installed model."""
+    """Return the question that asks to accept the terms and the code of an installed model."""
     card = status.card
     programs = tuple(file.name for file in card.files if file.code or is_program(file.name))
     facts = ["Its files are taken down as they are now; any later change is found."]
@@ -305,7 +305,7 @@ def agreement_question(status: ModelStatus) -> Question:
 
 
 def removal_question(status: ModelStatus) -> Question:
-    """Return the question before a model's files are deleted."""
+    """Return the question to ask before a model's files are deleted."""
     tools = ", ".join(status.card.tools)
     return Question(
         f"Remove {status.card.title}?",

@@ -36,32 +36,32 @@ AuditNote = Callable[..., object]
 
 
 class Host(ModelHost, Protocol):
-    """The model host, as far as the models window uses it."""
+    """The part of the model host that the models window uses."""
 
     def states(self) -> Mapping[str, ModelState]:
         """Return the models' states, by card name."""
         ...
 
     def subscribe(self, listener: Callable[[ModelState], object]) -> Callable[[], None]:
-        """Call back at each change, on any thread; return a function to end it."""
+        """Call `listener` at each change, on any thread; return a function that unsubscribes it."""
         ...
 
     def unload(self, model: str | None = None) -> None:
-        """Take a model out of memory."""
+        """Take a model out of memory; None for all models."""
         ...
 
     def forget(self, model: str) -> None:
-        """Forget a model's failures, since its files were changed."""
+        """Forget a model's failures, because its files were changed."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The end of a task.
+    """The result of a task.
 
     Attributes:
-        statuses: The new statuses of the task's models.
-        chosen: Name of the model to select; "" keeps the selection.
+        statuses: The new statuses of the models that the task concerned.
+        chosen: Name of the model to select; "" to keep the selection.
         refresh: Whether the models folder must be read again.
     """
 
@@ -74,7 +74,7 @@ class TaskBar(QWidget):
     """The line at the foot of the window: the running task's progress, or how the last one ended.
 
     Args:
-        cancel: Called by the Cancel button.
+        cancel: Called when Cancel is clicked.
     """
 
     def __init__(self, cancel: Callable[[], object]) -> None:
@@ -97,7 +97,7 @@ class TaskBar(QWidget):
         self.stop()
 
     def start(self, text: str) -> None:
-        """Show that a task runs."""
+        """Show that a task is running."""
         self.bar.setRange(0, 0)
         self.bar.show()
         self.cancel.setEnabled(True)
@@ -105,19 +105,19 @@ class TaskBar(QWidget):
         self.say(text, "busy", "loader-circle")
 
     def stop(self) -> None:
-        """Show that no task runs."""
+        """Show that no task is running."""
         self.bar.hide()
         self.cancel.hide()
 
     def progress(self, fraction: float, text: str) -> None:
-        """Show the progress; a negative fraction means that it is not known."""
+        """Show the progress as a fraction from 0 to 1; a negative one means that it is unknown."""
         if fraction >= 0:
             self.bar.setRange(0, _STEPS)
             self.bar.setValue(round(min(fraction, 1.0) * _STEPS))
         self.text.setText(text)
 
     def say(self, text: str, tone: str, icon: str) -> None:
-        """Show a text with a colour of `TONES` and an icon."""
+        """Show a text in the colour `TONES[tone]`, with an icon."""
         self.text.setText(text)
         self.text.setAccessibleName(text)
         self.text.setStyleSheet("" if tone == "busy" else f"color: {TONES[tone]};")
@@ -135,12 +135,12 @@ class ModelTasks(QObject):
     Args:
         store: The models folder.
         host: The model host.
-        note: Writes to the audit log; called on any thread, so that a task is noted even if the
-            window closes meanwhile.
-        parent: Qt parent.
+        note: Writes to the audit log; called on any thread, so that a task is logged even if the
+            window is closed meanwhile.
+        parent: The parent for Qt.
 
     Attributes:
-        finished: Emitted with an `Outcome` when a task ends, also by an error or a cancel.
+        finished: Emitted with an `Outcome` when a task ends, even if it failed or was cancelled.
         busy_changed: Emitted when a task begins or ends.
         path: The path that was inspected last.
     """
@@ -164,7 +164,7 @@ class ModelTasks(QObject):
 
     @property
     def busy(self) -> bool:
-        """True if a task runs."""
+        """True if a task is running."""
         return self._cancel is not None
 
     def cancel(self) -> None:
@@ -175,7 +175,7 @@ class ModelTasks(QObject):
             self._verb = "Stopping"
 
     def close(self) -> None:
-        """Stop the running task; nothing is shown or emitted any more."""
+        """Stop the running task; after this call nothing is shown or emitted."""
         self.cancel()
         self._timer.stop()
         self._tasks.close()
@@ -192,8 +192,9 @@ class ModelTasks(QObject):
         Args:
             path: A file or folder.
             name: The card's name; None to identify the model by its files.
-            done: Called with the plan, or with the question whether it is the chosen model.
-            chosen: The chosen model's name.
+            done: Called with the installation plan. If the files cannot be identified, called with
+                a question instead, which asks whether they are the chosen model.
+            chosen: Name of the model selected in the window; "" for none.
         """
         self.path = path
         store = self._store
@@ -217,7 +218,7 @@ class ModelTasks(QObject):
         self._run("Looking at it", work, then)
 
     def install(self, plan: InstallPlan, consent: Consent) -> None:
-        """Install what was planned."""
+        """Install the models in a plan."""
         terms = {model.card.name: bool(model.terms) for model in plan.models}
 
         def work(progress: Progress, cancel: CancelToken) -> tuple[ModelStatus, ...]:
@@ -262,7 +263,7 @@ class ModelTasks(QObject):
         self._run("Downloading", work, then)
 
     def verify(self, name: str) -> None:
-        """Read every file of a model, or of all with ""."""
+        """Verify a model by reading all its files; "" verifies all models."""
 
         def work(progress: Progress, cancel: CancelToken) -> tuple[ModelStatus, ...]:
             return self._store.verify(name, progress=progress, cancel=cancel, host=self._host)

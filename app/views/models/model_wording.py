@@ -29,9 +29,9 @@ class StateText:
 
     Attributes:
         text: Short text for the list.
-        tone: Its colour: "ok", "busy", "faint", "warning" or "error".
-        icon: Name of its icon.
-        more: Further sentences, or "".
+        tone: Name of the text's colour: "ok", "busy", "faint", "warning" or "error".
+        icon: Name of the icon.
+        more: Further sentences; "" for none.
     """
 
     text: str
@@ -41,11 +41,11 @@ class StateText:
 
 
 def state_text(status: ModelStatus, live: ModelState | None = None) -> StateText:
-    """Return the text on a model's activity, or else on its installation.
+    """Return a text about what a model is doing, or else about its installation.
 
     Args:
-        status: The installation.
-        live: The state in the model process, if it is in one.
+        status: The model's installation.
+        live: The model's state in the model process; None if it is not in one.
     """
     if live is not None and status.usable:
         doing = _activity_text(live)
@@ -101,14 +101,14 @@ def _where(live: ModelState) -> str:
 
 
 def device(name: str) -> str:
-    """Return a device's name for people."""
+    """Return the name of a device as shown to users."""
     return {"cpu": "the processor", "cuda": "the graphics card", "mps": "the graphics unit"}.get(
         name, name
     )
 
 
 def size(count: int) -> str:
-    """Return a number of bytes for people; "not known" for 0."""
+    """Return a number of bytes as text, e.g. "1.5 GB"; "not known" for 0."""
     if count <= 0:
         return "not known"
     for unit, least in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
@@ -119,13 +119,13 @@ def size(count: int) -> str:
 
 
 def memory(card: ModelCard) -> str:
-    """Return the memory that a model takes, by precision."""
+    """Return how much memory a model needs, for each precision."""
     parts = [f"{size(count)} ({_DTYPES.get(dtype, dtype)})" for dtype, count in card.memory.items()]
     return ", ".join(parts) or "not known"
 
 
 def files(status: ModelStatus) -> str:
-    """Return the files on a card, a line each: name, size and digest as far as known."""
+    """Return the files listed on a card, one per line: name, size and digest as far as known."""
     lines: list[str] = []
     for file in status.card.files:
         facts = [

@@ -37,7 +37,7 @@ TONES = {
 
 
 class TitleDelegate(QStyledItemDelegate):
-    """Cuts titles in the middle: those of two models may differ in their last word alone."""
+    """Cuts titles in the middle, since two titles may differ only in their last word."""
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
         super().initStyleOption(option, index)
@@ -45,7 +45,7 @@ class TitleDelegate(QStyledItemDelegate):
 
 
 class ModelsModel(QAbstractTableModel):
-    """One row a model: the installed ones first, each group by title."""
+    """One row per model: installed models first, each group sorted by title."""
 
     def __init__(self, texts: PackTexts, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -54,7 +54,7 @@ class ModelsModel(QAbstractTableModel):
         self._live: dict[str, ModelState] = {}
 
     def show(self, statuses: Sequence[ModelStatus]) -> None:
-        """Show statuses; the rows keep their order if the models are the same."""
+        """Show these statuses; the rows keep their order if the models are the same as before."""
         ordered = sorted(statuses, key=lambda one: (not one.usable, one.card.title.casefold()))
         known = [one.card.name for one in self._rows]
         found = {one.card.name: one for one in statuses}
@@ -74,14 +74,17 @@ class ModelsModel(QAbstractTableModel):
             self._changed([number])
 
     def update_live(self, live: Mapping[str, ModelState]) -> list[str]:
-        """Show the models' live states; return the names of those that changed."""
+        """Show the models' states in the model processes.
+
+        Return the names of those that changed.
+        """
         news = [name for name in {*live, *self._live} if live.get(name) != self._live.get(name)]
         self._live = dict(live)
         self._changed([n for name in news if (n := self.find(name)) >= 0])
         return news
 
     def find(self, name: str) -> int:
-        """Return the row of a card, or -1."""
+        """Return the row of the model with a card name, or -1 if there is none."""
         return next((n for n, one in enumerate(self._rows) if one.card.name == name), -1)
 
     def status(self, number: int) -> ModelStatus:
@@ -89,11 +92,11 @@ class ModelsModel(QAbstractTableModel):
         return self._rows[number]
 
     def live(self, name: str) -> ModelState | None:
-        """Return a model's live state; None if it is in no process."""
+        """Return a model's state in its model process; None if it is not in one."""
         return self._live.get(name)
 
     def state_text(self, number: int) -> model_wording.StateText:
-        """Return the text on a row's state."""
+        """Return the text that describes the state shown in a row."""
         status = self._rows[number]
         return model_wording.state_text(status, self._live.get(status.card.name))
 
@@ -165,7 +168,7 @@ class ModelsTable(RowTable):
 
     @property
     def chosen(self) -> int:
-        """The selected row, or -1."""
+        """The selected row, or -1 if none is selected."""
         return self.currentIndex().row()
 
     def choose(self, number: int) -> None:

@@ -52,16 +52,17 @@ _TERMS_HEIGHT = 120
 
 
 class ModelsWindow(QDialog):
-    """The list of models, the details of the chosen one, and buttons for what can be done.
+    """The list of models, the details of the chosen one, and buttons for the available actions.
 
-    Closing the window hides it; a running task goes on and is shown when it is opened again.
+    Closing the window hides it; a running task continues and is shown when the window is opened
+    again.
 
     Args:
         store: The models folder.
         host: The model host.
         note: Writes to the audit log.
-        parent: Qt parent.
-        texts: Titles of the tools that the models serve.
+        parent: The parent for Qt.
+        texts: Titles of the tools that use the models.
     """
 
     def __init__(
@@ -164,7 +165,7 @@ class ModelsWindow(QDialog):
 
     @property
     def chosen(self) -> str:
-        """Name of the chosen model's card; "" for none."""
+        """Name on the chosen model's card; "" if none is chosen."""
         number = self.table.chosen
         return self.model.status(number).card.name if number >= 0 else ""
 
@@ -249,14 +250,14 @@ class ModelsWindow(QDialog):
     # What can be done
 
     def choose_file(self) -> None:
-        """Ask for a file and install it."""
+        """Ask the user for a file and install the model in it."""
         dialog = QFileDialog(self, "Install a model from a file or model pack")
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.setNameFilters(list(consent_dialog.FILTERS))
         self._choose(dialog)
 
     def choose_folder(self) -> None:
-        """Ask for a folder and install the model in it."""
+        """Ask the user for a folder and install the model in it."""
         dialog = QFileDialog(self, "Install a model from a folder")
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.setOption(QFileDialog.Option.ShowDirsOnly)
@@ -280,7 +281,7 @@ class ModelsWindow(QDialog):
         self._ask(consent_dialog.install_question(plan), lambda yes: self.tasks.install(plan, yes))
 
     def ask_download(self) -> None:
-        """Ask for consent to a download, naming host and size, and start it."""
+        """Ask for consent to a download, naming host and size; with consent, start it."""
         name, status = self.chosen, self._status()
         if status is not None:
             self._ask(
@@ -296,13 +297,13 @@ class ModelsWindow(QDialog):
             )
 
     def ask_remove(self) -> None:
-        """Ask, and delete the chosen model's files."""
+        """Ask for confirmation, and delete the chosen model's files."""
         name, status = self.chosen, self._status()
         if status is not None:
             self._ask(consent_dialog.removal_question(status), lambda _yes: self.tasks.remove(name))
 
     def verify(self, name: str) -> None:
-        """Read every file of a model, or of all with ""."""
+        """Verify a model by reading all its files; "" verifies all models."""
         self.tasks.verify(name)
 
     def unload(self) -> None:
@@ -328,7 +329,10 @@ class ModelsWindow(QDialog):
     # The end
 
     def shut_down(self) -> None:
-        """Stop the running task and unsubscribe from the host, as the main window closes."""
+        """Stop the running task and unsubscribe from the host.
+
+        Called when the main window closes.
+        """
         self._unsubscribe()
         self.tasks.close()
         self._tasks.close()
@@ -350,8 +354,8 @@ def show_models(
         host: The model host.
         note: Writes to the audit log.
         parent: The main window.
-        name: Name of the model to choose; "" for none in particular.
-        texts: Titles of the tools that the models serve.
+        name: Name of the model to choose; "" to choose none in particular.
+        texts: Titles of the tools that use the models.
     """
     found = parent.findChild(ModelsWindow)
     if found is None:
@@ -383,14 +387,14 @@ def _put_above(window: ModelsWindow, parent: QWidget) -> None:
 
 
 def close_models(parent: QWidget) -> None:
-    """Shut down the models window, if there is one, as the main window closes."""
+    """Shut down the models window if there is one; called when the main window closes."""
     found = parent.findChild(ModelsWindow)
     if found is not None:
         found.shut_down()
 
 
 class ModelDetails(QScrollArea):
-    """The details of one model: purpose, limits, licence, files, memory, and how it was tried."""
+    """The details of one model: purpose, limits, licence, files, memory, and how it was tested."""
 
     def __init__(self, texts: PackTexts | None = None) -> None:
         super().__init__()
@@ -437,7 +441,7 @@ class ModelDetails(QScrollArea):
         self.setWidget(inside)
 
     def show_model(self, status: ModelStatus) -> None:
-        """Show everything about a model but its state in the model process."""
+        """Show all details of a model except its state (loaded, running and so on)."""
         card = status.card
         self.title.setText(wording.one_line(card.title))
         used = ", ".join(f"{self._texts.title(tool)} ({tool})" for tool in card.tools)
@@ -462,7 +466,7 @@ class ModelDetails(QScrollArea):
             box.setVisible(bool(text))
 
     def show_state(self, state: model_wording.StateText) -> None:
-        """Show a model's state."""
+        """Show a model's state (installed, loaded, running and so on)."""
         self.state.setText(state.text)
         self.state_more.setText(state.more)
         self.state_more.setVisible(bool(state.more))

@@ -57,7 +57,7 @@ def tab_fields(box: QWidget) -> list[QWidget]:
 
 
 class SettingsPage(QScrollArea):
-    """A page of the settings: a column of widgets that scrolls if it is higher than the window."""
+    """A page of the settings: a column of widgets that scrolls if it is taller than the window."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -91,7 +91,7 @@ class SettingsPage(QScrollArea):
 
 
 class Form(QGridLayout):
-    """Names at the left, fields at the right; each field gets its name for screen readers."""
+    """A form with names at the left and fields at the right; screen readers read the names."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -107,7 +107,8 @@ class Form(QGridLayout):
         Args:
             name: Name of the field.
             field: The field.
-            container: Widget that holds the field and others of the row; None for the field alone.
+            container: Widget that contains the field and other widgets in the same row; None if the
+                field stands alone.
         """
         field.setAccessibleName(name)
         title = label(name, "muted")
@@ -123,7 +124,7 @@ class Form(QGridLayout):
         self.addWidget(container or field, at, 1)
 
     def add_note(self, text: str, field: QWidget | None = None) -> QLabel:
-        """Add a line of help below the last row; for screen readers it describes `field`."""
+        """Add a help text below the last row; for screen readers it describes `field`."""
         made = wrapped_label(text, "caption")
         self.addWidget(made, self.rowCount(), 1)
         if field is not None:
@@ -154,7 +155,7 @@ class _IgnoreWheel:
 
 
 class Choice(_IgnoreWheel, QComboBox):
-    """A drop-down list whose items have values. The wheel scrolls the page, not the list."""
+    """A drop-down list whose items have values. The mouse wheel scrolls the page, not the list."""
 
     def __init__(self, items: tuple[tuple[str, str], ...]) -> None:
         super().__init__()
@@ -168,7 +169,7 @@ class Choice(_IgnoreWheel, QComboBox):
         return str(self.currentData())
 
     def choose(self, value: str) -> None:
-        """Select the item with a value, or else the first."""
+        """Select the item with a value, or the first item if there is none."""
         self.setCurrentIndex(max(0, self.findData(value)))
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -229,7 +230,7 @@ class NameField(_IgnoreWheel, QComboBox):
 
 
 class Count(_IgnoreWheel, QSpinBox):
-    """A field for a whole number with its unit. A least value of 0 means "no limit"."""
+    """A field for a whole number with a unit. If the minimum is 0, that value means "no limit"."""
 
     def __init__(self, least: float, greatest: float, unit: str, *, step: int = 1) -> None:
         super().__init__()
@@ -245,7 +246,10 @@ class Count(_IgnoreWheel, QSpinBox):
 
 
 class Amount(_IgnoreWheel, QDoubleSpinBox):
-    """A field for a number with a unit around it. A least value of 0 means "no limit"."""
+    """A field for a decimal number with a unit.
+
+    If the minimum is 0, that value means "no limit".
+    """
 
     def __init__(
         self, least: float, greatest: float, *, prefix: str = "", suffix: str = "", step: float = 1
@@ -276,7 +280,7 @@ def _prepare_spin_box(box: QAbstractSpinBox, least: float) -> None:
 
 
 class PriceField(QLineEdit):
-    """A field for US dollars per million tokens; empty if unknown."""
+    """A field for US dollars per million tokens; empty if the price is unknown."""
 
     def __init__(self, greatest: float) -> None:
         super().__init__()
@@ -289,7 +293,7 @@ class PriceField(QLineEdit):
         """The price in US dollars, or None if the field is empty.
 
         Raises:
-            ValueError: The text is no price.
+            ValueError: The text is not a price.
         """
         text = self.text().strip().removeprefix("$").replace(",", ".")
         if not text:
@@ -300,20 +304,20 @@ class PriceField(QLineEdit):
         return value
 
     def show_price(self, price: float | None) -> None:
-        """Show a price in US dollars; None empties the field."""
+        """Show a price in US dollars; empty the field if it is None."""
         self.setText("" if price is None else f"{price:g}")
 
 
 class KeyField(QWidget):
-    """A password field, a button to forget the stored key, and a note that says where it is.
+    """A password field, a button to forget the stored key, and a note that says where it is stored.
 
-    A typed key belongs to the host that was in the address when it was typed: when the host
-    changes, the field is emptied, so that the key cannot be sent there.
+    A typed key belongs to the host that was in the address when it was typed. When the host
+    changes, the field is emptied, so that the key cannot be sent to the new host.
 
     Args:
         keys: The store of the endpoints' keys.
         tasks: Runs slow work on threads.
-        hint: Placeholder of the empty field.
+        hint: Placeholder text for the empty field.
 
     Attributes:
         edited: Emitted when the typed text changes.
@@ -355,20 +359,20 @@ class KeyField(QWidget):
 
     @property
     def typed(self) -> str:
-        """The typed key, or ""."""
+        """The typed key; "" if none was typed."""
         return self.edit.text().strip()
 
     def problem(self) -> str:
-        """Return why the typed text cannot be a key, or ""."""
+        """Return why the typed text cannot be a key; "" if it can."""
         typed = self.typed
         fine = typed.isascii() and typed.isprintable() and " " not in typed
         return "" if fine else "The key holds signs that no key has: copy it again."
 
     def set_endpoint(self, name: str, host: str) -> None:
-        """Switch to the key of another endpoint.
+        """Switch to the key for another endpoint.
 
         Args:
-            name: The key's name, from `app.secrets.key_name`; "" while there is no host.
+            name: The key's name, from `app.secrets.key_name`; "" if there is no host yet.
             host: The endpoint's host.
         """
         if name == self._name:

@@ -49,14 +49,14 @@ _URL_EXAMPLES: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class TypedKey:
-    """A key that was typed and is to be stored; `name` is from `app.secrets.key_name`."""
+    """A typed key that has yet to be stored; `name` is from `app.secrets.key_name`."""
 
     name: str
     value: str
 
 
 class ModelPage(SettingsPage):
-    """Choose, describe and test the language model.
+    """The page on which the language model is chosen, described and tested.
 
     Args:
         settings: The settings in use.
@@ -65,7 +65,7 @@ class ModelPage(SettingsPage):
         tasks: Runs slow work on threads.
 
     Attributes:
-        edited: Emitted when a field changes, and with it perhaps `problem`.
+        edited: Emitted when a field changes; the result of `problem` may have changed too.
         provider_shown: Emitted when another provider's fields are shown.
     """
 
@@ -99,18 +99,18 @@ class ModelPage(SettingsPage):
 
     @property
     def form(self) -> ProviderForm | None:
-        """The fields of the chosen provider; the offline planner has none."""
+        """The fields of the chosen provider; None for the offline planner, which has none."""
         return self.forms.get(self.kind)
 
     def tab_fields(self) -> list[QWidget]:
-        """Return the fields in the order of the Tab key, which is the order on the screen."""
+        """Return the fields in the order in which the Tab key reaches them, as on the screen."""
         form = self.form
         upper, lower = (tab_fields(form), tab_fields(form.more)) if form else ([], [])
         tested = (self.privacy, self.test_button, self.steps, self.outcome)
         return [self.provider, *upper, *tested, *lower]
 
     def entered_model(self) -> ModelChoice:
-        """Return the model that is entered, with the typed key if there is one."""
+        """Return the entered model, including the typed key if there is one."""
         form = self.form
         fields = form.fields() if form is not None else self._settings.of(self.kind)
         typed = form.key.typed if form is not None and form.key is not None else ""
@@ -125,12 +125,12 @@ class ModelPage(SettingsPage):
         return result.with_provider(self.kind)
 
     def typed_key(self) -> TypedKey | None:
-        """Return the key that was typed for the chosen provider, or None."""
+        """Return the key that was typed for the chosen provider; None if none was typed."""
         wanted = self.entered_model()
         return TypedKey(_key_name(wanted), wanted.key) if wanted.key else None
 
     def problem(self) -> str:
-        """Return why the entered model cannot be used, or ""."""
+        """Return why the entered model cannot be used; "" if it can."""
         wanted, form = self.entered_model(), self.form
         if form is None:
             return ""
@@ -154,7 +154,7 @@ class ModelPage(SettingsPage):
         )
 
     def list_models(self) -> None:
-        """Ask the endpoint for its models and offer their names in the field."""
+        """Ask the endpoint for the names of its models and offer them in the field."""
         wanted = self.entered_model()
         self._show_text("Asking the endpoint for its models…", "")
         self._ask(
@@ -319,8 +319,8 @@ class ProviderForm(QWidget):
 
     Args:
         kind: The provider; any but the offline planner.
-        fields: Its settings in use.
-        key: The field of its key; None for a model on this computer.
+        fields: The provider's settings in use.
+        key: The field for the provider's key; None for a model on this computer.
 
     Attributes:
         edited: Emitted when a field changes.
@@ -354,7 +354,7 @@ class ProviderForm(QWidget):
         self._fill(fields)
 
     def fields(self) -> ProviderSettings:
-        """Return the entered settings; a price that is no number counts as unknown."""
+        """Return the entered settings; a price that is not a number counts as unknown."""
         entered: dict[str, object] = {"context_tokens": self.context.value()}
         if self._kind != "anthropic":
             entered["tool_form"] = self.tool_form.value
@@ -370,7 +370,7 @@ class ProviderForm(QWidget):
         return self._kept.model_copy(update=entered)
 
     def missing(self) -> str:
-        """Return what is still to be entered, as a sentence, or ""."""
+        """Return a sentence that says what is still to be entered; "" if nothing is."""
         if self._kind == "local":
             return "" if self.path.text().strip() else "Choose the model's file or folder."
         if self._kind == "azure" and not self.url.text().strip():
@@ -381,7 +381,7 @@ class ProviderForm(QWidget):
         return ""
 
     def problem(self) -> str:
-        """Return what is wrong with a field's text, as a sentence, or ""."""
+        """Return a sentence that says what is wrong with a field's text; "" if nothing is."""
         if self._kind == "local":
             return ""
         for field in (self.input_price, self.output_price):

@@ -37,7 +37,7 @@ TOOL_FORMS = (
 
 
 def host_of(kind: Kind, fields: ProviderSettings) -> str:
-    """Return the host of a provider's address, or ""."""
+    """Return the host in a provider's address; "" if there is none."""
     try:
         return urlsplit(endpoint_url(kind, fields)).hostname or ""
     except ValueError:
@@ -45,7 +45,7 @@ def host_of(kind: Kind, fields: ProviderSettings) -> str:
 
 
 def where_it_runs(kind: Kind, fields: ProviderSettings) -> str:
-    """Return as sentences where the model runs and what is sent there."""
+    """Return sentences that say where the model runs and what is sent there."""
     if kind == "offline":
         return "Nothing leaves this computer."
     if kind == "local":

@@ -76,13 +76,13 @@ class SettingsSources:
 
     Attributes:
         keys: The store of the endpoints' keys.
-        consents: Hosts that may be sent to.
-        grants: Answers that hold for conversations and the session.
+        consents: The hosts to which data may be sent.
+        grants: The user's answers that are valid for a conversation or the session.
         probe: Tests language models.
         show_audit: Opens the audit window; None leaves its button out.
         show_models: Opens the models window; None leaves its button out.
         tools: The installed tools.
-        site: Rules for tools of this computer, which hold besides the user's own.
+        site: This computer's rules for tools, which apply in addition to the user's own.
     """
 
     keys: Secrets
@@ -96,14 +96,14 @@ class SettingsSources:
 
 
 class SettingsDialog(QDialog):
-    """The dialogue in which the settings are changed and saved.
+    """The dialog in which the settings are changed and saved.
 
     Args:
         settings: The settings in use.
         sources: The other objects that the pages show or change.
-        apply: Takes new settings into use; called on a thread, may raise SightlineError.
+        apply: Puts new settings into effect; called on a thread, may raise SightlineError.
         applied: Called on the GUI thread with the result of `apply`.
-        parent: Qt parent.
+        parent: The parent for Qt.
     """
 
     def __init__(
@@ -136,12 +136,12 @@ class SettingsDialog(QDialog):
 
     @cached_property
     def limits(self) -> LimitsPage:
-        """The page of the limits."""
+        """The page with the limits."""
         return LimitsPage(self._settings.limits)
 
     @cached_property
     def tools(self) -> ToolsPage:
-        """The page of the tools."""
+        """The page with the rules for tools."""
         settings, sources = self._settings, self._sources
         return ToolsPage(
             settings.policy,
@@ -154,7 +154,7 @@ class SettingsDialog(QDialog):
 
     @cached_property
     def privacy(self) -> PrivacyPage:
-        """The page of the data that may leave the computer."""
+        """The page about data that may leave the computer."""
         sources = self._sources
         return PrivacyPage(
             self._settings.llm, sources.consents, sources.keys, self._tasks, sources.show_audit
@@ -175,7 +175,7 @@ class SettingsDialog(QDialog):
         return self._settings.model_copy(update=changed)
 
     def save(self) -> None:
-        """Store the typed key and the settings, take them into use, and close."""
+        """Store the typed key and the settings, put them into effect, and close."""
         if not self.save_button.isEnabled():
             return
         changed, typed = self.current(), self.model.typed_key()
@@ -279,7 +279,7 @@ class SettingsDialog(QDialog):
 
 
 class LimitsPage(SettingsPage):
-    """The page of the limits: how far the assistant may go with one question.
+    """The page with the limits: how far the assistant may go with one question.
 
     Args:
         limits: The limits in use.
@@ -326,7 +326,7 @@ class LimitsPage(SettingsPage):
         self.show_limits(limits)
 
     def limits(self) -> LimitSettings:
-        """Return the entered limits; the fields allow no value out of range."""
+        """Return the entered limits; the fields accept only values in range."""
         return LimitSettings(
             steps=self.steps.value(),
             tool_calls=self.tool_calls.value(),
@@ -352,10 +352,10 @@ class LimitsPage(SettingsPage):
 
 
 class PrivacyPage(SettingsPage):
-    """Shows what may leave the computer, and withdraws consents.
+    """Shows what may leave the computer, and lets the user withdraw consents.
 
     Args:
-        settings: The language model in use.
+        settings: The settings of the language model in use.
         consents: The hosts that were allowed since the program was started.
         keys: The store of the endpoints' keys.
         tasks: Runs slow work on threads.
@@ -408,7 +408,7 @@ class PrivacyPage(SettingsPage):
         self.column.addWidget(line)
 
     def show_hosts(self) -> None:
-        """Show the hosts that are allowed now."""
+        """Show the hosts that are currently allowed."""
         while (item := self._hosts.takeAt(0)) is not None:
             shown = item.widget()
             if shown is not None:

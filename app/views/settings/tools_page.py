@@ -71,15 +71,16 @@ _NAME = Qt.ItemDataRole.UserRole
 
 
 class ToolsPage(SettingsPage):
-    """Rules for the session, for each effect and each tool, and the answers that hold now.
+    """Rules for the session, for each effect and each tool, and the user's current answers.
 
-    The rule for the session and withdrawn answers take effect at once, the rest with "Save".
+    The rule for the session and the withdrawal of answers take effect at once, the rest with
+    "Save".
 
     Args:
         policy: The user's rules in use.
         grants: The answers since the program was started.
         tools: The installed tools.
-        site: The rules of this computer, which hold beside the user's own.
+        site: This computer's rules, which apply in addition to the user's own.
         settings: Settings with the device and idle time of AI models; None for the defaults.
         show_models: Opens the models window; None leaves its button out.
     """
@@ -122,7 +123,7 @@ class ToolsPage(SettingsPage):
         self.column.addStretch(1)
 
     def policy(self) -> PolicySettings:
-        """Return the chosen rules, without those that are the default."""
+        """Return the chosen rules, leaving out those equal to the default."""
         effects = {
             effect: self.rules[effect].value
             for effect, _title, _hint, rules in _EFFECTS
@@ -179,18 +180,19 @@ def _argument_rules_text(policy: PolicySettings, site: Sequence[Policy]) -> str:
 
 
 class ToolRuleList(QWidget):
-    """A list of the tools, and below it the rule of the selected one.
+    """A list of the tools, and below it the rule for the selected tool.
 
-    One rule field for all rows, not one a row: fifty tools are shown as quickly as five.
+    There is one field for the rule, not one per row, so that fifty tools are shown as quickly as
+    five.
 
     Args:
         specs: The installed tools.
-        chosen: Rules by tool name, also for tools that are not installed.
-        site: Policies of this computer, which hold whatever is chosen here.
+        chosen: The user's rules by tool name, perhaps also for tools that are not installed.
+        site: This computer's policies, which apply whatever is chosen here.
 
     Attributes:
         list: The tools: title, effect, rule.
-        choice: The rule of the selected tool.
+        choice: The rule for the selected tool.
         changed: Emitted when a rule is chosen.
     """
 
@@ -234,10 +236,10 @@ class ToolRuleList(QWidget):
         return dict(self._chosen)
 
     def show_effect_rules(self, effects: Mapping[str, str]) -> None:
-        """Show the rule that holds for each tool, and offer stricter ones.
+        """Show the rule that applies to each tool, and offer stricter ones.
 
         Args:
-            effects: Effect -> its rule.
+            effects: Maps each effect to its rule.
         """
         self._effects = dict(effects)
         for item in self._items():
@@ -245,7 +247,7 @@ class ToolRuleList(QWidget):
         self._offer_choices()
 
     def rule_text(self, name: str) -> str:
-        """Return the text of a tool's rule in the list."""
+        """Return the text that describes a tool's rule in the list."""
         return next(item.text(2) for item in self._items() if item.data(0, _NAME) == name)
 
     def _items(self) -> list[QTreeWidgetItem]:
@@ -356,10 +358,10 @@ def _tree() -> QTreeWidget:
 
 
 class AnswerList(QWidget):
-    """A row for each tool that was allowed or refused in a conversation, with a button to undo it.
+    """One row per tool that was allowed or refused in a conversation, with a button to undo that.
 
     Args:
-        grants: The answers.
+        grants: The user's answers.
         texts: Titles of the tools.
     """
 
@@ -441,7 +443,7 @@ class AnswerList(QWidget):
 
 
 class AiModelSettings(QWidget):
-    """The device and idle time of AI models, and the way to the models window.
+    """The device and idle time of AI models, and a button that opens the models window.
 
     Args:
         settings: The settings in use.
@@ -473,5 +475,5 @@ class AiModelSettings(QWidget):
         self.button.setVisible(show_models is not None)
 
     def values(self) -> dict[str, str | float]:
-        """Return the entered values by their names in `Settings`."""
+        """Return the entered values, keyed by their names in `Settings`."""
         return {"device": self.device.value, "idle_minutes": self.idle.value()}
