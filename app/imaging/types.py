@@ -269,7 +269,7 @@ class Frame:
         real_world: Maps from stored to real world values, for the readout at the cursor.
         overlays: Bitmaps from the file that are drawn over the image.
         shutter: The visible part of the image; None if all of it is visible.
-        regions: Parts with their own scale. If there are any, `spacing` need not hold for each.
+        regions: Parts with their own scale, which may differ from `spacing`.
         time_ms: Time of this frame in ms from the start of its cine, or None.
         note: Remark shown with the image, e.g. "resampled", or "".
     """

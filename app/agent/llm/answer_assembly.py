@@ -91,7 +91,7 @@ class Assembly(ABC):
     def take(self, chunk: Any) -> Iterable[ModelEvent]:
         """Add a piece of the stream.
 
-        Return the text and reasoning in it. Calls are returned by `end`.
+        Return the text and reasoning in it. Tool calls are returned later, by `end`.
 
         Raises:
             ModelFailed: The answer is too long.

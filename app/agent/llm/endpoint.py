@@ -120,7 +120,7 @@ async def _cancel(task: asyncio.Future[Any]) -> None:
 def load(package: str) -> tuple[Any, Any]:
     """Import an endpoint's package and return it with `transport`.
 
-    Slow (a second) the first time.
+    The first import of a package takes about a second.
     """
     with _loading, _no_collection():
         # The transport goes first: it keeps the packages from logging requests.

@@ -44,7 +44,7 @@ from app.tools.api import Approval, PathUse, ToolSpec
 _log = logging.getLogger(__name__)
 
 DEEPEST = 40
-"""Levels of nesting; deeper arguments are refused."""
+"""Maximum number of nested levels; deeper arguments are refused."""
 
 _PATH_FORMATS = frozenset(("path", "file-path", "directory-path"))
 _IMAGE_WORDS = frozenset(("image", "images", "dicom", "dicoms", "picture", "pictures"))

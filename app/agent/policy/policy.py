@@ -37,7 +37,7 @@ DEFAULTS: Mapping[Approval, Rule] = {
     Approval.SEND: Rule.ASK,
     Approval.EXECUTE: Rule.ASK,
 }
-"""The default rule of each effect."""
+"""The default rule for each effect."""
 
 _UNREADABLE_SITE = {
     "effects": {
@@ -48,7 +48,7 @@ _UNREADABLE_SITE = {
         "execute": "deny",
     }
 }
-"""Rules in place of a site's that cannot be read: those may well have been as strict."""
+"""Rules used if a site's cannot be read; they are strict because the site's may be as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Policy:
 
     @classmethod
     def standard(cls) -> Policy:
-        """Return the policy without added rules: reads and computations run, the rest asks."""
+        """Return the policy without added rules: a tool asks unless it only reads or computes."""
         return cls()
 
     @classmethod
@@ -80,7 +80,7 @@ class Policy:
     def rule(self, spec: ToolSpec) -> Rule:
         """Return the strictest rule for a tool regardless of its arguments.
 
-        An unknown effect asks.
+        For a tool with an unknown effect, the rule is to ask the user.
         """
         effect = spec.approval  # once: a pack's own type may answer differently the second time
         tools = self.rules.tools

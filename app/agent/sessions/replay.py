@@ -29,7 +29,7 @@ from app.tools import picture_sources
 from app.tools.api import Approval, Tool, ToolContext
 
 _MAX_DIFFERENCES = 20
-"""Differences listed of one call."""
+"""Maximum number of differences listed for one call."""
 _SHOWN_CHARS = 80
 _FINDING = ("image", "geometry", "label", "score", "units", "value", "description", "approximate")
 _MADE_BY = ("tool", "tool_version", "model", "weights_sha256")

@@ -37,7 +37,7 @@ FILE = "thread.jsonl"
 
 RESULTS = "results"
 RESULT_LIMIT = 32 * 1024
-"""Bytes of JSON that a line may hold of one value."""
+"""Maximum size in bytes, as JSON, of a value that is stored in its line."""
 _RESULT_KEYS = ("output", "metadata")
 
 Entry = dict[str, Any]

@@ -223,7 +223,7 @@ class Thread:
     def content(self) -> Content:
         """Return the content of the file.
 
-        What a crash left open is closed, except a run in progress.
+        Runs and calls that a crash left open are closed; a run in progress is left as it is.
 
         Raises:
             FileProblem: The file cannot be read.

@@ -48,7 +48,7 @@ _ENCRYPTED = 0x1
 
 
 class ArchiveStatus(NamedTuple):
-    """State of an archive that tells it from another file of its name, as `sources.FileStatus`."""
+    """State of an archive file, used to notice a change; see `sources.FileStatus`."""
 
     size: int
     mtime_ns: int
@@ -57,13 +57,13 @@ class ArchiveStatus(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """File in an archive.
+    """A file in an archive.
 
     Attributes:
-        path: Path of the archive and name of the member, as if the archive were a folder.
-        size: Declared size in bytes, inflated.
+        path: Path of the archive followed by the member's name, as if the archive were a folder.
+        size: Declared uncompressed size in bytes.
         archive: The archive.
-        status: State of the archive.
+        status: State of the archive file.
     """
 
     path: Path
@@ -72,7 +72,7 @@ class Member:
     status: ArchiveStatus
 
     def open(self) -> BinaryIO:
-        """Return the content as a seekable file; raise FileProblem if it cannot be inflated."""
+        """Open the content as a seekable file; raise FileProblem if it cannot be decompressed."""
         return cast(BinaryIO, io.BufferedReader(_MemberFile(_inflated_member(self)), _CHUNK))
 
 
@@ -80,11 +80,11 @@ class Archive:
     """Directory of a zip file.
 
     Attributes:
-        files: Name with "/" -> member that can be read, in the archive's order.
-        refused: (name, reason) of members that are not read; "" for a name that is not safe.
+        files: Maps names (with "/") to the members that can be read, in archive order.
+        refused: (name, reason) of each member that is not read; the name is "" if it is unsafe.
 
     Raises:
-        FileProblem: The file is no zip archive, or its directory is damaged.
+        FileProblem: The file is not a zip archive, or its directory is damaged.
     """
 
     def __init__(self, path: Path) -> None:
@@ -110,7 +110,7 @@ class Archive:
                 self._take(info)
 
     def inflate(self, info: zipfile.ZipInfo) -> Any:
-        """Return the stream of a member's content."""
+        """Open a decompressing stream of a member's content."""
         return self._zip.open(info)
 
     def _refuse_overlap(self) -> None:
@@ -137,15 +137,15 @@ class Archive:
 
 
 def looks_like_archive(path: Path, start: bytes) -> bool:
-    """Return whether a file is a zip archive by its first bytes, and no office document."""
+    """Return whether a file is a zip archive (by its first bytes) but not an office document."""
     return start.startswith(_SIGNATURES) and path.suffix.lower() not in _DOCUMENTS
 
 
 def open_archive(path: Path) -> Archive:
-    """Return an archive's directory; the last few are kept.
+    """Return an archive's directory; the last few directories are cached.
 
     Raises:
-        FileProblem: The archive cannot be read, or is no zip archive.
+        FileProblem: The archive cannot be read, or is not a zip archive.
     """
     try:
         found = path.stat()
@@ -155,10 +155,10 @@ def open_archive(path: Path) -> Archive:
 
 
 def find_member(path: Path) -> Member | None:
-    """Return the member of an archive at a path, or None if no part of the path is an archive.
+    """Return the archive member that a path names; None if no part of the path is an archive.
 
     Raises:
-        FileProblem: The archive is damaged, or has no such member.
+        FileProblem: The archive is damaged, or does not contain the member.
     """
     for parent in path.parents:
         try:
@@ -179,10 +179,10 @@ def find_member(path: Path) -> Member | None:
 
 
 def count_members(path: Path) -> int:
-    """Count the members that an archive's directory can hold, before it is parsed.
+    """Return how many members an archive's directory has room for, before it is parsed.
 
     The record at the archive's end gives the position of the directory (APPNOTE 4.3.16, 4.3.14);
-    its number of members is not trusted. 0 if there is no such record.
+    the number of members stated there is not trusted. Returns 0 if there is no such record.
     """
     with path.open("rb") as file:
         size = file.seek(0, io.SEEK_END)
@@ -207,7 +207,7 @@ def count_members(path: Path) -> int:
 
 
 def safe_name(name: str) -> str | None:
-    """Return a member's name as a relative path with "/", or None if it is not safe."""
+    """Return a member's name as a relative path with "/"; None if it could lead out of a folder."""
     text = name.replace("\\", "/")
     if text.startswith("/") or _DRIVE.match(text) or "\0" in text:
         return None

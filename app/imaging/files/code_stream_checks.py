@@ -27,13 +27,13 @@ _XL_BITS = (9, 13, 18, 30)
 
 @dataclass(frozen=True, slots=True)
 class CodeStreamFigures:
-    """Figures that a code stream declares.
+    """Image size and sample format declared by a code stream.
 
     Attributes:
-        rows: Rows; 0 if it does not say.
-        columns: Columns.
-        components: Samples per pixel; 0 if it does not say.
-        precision: Bits per sample; 0 if it does not say.
+        rows: Number of rows; 0 if not declared.
+        columns: Number of columns.
+        components: Samples per pixel; 0 if not declared.
+        precision: Bits per sample; 0 if not declared.
         may_transpose: Whether rows and columns may be exchanged (JPEG XL orientation).
     """
 
@@ -45,11 +45,11 @@ class CodeStreamFigures:
 
 
 def declared_figures(data: bytes) -> CodeStreamFigures | None:
-    """Return the figures of a JPEG, JPEG-LS, JPEG 2000 or JPEG XL code stream; None for others.
+    """Return the figures declared by a JPEG, JPEG-LS, JPEG 2000 or JPEG XL stream; else None.
 
     Raises:
-        ValueError: The data begins as one of these, but its figures are missing, contradictory
-            or absurd.
+        ValueError: The data starts like one of these formats, but its figures are missing,
+            contradictory or implausible.
     """
     if data.startswith((_CODE_STREAM_2000, _BOXES_2000)):
         return _jpeg_2000(data)

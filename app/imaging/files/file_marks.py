@@ -14,13 +14,13 @@ MODULUS = 2**128
 def file_mark(path: str, stamp: Sequence[int]) -> int:
     """Return a number below `MODULUS` that changes with the file's path and stamp.
 
-    The sum over many files, modulo `MODULUS`, identifies all of them in any order.
+    The sum for many files, modulo `MODULUS`, identifies the whole set, whatever their order.
     """
     text = f"{path}\0{stamp[0]}\0{stamp[1]}\0{stamp[2]}"
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).digest())
 
 
 def uid_marks(uids: Iterable[str]) -> NDArray[np.uint64]:
-    """Return a number for each UID; two UIDs practically never share one."""
+    """Return a 64-bit hash of each UID; collisions are practically impossible."""
     digests = (blake2b(uid.encode("utf-8", "surrogatepass"), digest_size=8) for uid in uids)
     return np.frombuffer(b"".join(one.digest() for one in digests), "<u8")

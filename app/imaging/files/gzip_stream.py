@@ -14,10 +14,10 @@ _MAX_EMPTY = 1000
 
 
 class GzipStream:
-    """Content of one or more gzip members, one after the other.
+    """Decompressed content of one or more gzip members in sequence.
 
     Args:
-        file: Positioned at the first member.
+        file: File to read, positioned at the first member.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -28,12 +28,12 @@ class GzipStream:
         self._empty = 0
 
     def read(self, size: int) -> bytes:
-        """Return up to `size` bytes; none at the end.
+        """Return up to `size` bytes; b"" at the end.
 
         Raises:
             EOFError: The stream is truncated.
             zlib.error: The stream is damaged.
-            ValueError: Over a thousand members without content follow each other.
+            ValueError: There are more than a thousand empty members in a row.
         """
         while True:
             source = self._stream.unconsumed_tail or self._left or self._file.read(_CHUNK)

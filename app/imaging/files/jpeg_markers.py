@@ -21,7 +21,7 @@ _END_OF_IMAGE = 0xD9
 
 @dataclass(frozen=True, slots=True)
 class StartOfFrame:
-    """Start of frame: kind of JPEG (marker) and figures."""
+    """The content of a start-of-frame segment: kind of JPEG (marker), image size and format."""
 
     marker: int
     precision: int
@@ -31,13 +31,13 @@ class StartOfFrame:
 
 
 def start_of_frame(data: bytes) -> StartOfFrame | None:
-    """Return the start of frame, or None if there is none before the first scan.
+    """Return the start-of-frame segment, or None if there is none before the first scan.
 
-    Decoders skip what is no marker, and so does this function, so that no figures can be hidden.
+    Bytes that are not markers are skipped, as decoders do, so that no figures can be hidden.
 
     Raises:
-        ValueError: There are several, whose figures could disagree, or other figures elsewhere,
-            or absurdly many segments.
+        ValueError: There are several such segments (which could disagree), a size is declared
+            elsewhere as well, or there are implausibly many segments.
     """
     if data[:2] != b"\xff\xd8":
         return None
@@ -73,5 +73,5 @@ def _is_start_of_frame(marker: int) -> bool:
 
 
 def has_too_many_scans(data: bytes) -> bool:
-    """Return whether decoding would pass over the image absurdly often."""
+    """Return whether there are so many scans that decoding would take implausibly long."""
     return data.count(b"\xff\xda") > MAX_SCANS

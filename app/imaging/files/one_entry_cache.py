@@ -7,7 +7,7 @@ from typing import Any
 
 
 class OneEntryCache:
-    """Cache of the last value; dropped before the next is made, so that both never need memory.
+    """Cache of one value, dropped before the next is created so that both never take memory.
 
     Not thread-safe: a worker process runs one call at a time.
     """
@@ -17,7 +17,7 @@ class OneEntryCache:
         self._value: Any = None
 
     def get(self, key: object, make: Callable[[], Any]) -> Any:
-        """Return the value for a key, making it if it is not the last one."""
+        """Return the cached value if it is for this key, else the result of `make`."""
         if key != self._key:
             self.clear()
             self._value = make()
@@ -25,5 +25,5 @@ class OneEntryCache:
         return self._value
 
     def clear(self) -> None:
-        """Drop the value."""
+        """Drop the cached value."""
         self._key = self._value = None

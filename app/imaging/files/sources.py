@@ -18,16 +18,16 @@ _AT_ONCE: int = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 @dataclass(frozen=True, slots=True)
 class FileStatus:
-    """State of a file, by which a change is noticed.
+    """State of a file, used to notice that the file has changed.
 
     Attributes:
-        size: Bytes.
-        mtime_ns: Time of modification, ns; the archive's own for a member.
-        archive_size: Bytes of the archive that it is a member of, else 0.
-        changed_ns: Time of the last change of content or metadata (ctime), ns; the archive's for
-            a member. Unlike `mtime_ns` it cannot be set back: unpacking another export over the
-            first may leave slices of equal size and time. (On Windows it is the time of
-            creation.)
+        size: Size in bytes.
+        mtime_ns: Modification time in ns; for a member of an archive, that of the archive.
+        archive_size: Size in bytes of the archive if the file is a member of one, else 0.
+        changed_ns: Time of the last change to content or metadata (ctime) in ns; for a member, that
+            of the archive. Unlike `mtime_ns`, it cannot be set back: unpacking a second export over
+            the first may leave slices of equal size and time. (On Windows, this is the creation
+            time.)
     """
 
     size: int
@@ -45,7 +45,7 @@ def status(path: Path) -> FileStatus:
     """Return the state of a regular file or a member of an archive.
 
     Raises:
-        FileProblem: It is missing, a folder, a device, empty, or not readable.
+        FileProblem: The file is missing, empty, not readable, or a folder or device.
     """
     member = None
     try:
@@ -64,10 +64,11 @@ def status(path: Path) -> FileStatus:
 
 
 def open_file(path: Path) -> BinaryIO:
-    """Open a seekable binary file, to be closed by the caller.
+    """Open a file or archive member as a seekable binary file, to be closed by the caller.
 
     Raises:
-        FileProblem: It cannot be opened. Reading a member of a damaged archive raises it too.
+        FileProblem: The file cannot be opened. Reading from a member of a damaged archive also
+            raises this.
     """
     try:
         guards.check_regular(path, path.stat())
@@ -93,10 +94,10 @@ def _open_regular(path: Path) -> BinaryIO:
 
 
 def read_start(path: Path, size: int = 512) -> bytes:
-    """Return the first bytes of a file, which tell its format.
+    """Return the first `size` bytes of a file, from which its format can be recognised.
 
     Raises:
-        FileProblem: It cannot be read.
+        FileProblem: The file cannot be read.
     """
     with open_file(path) as file:
         try:

@@ -30,7 +30,7 @@ _LONGEST = 1 << 16  # bytes of the longest text chunk that is read
 
 
 def model_title(data: bytes) -> str:
-    """Return the title of the model that made a picture; "" for any other picture.
+    """Return the title of the generative model that made a picture; "" if it has no such mark.
 
     Args:
         data: Content of the file.
@@ -39,7 +39,7 @@ def model_title(data: bytes) -> str:
 
 
 def file_model_title(path: Path) -> str:
-    """Return `model_title` of a file; "" also if it cannot be read."""
+    """Return `model_title` for a file; "" also if the file cannot be read."""
     try:
         with path.open("rb") as stream:
             return _maker(stream)
@@ -80,16 +80,16 @@ def _text(kind: bytes, data: bytes) -> str:
 
 
 def mark(path: Path, model: str, more: Mapping[str, str] | None = None) -> None:
-    """Put the mark into a PNG that has none; its pixels stay as they are. Atomic.
+    """Add the mark to a PNG that has none, atomically and without changing its pixels.
 
     Args:
         path: A PNG written by this program.
         model: Title of the model that made it.
-        more: Further keywords (1 to 79 characters) and texts.
+        more: Maps further keywords (1 to 79 characters) to texts.
 
     Raises:
         OSError: The file cannot be read or written.
-        ValueError: It is no PNG.
+        ValueError: The file is not a PNG.
     """
     data = path.read_bytes()
     if not data.startswith(_SIGNATURE) or data[12:16] != b"IHDR":

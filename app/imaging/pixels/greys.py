@@ -22,7 +22,7 @@ _STRIP = 2**15
 
 
 def modality_values(frame: Frame, stored: Array) -> Floats:
-    """Return stored values in modality units, e.g. HU (C.11.1): by the LUT if any, else rescale."""
+    """Convert stored values to modality units, e.g. HU, by the LUT if any, else by rescaling."""
     values = stored.astype(np.float64)
     if frame.modality_lut is not None:
         return _look_up(values, frame.modality_lut).astype(np.float64)
@@ -30,10 +30,10 @@ def modality_values(frame: Frame, stored: Array) -> Floats:
 
 
 def voi_levels(frame: Frame, values: Floats, window: Window | None) -> Floats:
-    """Return modality values as levels 0..1 (C.11.2).
+    """Convert modality values to grey levels 0..1 (C.11.2).
 
     Args:
-        frame: Frame whose VOI LUT is applied if the window names one, or there is no window.
+        frame: Frame whose VOI LUT is applied if the window refers to one, or if there is no window.
         values: Values in modality units.
         window: A valid window (`windows.valid_window`), or None.
     """
@@ -44,7 +44,7 @@ def voi_levels(frame: Frame, values: Floats, window: Window | None) -> Floats:
 
 
 def apply_window(values: Floats, window: Window) -> Floats:
-    """Return modality values as levels 0..1 (C.11.2.1.2 and C.11.2.1.3)."""
+    """Convert modality values to grey levels 0..1 by a window (C.11.2.1.2 and C.11.2.1.3)."""
     center, width = window.center, window.width
     if window.function is VoiFunction.SIGMOID:
         # exp overflows beyond 709.
@@ -59,12 +59,12 @@ def apply_window(values: Floats, window: Window) -> Floats:
 
 
 def apply_voi_lut(values: Floats, lut: Lut) -> Floats:
-    """Return modality values as levels 0..1 by the LUT's own output range (C.11.2.1.1)."""
+    """Convert modality values to 0..1 by a VOI LUT, scaled by its output range (C.11.2.1.1)."""
     return _outputs(_look_up(values, lut), lut)
 
 
 def apply_presentation_lut(levels: Floats, lut: Lut) -> Floats:
-    """Return levels 0..1 as P-values 0..1 (C.11.4): the input range spans the table's entries."""
+    """Convert levels 0..1 to P-values 0..1 (C.11.4); 0 is the table's first entry, 1 its last."""
     index = np.rint(np.nan_to_num(levels) * (lut.data.size - 1)).astype(np.intp)
     return _outputs(lut.data[index], lut)
 
@@ -79,7 +79,7 @@ def _outputs(data: NDArray[np.uint16], lut: Lut) -> Floats:
 
 
 def grey_levels(frame: Frame, stored: Floats, window: Window | None) -> Floats:
-    """Return stored values as levels 0..1, 1 being white, after all stages that the file asks for.
+    """Convert stored values to levels 0..1 (1 is white) by all stages that the file specifies.
 
     NaN, which float maps have outside the body, stays NaN.
     """
@@ -98,7 +98,7 @@ def _levels(frame: Frame, stored: Floats, window: Window | None) -> Floats:
 def grey_table(
     frame: Frame, window: Window | None, invert: bool, first: int, count: int, step: float = 1.0
 ) -> Bytes:
-    """Return greys 0..255 of the stored values `first + n * step`, n from 0 to `count` - 1.
+    """Return greys 0..255 for the stored values `first + n * step`, with n from 0 to `count` - 1.
 
     Only entries within a linear window are computed; the others are black or white.
     """
@@ -134,12 +134,12 @@ def _varying_entries(
 
 
 def unsigned_view(stored: Array) -> NDArray[np.unsignedinteger[Any]]:
-    """Return the same bits as unsigned integers, to look up in a `stored_table`."""
+    """Reinterpret the same bits as unsigned integers, for use as indices into a `stored_table`."""
     return stored.view(f"u{stored.dtype.itemsize}")
 
 
 def look_up_table(table: NDArray[Any], stored: Array) -> NDArray[Any]:
-    """Return the entries of a `stored_table` for an image, in a new contiguous array."""
+    """Look up an image's stored values in a `stored_table`; return a new contiguous array."""
     values = unsigned_view(stored)
     found = np.empty(values.shape, table.dtype)
     if not values.size:
@@ -160,16 +160,17 @@ def stored_table(
     invert: bool,
     extremes: tuple[int, int] | None = None,
 ) -> Bytes:
-    """Return the greys of stored integers of 8 or 16 bits, indexed by `unsigned_view`.
+    """Return a table of greys for 8- or 16-bit stored integers, indexed by `unsigned_view`.
 
     Args:
         frame: The image.
         window: A valid window, or None.
         invert: Whether black and white are exchanged.
-        extremes: Lowest and highest stored value, if they are known.
+        extremes: Lowest and highest stored value in the image, or None if unknown.
 
     Returns:
-        uint8, an entry for every value of the type; undefined for values that do not occur.
+        uint8 array with one entry for each value of the type; entries for values that do not occur
+        are undefined.
     """
     stored = frame.stored
     if not stored.size:
@@ -184,7 +185,7 @@ def stored_table(
 
 
 def to_bytes(levels: Floats, invert: bool) -> Bytes:
-    """Return levels 0..1 as 0..255; the array of levels is overwritten."""
+    """Convert levels 0..1 to bytes 0..255; the input array is overwritten."""
     if invert:
         np.subtract(1.0, levels, out=levels)
     np.nan_to_num(levels, copy=False)  # NaN is black, whatever the polarity
@@ -194,12 +195,12 @@ def to_bytes(levels: Floats, invert: bool) -> Bytes:
 
 
 def palette_colours(frame: Frame, stored: Array) -> Bytes:
-    """Return stored values as [..., 3] RGB; values outside the palette get its end colours."""
+    """Convert stored values to [..., 3] RGB; values outside the palette get its end colours."""
     assert frame.palette is not None
     index = stored.astype(np.intp) - frame.palette_first
     return frame.palette[np.clip(index, 0, len(frame.palette) - 1)]
 
 
 def is_coloured(frame: Frame, stored: Array) -> NDArray[np.bool_]:
-    """Return which stored values a Supplemental Palette colours: from its first on (C.7.6.19)."""
+    """Return a mask of the stored values that a Supplemental Palette colours (C.7.6.19)."""
     return stored.astype(np.int64, copy=False) >= frame.palette_first

@@ -10,10 +10,11 @@ ANY: Range = (-math.inf, math.inf)
 
 
 def signed_first(first: int, inputs: Range) -> int:
-    """Return the first value that a table maps, whose 16 bits may be meant as signed.
+    """Return the first value that a table maps, corrected if its sign was misread.
 
-    Its VR depends on the range of the table's input, so implicit files do not tell, and explicit
-    ones are often wrong: a table that would begin above every possible input begins below zero.
+    Whether these 16 bits are signed depends on the range of the table's input. Files with implicit
+    VR do not say, and files with explicit VR are often wrong, so a table that would begin above
+    every possible input is taken to begin below zero.
     """
     low, high = inputs
     if first > 32767 and low < 0 and first > high:

@@ -37,12 +37,12 @@ _STRIP = 64
 
 
 def render(frame: Frame, window: Window | None = None, invert: bool = False) -> Bytes:
-    """Return the picture of a frame at the image's own matrix size, without overlays.
+    """Render a frame at the image's own matrix size, without overlays.
 
     Args:
         frame: The image.
         window: VOI window in modality units; None for the image's default. Ignored for colour.
-        invert: Whether black and white are exchanged, on top of what the file asks for. A
+        invert: Whether to exchange black and white, in addition to any inversion by the file. A
             shutter keeps its grey.
 
     Returns:
@@ -63,7 +63,7 @@ def render(frame: Frame, window: Window | None = None, invert: bool = False) -> 
 
 
 def chosen_window(frame: Frame, window: Window | None) -> Window | None:
-    """Return the window that `render` applies for `window`; None for a VOI LUT of the file.
+    """Return the window that `render` would apply; None if it applies the file's VOI LUT.
 
     Raises:
         ValueError: The window is invalid.
@@ -129,15 +129,15 @@ def _cover_shutter(frame: Frame, pixels: Bytes) -> Bytes:
 def draw_overlays(
     pixels: Bytes, frame: Frame, color: tuple[int, int, int] = OVERLAY_COLOR
 ) -> Bytes:
-    """Return the picture with the file's own overlay bitmaps drawn on it.
+    """Draw the file's own overlay bitmaps on a rendered picture.
 
     Args:
-        pixels: Picture of the frame from `render`.
-        frame: Frame whose overlays are drawn; their parts outside the image are clipped.
+        pixels: The frame as rendered by `render`.
+        frame: Frame whose overlays are drawn, clipped to the image.
         color: Colour of the overlays.
 
     Returns:
-        A new uint8 [rows, columns, 3].
+        A new uint8 [rows, columns, 3] RGB picture.
     """
     drawn = pixels.copy() if pixels.ndim == 3 else np.repeat(pixels[..., None], 3, axis=2)
     for plane in frame.overlays:
@@ -158,12 +158,12 @@ class Grey:
     """Value of a pixel.
 
     Attributes:
-        stored: Stored value, or three for RGB.
+        stored: Stored value; three values for RGB.
         value: Value in modality units; None for colour.
         units: Units of `value`, e.g. "HU"; "" if unknown.
         text: Text for display, e.g. "-873 HU", or "812 (1.2 mm2/s ADC)" with a real-world value.
-        real: Real-world value of the stored value, or None.
-        real_units: Units of `real`, UCUM.
+        real: Real-world value that the stored value maps to, or None if no map covers it.
+        real_units: UCUM units of `real`.
     """
 
     stored: tuple[float, ...]
@@ -228,7 +228,11 @@ def _is_hidden(frame: Frame, column: int, row: int) -> bool:
 
 
 def real_value(maps: tuple[RealWorldMap, ...], stored: float) -> tuple[float, RealWorldMap] | None:
-    """Return the real-world value of a stored value and its map, the first that covers it."""
+    """Convert a stored value by the first map that covers it; None if no map does.
+
+    Returns:
+        The real-world value and the map used.
+    """
     for found in maps:
         if not found.first <= stored <= found.last:
             continue

@@ -21,20 +21,20 @@ NO_WINDOW = "full range"
 
 
 def rotation(presentation: ImagePresentation) -> tuple[bool, int]:
-    """Return (whether left and right are exchanged first, then clockwise quarter turns 0..3)."""
+    """Return whether to mirror left to right first, and how many clockwise quarter turns follow."""
     return presentation.flip_h, presentation.quarter_turns % 4
 
 
 def apply_presentation(frame: Frame, presentation: ImagePresentation) -> Frame:
-    """Return the frame as the state shows it; the canvas does rotation, displayed area and shapes.
+    """Apply a state's greys, overlays and shutter; the canvas applies the rest.
 
     Args:
-        frame: A frame that the state is about; see `PresentationState.of`.
-        presentation: The state's presentation of it.
+        frame: A frame that the state applies to; see `PresentationState.of`.
+        presentation: How the state presents this frame.
 
     Returns:
-        A new frame with the same pixels. Greys change for monochrome images only. The image's
-        own shutter, overlays and greys remain only if the state asks for them (N.2).
+        A new frame with the same pixels. Greys change for monochrome images only. The image's own
+        shutter, overlays and greys remain only if the state asks for them (N.2).
     """
     shown = frame if frame.is_color else _apply_greys(frame, presentation)
     shutter = presentation.shutter

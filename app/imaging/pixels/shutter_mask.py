@@ -20,17 +20,17 @@ _ROUNDING = 1e-6
 
 
 def hidden_pixels(shutter: Shutter, rows: range, columns: int, aspect: float = 1.0) -> Mask:
-    """Return which pixels of some rows are hidden.
+    """Return a mask of the pixels that the shutter hides in the given rows.
 
     Args:
         shutter: The shutter.
-        rows: Consecutive rows of the image, from 0.
-        columns: Columns of the image.
-        aspect: Height of a pixel / width: a circle is round on the screen, with its radius in
-            pixels along a row.
+        rows: Consecutive row numbers in the image, from 0.
+        columns: Number of columns in the image.
+        aspect: Height of a pixel divided by its width, so that a circle is round on the screen. Its
+            radius is in pixels along a row.
 
     Returns:
-        [len(rows), columns], True where hidden.
+        [len(rows), columns] mask, True for hidden pixels.
     """
     hidden = np.zeros((len(rows), columns), np.bool_)
     x = np.arange(columns)

@@ -47,8 +47,8 @@ def can_average(frame: Frame, window: Window | None) -> bool:
 
     Args:
         frame: The image.
-        window: Window that it is shown with. None, or one that names a VOI LUT, stands for a
-            table of any shape, whose greys are averaged instead.
+        window: Window that the image is shown with. For None or a window that refers to a VOI LUT,
+            the result is False: such a table can have any shape, so greys are averaged instead.
     """
     grey = not frame.is_color and frame.palette is None and frame.modality_lut is None
     narrow = frame.stored.dtype.kind in "iu" and frame.stored.dtype.itemsize <= 2
@@ -57,12 +57,11 @@ def can_average(frame: Frame, window: Window | None) -> bool:
 
 
 class StoredLevels:
-    """A frame and its smaller copies, level 0 being the frame itself.
+    """A frame and its smaller copies; level 0 is the frame itself.
 
-    Level n has a pixel for 2^n x 2^n of the frame's; an odd last row or column of a level is
-    left out of the next. Copies hold uint16 codes: a stored value is `low + code / scale`.
-    `scale` is a power of two, so that an average keeps the fractions for which 16 bits have
-    room.
+    Each pixel of level n covers 2^n x 2^n pixels in the frame; an odd last row or column in a level
+    is left out of the next. Copies hold uint16 codes: a stored value is `low + code / scale`.
+    `scale` is a power of two, so that averages keep as much of their fraction as 16 bits allow.
 
     Args:
         frame: A frame for which `can_average` holds.
@@ -81,13 +80,13 @@ class StoredLevels:
         self._masks: list[NDArray[np.bool_]] = []
 
     def render_part(self, level: int, rows: slice, columns: slice, table: Screen) -> Screen:
-        """Return a part of a level as screen words, in a new contiguous array.
+        """Render part of a level as screen pixels (0xFFRRGGBB) in a new contiguous array.
 
         Args:
             level: Number of the level; 0 is the frame.
-            rows: Rows of the level.
-            columns: Columns of the level.
-            table: Table of the level from `table`.
+            rows: Range of rows in the level.
+            columns: Range of columns in the level.
+            table: The table for this level from `StoredLevels.table`.
         """
         pixels = look_up_table(table, self.levels[level][rows, columns])
         shutter = self.frame.shutter
@@ -97,9 +96,10 @@ class StoredLevels:
         return pixels
 
     def table(self, level: int, window: Window, invert: bool) -> Screen:
-        """Return screen words for every value of a level, indexed by the value's bits.
+        """Return the screen pixel 0xFFRRGGBB for each value in a level, indexed by its bits.
 
-        All levels but the first share one table. Entries of values that do not occur are undefined.
+        All levels but the first share one table. Entries for values that do not occur are
+        undefined.
         """
         if level:
             span = (self._high - self._low) * self.scale
@@ -146,7 +146,7 @@ class StoredLevels:
 
 
 def screen_words(greys: Bytes) -> Screen:
-    """Return greys 0..255 as words 0xFFRRGGBB."""
+    """Convert greys 0..255 to screen pixels 0xFFRRGGBB."""
     words = greys.astype(np.uint32)
     words *= 0x010101
     words |= 0xFF000000
@@ -154,12 +154,12 @@ def screen_words(greys: Bytes) -> Screen:
 
 
 def has_smaller_level(shape: tuple[int, ...]) -> bool:
-    """Return whether a level of that shape has a smaller copy."""
+    """Return whether a level with this shape is large enough to have a smaller copy."""
     return max(shape[:2]) >= 2 * SMALLEST and min(shape[:2]) >= 2
 
 
 def level_shapes(rows: int, columns: int) -> list[tuple[int, int]]:
-    """Return (rows, columns) of a frame and of its smaller copies."""
+    """Return (rows, columns) of a frame and of each of its smaller copies."""
     shapes = [(rows, columns)]
     while has_smaller_level(shapes[-1]):
         shapes.append((shapes[-1][0] // 2, shapes[-1][1] // 2))

@@ -40,10 +40,10 @@ _CT_PRESETS = (
 
 
 def valid_window(window: Window) -> Window | None:
-    """Return the window if it can be applied, or None if it is damaged or its width is not above 0.
+    """Return a window that can be applied; None if it is damaged or its width is not above 0.
 
-    LINEAR needs a width of at least 1 (C.11.2.1.2.1), but files with fractional values (PET,
-    maps) use less; such a window is meant as LINEAR_EXACT.
+    LINEAR requires a width of at least 1 (C.11.2.1.2.1), but files with fractional values (PET,
+    maps) use smaller widths; such a window is treated as LINEAR_EXACT.
     """
     center, width = window.center, window.width
     if not (math.isfinite(center) and math.isfinite(width)):
@@ -56,9 +56,11 @@ def valid_window(window: Window) -> Window | None:
 
 
 def default_window(frame: Frame) -> Window | None:
-    """Return the window an image opens with: the file's first, else an automatic one.
+    """Return the window an image opens with: the file's first window, else an automatic one.
 
-    None for colour, and if the file gives a VOI LUT but no window: `render` then applies the LUT.
+    Returns:
+        None for a colour image, or if the file has a VOI LUT but no window (`render` then applies
+        the LUT).
     """
     if frame.is_color:
         return None
@@ -68,10 +70,10 @@ def default_window(frame: Frame) -> Window | None:
 
 
 def auto_window(frame: Frame) -> Window:
-    """Return a window of the pixels' own range, without the darkest and brightest 0.5%.
+    """Return a window that spans the pixel values, leaving out the darkest and brightest 0.5%.
 
-    Padding and a constant border (collimation, the background of a scan) do not count. 8-bit
-    images are shown as they are, unless they use a small part of their range.
+    Padding and a constant border (collimation, the background of a scan) are ignored. 8-bit images
+    get their full range, unless they use only a small part of it.
     """
     # A quarter of a million pixels give nearly the same percentiles in a few milliseconds.
     step = max(1, math.ceil(math.sqrt(frame.stored.size / _AUTO_SAMPLES)))
@@ -146,14 +148,14 @@ def _window_between(low: float, high: float) -> Window:
 
 
 def presets(modality: str) -> tuple[Window, ...]:
-    """Return common windows of a modality in its own units; only CT has units that allow them."""
+    """Return the usual windows for a modality; empty for all but CT, whose units are fixed (HU)."""
     if modality.upper() != "CT":
         return ()
     return tuple(Window(center, width, explanation=name) for name, center, width in _CT_PRESETS)
 
 
 def frame_presets(frame: Frame, modality: str) -> tuple[Window, ...]:
-    """Return the preset menu: the file's windows and LUTs, the automatic one, the modality's."""
+    """Return the windows for the preset menu: the file's, an automatic one, the modality's."""
     if frame.is_color:
         return ()
     named: list[Window] = []
@@ -167,7 +169,7 @@ def frame_presets(frame: Frame, modality: str) -> tuple[Window, ...]:
 
 
 def lut_window(lut: Lut, number: int) -> Window:
-    """Return the window that stands for item `number` of the frame's VOI LUTs."""
+    """Return the window that represents VOI LUT number `number` of a frame."""
     name = lut.explanation or ("VOI LUT" if number == 0 else f"VOI LUT {number + 1}")
     entries = lut.data.size
     return Window(lut.first + entries / 2, max(entries, 1), explanation=name, lut=number)

@@ -115,7 +115,7 @@ class Process:
 
     @property
     def pid(self) -> int | None:
-        """Process id; None if there is none."""
+        """Process id; None if the process has none."""
         return self._process.pid
 
     @property
@@ -316,7 +316,7 @@ class MessageReader(Protocol):
     """Monotonic time at which the current message began; None between messages."""
 
     def cut_off(self) -> None:
-        """Kill the sender, and shut the pipe down for any other process that holds it."""
+        """End the sender, and shut the pipe down for any other process that holds it."""
 
 
 _readers: weakref.WeakSet[MessageReader] = weakref.WeakSet()

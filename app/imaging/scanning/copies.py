@@ -41,9 +41,9 @@ class Comparison:
     Attributes:
         kept: Instances without copies. Different files that share UID and size have their digest as
             an attribute, so that they are never taken for copies later.
-        problems: Messages about copies that were left out, one a folder.
-        final: Whether the next scan gives the same result: all files could be read, and no file
-            that was open before was involved.
+        problems: Messages about copies that were left out, one for each folder.
+        final: Whether another scan would give the same result: all files could be read, and none of
+            the already open files was involved.
     """
 
     kept: list[Instance]
@@ -66,17 +66,17 @@ class Copies:
     def compare(
         self, instances: Sequence[Instance], opened: Sequence[Instance] = ()
     ) -> Comparison | None:
-        """Return the instances without copies of others.
+        """Return the instances that remain when copies are left out.
 
-        Of several copies the open file is kept if there is one, else the one whose path sorts
-        first.
+        Of each set of copies, an already open file is kept if there is one; otherwise the file
+        whose path sorts first.
 
         Args:
             instances: Instances that the scan found.
             opened: Instances that are open already; they are compared but not returned.
 
         Returns:
-            None when there is nothing to compare.
+            The comparison, or None if there is nothing to compare.
 
         Raises:
             Cancelled: The scan was cancelled.

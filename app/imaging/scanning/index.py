@@ -54,13 +54,14 @@ CREATE TABLE snapshots (
 
 
 class Index:
-    """The database of snapshots. Use it on one thread; it never raises for a broken database.
+    """The database of snapshots. Not thread-safe; a broken database never causes an error.
 
     Args:
-        file: The database; made if need be.
-        version: Version of the readers; results of another version are forgotten.
-        max_files: Files of all folders that are remembered.
-        today: Returns the day's number, by which the least recently opened are told.
+        file: Path of the database, created if missing.
+        version: Version of the readers; results from any other version are discarded.
+        max_files: Maximum total number of files in all remembered folders.
+        today: Returns the number of the current day, used to find the least recently opened
+            folders.
     """
 
     def __init__(
@@ -81,13 +82,14 @@ class Index:
 
     @property
     def usable(self) -> bool:
-        """Whether it works; otherwise it knows nothing and stores nothing."""
+        """Whether the database works; if not, nothing is found or stored."""
         return self._database is not None
 
     def snapshot(self, roots: Sequence[Path]) -> Snapshot | None:
-        """Return the remembered result of opening these paths, or None.
+        """Return the remembered result of opening these paths, or None if there is none.
 
-        It holds as long as the files behind the paths have its mark.
+        The result is valid only while the mark of the files behind the paths equals
+        `Snapshot.mark`.
         """
         database = self._database
         if database is None:
@@ -113,7 +115,7 @@ class Index:
         return found
 
     def store(self, roots: Sequence[Path], snapshot: Snapshot | None) -> None:
-        """Remember the result of opening these paths; None to forget it."""
+        """Store the result of opening these paths, or delete it if `snapshot` is None."""
         database = self._database
         if database is None:
             return

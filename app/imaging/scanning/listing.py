@@ -73,9 +73,9 @@ class DirectoryListing:
     """The files that a DICOMDIR names.
 
     Attributes:
-        files: Existing files below its folder, in the order of the records, each once.
-        problems: Named files that are missing or must not be read.
-        too_many: Whether it has so many records that none was read.
+        files: The named files that exist below the DICOMDIR's folder, in record order, each once.
+        problems: Messages about named files that are missing or must not be read.
+        too_many: Whether there are so many records that none was read.
     """
 
     files: tuple[Path, ...]
@@ -86,7 +86,7 @@ class DirectoryListing:
 def files_named_by(path: Path) -> DirectoryListing:
     """Return the files that a DICOMDIR names.
 
-    Never raises: errors become problems of the result.
+    Never raises: errors are reported in `problems` of the result.
     """
     silence_pydicom()
     try:
@@ -245,7 +245,7 @@ def _is_plain(component: str) -> bool:
 
 
 def no_files_problem(path: Path) -> Problem:
-    """Return the problem of a DICOMDIR that names no existing file."""
+    """Return the `Problem` to report for a DICOMDIR that names no existing file."""
     reason = "the DICOMDIR names no file that is there, so its whole folder was searched"
     return Problem(path, reason, guards.COPY_AGAIN)
 
@@ -271,15 +271,15 @@ Sequence."""
 
 @dataclass(slots=True)
 class Listing:
-    """The result of one step.
+    """The result of one step of listing. A root is the number of an opened path.
 
     Attributes:
-        files: (root, folder or archive, names below it) in order.
+        files: (root, folder or archive, names below it), in order.
         problems: (root, problem).
         todo: Remaining tasks.
-        archives: Archive -> its status before it was opened.
+        archives: Maps each archive to its status before it was opened.
         links: Links that were not followed.
-        unsure: Whether the next listing may differ though no file has changed.
+        unsure: Whether another listing might differ even if no file changes.
     """
 
     files: list[tuple[int, Path, list[str]]] = field(
@@ -293,14 +293,14 @@ class Listing:
 
 
 def list_entry(payload: dict[str, Any]) -> dict[str, Any]:
-    """List files for about `STEP_S`, in a worker, since a network drive may block for long.
+    """List files for about `STEP_S` seconds. Runs in a worker, as a network drive may block.
 
     Args:
-        payload: "todo": tasks of `opened_paths.listing_tasks`.
+        payload: "todo": tasks from `opened_paths.listing_tasks`.
 
     Returns:
-        "files": [root, folder, names] in order. "problems": [root, path, reason, remedy]. "todo":
-        remaining tasks. "others": see `state_entry`. "unsure": as in `Listing`.
+        "files": list of [root, folder, names] in order. "problems": list of [root, path, reason,
+        remedy]. "todo": remaining tasks. "others": see `state_entry`. "unsure": see `Listing`.
     """
     found = step(payload["todo"])
     return {
@@ -313,13 +313,13 @@ def list_entry(payload: dict[str, Any]) -> dict[str, Any]:
 
 
 def state_entry(payload: dict[str, Any]) -> dict[str, Any]:
-    """List files as `list_entry` does, and ask each for its size and times.
+    """List files as `list_entry` does, and read the size and times of each.
 
     Returns:
-        "files": sum of the `file_mark` of files outside of archives, hexadecimal. "others": of
-        archives and of links that are not followed. "count": of files. "archives": [time, size,
-        time of change] of each. "unsure": whether something failed or took too
-        long. "todo": remaining tasks.
+        "files": sum of the `file_mark` values of all files outside archives, in hexadecimal.
+        "others": the same for archives and for links that are not followed. "count": number of
+        files. "archives": list of [modification time, size, change time]. "unsure": whether
+        something failed or took too long. "todo": remaining tasks.
     """
     found = step(payload["todo"], STATE_STEP_S)
     total = count = 0
@@ -362,7 +362,7 @@ def _others_mark(found: Listing) -> str:
 
 
 def step(todo: Tasks, seconds: float = STEP_S) -> Listing:
-    """Continue listing for about `seconds`, at least one folder, archive or path."""
+    """Continue listing for about `seconds`, with at least one folder, archive or path listed."""
     found = Listing(todo=list(todo))
     deadline = time.monotonic() + seconds
     while found.todo:
@@ -374,10 +374,10 @@ def step(todo: Tasks, seconds: float = STEP_S) -> Listing:
 
 
 def list_files(paths: Sequence[Path]) -> tuple[list[Path], list[Problem]]:
-    """Return all files behind paths, each once, folders in natural order.
+    """Return all files behind the paths, each once, with folders in natural order; and problems.
 
-    Links to folders are not followed: they may lead out of the folder or back into it. A DICOMDIR
-    that is opened itself stands for the files that it names.
+    Links to folders are not followed: they may lead out of the folder or back into it. For an
+    opened DICOMDIR, the files that it names are returned.
     """
     todo = listing_tasks(paths)
     files: dict[Path, None] = {}
@@ -410,7 +410,7 @@ def _path(path: Path, root: int, depth: int, found: Listing) -> None:
 
 
 def is_directory_file(begin: bytes) -> bool:
-    """Return whether a file that begins so is a DICOMDIR, by its class or its elements."""
+    """Return whether a file that starts with these bytes is a DICOMDIR."""
     return begin[128:132] == b"DICM" and any(sign in begin for sign in _DIRECTORY)
 
 
@@ -516,7 +516,7 @@ _KINDS = {"path": _path, "folder": _folder, "zip": _zip}
 
 
 def leads_out(link: Path, depth: int) -> bool:
-    """Return whether a link `depth` folders below the opened one points outside of it."""
+    """Return whether a link `depth` folders below the opened folder points outside that folder."""
     opened = link.parents[depth] if depth < len(link.parents) else link.parent
     try:
         return not link.resolve().is_relative_to(opened.resolve())
@@ -525,7 +525,7 @@ def leads_out(link: Path, depth: int) -> bool:
 
 
 def is_junk(name: str) -> bool:
-    """Return whether a file is hidden or one that an operating system puts beside others."""
+    """Return whether a file name is that of a hidden file or of an operating system's own file."""
     return name.startswith(".") or name.lower() in _JUNK
 
 

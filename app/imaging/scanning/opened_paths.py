@@ -25,17 +25,22 @@ root is the index of the opened path."""
 
 
 def listing_tasks(paths: Sequence[Path]) -> Tasks:
-    """Return the tasks that list the files behind paths."""
+    """Return the initial tasks for listing the files behind the paths."""
     return [["path", str(path), root, 0] for root, path in enumerate(paths)][::-1]
 
 
 def empty_path_problems(paths: Sequence[Path], fruitful: set[int]) -> list[Problem]:
-    """Return the problems of opened paths that gave neither files nor problems."""
+    """Return the problems to report for opened paths without a result.
+
+    Args:
+        paths: The opened paths.
+        fruitful: Positions in `paths` of those that gave files or problems.
+    """
     return [no_images_problem(path) for root, path in enumerate(paths) if root not in fruitful]
 
 
 def is_slow(files: int, seconds: float) -> bool:
-    """Return whether reading the times of so many files has taken too long."""
+    """Return whether it has taken too long to read the times of `files` files."""
     return seconds > PATIENCE_S and files < seconds * FILES_PER_S
 
 

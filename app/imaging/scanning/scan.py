@@ -42,11 +42,11 @@ written again without a new time."""
 
 
 class FolderState:
-    """Compares the files behind paths with those that a scan has read, or had read earlier.
+    """Compares the files currently behind the paths with those read by a scan.
 
     Args:
         pool: Workers that read sizes and times.
-        paths: Opened paths.
+        paths: The opened paths.
         cancel: Token that ends the check.
     """
 
@@ -65,7 +65,7 @@ class FolderState:
         self._archives: set[tuple[int, int, int]] = set()
 
     def add_read(self, result: Mapping[str, Any]) -> None:
-        """Add the files of an answer of `headers_entry`."""
+        """Record the files in a result from `headers_entry` as read."""
         # Converted before anything is stored: a broken answer must leave no trace.
         mark, newest_ns = int(result["mark"] or "0", 16), int(result["newest_ns"])
         self._archives_read |= _archives(result["archives"])
@@ -74,19 +74,19 @@ class FolderState:
             self._sure = False
 
     def add_listed(self, result: Mapping[str, Any]) -> None:
-        """Add the archives and links of an answer of `list_entry`."""
+        """Record the archives and links in a result from `list_entry`."""
         self._others_listed = (self._others_listed + int(result["others"], 16)) % MODULUS
         self._sure = self._sure and not result["unsure"]
 
     def add_unknown(self) -> None:
-        """Record that the state of some file is unknown."""
+        """Record that the state of at least one file is unknown."""
         self._sure = False
 
     def as_read(self) -> bool:
-        """Return whether the files are now exactly those that were read, unchanged.
+        """Return whether the current files are exactly those that were read, unchanged.
 
         Raises:
-            Cancelled: It was cancelled.
+            Cancelled: The token was cancelled.
         """
         return (
             self._sure
@@ -97,10 +97,10 @@ class FolderState:
         )
 
     def mark(self) -> str:
-        """Return a text that changes with any file; "" if it takes too long to compute.
+        """Return a text that changes if any file changes; "" if it takes too long to compute.
 
         Raises:
-            Cancelled: It was cancelled.
+            Cancelled: The token was cancelled.
         """
         if not self._walked and not self._walk():
             return ""
@@ -183,11 +183,12 @@ class Scan:
         pool: Workers that list and read files.
         paths: Absolute paths of files and folders.
         cancel: Token that ends the scan.
-        progress: Called with files done and files found so far.
-        found: Called with the studies that have grown, each as far as it is read.
-        index: File of the index, or None for no index.
-        opened: Returns the instances that are open already, once all files are read; called on the
-            scan's thread. Copies of them are left out, other images with their UIDs are marked.
+        progress: Called with the number of files read and the number found so far.
+        found: Called with the studies that have grown, each with all instances read so far.
+        index: Path of the index file, or None to use no index.
+        opened: Returns the instances that are already open. Called on the scan's thread once all
+            files are read. Copies of these instances are left out; different images with the same
+            UIDs are marked.
     """
 
     def __init__(

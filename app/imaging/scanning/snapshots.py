@@ -25,15 +25,15 @@ from app.imaging.types import Problem, ScanResult, Series, Study
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The stored result of a scan that began with nothing open.
+    """The stored result of a scan that started with no images open.
 
     Attributes:
-        mark: `FolderState.mark` of the files behind the paths when they were read.
+        mark: Result of `FolderState.mark` when the files were read.
         files: Number of files.
-        pages: Compressed: a line of JSON for the problems and one for each study.
-        blocks: `instance_lists.pack_block` of instances: of each study the first of each series,
-            then of each series the others.
-        uids: The marks of all SOP Instance UIDs, in the order of the series.
+        pages: Compressed lines of JSON: one for the problems, then one for each study.
+        blocks: Instances packed by `instance_lists.pack_block`: for each study the first instance
+            of each series, then for each series the others.
+        uids: The marks of all SOP Instance UIDs, in series order.
     """
 
     mark: str
@@ -44,7 +44,7 @@ class Snapshot:
 
     @property
     def checksum(self) -> bytes:
-        """SHA-256 of pages, blocks and uids, to tell a damaged one."""
+        """SHA-256 of pages, blocks and uids, to detect a damaged snapshot."""
         digest = sha256(self.pages)
         digest.update(self.blocks)
         digest.update(self.uids)
@@ -52,11 +52,11 @@ class Snapshot:
 
 
 def pack_result(result: ScanResult, mark: str, files: int) -> Snapshot:
-    """Return the result of a scan as a snapshot.
+    """Pack the result of a scan into a snapshot.
 
     Args:
         result: Result of the scan.
-        mark: `FolderState.mark` of the scanned files.
+        mark: Result of `FolderState.mark` for the scanned files.
         files: Number of scanned files.
     """
     lines: list[Any] = [pack(result.problems)]
@@ -86,7 +86,7 @@ def pack_result(result: ScanResult, mark: str, files: int) -> Snapshot:
 
 
 def restore(snapshot: Snapshot) -> ScanResult:
-    """Return the result of `pack_result`; of each series only the first instance is made.
+    """Restore a result from `pack_result`, creating only the first instance of each series.
 
     Raises:
         TableError: The snapshot is damaged.

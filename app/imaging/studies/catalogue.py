@@ -40,7 +40,7 @@ def group(
         instances: Instances in any order.
         problems: Problems of the scan so far; duplicate images and folders without images are
             added.
-        paths: Opened paths; studies are listed in their order, then by file name.
+        paths: The opened paths; studies are listed in the order of these paths, then by file name.
     """
     catalogue = Catalogue()
     catalogue.add(instances)
@@ -49,12 +49,12 @@ def group(
 
 @dataclass(frozen=True, slots=True)
 class StudyGroup:
-    """The studies of one Study Instance UID.
+    """The studies that share one Study Instance UID.
 
     Attributes:
-        studies: One, or one for each patient.
-        problems: Copies of a file, which are not listed again.
-        first: The lowest path among its instances.
+        studies: Usually one study; one for each patient if there are several.
+        problems: Messages about copies of files, which were left out.
+        first: The instances' path that sorts first.
     """
 
     studies: tuple[Study, ...]
@@ -86,7 +86,7 @@ class Catalogue:
             self._unseen[uid] = None
 
     def changed(self, paths: Sequence[Path] = ()) -> tuple[Study, ...]:
-        """Return the studies that have grown since the last call, complete with all instances."""
+        """Return the studies that have grown since the last call, with all of their instances."""
         uids, self._unseen = set(self._unseen), {}
         return tuple(study for study in self._studies(paths) if study.uid in uids)
 
@@ -117,7 +117,7 @@ def _place(path: Path, ranks: dict[Path, int]) -> tuple[int, list[tuple[int, int
 
 
 def study_uid(instance: Instance) -> str:
-    """Return the Study Instance UID, else one made of folder, patient and date."""
+    """Return the Study Instance UID; if missing, one made from folder, patient and date."""
     uid = instance.get("StudyInstanceUID")
     if uid:
         return uid
@@ -139,7 +139,7 @@ def _made_uid(key: str) -> str:
 
 
 def build_study(uid: str, instances: Sequence[Instance]) -> StudyGroup:
-    """Return the studies of one Study Instance UID, one for each patient that its files name."""
+    """Build the studies with one Study Instance UID: one for each patient named by the files."""
     problems: list[Problem] = []
     unique = _unique(sorted(instances, key=_path_key), problems)
     patients = by_patient(unique)
@@ -202,7 +202,7 @@ def _by_folder(shared: Sequence[Problem]) -> list[Problem]:
 
 
 def is_copy(first: Instance, second: Instance) -> bool:
-    """Return whether two images with one SOP Instance UID are the same as far as headers tell."""
+    """Return whether two images that share a SOP Instance UID look the same by their headers."""
     return (
         first.size_bytes == second.size_bytes
         and (first.rows, first.columns, first.frames)
@@ -212,10 +212,10 @@ def is_copy(first: Instance, second: Instance) -> bool:
 
 
 def with_shared_id_warnings(studies: Sequence[Study]) -> list[Study]:
-    """Add a warning to studies whose Patient ID belongs to another patient too.
+    """Add a warning to each study whose Patient ID is also used for another patient.
 
-    `build_study` warns of several patients in one study, since their IDs may differ too. Warnings
-    of earlier calls are renewed or removed.
+    Several patients within one study are reported by `build_study`, since their IDs may differ.
+    Warnings added by earlier calls are updated or removed.
     """
     studies = [_without_shared_id(study) for study in studies if study.series]
     sharing: dict[str, list[int]] = defaultdict(list)
@@ -288,7 +288,7 @@ def _series_key(one: Series) -> tuple[bool, bool, int, list[tuple[int, int, str]
 
 
 def series_of(uid: str, instances: Sequence[Instance]) -> list[Series]:
-    """Split one Series Instance UID into its parts, each in display order."""
+    """Split instances with one Series Instance UID into series, each in display order."""
     return [_series(uid, part, number) for number, part in enumerate(split(instances))]
 
 
@@ -340,5 +340,5 @@ def _warnings(members: Sequence[Instance], order: str) -> tuple[str, ...]:
 
 
 def sorted_instances(instances: Sequence[Instance]) -> list[Instance]:
-    """Return instances in display order, see `ordering.display_order`."""
+    """Return the instances in display order; see `ordering.display_order`."""
     return display_order(instances)[0]

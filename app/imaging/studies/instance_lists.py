@@ -29,14 +29,14 @@ Marks = NDArray[np.uint64]
 
 
 def pack_block(instances: Sequence[Instance]) -> bytes:
-    """Return instances with their paths as compressed JSON."""
+    """Pack instances and their paths as compressed JSON."""
     paths = [str(one.path) for one in instances]
     text = json.dumps({"paths": paths, "table": instance_table(instances)}, separators=(",", ":"))
     return zlib.compress(text.encode(), 1)
 
 
 def unpack_block(data: bytes | memoryview, reader: TableReader) -> tuple[Instance, ...]:
-    """Return the instances of `pack_block`.
+    """Restore the instances packed by `pack_block`.
 
     Raises:
         TableError: The block is damaged.
@@ -50,17 +50,18 @@ def unpack_block(data: bytes | memoryview, reader: TableReader) -> tuple[Instanc
 
 
 class StoredInstances(Sequence[Instance]):
-    """The instances of a remembered series, made in blocks on first access; thread-safe.
+    """The instances of a series restored from the index; thread-safe.
 
-    Each is made once: the same position always gives the same object.
+    They are created in blocks on first access, each once: the same position always gives the same
+    object.
 
     Args:
         first: The first instance.
-        blocks: `pack_block` of the others, `PER_BLOCK` in each but the last.
-        count: How many instances there are.
-        frames: Sum of their `frames`.
-        marks: [count] `uid_marks` of their SOP Instance UIDs.
-        reader: Reads the blocks of all series of a scan, which share texts.
+        blocks: The other instances packed by `pack_block`, `PER_BLOCK` in each block but the last.
+        count: Number of instances.
+        frames: Total number of frames in all instances.
+        marks: [count] results of `uid_marks` for the SOP Instance UIDs.
+        reader: Reads the blocks; shared by all series in a scan, which have texts in common.
     """
 
     __slots__ = ("_blocks", "_count", "_first", "_lock", "_reader", "frames", "marks")
@@ -84,7 +85,7 @@ class StoredInstances(Sequence[Instance]):
 
     @property
     def loaded(self) -> tuple[Instance, ...]:
-        """The instances that have been made, in order."""
+        """The instances created so far, in order."""
         blocks = (block for block in self._blocks if isinstance(block, tuple))
         return (self._first, *chain.from_iterable(blocks))
 
@@ -137,10 +138,10 @@ class StoredInstances(Sequence[Instance]):
 
 
 class JoinedInstances(Sequence[Instance]):
-    """The instances of several series one after the other.
+    """The instances in several series, one series after the other.
 
     Attributes:
-        parts: The instances of each series.
+        parts: The instances in each series.
     """
 
     __slots__ = ("_ends", "parts")
@@ -170,7 +171,7 @@ class JoinedInstances(Sequence[Instance]):
 
 
 def marks_of(instances: Sequence[Instance]) -> Marks:
-    """Return `uid_marks` of SOP Instance UIDs, without making instances."""
+    """Return `uid_marks` of the SOP Instance UIDs, without creating instances."""
     if isinstance(instances, StoredInstances):
         return instances.marks
     if isinstance(instances, JoinedInstances):
@@ -184,7 +185,7 @@ def instances_with_uids_of(
 ) -> list[Instance]:
     """Return the instances of `opened` that share a SOP Instance UID with one of `instances`.
 
-    Makes only those.
+    Only these instances are created.
     """
     uids = {one.sop_instance_uid for one in instances}
     marks: Marks | None = None
@@ -200,21 +201,21 @@ def instances_with_uids_of(
 
 
 def loaded_instances(instances: Sequence[Instance]) -> Sequence[Instance]:
-    """Return the instances that exist as objects already."""
+    """Return the instances that have already been created as objects."""
     return instances.loaded if isinstance(instances, StoredInstances) else instances
 
 
 def frame_count(instances: Sequence[Instance]) -> int:
-    """Return the sum of the instances' `frames`, without making instances."""
+    """Return the total number of frames, without creating instances."""
     if isinstance(instances, StoredInstances):
         return instances.frames
     return sum(one.frames for one in instances)
 
 
 def frame_ends(instances: Sequence[Instance]) -> list[int]:
-    """Return the number of frames up to the end of each instance of a series.
+    """Return the running total of frames at the end of each instance in a series.
 
-    Makes no instance of a series of single frames.
+    If all instances have a single frame, none of them is created.
     """
     if isinstance(instances, StoredInstances) and instances.frames == len(instances):
         return list(range(1, len(instances) + 1))

@@ -21,14 +21,14 @@ it cannot be shown."""
 
 
 class TableError(ValueError):
-    """The data is damaged and not a table of instances."""
+    """The data is damaged or is not a table of instances."""
 
 
 class SharedTexts(Mapping[str, str]):
     """A read-only mapping whose keys are shared with other instances.
 
     Args:
-        places: Key -> position of its text; shared, not to be changed.
+        places: Maps each key to the position of its text in `texts`; shared, must not be modified.
         texts: The texts.
     """
 
@@ -62,12 +62,12 @@ class SharedTexts(Mapping[str, str]):
 
 
 def instance_table(instances: Sequence[Instance]) -> dict[str, Any]:
-    """Return instances as JSON values, without their paths.
+    """Convert instances to JSON values, without their paths.
 
     Returns:
-        "texts": texts that occur more than once. "keys": lists of attributes' keywords. "rows": of
-        each instance the number of its keys; each attribute's text, or its place in "texts"; and
-        the fields of `_FIELDS`.
+        "texts": texts that occur more than once. "keys": lists of attribute keywords. "rows": for
+        each instance, the position of its keyword list in "keys"; then each attribute's text, or
+        its position in "texts"; then the other fields of the instance.
     """
     counts = Counter(chain.from_iterable(one.attributes.values() for one in instances))
     shared = [text for text, count in counts.items() if count > 1]
@@ -92,21 +92,22 @@ def _plain(value: Any) -> Any:
 
 
 class TableReader:
-    """Makes instances from tables; equal keys and repeated texts are shared between tables."""
+    """Creates instances from tables; equal keys and repeated texts are shared between tables."""
 
     def __init__(self) -> None:
         self._places: dict[tuple[str, ...], dict[str, int]] = {}
         self._texts: dict[str, str] = {}
 
     def instances(self, table: Any, paths: Sequence[Path]) -> list[Instance]:
-        """Return the instances of a table.
+        """Create the instances in a table.
 
         Args:
             table: Result of `instance_table`.
-            paths: File of each instance.
+            paths: Path of each instance's file.
 
         Raises:
-            TableError: It is invalid, or has another number of instances.
+            TableError: The table is invalid, or its number of instances differs from that of
+                `paths`.
         """
         try:
             shared = [self._texts.setdefault(text, text) for text in _all_of(str, table["texts"])]

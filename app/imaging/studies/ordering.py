@@ -23,7 +23,7 @@ _KEYS = (
 
 
 def display_order(instances: Sequence[Instance]) -> tuple[list[Instance], str]:
-    """Return instances in display order, and what they are sorted by.
+    """Return the instances in display order, and a text that says what they are sorted by.
 
     Images that all have different positions are sorted along the normal of their plane (PS3.3
     C.7.6.2.1.1), in the direction in which instance numbers increase. Other images are sorted by
@@ -46,7 +46,7 @@ def display_order(instances: Sequence[Instance]) -> tuple[list[Instance], str]:
 
 
 def tie_break(instance: Instance) -> tuple[int, list[tuple[int, int, str]], str, int]:
-    """Return a sort key that is unique for any instances: number, name, then path."""
+    """Return a sort key that never ties: instance number, file name, path, part of the file."""
     return instance.number, file_key(instance.path), str(instance.path), instance.part
 
 
@@ -63,7 +63,7 @@ def _number(instance: Instance) -> int:
 
 
 def file_key(path: Path) -> list[tuple[int, int, str]]:
-    """Return a sort key that orders names by the numbers in them."""
+    """Return a sort key that orders file names by the numbers in them."""
     return natural_key(path.name)
 
 

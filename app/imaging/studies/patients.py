@@ -18,15 +18,15 @@ _UMLAUT = re.compile("([aou])e|(?<=a)a")
 
 @dataclass(frozen=True, slots=True, order=True)
 class Identity:
-    """The normalised identity of a patient as one file gives it; "" and () where it is missing.
+    """A patient's identity as given in one file, normalised; "" or () for missing fields.
 
     Attributes:
-        patient_id: PatientID, without case and spaces.
-        issuer: IssuerOfPatientID, the same.
-        birth: PatientBirthDate's digits.
-        names: PatientName's component groups (alphabetic, ideographic, phonetic), each as its
-            sorted words without case, accents and punctuation; an umlaut is its vowel, also
-            where it is written as two ("ü", "ue" and "u" are one).
+        patient_id: PatientID, ignoring case and spaces.
+        issuer: IssuerOfPatientID, ignoring case and spaces.
+        birth: Digits of PatientBirthDate.
+        names: The component groups of PatientName (alphabetic, ideographic, phonetic). Each is a
+            sorted list of words, ignoring case, accents and punctuation. An umlaut is reduced to
+            its plain vowel, even if written as two letters ("ü", "ue" and "u" are equal).
     """
 
     patient_id: str = ""
@@ -36,7 +36,7 @@ class Identity:
 
     @property
     def filled(self) -> int:
-        """Number of fields that are known."""
+        """Number of fields that are not missing."""
         return sum(bool(part) for part in (self.patient_id, self.issuer, self.birth, self.names))
 
     @property
@@ -46,7 +46,7 @@ class Identity:
 
 
 def identity_of(instance: Instance) -> Identity:
-    """Return the patient identity in a file."""
+    """Return the patient's identity as given in an instance."""
     return _identity(*_said_of_the_patient(instance))
 
 
@@ -68,7 +68,7 @@ def _identity(patient_id: str, issuer: str, birth: str, name: str) -> Identity:
 
 
 def identity_of_study(study: Study) -> Identity:
-    """Return the patient identity of a study, from the series that says most about it."""
+    """Return a study's patient identity, from the series that gives the most fields."""
     said = {_said_of_the_patient(one.instances[0]) for one in study.series}
     identities = [_identity(*one) for one in said]
     return min(identities, key=lambda one: (-one.filled, one))
@@ -108,9 +108,9 @@ def _same_name(first: tuple[tuple[str, ...], ...], second: tuple[tuple[str, ...]
 def by_patient(instances: Iterable[Instance]) -> list[list[Instance]]:
     """Group the instances of one study by patient, independent of their order.
 
-    Files without a patient, or with only a part of an identity, join the one patient that they
-    match; where they match several, they form a group of their own. The first instance of each
-    group is one with the fullest identity.
+    Files without a patient, or with only part of an identity, are added to the one patient that
+    they match; if they match several, they form a separate group. The first instance in each group
+    is one with the most complete identity.
     """
     known: dict[Hashable, Identity] = {}
     members: dict[Identity, list[Instance]] = {}

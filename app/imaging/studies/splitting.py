@@ -46,7 +46,7 @@ class Part:
 
     Attributes:
         instances: Instances, not sorted yet.
-        names: Reasons of the split, coarsest first; () when not split.
+        names: What sets this part apart from the others, coarsest first; () if not split.
     """
 
     instances: tuple[Instance, ...]
@@ -54,12 +54,12 @@ class Part:
 
     @property
     def split(self) -> str:
-        """The reasons of the split as text."""
+        """What sets this part apart from the others, as text; "" if not split."""
         return ", ".join(name for name in self.names if name)
 
 
 def split(instances: Sequence[Instance]) -> list[Part]:
-    """Split a series into parts, in an order independent of the instances' order."""
+    """Split a series into parts; the result does not depend on the order of the instances."""
     if len(instances) == 1:
         return [Part(tuple(instances))]
     start = by_tie_break(instances)
@@ -162,10 +162,11 @@ def _by_direction(part: Part) -> list[Part]:
 
 
 def clusters(features: NDArray[np.float64]) -> list[int]:
-    """Label rows so that all values differ by less than 1 from the first row of the label.
+    """Group rows so that all values differ by less than 1 from those in the group's first row.
 
-    The lowest remaining row begins each label, so that labels do not depend on the order of rows.
-    Gives up after `_MAX_CLUSTERS` + 1 labels.
+    Returns the group number of each row. The lowest remaining row starts each group, so that groups
+    do not depend on the order of rows. All rows left after `_MAX_CLUSTERS` groups form one last
+    group.
     """
     labels = np.full(len(features), -1)
     for place in np.lexsort(features.T[::-1]):
@@ -241,7 +242,7 @@ def _by_acquisition(part: Part) -> list[Part]:
 
 
 def all_in_place(instances: Sequence[Instance]) -> bool:
-    """Return whether all images lie at one position and differ in time or a setting."""
+    """Return whether all images lie at one position and each has its own time or setting."""
     planes = [instance_place(one) for one in instances]
     if None in planes or max(_levels(instances)) > 0:
         return False

@@ -65,7 +65,7 @@ class InputRectangle:
         """Describe each part of the image outside the rectangle, such as "12 % at the left".
 
         Returns:
-            One text per side of the image; empty if the rectangle covers the whole image.
+            One text per side of the image; sides with less than 0.5 % outside are left out.
         """
         shares = {
             "left": self.left / columns,

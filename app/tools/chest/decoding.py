@@ -87,7 +87,7 @@ def rgb(pixels: NDArray[np.uint8]) -> Image.Image:
 
 
 def embedded_inputs(embedded: Tensor) -> dict[str, Tensor]:
-    """Return the `inputs` for `generate_tokens` for prompt embeddings [1, tokens, width]."""
+    """Return prompt embeddings [1, tokens, width] as the `inputs` of `generate_tokens`."""
     read = torch.ones(embedded.shape[:2], dtype=torch.long, device=embedded.device)
     return {"inputs_embeds": embedded, "attention_mask": read}
 

@@ -175,7 +175,7 @@ class RequestCard(QFrame):
 
 
 class GuardedCard(RequestCard):
-    """A question that can be allowed only after it has been fully visible on the screen.
+    """A question that can be answered with yes only after all of it has been on the screen.
 
     Subclasses add the button `allow` and the hint in `_fill_choices`, and may override
     `_parts_to_see`.
@@ -184,7 +184,7 @@ class GuardedCard(RequestCard):
     allow: QPushButton
 
     def appear(self) -> None:
-        """Wait until the question has been on the screen before it can be allowed."""
+        """Wait until the question has been on the screen, then allow the answer yes."""
         self._unseen = self._parts_to_see()
         self._arming = QTimer(self, singleShot=True, interval=ARM_MS)
         self._arming.timeout.connect(self._arm)

@@ -100,7 +100,7 @@ class SentPicture(QWidget):
 
     Args:
         picture: An item of `ApprovalRequested.pictures`.
-        background: Runs the reading of the file outside the GUI thread.
+        background: Used to read the file outside the GUI thread.
         side: Longer side on screen, in pixels.
 
     Attributes:
@@ -212,7 +212,7 @@ class ConsentView(QWidget):
 
     Args:
         event: The request for consent.
-        background: Runs the reading of the pictures outside the GUI thread.
+        background: Used to read the pictures outside the GUI thread.
         side: Longer side of a picture on screen, in pixels.
 
     Attributes:
@@ -272,7 +272,7 @@ class ConsentDialog(QDialog):
 
     Args:
         event: The request for consent.
-        background: Runs the reading of the pictures outside the GUI thread.
+        background: Used to read the pictures outside the GUI thread.
         say: Called with the user's answer.
         parent: The window over which it opens.
     """
@@ -391,7 +391,7 @@ class ConsentCard(RequestCard):
     Args:
         event: The request for consent.
         answer: Called as `answer(approval_id, decision)` with the user's answer.
-        background: Runs the reading of the pictures outside the GUI thread.
+        background: Used to read the pictures outside the GUI thread.
         live: Whether it can be answered; False for a question from an earlier run.
     """
 

@@ -32,7 +32,7 @@ _LOOPS = {
 def model_title(model: str) -> str:
     """Return the name of a language model as shown to users.
 
-    `model` is its `LanguageModel.name`.
+    The argument is the model's `LanguageModel.name`.
     """
     return "Offline planner" if model == "offline" else model
 

@@ -132,7 +132,7 @@ class Thumbnail(PictureButton):
     Args:
         path: The picture's file.
         title: The picture's title; "" to use the file's name.
-        background: Runs the reading of the file outside the GUI thread.
+        background: Used to read the file outside the GUI thread.
         opened: Called when the picture is clicked.
         made_by: The model that made the picture, if it is known to be synthetic; "" otherwise. The
             file itself may also say that it is synthetic.

@@ -68,7 +68,7 @@ class CardServices:
 
     Attributes:
         links: Makes chips that link to findings.
-        background: Runs the reading of pictures outside the GUI thread.
+        background: Used to read pictures outside the GUI thread.
         open_artifact: Opens a picture beside the image: `open_artifact(artifact, tool)`.
         open_models: Opens the models window at a model: `open_models(name)`.
         texts: Titles and icons of the tools.

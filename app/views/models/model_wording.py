@@ -108,7 +108,7 @@ def device(name: str) -> str:
 
 
 def size(count: int) -> str:
-    """Return a number of bytes in words, e.g. as megabytes; "not known" for 0."""
+    """Return a number of bytes as text, e.g. "1.5 GB"; "not known" for 0."""
     if count <= 0:
         return "not known"
     for unit, least in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):

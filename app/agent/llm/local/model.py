@@ -347,7 +347,7 @@ class LocalServer:
 
     @contextmanager
     def in_use(self) -> Generator[None]:
-        """Keep the process from being ended as idle while a request is in progress."""
+        """Prevent the process from being ended as idle while a request is in progress."""
         with self._lock:
             self._users += 1
             self._stop_timer()
