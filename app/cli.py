@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return the exit code.
 
     Args:
-        argv: Arguments without the program's name; None for those of the process.
+        argv: Arguments without the program's name; None for the arguments of this process.
     """
     multiprocessing.freeze_support()
     arguments = _join_window(list(sys.argv[1:] if argv is None else argv))

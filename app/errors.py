@@ -8,9 +8,10 @@ class SightlineError(Exception):
 
     Args:
         reason: Why it failed, in plain words, without patient data.
-        subject: The thing it failed on, usually a file's path. Shown to the user, never logged.
+        subject: What the error is about, usually a file's path. It is shown to the user, never
+            logged.
         remedy: What the user can do about it.
-        detail: Technical detail for the log only.
+        detail: Technical detail that is only written to the log.
     """
 
     exit_code = 1
@@ -26,7 +27,7 @@ class SightlineError(Exception):
 
     @property
     def text(self) -> str:
-        """Subject, reason and remedy as one line."""
+        """The subject, reason and remedy as one line of text."""
         head = f"{self.subject}: {self.reason}" if self.subject else self.reason
         head = head.rstrip(".")
         return f"{head}. {self.remedy}" if self.remedy else f"{head}."
@@ -55,7 +56,7 @@ def printable(text: str, *, lines: bool = False) -> str:
 
     Args:
         text: Text from a file, e.g. its name or a series description.
-        lines: Keep line breaks.
+        lines: Whether to keep line breaks.
     """
     if text.isprintable():
         return text
@@ -68,4 +69,4 @@ def printable(text: str, *, lines: bool = False) -> str:
 
 
 _HARMLESS = frozenset(map(chr, range(0xDC80, 0xDD00))) | {"\u00a0", "\u00ad"}
-"""Surrogates of undecodable bytes, which the output escapes itself, and special spaces."""
+"""Kept characters: surrogates of undecodable bytes (escaped on output) and special spaces."""

@@ -23,7 +23,7 @@ _PATH = re.compile(
 
 
 def get_logger(name: str) -> logging.Logger:
-    """Return a logger below the program's own root, as `logging.getLogger(__name__)` does."""
+    """Return the logger for a module, below the program's own root logger."""
     return logging.getLogger(name if name.startswith(_NAME) else f"{_NAME}.{name}")
 
 
@@ -44,8 +44,8 @@ def set_up(folder: Path | None = None, level: int = logging.WARNING) -> None:
     """Send the program's log to stderr and to a rotating file.
 
     Args:
-        folder: Folder of the file; None for stderr only.
-        level: Lowest level that stderr shows.
+        folder: Folder for the log file; None to log to stderr only.
+        level: Lowest level of messages that appear on stderr.
     """
     root = logging.getLogger(_NAME)
     root.setLevel(logging.INFO)

@@ -21,7 +21,7 @@ def _home() -> Path | None:
 
 
 def resources_dir() -> Path:
-    """Return the folder of the shipped resources; in a bundle it is inside the bundle."""
+    """Return the folder with the shipped resources; in a bundled program it is in the bundle."""
     frozen = getattr(sys, "_MEIPASS", None)
     if frozen:
         return Path(frozen) / "resources"
@@ -29,16 +29,16 @@ def resources_dir() -> Path:
 
 
 def config_dir() -> Path:
-    """Return the folder of the settings; created if it is missing."""
+    """Return the folder for the settings; it is created if it is missing."""
     home = _home()
     return _created(home / "config" if home else Path(platformdirs.user_config_dir(_APP, False)))
 
 
 def site_policies() -> tuple[Path, ...]:
-    """Return the paths of the administrator's rules for tools; most computers have none.
+    """Return the paths where an administrator's rules for tools may be; the files need not exist.
 
-    The environment variable SIGHTLINE_POLICY adds a file. It cannot replace one, since rules may
-    only become stricter.
+    The environment variable SIGHTLINE_POLICY adds a file. It cannot replace another file, since
+    rules may only become stricter.
     """
     added = os.environ.get("SIGHTLINE_POLICY")
     return (_site_dir() / "policy.json", *((Path(added),) if added else ()))
@@ -55,50 +55,50 @@ def _site_dir() -> Path:
 
 
 def data_dir() -> Path:
-    """Return the folder of conversations and results; created if it is missing."""
+    """Return the folder for conversations and results; it is created if it is missing."""
     home = _home()
     return _created(home / "data" if home else Path(platformdirs.user_data_dir(_APP, False)))
 
 
 def cache_dir() -> Path:
-    """Return the folder of caches, which may be deleted; created if it is missing."""
+    """Return the folder for caches, which may be deleted; it is created if it is missing."""
     home = _home()
     return _created(home / "cache" if home else Path(platformdirs.user_cache_dir(_APP, False)))
 
 
 def index_file() -> Path | None:
-    """Return the path of the index of opened files, or None with SIGHTLINE_NO_INDEX=1.
+    """Return the path of the index of opened files; None if SIGHTLINE_NO_INDEX is 1.
 
-    The index holds patients' names.
+    The index contains patients' names.
     """
     off = os.environ.get("SIGHTLINE_NO_INDEX", "").strip().lower()
     return cache_dir() / "index.sqlite" if off in ("", "0", "no", "false") else None
 
 
 def log_dir() -> Path:
-    """Return the folder of the log files; created if it is missing."""
+    """Return the folder for the log files; it is created if it is missing."""
     home = _home()
     return _created(home / "log" if home else Path(platformdirs.user_log_dir(_APP, False)))
 
 
 def models_dir() -> Path:
-    """Return the folder of installed models: SIGHTLINE_MODELS, else `models` in the data folder."""
+    """Return the folder for installed models: SIGHTLINE_MODELS, or `models` in the data folder."""
     value = os.environ.get("SIGHTLINE_MODELS")
     return _created(Path(value).expanduser().resolve() if value else data_dir() / "models")
 
 
 def sessions_dir() -> Path:
-    """Return the folder that holds one folder for each conversation; created if it is missing."""
+    """Return the folder that contains a folder per conversation; it is created if missing."""
     return _created(data_dir() / "sessions")
 
 
 def audit_dir() -> Path:
-    """Return the folder of the audit log, which is created with the first line."""
+    """Return the folder for the audit log; it is created when the first line is written."""
     return data_dir() / "audit"
 
 
 def audit_key_file() -> Path:
-    """Return the file that holds the audit log's key or says that the keyring does."""
+    """Return the path of the file that has the audit log's key, or says that the keyring has it."""
     return config_dir() / "audit.key"
 
 

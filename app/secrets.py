@@ -1,7 +1,7 @@
-"""Keys of endpoints: in the system keyring, an environment variable, or this process's memory.
+"""Keys for endpoints: in the system keyring, an environment variable, or this process's memory.
 
-A key is stored under the provider and host that it was typed for (`key_name`) and returned for them
-only, so a key of one host is never sent to another. Sightline writes no key to a file.
+A key is stored under the provider and host for which it was entered (`key_name`) and returned for
+those only, so the key for one host is never sent to another. Sightline writes no key to a file.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ _OWN_HOSTS = {
     "openai@api.openai.com": "OPENAI_API_KEY",
     "anthropic@api.anthropic.com": "ANTHROPIC_API_KEY",
 }
-"""Key name -> environment variable that other programs use for that provider's own host."""
+"""Maps a key name to the environment variable that other programs use for that provider."""
 _AZURE_KEY, _AZURE_HOST = "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT"
 _AZURE_DOMAINS = (".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com")
 
 
 def key_name(kind: str, url: str) -> str:
-    """Return the name of a provider's key at an address, e.g. "openai@api.openai.com".
+    """Return the name of the key for a provider at an address, e.g. "openai@api.openai.com".
 
-    Another scheme or port gives another name, so a key typed for https is not sent unencrypted. The
-    name is "" if the address has no host.
+    A different scheme or port gives a different name, so a key entered for https is not sent
+    unencrypted. The name is "" if the address has no host.
     """
     host = _origin(url)
     return f"{kind}@{host}" if kind and host else ""
@@ -45,12 +45,13 @@ class Secrets:
         self._old: str = ""
 
     def configure(self, names: Iterable[str], old_name: str = "") -> None:
-        """Set the endpoints of the settings.
+        """Set which endpoints are in the settings.
 
         Args:
             names: Key names of the endpoints. The environment variables SIGHTLINE_OPENAI_KEY,
                 SIGHTLINE_AZURE_KEY and SIGHTLINE_ANTHROPIC_KEY hold keys for these only.
-            old_name: Key name of the endpoint that the key of version 1 was typed for.
+            old_name: Key name of the endpoint for which the key in version 1's settings was
+                entered.
         """
         self._configured = frozenset(names) - {""}
         self._old = old_name
@@ -60,7 +61,8 @@ class Secrets:
 
         Args:
             name: Name of the key.
-            chosen: Treat its endpoint as one of the settings; see `configure`.
+            chosen: Whether to treat the key's endpoint as one of those in the settings; see
+                `configure`.
         """
         if not name:
             return ""
@@ -72,7 +74,7 @@ class Secrets:
         )
 
     def set(self, name: str, value: str) -> None:
-        """Store a key in the keyring, or without one in memory until the program ends.
+        """Store a key in the keyring or, if there is none, in memory until the program ends.
 
         Raises:
             ValueError: The name is empty.
@@ -91,17 +93,17 @@ class Secrets:
         self._memory[name] = value
 
     def forget(self, name: str) -> bool:
-        """Delete a key from the keyring and the memory; the environment is not changed.
+        """Delete a key from the keyring and from memory; environment variables are not changed.
 
         Returns:
-            Whether it is gone from both.
+            Whether the key is gone from both.
         """
         self._memory.pop(name, None)
         gone = self._delete(name)
         return (self._delete(_OLD_NAME) and gone) if name == self._old else gone
 
     def where(self, name: str) -> str:
-        """Return where a key is, in words for the user; "" if there is none."""
+        """Return where a key is stored, in words for the user; "" if there is no such key."""
         if name in self._memory:
             return "memory, until Sightline closes"
         if self._from_keyring(name):
@@ -111,7 +113,7 @@ class Secrets:
 
     @property
     def has_keyring(self) -> bool:
-        """Whether a real keyring answers; asked once, since some take seconds."""
+        """Whether a real keyring answers; checked only once, since some keyrings take seconds."""
         if self._keyring_works is None:
             try:
                 import keyring
@@ -128,7 +130,7 @@ class Secrets:
         return "the system keyring" if self.has_keyring else "memory, until Sightline closes"
 
     def variable_of(self, name: str) -> str:
-        """Return the environment variable that holds a key if its endpoint is in the settings."""
+        """Return the environment variable with a key for an endpoint in the settings, or ""."""
         return self._variable(name, configured=True)
 
     def _variable(self, name: str, *, configured: bool = False) -> str:

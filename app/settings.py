@@ -28,7 +28,7 @@ from pydantic import (
 _log = logging.getLogger(__name__)
 
 Kind = Literal["offline", "openai", "azure", "anthropic", "local"]
-"""The kind of model that answers: rules, an endpoint, or a model file on this computer."""
+"""The kind of model that answers: fixed rules, an endpoint, or a model file on this computer."""
 
 ToolForm = Literal["auto", "native", "json_schema", "text"]
 """The form of a model's tool calls: the endpoint's own, JSON that a schema enforces, or JSON in its
@@ -75,12 +75,12 @@ class ProviderSettings(_Part):
         base_url: Address of the endpoint; unused for a local model.
         model: Name of the model at the endpoint; for Azure the name of the deployment.
         api_version: Version of Azure's API.
-        path: For a local model: a GGUF file, or a folder of transformers files.
-        context_tokens: Most tokens of a request and its answer together.
-        images: Whether the model is shown pictures.
-        tool_form: Form of its tool calls.
-        input_price: US dollars per million tokens of a request; None if unknown.
-        output_price: US dollars per million tokens of an answer; None if unknown.
+        path: For a local model: the path of a GGUF file, or of a folder with transformers files.
+        context_tokens: Maximum number of tokens in a request and its answer together.
+        images: Whether pictures are sent to the model.
+        tool_form: Form of the model's tool calls.
+        input_price: Price in US dollars for a million tokens in requests; None if unknown.
+        output_price: Price in US dollars for a million tokens in answers; None if unknown.
     """
 
     base_url: Text = ""
@@ -98,12 +98,12 @@ class ModelSettings(_Part):
     """The language model that answers. Keys are stored elsewhere: see app.secrets.
 
     Attributes:
-        kind: The provider in use; the fields of the others are kept.
+        kind: The provider in use; the settings for the other providers are kept.
         openai: Any OpenAI-compatible endpoint.
         azure: A deployment in Azure.
         anthropic: Anthropic's API.
         local: A model file on this machine.
-        old_key_url: Address that the key of version 1, named "openai", was typed for.
+        old_key_url: Address for which the key in version 1's settings, named "openai", was entered.
     """
 
     kind: Kind = "offline"
@@ -129,12 +129,12 @@ class ModelSettings(_Part):
         return fields
 
     def of(self, kind: str) -> ProviderSettings:
-        """Return a provider's settings; defaults for the offline planner, which has none."""
+        """Return a provider's settings; for the offline planner, which has none, the defaults."""
         found = getattr(self, kind, None)
         return found if isinstance(found, ProviderSettings) else ProviderSettings()
 
     def with_provider(self, kind: Kind, fields: ProviderSettings | None = None) -> ModelSettings:
-        """Return a copy with another provider in use, and its settings if they are given."""
+        """Return a copy with another provider in use, and with new settings for it if given."""
         update: dict[str, Any] = {"kind": kind}
         if fields is not None and kind != "offline":
             update[kind] = fields
@@ -145,13 +145,15 @@ class LimitSettings(_Part):
     """The limits of a run.
 
     Attributes:
-        steps: Most requests to the language model.
-        tool_calls: Most calls of tools.
-        calls_per_task: Most calls for one step of the plan.
-        tokens: Most tokens of requests and answers together; 0 for no limit.
-        cost: Most US dollars, for models whose prices are known; 0 for no limit.
-        minutes: Most minutes, without those in which the user is asked; 0 for no limit.
-        rules_first: Let rules answer questions they are certain of, without a language model.
+        steps: Maximum number of requests to the language model.
+        tool_calls: Maximum number of tool calls.
+        calls_per_task: Maximum number of tool calls for one step in the plan.
+        tokens: Maximum number of tokens in requests and answers together; 0 for no limit.
+        cost: Maximum cost in US dollars, for models whose prices are known; 0 for no limit.
+        minutes: Maximum duration in minutes, not counting the time in which the user is asked; 0
+            for no limit.
+        rules_first: Whether rules answer the questions of which they are certain, without a
+            language model.
     """
 
     steps: Annotated[int, Field(ge=1, le=200)] = 20
@@ -186,7 +188,7 @@ class _Rules(BaseModel):
 
 
 class ArgumentSettings(_Rules):
-    """A rule for one argument of a tool; an absent field says nothing."""
+    """A rule for one argument of a tool; a field that is absent sets no limit."""
 
     rule: Rule | None = None
     longest: _Count | None = None
@@ -197,21 +199,21 @@ class ArgumentSettings(_Rules):
 
 
 class HostSettings(_Rules):
-    """The hosts that tools may send to: names, "*.name" or networks."""
+    """The hosts to which tools may send data: names, "*.name" or networks."""
 
     allow: list[_Name] = []
     deny: list[_Name] = []
 
 
 class FolderSettings(_Rules):
-    """The folders that tools may write to."""
+    """The folders to which tools may write."""
 
     allow: list[_Folder] = []
     deny: list[_Folder] = []
 
 
 class SizeSettings(_Rules):
-    """The largest sizes of arguments; the program's own bounds hold besides."""
+    """The largest allowed sizes of arguments; the program's own limits apply as well."""
 
     text: _Count | None = None
     items: _Count | None = None
@@ -227,13 +229,14 @@ class PolicySettings(_Part):
     and anything else makes every tool ask.
 
     Attributes:
-        effects: Effect -> rule for all its tools, e.g. {"compute": "ask", "send": "deny"}.
-        tools: Name of a tool, or "*" for every one -> rule.
-        arguments: Name of a tool or "*" -> name of an argument -> rule.
-        hosts: Hosts that tools may send to.
-        folders: Folders that tools may write to.
-        sizes: Largest sizes of arguments.
-        remember: Offer a yes that holds for the whole conversation.
+        effects: Maps an effect to the rule for all tools with that effect, e.g. {"compute": "ask",
+            "send": "deny"}.
+        tools: Maps a tool's name, or "*" for every tool, to a rule.
+        arguments: Maps a tool's name, or "*", to a mapping from the names of arguments to rules.
+        hosts: Hosts to which tools may send data.
+        folders: Folders to which tools may write.
+        sizes: Largest allowed sizes of arguments.
+        remember: Whether to offer the user a yes that is valid for the whole conversation.
     """
 
     effects: dict[Effect, Rule] = {}
@@ -245,7 +248,7 @@ class PolicySettings(_Part):
     remember: Annotated[bool, Field(strict=True)] = True
 
     def data(self) -> dict[str, Any]:
-        """Return the rules as `app.agent.policy.Policy.from_data` takes them."""
+        """Return the rules in the form that `app.agent.policy.Policy.from_data` expects."""
         return self.model_dump(exclude_none=True)
 
     @model_validator(mode="before")
@@ -328,8 +331,8 @@ class Settings(_Part):
         llm: The language model.
         limits: The limits of a run.
         policy: The user's rules for tools.
-        device: Device of AI models: "auto", "cpu", "cuda" or "mps".
-        idle_minutes: Minutes without work after which AI models leave memory; 0 for never.
+        device: Device on which AI models run: "auto", "cpu", "cuda" or "mps".
+        idle_minutes: Minutes without work after which AI models are unloaded; 0 for never.
     """
 
     version: int = 2
@@ -341,7 +344,7 @@ class Settings(_Part):
 
 
 def bounds(part: type[BaseModel], name: str) -> tuple[float, float]:
-    """Return the least and the greatest allowed value of a number in the settings."""
+    """Return the smallest and the largest allowed value for a number in the settings."""
     found: list[Any] = list(part.model_fields[name].metadata)
     least = next(item.ge for item in found if hasattr(item, "ge"))
     return least, next(item.le for item in found if hasattr(item, "le"))
@@ -353,8 +356,9 @@ def load(path: Path, notices: list[str] | None = None) -> Settings:
     A file that cannot be read as settings is renamed to `<name>.broken`.
 
     Args:
-        path: The file.
-        notices: Gets a sentence for the user for each value that was replaced by its default.
+        path: Path of the settings file.
+        notices: List to which a sentence for the user is added for each value replaced by its
+            default.
     """
     messages: list[str] = [] if notices is None else notices
     try:
@@ -385,10 +389,10 @@ def save(settings: Settings, path: Path) -> None:
 
 
 def write_atomic(path: Path, data: bytes) -> None:
-    """Write a file by way of a temporary one beside it, so that it is never half written.
+    """Write a file through a temporary one in the same folder, so that it is never half written.
 
     Raises:
-        OSError: It cannot be written.
+        OSError: The file cannot be written.
     """
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

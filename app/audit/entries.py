@@ -27,7 +27,7 @@ HEAD_BYTES = 4096
 
 MAX_LINE_BYTES = 3_500
 GENESIS = "0" * 64
-"""The MAC that stands before the first line."""
+"""The MAC that is used as the previous one for the first line."""
 
 SEGMENT = "segment"
 """The action of the first line of each file."""
@@ -47,12 +47,12 @@ class Entry:
     """One action in the log.
 
     Attributes:
-        number: From 1, without gaps through all files.
-        time: ISO 8601, UTC, milliseconds.
+        number: Number of the entry: from 1, without gaps across all files.
+        time: Time of the action: ISO 8601 in UTC, to the millisecond.
         action: The kind of action, one word.
         facts: Details of the action; no patient data.
-        segment: Number of the file that holds it.
-        line: Line in that file, from 1.
+        segment: Number of the file that contains it.
+        line: Number of the line in that file, from 1.
     """
 
     number: int
@@ -68,11 +68,11 @@ class Head:
     """Where the log ends.
 
     Attributes:
-        number: Number of the last line; 0 before the first.
-        segment: Number of the file that holds the last line.
-        size: Bytes of that file.
+        number: Number of the last line; 0 if there are no lines yet.
+        segment: Number of the file that contains the last line.
+        size: Size of that file in bytes.
         last: MAC of the last line.
-        pending: The line that is being appended, with its newline; empty when none is.
+        pending: The line that is being appended, with its newline; empty if there is none.
     """
 
     number: int = 0
@@ -83,7 +83,7 @@ class Head:
 
     @property
     def pending_place(self) -> tuple[int, int]:
-        """The file and the byte in it at which the pending line begins."""
+        """The number of the file, and the offset in it, at which the pending line begins."""
         entry = decode(self.pending)
         if entry is not None and entry.action == SEGMENT:
             return int(entry.facts["segment"]), 0
@@ -97,7 +97,7 @@ class Keys:
         secret: At least 16 random bytes.
 
     Attributes:
-        id: 16 hexadecimal digits that tell one secret from another and reveal neither.
+        id: 16 hexadecimal digits that differ from secret to secret and reveal nothing about it.
     """
 
     def __init__(self, secret: bytes) -> None:
@@ -109,15 +109,15 @@ class Keys:
         self.id = _derived(secret, b"id").hex()[:16]
 
     def line_mac(self, previous: str, text: bytes) -> str:
-        """Return the MAC of a line's text that follows the line with the MAC `previous`."""
+        """Return the MAC for a line's text, where `previous` is the MAC of the line before it."""
         return hmac.digest(self._line, bytes.fromhex(previous) + text, "sha256").hex()
 
     def head_mac(self, text: bytes) -> str:
-        """Return the MAC of a head's text and its pending line."""
+        """Return the MAC for a head's text and its pending line."""
         return hmac.digest(self._head, text, "sha256").hex()
 
     def name(self, kind: str, value: str | bytes) -> str:
-        """Return the keyed hash, 24 hex digits, that names an image's UID or a file's content."""
+        """Return the keyed hash (24 hex digits) for an image's UID or a file's content."""
         data = value.encode() if isinstance(value, str) else value
         return hmac.digest(self._name, kind.encode() + b"\0" + data, "sha256").hex()[:24]
 
@@ -127,7 +127,7 @@ def _derived(secret: bytes, purpose: bytes) -> bytes:
 
 
 def encode(number: int, time: str, action: str, facts: Facts) -> bytes:
-    """Return a line up to its MAC; facts that would make it too long are shortened."""
+    """Return a line as far as its MAC; facts that would make it too long are shortened."""
     text = _encoded(number, time, action, dict(facts))
     if len(text) > MAX_LINE_BYTES - _MAC_BYTES - 1:
         text = _encoded(number, time, action, _shortened(facts))
@@ -152,7 +152,7 @@ def _shortened(facts: Facts) -> dict[str, Any]:
 
 
 def signed(text: bytes, mac: str) -> bytes:
-    """Return a whole line, newline included, from its text and MAC."""
+    """Return a complete line, including its newline, from its text and MAC."""
     return text + b',"mac":"' + mac.encode("ascii") + b'"}\n'
 
 
@@ -169,13 +169,13 @@ def number_of(line: bytes) -> int:
 
 
 def is_genuine(keys: Keys, previous: str, line: bytes) -> bool:
-    """Return whether a line (without newline) was written after the one with the MAC `previous`."""
+    """Return whether a line (without newline) is genuine and follows that with MAC `previous`."""
     mac = mac_of(line)
     return bool(mac) and hmac.compare_digest(mac, keys.line_mac(previous, line[:-_MAC_BYTES]))
 
 
 def decode(line: bytes, segment: int = 0, place: int = 0) -> Entry | None:
-    """Return a line's entry, or None if it is not one. Does not check that it is genuine."""
+    """Return the entry in a line, without checking that it is genuine; None if it is malformed."""
     try:
         found: Any = json.loads(line)
         number, facts = int(found["n"]), found["f"]
@@ -188,7 +188,7 @@ def decode(line: bytes, segment: int = 0, place: int = 0) -> Entry | None:
 
 
 def encode_head(keys: Keys, head: Head) -> bytes:
-    """Return the whole content of the head's file."""
+    """Return the complete content for the head's file."""
     text = (
         f'{{"n":{head.number},"segment":{head.segment},"size":{head.size},"last":"{head.last}",'
         f'"key":"{keys.id}"'
@@ -197,9 +197,9 @@ def encode_head(keys: Keys, head: Head) -> bytes:
 
 
 def decode_head(keys: Keys, data: bytes) -> tuple[Head | None, str]:
-    """Return the head in a file's bytes and the id of the key that it names.
+    """Return the head in a file's bytes, and the id of the key by which it says it was signed.
 
-    The head is None unless it was signed with `keys`; the id is "" where the bytes are no head.
+    The head is None unless it was signed with `keys`; the id is "" if the bytes are not a head.
     """
     first, _, rest = data.partition(b"\n")
     found = _HEAD.fullmatch(first)
@@ -235,7 +235,7 @@ def segments(folder: Path) -> list[int]:
 
 
 def read_lines(folder: Path) -> Iterator[tuple[int, int, bytes]]:
-    """Yield (segment, line, bytes) of each line of the log, the oldest first, unchecked.
+    """Yield (segment, line, bytes) for each line in the log, the oldest first, unchecked.
 
     Raises:
         OSError: A file cannot be read.

@@ -7,7 +7,7 @@ from typing import Any
 from app.audit.entries import Entry
 
 KINDS = ("Tools", "Approvals", "Sent", "Exports", "Settings", "Runs", "Log")
-"""The kinds of entries, by which a list can be filtered."""
+"""The kinds of entries by which a list can be filtered."""
 
 _ACTIONS = {
     "tool_started": ("Tools", "Tool called"),
@@ -59,7 +59,7 @@ def action_text(entry: Entry) -> str:
 
 
 def object_text(entry: Entry) -> str:
-    """Return the object of the action in words, e.g. the tool, the host, the number of images."""
+    """Return what the action was applied to, in words: the tool, the host, the number of images."""
     facts = entry.facts
     match entry.action:
         case "tool_started" | "tool_finished" | "tool_replayed":
@@ -103,7 +103,7 @@ def object_text(entry: Entry) -> str:
 
 
 def outcome_text(entry: Entry) -> str:
-    """Return the outcome in words, e.g. "failed"; "" where the entry has none."""
+    """Return the outcome in words, e.g. "failed"; "" if the entry has none."""
     facts = entry.facts
     if entry.action == "approval_answered":
         return "allowed" if facts.get("granted") else "not allowed"

@@ -1,4 +1,4 @@
-"""Recording of exports: what leaves the program as a file is in the audit log before it does."""
+"""Recording of exports: each is in the audit log before its file is written."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def record_export(log: AuditLog | None, what: str, path: Path, **facts: Any) -> 
 
     Args:
         log: The audit log; None to record nothing.
-        what: "conversation", "picture", "screenshot" or "audit log".
+        what: What is exported: "conversation", "picture", "screenshot" or "audit log".
         path: The file that the body of the `with` statement writes.
-        **facts: More facts about it.
+        **facts: Further facts about the export.
 
     Raises:
-        FileProblem: The log cannot be written; the body does not run then.
+        FileProblem: The log cannot be written; the body of the `with` statement is then not run.
     """
     if log is None:
         yield
@@ -53,7 +53,7 @@ def content_name(log: AuditLog, path: Path) -> str:
 
     Raises:
         OSError: The file cannot be read.
-        SightlineError: The key is not available.
+        SightlineError: The log's key is not available.
     """
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").digest()

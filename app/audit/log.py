@@ -1,8 +1,8 @@
 """Appending to the audit log: from several programs at once, and safe from kills and full disks.
 
-Each append takes a lock between programs, reads the signed head, and goes on where the head says
-that the log ends. If the log does not end there, nothing is repaired over it: a new file begins
-that says why, so that `verify` reports the damage for good.
+Each append takes a lock between programs, reads the signed head, and continues where the head says
+that the log ends. If the log does not end there, it is not repaired: a new file is begun that says
+why, so that `verify` always reports the damage.
 
 The key is in the system keyring, else in a file that only the user can read. That file holds the
 word "keyring", or the key itself: so a keyring that does not answer is not mistaken for one that
@@ -76,10 +76,10 @@ class AuditLog:
     """Appends actions to the log. Thread-safe; several programs may write the same log.
 
     Args:
-        folder: Folder of the log's files; created with the first line.
+        folder: Folder for the log's files; created when the first line is written.
         secret: The key, or a function that returns it. The function is called once, when the key
             is first needed, and may raise SightlineError.
-        segment_bytes: Size above which a file is followed by another one.
+        segment_bytes: Size in bytes above which a new file is begun.
     """
 
     def __init__(
@@ -106,15 +106,18 @@ class AuditLog:
     def record(
         self, action: str, facts: Mapping[str, Any] | None = None, *, sync: bool = False
     ) -> None:
-        """Write an action. Actions that could not be written before go first, with their own time.
+        """Write an action; earlier actions that failed are written first, with their own times.
 
         Args:
             action: The kind of action, one word.
-            facts: Details without patient data; images and files are named by `name`.
-            sync: Return only once the line is on the disk; for actions that cannot be undone.
+            facts: Details without patient data; images and files are named by the hashes from
+                `name`.
+            sync: Whether to return only once the line is on the disk; for actions that cannot be
+                undone.
 
         Raises:
-            AuditFailed: The action is not in the log. It is kept and written with a later one.
+            AuditFailed: The action could not be written. It is kept and written together with a
+                later one.
         """
         with self._thread_lock:
             self._queue.append(_QueuedEntry(_now(), action, dict(facts or {}), sync))
@@ -125,15 +128,15 @@ class AuditLog:
             self._problem = ""
 
     def note(self, action: str, facts: Mapping[str, Any]) -> None:
-        """Record an action that may go on without the log: if it fails, it is written later."""
+        """Record an action that may proceed even if the log cannot be written now; see `record`."""
         with contextlib.suppress(AuditFailed):
             self.record(action, facts)
 
     def name(self, kind: str, value: str | bytes) -> str:
-        """Return the keyed hash that names an image ("image", UID) or a file ("file", its bytes).
+        """Return the keyed hash for an image ("image", its UID) or a file ("file", its bytes).
 
         Raises:
-            SightlineError: The key is not available.
+            SightlineError: The log's key is not available.
         """
         return self.keys.name(kind, value)
 
@@ -153,7 +156,7 @@ class AuditLog:
         """The secret that all keys are derived from.
 
         Raises:
-            SightlineError: It is not available.
+            SightlineError: The secret is not available.
         """
         if not isinstance(self._secret, bytes):
             self._secret = self._secret()
@@ -191,9 +194,10 @@ class AuditLog:
 
 
 def folder_lock(folder: Path) -> FileLock:
-    """Return the lock that keeps other programs from writing to a folder meanwhile.
+    """Return a lock that, while held, keeps other programs from writing to a folder.
 
-    Entering it raises `filelock.Timeout`, a TimeoutError, if another program keeps it for 2 s.
+    Entering it raises `filelock.Timeout`, a TimeoutError, if another program still holds it after 2
+    s.
     """
     from filelock import FileLock  # takes 30 ms, which a command that records nothing saves
 
@@ -379,14 +383,14 @@ def _now() -> str:
 
 
 def audit_key(file: Path, keyring: Secrets) -> bytes:
-    """Return the key, 32 bytes; create it if there is none. May take seconds with a slow keyring.
+    """Return the log's 32-byte key; create it if there is none. A slow keyring may take seconds.
 
     Args:
-        file: Holds the key, or says that the keyring has it.
+        file: The file that contains the key, or says that the keyring has it.
         keyring: The system keyring.
 
     Raises:
-        SightlineError: The key exists and cannot be read, or a new one cannot be stored.
+        SightlineError: The key exists but cannot be read, or a new key cannot be stored.
     """
     try:
         found = _stored_key(file, keyring)

@@ -1,9 +1,9 @@
 """Verification of the audit log against its chain of MACs and its signed head.
 
-It finds every changed byte, every line that was removed, inserted, doubled or moved, lines cut off
-the end, a missing file, and a log that was written without the key. It cannot find an older copy of
-the whole folder that was put back while no program ran, unless the end was noted before (`anchor`),
-nor the work of somebody who has the key.
+It finds every changed byte, every line that was removed, inserted, duplicated or moved, lines cut
+off the end, a missing file, and a log that was written without the key. It cannot find that an
+older copy of the whole folder was put back while no program was running, unless the log's end was
+noted before (`anchor`), nor changes by somebody who has the key.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class Problem:
     """A place where the log is not as it was written.
 
     Attributes:
-        segment: Number of the file; 0 for the head.
-        line: Line in that file, from 1; 0 for the whole file.
-        why: The reason, in words.
+        segment: Number of the file in which the problem is; 0 for the head.
+        line: Number of the line in that file, from 1; 0 for the whole file.
+        why: What is wrong, in words.
     """
 
     segment: int
@@ -58,7 +58,7 @@ class Problem:
 
     @property
     def text(self) -> str:
-        """Place and reason in one line."""
+        """The place and what is wrong there, in one line."""
         name = segment_path(Path(), self.segment).name if self.segment else HEAD_NAME
         return f"{name}, line {self.line}: {self.why}" if self.line else f"{name}: {self.why}"
 
@@ -68,13 +68,13 @@ class Report:
     """The result of a verification.
 
     Attributes:
-        lines: Number of lines.
-        problems: Problems in the order of the log; at most 50.
-        notes: Facts worth knowing that are no problems.
+        lines: Number of lines in the log.
+        problems: The problems, in the order in which they are in the log; at most 50.
+        notes: Facts worth knowing that are not problems.
         first: Time of the first line.
         last: Time of the last line.
-        anchor: The end of the log, to be noted elsewhere: a later `verify` that is given it finds
-            an older copy of the whole log.
+        anchor: The end of the log, to be noted elsewhere: if it is passed to a later `verify`, that
+            finds out whether the log was replaced by an older copy.
     """
 
     lines: int = 0
@@ -90,7 +90,7 @@ class Report:
         return not self.problems
 
     def add(self, segment: int, line: int, why: str) -> None:
-        """Add a problem, up to 50 of them."""
+        """Add a problem, unless there are already 50."""
         if len(self.problems) < MAX_PROBLEMS:
             self.problems.append(Problem(segment, line, why))
 
@@ -99,9 +99,10 @@ def verify(folder: Path, secret: bytes, *, anchor: str = "") -> Report:
     """Check every line of the log.
 
     Args:
-        folder: Folder of the log.
+        folder: The log's folder.
         secret: The log's key.
-        anchor: An end that was noted earlier (`Report.anchor`); that line must still be there.
+        anchor: An end of the log noted earlier (`Report.anchor`), whose line must still exist; ""
+            for none.
 
     Raises:
         OSError: The log cannot be read.

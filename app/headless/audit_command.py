@@ -1,4 +1,4 @@
-"""The command `audit`: list and verify the audit log, find what it says of an image or file."""
+"""The command `audit`: list and verify the audit log, find its entries about an image or a file."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def list_entries(*, kind: str = "", last: int | None = None, as_json: bool = Fal
     """Print the entries, the oldest first, without verifying them; return the exit code.
 
     Args:
-        kind: One of `KINDS`, in any case; "" for all.
-        last: Number of entries at the end to print; None for all.
-        as_json: Print one JSON object a line.
+        kind: One of `KINDS`, in upper or lower case; "" for all kinds.
+        last: Number of latest entries to print; None for all.
+        as_json: Whether to print each entry as one line of JSON.
 
     Raises:
-        UsageError: `kind` or `last` is wrong.
+        UsageError: `kind` or `last` is not valid.
     """
     if last is not None and last < 1:
         raise UsageError(f"--last: {last} is no number of lines", remedy="Give 1 or more.")
@@ -52,11 +52,11 @@ def list_entries(*, kind: str = "", last: int | None = None, as_json: bool = Fal
 
 
 def verify_log(*, anchor: str = "", as_json: bool = False) -> int:
-    """Verify the log, print the problems, and return the exit code, 1 if there are any.
+    """Verify the log and print the problems; return the exit code, which is 1 if there are any.
 
     Args:
-        anchor: End of the log that was noted earlier, as `Report.anchor`; "" for none.
-        as_json: Print one JSON object.
+        anchor: The end of the log as noted earlier, from `Report.anchor`; "" for none.
+        as_json: Whether to print the result as one JSON object.
 
     Raises:
         UsageError: `anchor` is malformed.
@@ -99,12 +99,12 @@ def _print_report(report: Report) -> None:
 
 
 def find(target: str, *, as_json: bool = False) -> int:
-    """Print the entries about an image or a file; return the exit code, 1 if there are none.
+    """Print the entries about an image or file; return the exit code, 1 if there are no entries.
 
     Args:
         target: A SOP Instance UID, or the path of an image, of a folder or archive of images, of a
             picture that was sent, or of an exported document.
-        as_json: Print one JSON object a line.
+        as_json: Whether to print each entry as one line of JSON.
 
     Raises:
         UsageError: `target` is neither a UID nor a path.

@@ -18,7 +18,7 @@ from app.wiring import Program
 
 @contextlib.contextmanager
 def open_program() -> Generator[Program]:
-    """Yield a new `Program` and end its processes at the end of the `with` statement."""
+    """Yield a new `Program`, and end its processes when the `with` block ends."""
     program = Program()
     try:
         yield program
@@ -27,10 +27,10 @@ def open_program() -> Generator[Program]:
 
 
 def scan_source(decoder: Decoder, source: Path) -> ScanResult:
-    """Return the scan of a file, folder or archive.
+    """Scan a file, folder or archive and return the result.
 
     Raises:
-        FileProblem: It holds nothing that can be opened.
+        FileProblem: The source contains nothing that can be opened.
     """
     result = decoder.scan([source]).result()
     if not result.studies:

@@ -35,10 +35,10 @@ class ObjectFacts:
     """A segmentation, structure set or presentation state, which is drawn over images.
 
     Attributes:
-        title: Its label or description.
-        parts: (number, name) of its segments, regions or graphic layers.
-        warnings: Warnings for the reader, or why it cannot be read.
-        noun: The word for a part, singular and plural.
+        title: The object's label or description.
+        parts: The (number, name) of each of its segments, regions or graphic layers.
+        warnings: Warnings for the user, or the reason why the object cannot be read.
+        noun: The word for one of its parts, in singular and plural.
     """
 
     title: str
@@ -48,7 +48,7 @@ class ObjectFacts:
 
     @property
     def lines(self) -> list[str]:
-        """The object as lines for a terminal."""
+        """The lines of text that describe the object on a terminal."""
         one, many = self.noun
         count = len(self.parts)
         lines = [self.title] if self.title else []
@@ -62,9 +62,9 @@ Objects = Mapping[int, ObjectFacts]
 
 
 def info(sources: Sequence[Path], *, as_json: bool) -> int:
-    """Print the content of files, folders or archives; return 1 if nothing can be opened.
+    """Print the content of files, folders or archives; return the exit code, 1 if none opens.
 
-    A report that is itself one of the sources is printed as text, too.
+    If a source is itself a report, the report's text is printed, too.
     """
     with open_program() as program:
         result = program.decoder.scan(list(sources)).result()

@@ -22,13 +22,13 @@ class ModelsCommand:
 
     Attributes:
         action: "list", "show", "verify", "install", "get", "pack", "accept" or "remove".
-        names: Names of models.
+        names: Card names of the models.
         path: The file or folder to install, or the pack to write.
         accept_terms: Whether the user accepts the terms.
         allow_code: Whether code that comes with the weights may run.
-        other: Whether to install files that differ from the published ones.
-        markdown: Whether `list` prints the table of the documentation.
-        as_json: Whether to print statuses as JSON.
+        other: Whether to install files even if they differ from the published ones.
+        markdown: Whether `list` prints the Markdown table used in the documentation.
+        as_json: Whether to print the models' statuses as JSON.
     """
 
     action: str = "list"
@@ -45,7 +45,7 @@ def models(command: ModelsCommand) -> int:
     """Run the command; return the exit code.
 
     Raises:
-        SightlineError: It cannot be done, or the user has not agreed to something.
+        SightlineError: The command failed, or the user has not given a consent that is needed.
     """
     if command.markdown:
         print(cards_table())

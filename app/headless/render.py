@@ -36,17 +36,19 @@ class RenderRequest:
     """The arguments of `render`.
 
     Attributes:
-        src: A file, folder, zip archive or DICOMDIR.
-        out: Path of the PNG.
-        frame: Index from 0: in the image or, where series or plane are given, in the whole series;
-            for an object that is drawn over images, in all images that it refers to.
-        window: Window to use; None for the image's own.
-        annotated: Draw overlays, layers, corner text and side letters, in true shape: where pixels
-            are not square the picture is larger than the matrix.
-        series: Number, UID or key of a series; "" for the first that can be shown. A presentation
-            state stands for its image as the state shows it; contours, and with `annotated` a
-            segmentation, stand for the image that they are drawn over.
-        plane: Plane of sections through the volume, or `ACQUIRED` for the images themselves.
+        src: The file, folder, zip archive or DICOMDIR to read.
+        out: Path of the PNG to write.
+        frame: Index of the frame, from 0. It counts the frames of the image; if `series` or `plane`
+            is given, those of the whole series; for an object that is drawn over images, those of
+            all images to which it refers.
+        window: Grey-value window to use; None for the image's own.
+        annotated: Whether to draw overlays, layers, corner text and side letters. The picture then
+            has its true shape: if pixels are not square, it is larger than the image's matrix.
+        series: Number, UID or key of a series; "" for the first series that can be shown. A
+            presentation state stands for its image as the state shows it; contours, and with
+            `annotated` a segmentation, stand for the image that they are drawn over.
+        plane: Plane of the sections to show through the volume, or `ACQUIRED` for the images
+            themselves.
     """
 
     src: Path
@@ -66,7 +68,7 @@ def render(request: RenderRequest) -> int:
 
     Raises:
         FileProblem: The source cannot be read, decoded or shown, or `out` cannot be written.
-        UsageError: There is no such frame or series.
+        UsageError: The requested frame or series does not exist.
     """
     with open_program() as program:
         result = scan_source(program.decoder, request.src)

@@ -32,11 +32,11 @@ from app.tools.images import OpenImage, RunImages
 from app.wiring import Program, new_run_id
 
 ALLOW_REMOTE = "SIGHTLINE_ALLOW_REMOTE"
-"""Environment variable: hosts that conversations may be sent to."""
+"""Environment variable that lists the hosts to which conversations may be sent."""
 ALLOW_PICTURES = "SIGHTLINE_ALLOW_PICTURES"
-"""Environment variable: hosts that pictures may be sent to as well."""
+"""Environment variable that lists the hosts to which pictures may be sent, too."""
 ALLOW_RISKY_PICTURES = "SIGHTLINE_ALLOW_RISKY_PICTURES"
-"""Environment variable: hosts that pictures which may identify the patient may be sent to."""
+"""Environment variable that lists the hosts to which even identifying pictures may be sent."""
 
 _VARIABLES = {
     "conversation": ALLOW_REMOTE,
@@ -52,10 +52,11 @@ class AskRequest:
     Attributes:
         prompt: The question.
         images: Files, folders or archives whose images are open for the question.
-        llm: Language model as `Program.language_model` takes it; None for that of the settings.
-        out: Folder for masks and pictures; None for the conversation's own.
-        plan_only: Print the planned tool calls and run none.
-        as_json: Print one JSON object an event.
+        llm: Name of the language model, as for `Program.language_model`; None for the one in the
+            settings.
+        out: Folder for masks and pictures; None for the conversation's own folder.
+        plan_only: Whether to print the planned tool calls without running any.
+        as_json: Whether to print each event as a JSON object.
     """
 
     prompt: str
@@ -67,7 +68,7 @@ class AskRequest:
 
 
 def ask(request: AskRequest) -> int:
-    """Run the assistant on one question and return the exit code, 0 if the run finished."""
+    """Run the assistant on one question; return the exit code, which is 0 if the run finished."""
     with open_program() as program:
         images = _open_images(program.decoder, request.images)
         if request.plan_only:
@@ -238,14 +239,14 @@ def run_tool(
     """Run one tool, print its result, and return the exit code.
 
     Args:
-        name: The tool.
-        arguments: Its arguments; a missing image argument is set to the first image.
+        name: The tool's name.
+        arguments: The tool's arguments; a missing image argument is set to the first image.
         images: Files, folders or archives whose images are open for the tool.
-        out: Folder for its files; None for a new one in the data folder.
-        as_json: Print the result as JSON.
+        out: Folder for the files that the tool makes; None for a new folder in the data folder.
+        as_json: Whether to print the result as JSON.
 
     Raises:
-        UsageError: The tool or its arguments are wrong.
+        UsageError: There is no such tool, or its arguments are wrong.
         SightlineError: The tool failed.
     """
     from app.agent.loop.tool_execution import Outcome, parse_arguments

@@ -31,7 +31,7 @@ from app.wiring import Program
 
 
 def list_all(*, as_json: bool) -> int:
-    """Print the conversations, the newest first."""
+    """Print a list of all conversations, the newest first."""
     threads = SessionStore(paths.sessions_dir()).threads()
     if as_json:
         print_json([asdict(info) for info in threads])
@@ -69,10 +69,11 @@ def replay(thread_id: str, images: tuple[Path, ...], out: Path | None, *, as_jso
     """Run a conversation's tool calls again; return 1 if any result differs.
 
     Args:
-        thread_id: The conversation.
-        images: Files or folders of images that are no longer where they were.
-        out: Folder for the files that the calls make; None for a temporary one.
-        as_json: Print one JSON object a call.
+        thread_id: Id of the conversation.
+        images: Files or folders in which to look for images that are no longer at their recorded
+            paths.
+        out: Folder for the files that the calls make; None for a temporary folder.
+        as_json: Whether to print one JSON object per call.
 
     Raises:
         FileProblem: There is no such conversation.

@@ -1,7 +1,7 @@
 """Connects the window to the agent: sends questions and delivers events on the GUI thread.
 
-The runner calls back on its own thread. Its events go into an inbox, from which the GUI thread
-takes them in small batches, with streamed text joined: so a flood of events does not stall it.
+The runner emits events on its own thread. They go into an inbox, from which the GUI thread takes
+them in small batches, with streamed text joined, so that many events at once do not stall it.
 """
 
 from __future__ import annotations

@@ -16,8 +16,10 @@ from app.views import icons, style
 NAME = "Sightline"
 
 SWITCH_INTERVAL_S = 0.001
-"""Longest time another Python thread keeps the interpreter while the GUI thread wants it. Qt calls
-release it, so a paint event waits many times; Python's 5 ms add up to stalls.
+"""Longest time that another Python thread keeps the interpreter while the GUI thread waits for it.
+
+Qt calls release the interpreter, so a paint event waits many times; with Python's default of 5 ms
+these waits would add up to stalls.
 """
 
 

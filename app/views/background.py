@@ -1,7 +1,7 @@
 """Runs work off the GUI thread and delivers the results on it.
 
-The GUI thread may not stall for 50 ms, so rendering, outlines and pictures are made in a small
-thread pool; their answers, and those of the decoder's futures, come back as queued signals.
+The GUI thread must not stall for 50 ms, so rendering, outlines and pictures are made in a small
+thread pool. Their results, and those of the decoder's futures, come back as queued signals.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Keeps Python's garbage collector from stalling the window.
 
-A full collection visits every container and stops all threads: 40 ms for the modules of the
-program, and 150 ms more with 100,000 open instances. Long-lived objects are therefore frozen, and
-no full collection runs while a scan makes such objects. Instances and their tables are in no
-cycles, so they are freed without it when a study is closed.
+A full collection visits every container and stops all threads: 40 ms for the program's modules, and
+150 ms more with 100,000 open instances. Long-lived objects are therefore frozen, and no full
+collection runs while a scan creates such objects. Instances and their tables are not part of
+reference cycles, so closing a study frees them without the collector.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NEVER = 2**31 - 1
 def freeze_startup_objects() -> None:
     """Exempt the objects created at start-up, such as modules, from garbage collection; only once.
 
-    Classes and modules stay until the end anyway.
+    Modules and classes stay in memory until the program ends anyway.
     """
     gc.collect()
     gc.freeze()

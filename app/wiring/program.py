@@ -1,4 +1,4 @@
-"""The objects of one process, and the facts about settings that the audit log gets."""
+"""The objects of one process, and the facts about settings that go into the audit log."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ IDENTIFYING_KEYWORDS = (
     "ReferringPhysicianName",
     "InstitutionName",
 )
-"""Keywords of the attributes whose values are removed from data that is sent."""
+"""Keywords of the DICOM attributes whose values are removed from data that is sent."""
 
 
 @dataclass
@@ -59,11 +59,11 @@ class Program:
     """The objects of one process, each built when it is first needed.
 
     Attributes:
-        secrets: The keys of endpoints.
-        consents: Hosts that the user allowed to send to.
-        grants: Answers of the user that allow or refuse tools.
-        models: The language models that were built.
-        settings_notices: Sentences about settings and rules that are not as expected.
+        secrets: The store of the keys for endpoints.
+        consents: The hosts to which the user has allowed data to be sent.
+        grants: The user's answers that allow or refuse tools.
+        models: The language models that have been built.
+        settings_notices: Sentences for the user about problems with settings and rules.
     """
 
     secrets: Secrets = field(default_factory=Secrets)
@@ -88,7 +88,7 @@ class Program:
         return loaded
 
     def change_settings(self, changed: Settings) -> bool:
-        """Use other settings from now on, and return whether they could be saved."""
+        """Replace the current settings, and return whether the new ones could be saved."""
         self.note("settings_changed", **settings_facts(self.settings, changed))
         self.settings = changed
         self._configure_secrets(changed)
@@ -135,7 +135,7 @@ class Program:
 
     @cached_property
     def audit(self) -> AuditLog:
-        """The audit log; its key is read with the first line."""
+        """The audit log; its key is read when the first line is written."""
         return AuditLog(paths.audit_dir(), self.audit_secret)
 
     def audit_secret(self) -> bytes:
@@ -144,16 +144,16 @@ class Program:
 
     @cached_property
     def audit_trail(self) -> Audited:
-        """The recorder of the runs' events in the audit log."""
+        """The recorder that writes the events of runs into the audit log."""
         return Audited(self.audit, self.registry)
 
     def note(self, action: str, **facts: Any) -> None:
-        """Record an action in the audit log on a thread, since a keyring may be slow."""
+        """Record an action in the audit log on another thread, since a keyring may be slow."""
         work = partial(self.audit.note, action, facts)
         threading.Thread(target=work, name="audit").start()
 
     def note_endpoint_test(self, wanted: providers.ModelChoice) -> None:
-        """Record that an endpoint is tested from the settings."""
+        """Record that the user tests an endpoint in the settings dialogue."""
         self.note("endpoint_tried", kind=wanted.kind, host=_host(wanted.url))
 
     @cached_property
@@ -162,21 +162,21 @@ class Program:
         return SessionStore(paths.sessions_dir())
 
     def language_model(self, name: str | None = None) -> LanguageModel:
-        """Return a language model. May take seconds, since its key is looked up.
+        """Return a language model. May take seconds, since its key is looked up in the keyring.
 
         Args:
-            name: "KIND" or "KIND:MODEL", with a kind from `providers.KINDS`; None for the model of
+            name: "KIND" or "KIND:MODEL", with a kind from `providers.KINDS`; None for the model in
                 the settings.
 
         Raises:
-            UsageError: There is no such model, or it is not configured.
+            UsageError: There is no such model, or the model is not configured.
         """
         return self.language_model_for(
             self.settings.llm if name is None else self._model_settings(name)
         )
 
     def use_model(self, name: str) -> None:
-        """Use a language model instead of that of the settings, without saving it.
+        """Use a language model in place of the one in the settings, without saving this choice.
 
         Args:
             name: See `language_model`.
@@ -194,10 +194,10 @@ class Program:
         return chosen.with_provider(kind, chosen.of(kind).model_copy(update=named))
 
     def language_model_for(self, chosen: ModelSettings) -> LanguageModel:
-        """Return the language model of settings that need not be those in use.
+        """Return the language model that given settings name; they need not be those in use.
 
         Raises:
-            UsageError: It is not configured.
+            UsageError: The model is not configured.
         """
         fields = chosen.of(chosen.kind)
         key = self._key(chosen.kind, fields)
@@ -210,7 +210,7 @@ class Program:
 
     @cached_property
     def site_rules(self) -> tuple[Policy, ...]:
-        """The rules for tools that this computer's administrator wrote."""
+        """The rules for tools set by this computer's administrator."""
         return site_policies(paths.site_policies(), self.settings_notices)
 
     def policy(self) -> Policy:
@@ -218,7 +218,7 @@ class Program:
         return replace(Policy.from_data(self.settings.policy.data()), also=self.site_rules)
 
     def notices(self) -> list[str]:
-        """Return sentences about settings and rules that are not as expected."""
+        """Return sentences for the user about problems with settings and rules."""
         specs = [tool.spec for tool in self.registry.all()]
         unknown = self.policy().unknown_names(specs)
         return [*self.settings_notices, *unknown]
@@ -248,16 +248,16 @@ class Program:
         run_id: str | None = None,
         cancel: CancelToken | None = None,
     ) -> RunRequest:
-        """Return a run's request: the question, and the images as they are open now.
+        """Return the request for a run: the question, and the images as they are currently open.
 
         Args:
             question: The user's text.
             images: The open images, the shown one first.
             thread: The conversation.
             out_dir: Folder for pictures and masks.
-            approve: Answers requests for approval.
-            run_id: Id of the run; None for a new one.
-            cancel: Cancels the run; None for a token that nothing cancels.
+            approve: A function that answers requests for approval.
+            run_id: Id of the run; None for a new id.
+            cancel: Token that cancels the run; None if nothing cancels it.
         """
         frozen = self.question(question, images, thread, out_dir)
         return RunRequest(
@@ -282,13 +282,13 @@ class Program:
         thread: Thread,
         out_dir: Path | None = None,
     ) -> Question:
-        """Return a question for the runner, with the images as they are open now.
+        """Return a question for the runner, with the images as they are currently open.
 
         Args:
             text: The user's text.
             images: The open images, the shown one first.
             thread: The conversation.
-            out_dir: Folder for pictures and masks; None for the conversation's own.
+            out_dir: Folder for pictures and masks; None for the conversation's own folder.
 
         Raises:
             FileProblem: The conversation's folder cannot be created.
@@ -327,7 +327,7 @@ class Program:
 
 
 def run_limits(chosen: LimitSettings) -> Limits:
-    """Return the limits of a run from the settings."""
+    """Return the limits that the settings set for a run."""
     return Limits(
         steps=chosen.steps,
         tool_calls=chosen.tool_calls,
@@ -344,7 +344,7 @@ def new_run_id() -> str:
 
 
 def identifiers(instances: Iterable[Instance]) -> tuple[str, ...]:
-    """Return the texts that identify the images' patients, to be removed from sent data."""
+    """Return the texts that identify the patients in the images, to be removed from sent data."""
     found = {instance.get(keyword) for instance in instances for keyword in IDENTIFYING_KEYWORDS}
     return tuple(sorted(found - {""}))
 
@@ -354,11 +354,11 @@ _MAX_CHANGES = 30
 
 
 def settings_facts(before: Settings, after: Settings) -> dict[str, Any]:
-    """Return the facts that the audit log holds of changed settings.
+    """Return the facts about changed settings that are recorded in the audit log.
 
-    They are the names of the settings that changed; of the language model its name and host; of
-    the policy and the limits the new values. Paths and whole addresses are left out, since they
-    may hold a name or a key.
+    These are the names of the settings that changed; for the language model, its name and host; for
+    the policy and the limits, the new values. Paths and complete addresses are left out, since they
+    may contain a name or a key.
     """
     old, new = _flattened(before.model_dump()), _flattened(after.model_dump())
     changed = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))

@@ -1,4 +1,4 @@
-"""Building of the window: its parts, the settings dialogue, and the actions at its start."""
+"""Building of the window: its parts, the settings dialogue, and what it does at the start."""
 
 from __future__ import annotations
 
@@ -38,10 +38,12 @@ class ViewRequest:
 
     Attributes:
         paths: Files and folders to open, in order.
-        demo: Open the demo study first.
-        ask: Question for the chat once all is shown; "" for none.
-        screenshot: File that the window is saved to before the program quits; None to stay open.
-        llm: Language model as `Program.choose` takes it; None for that of the settings.
+        demo: Whether to open the demo study first.
+        ask: Question to ask in the chat once everything is shown; "" for none.
+        screenshot: File to which a picture of the window is saved, after which the program quits;
+            None to stay open.
+        llm: Name of the language model, as for `Program.language_model`; None for the one in the
+            settings.
     """
 
     paths: tuple[Path, ...] = ()
@@ -55,7 +57,7 @@ def view(request: ViewRequest) -> int:
     """Open the window, run the event loop, and return the exit code once it is closed.
 
     Raises:
-        SightlineError: There is no display and no picture was asked for.
+        SightlineError: There is no display, and no screenshot was requested.
     """
     from app.views.application import create_application, needs_offscreen, use_offscreen
 
@@ -80,7 +82,7 @@ def view(request: ViewRequest) -> int:
 
 
 def build_window(program: Program, request: ViewRequest) -> MainWindow:
-    """Return the window with all its parts, its startup actions begun."""
+    """Return the window with all its parts, after starting what `request` asks it to do."""
     from app.views.agent_thread import AgentThread
     from app.views.audit.audit_window import CopyRecorder, show_audit
     from app.views.chat.dock import ChatDock

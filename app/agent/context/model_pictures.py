@@ -99,7 +99,7 @@ async def may_send(
     """Return the pictures that the model may receive: all if it runs here, else the allowed ones.
 
     The user is asked about pictures that they have not been asked about before, and once more about
-    the risky ones among them.
+    the risky ones among them. Pictures from earlier questions are not handled here.
 
     Args:
         request: The run's request.

@@ -87,7 +87,7 @@ def listed(need: AnyOf | AllOf) -> str:
 
 
 def new_id() -> str:
-    """Return an id for a call that rules insert."""
+    """Return a new id for a call that rules insert."""
     return f"{INSERTED}{uuid4().hex[:20]}"
 
 

@@ -41,7 +41,7 @@ Facts = dict[str, Any]
 
 
 class Audit(Protocol):
-    """The interface by which a loop records its runs."""
+    """The interface through which a loop records its runs."""
 
     def of(self, request: RunRequest) -> Callable[[RunEvent], str]:
         """Return the function that records each event of a run. It never raises.

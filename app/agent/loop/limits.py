@@ -168,7 +168,7 @@ class WallClock:
         return self._timeout is not None and self._timeout.expired()
 
     def stop(self) -> Stop:
-        """Return the time limit as a `Stop`."""
+        """Return the time limit as a `Stop`, for use once the time is up."""
         return Stop("wall_time", f"the limit of {self._limit_s:g} seconds is reached")
 
     @contextlib.asynccontextmanager

@@ -124,7 +124,7 @@ class AgentRunner:
         return True
 
     def resolve(self, approval_id: str, decision: Decision | bool) -> None:
-        """Answer an approval request; an unknown or answered one is ignored."""
+        """Answer an approval request; does nothing if it is unknown or already answered."""
         answered = decision if isinstance(decision, Decision) else Decision(granted=decision)
 
         def answer() -> None:

@@ -88,7 +88,7 @@ _NUMBERS = re.compile(rf"{_NUMBER}(?:\s*[/,]\s*{_NUMBER})?(?![\w])")
 def find_values(
     rule: ToolRule, tokens: Sequence[Token], denied: Sequence[Denial]
 ) -> dict[str, list[Any]]:
-    """Return the values that a question names, in its order, by argument.
+    """Return the values that a question names, by argument, in the order in which they appear.
 
     Args:
         rule: The tool's rule, with the words for each value.
@@ -130,7 +130,12 @@ def usual_values(
 
 
 def as_argument(values: Sequence[Any], field: Mapping[str, Any]) -> Any:
-    """Return values as an argument of this JSON schema: a list, the first value, or a number."""
+    """Convert values to the type of an argument: a list, the first value, or a number.
+
+    Args:
+        values: The values.
+        field: The argument's JSON schema.
+    """
     described = str(field)
     if "array" in described:
         return list(values)
@@ -160,12 +165,13 @@ def find_numbers(rule: ToolRule, blank: str, schema: ToolSchema) -> dict[str, fl
 def find_texts(
     rule: ToolRule, blank: str, text: str, tokens: Sequence[Token] = ()
 ) -> dict[str, str]:
-    """Return the arguments whose value is text from the question.
+    """Return the arguments whose value is text from the question, each with that text.
 
     Args:
         rule: The tool's rule.
-        blank: The question with the contents of quoted strings blanked.
-        text: The question as it was written, of the same length.
+        blank: The question with the contents of quoted strings blanked, of the same length as
+            `text`.
+        text: The question as it was written.
         tokens: The question's words with spelling corrected.
     """
     found: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Reading of a question by the packs' words: its kinds, and the fewest tools that answer it."""
+"""Interpretation of a question by the packs' words: its kinds, and the fewest tools for it."""
 
 from __future__ import annotations
 
@@ -34,11 +34,12 @@ class Reading:
 
     Attributes:
         intent: What the question asks for, as far as rules can tell from its words.
-        mentions: The tools that it mentions by name; those mentioned by a phrase are not included.
-        tokens: Its words with spelling corrected.
-        kinds: Its kinds by (pack, name), with the matches that identify each kind.
-        denied: The words that it leaves out.
-        action_matches: Matches of the words for what a tool does ("segment"), excluded or not.
+        mentions: The tools that the question mentions by name; tools mentioned by a phrase are not
+            included.
+        tokens: The question's words with spelling corrected.
+        kinds: The question's kinds by (pack, name), each with the matches that identify it.
+        denied: The words that the question leaves out.
+        action_matches: Matches of words for what a tool does ("segment"), excluded or not.
         reach: The positions of the words addressed to each kind that claims parts of the question.
     """
 
@@ -51,10 +52,10 @@ class Reading:
     reach: Mapping[Key, frozenset[int]] = field(default_factory=dict[Key, frozenset[int]])
 
     def text_for(self, kinds: Collection[Key], text: str) -> str:
-        """Return the part of `text` addressed to the given kinds, or all of it if there is none.
+        """Return the part of `text` addressed to the given kinds, or all of it if no part is.
 
         Args:
-            kinds: Kinds by (pack, name).
+            kinds: The kinds, as (pack, name).
             text: A text of the same length as the question.
         """
         words = frozenset[int]().union(*(self.reach.get(key, frozenset()) for key in kinds))
@@ -66,7 +67,10 @@ class Reading:
         return "".join(spans).strip() or text
 
     def denials_for(self, tool: str) -> list[Denial]:
-        """Return the exclusions for a tool: "don't classify the lungs" is not about outlines."""
+        """Return the exclusions that affect a tool.
+
+        "Don't classify the lungs" does not affect a tool that outlines.
+        """
         found: list[Denial] = []
         for denial in self.denied:
             owners = {
@@ -83,7 +87,8 @@ def read_question(blank: str, plans: Plans, tools: Collection[str]) -> Reading:
     Args:
         blank: The normalised question with the contents of quoted strings blanked.
         plans: The packs' plans.
-        tools: The available tools; if it maps names to schemas, their phrases are found as well.
+        tools: The available tools; if this maps names to schemas, the tools' phrases are found as
+            well.
     """
     book = pack_words(plans.packs)
     named = find_mentions(blank, tools)
@@ -111,7 +116,7 @@ def read_question(blank: str, plans: Plans, tools: Collection[str]) -> Reading:
 
 
 def corrected_tokens(blank: str, book: PackWords) -> tuple[list[Token], dict[int, str]]:
-    """Return a text's words with spelling corrected, and the corrections by position."""
+    """Return a text's words with spelling corrected, and the corrections by word position."""
     mended: dict[int, str] = {}
     done: list[Token] = []
     for token in in_standard_german(tokens_of(blank)):
@@ -129,7 +134,7 @@ def corrected_tokens(blank: str, book: PackWords) -> tuple[list[Token], dict[int
 
 
 def words_in(blank: str, plans: Plans) -> tuple[list[Token], list[Denial]]:
-    """Return a text's words with spelling corrected, and what it leaves out."""
+    """Return a text's words with spelling corrected, and the exclusions in it."""
     tokens, _ = corrected_tokens(blank, pack_words(plans.packs))
     return tokens, denials(tokens)
 

@@ -141,7 +141,7 @@ def _asks_definition(
 def history_words(tokens: Sequence[Token], parts: Parts) -> frozenset[int]:
     """Return the positions of words that state the patient's history: "known cardiomegaly".
 
-    They provide context and ask for nothing.
+    These words provide context and do not ask for anything.
     """
     found = {
         place
@@ -166,7 +166,9 @@ def _statement_parts(tokens: Sequence[Token], parts: Parts) -> frozenset[int]:
 
 
 def reported_speech(blank: str, tokens: Sequence[Token]) -> frozenset[int]:
-    """Return the positions of words that quote a text: 'the tag says "..."'. They ask for nothing.
+    """Return the positions of words that quote a text: 'the tag says "..."'.
+
+    These words do not ask for anything.
 
     Args:
         blank: The question with the contents of quoted strings replaced by NUL characters.
@@ -196,7 +198,10 @@ def reported_speech(blank: str, tokens: Sequence[Token]) -> frozenset[int]:
 
 
 def is_unanswerable_word(token: Token) -> bool:
-    """Return whether a word is about a subject that no tool covers, so it is not misspelt."""
+    """Return whether a word is about a subject that no tool covers.
+
+    It is then not a misspelling.
+    """
     return bool(_UNANSWERABLE.word_numbers(token.forms))
 
 
@@ -246,7 +251,7 @@ def words_by_kind(
     Args:
         kinds: The question's kinds with their matches.
         whole: The kinds that claim whole parts of a question (`QuestionKind.whole`).
-        named: The kinds whose words name the tool that is asked (`QuestionKind.addressed`).
+        named: The kinds whose words name the tool to use (`QuestionKind.addressed`).
         tokens: The question's words.
         parts: The question's parts.
     """

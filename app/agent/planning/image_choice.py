@@ -1,7 +1,7 @@
 """Choice of the open image that a question is about: the current one, a named one, or unclear.
 
-A tool that runs on the wrong image is worse than none. So if a question is about several images,
-or about another one without naming it, no tool runs and the user is asked.
+Running a tool on the wrong image is worse than running none. So if a question is about several
+images, or about another image without naming it, no tool runs and the user is asked.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _PERHAPS = re.compile(
     rf"(?:chest\s|thorax)?{_NOUN}(?!\w)",
     re.IGNORECASE,
 )
-"""Words that may refer to another image than the current one. They do not stop the rules."""
+"""Words that may refer to an image other than the current one. They do not stop the rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +72,10 @@ class ImageChoice:
     """The images that a question is about.
 
     Attributes:
-        ids: The ids of the open images that it names ("image-2"); () for the current one.
-        unclear: Its words for several images, or for another one that it does not name; else "".
+        ids: The ids of the open images that the question names ("image-2"); () if it names none,
+            which means the current image.
+        unclear: The question's words for several images, or for another image that it does not
+            name; "" if there are none.
     """
 
     ids: tuple[str, ...] = ()
@@ -81,15 +83,15 @@ class ImageChoice:
 
     @property
     def only_id(self) -> str:
-        """Return the id of the image, if the question clearly names exactly one.
+        """Return the id of the image if the question clearly names exactly one.
 
-        Otherwise "", which stands for the current image.
+        Otherwise return "", which means the current image.
         """
         return self.ids[0] if len(self.ids) == 1 and not self.unclear else ""
 
 
 def image_choice(text: str, images: Sequence[Mapping[str, Any]]) -> ImageChoice:
-    """Return which image a question is about.
+    """Return which images a question is about.
 
     Args:
         text: The normalised question; a file name counts even in quotation marks.
@@ -111,7 +113,7 @@ def image_choice(text: str, images: Sequence[Mapping[str, Any]]) -> ImageChoice:
 
 
 def may_concern_another_image(text: str) -> bool:
-    """Return whether a normalised question might be about another image besides the current one."""
+    """Return whether a normalised question might be about an image other than the current one."""
     return _PERHAPS.search(masked(text)) is not None
 
 
@@ -143,7 +145,10 @@ def _names_file(text: str, note: Mapping[str, Any]) -> bool:
 
 
 def relevant_scene(scene: Scene, which: ImageChoice) -> Scene:
-    """Return the scene with earlier results on other images marked as failed, to be ignored."""
+    """Return a copy of the scene in which earlier results on other images are marked as failed.
+
+    They are then ignored.
+    """
     if not any(message.role == "tool" for message in scene.earlier) or not scene.images:
         return scene
     record = CallLog(scene.earlier, scene.images)

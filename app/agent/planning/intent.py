@@ -10,28 +10,32 @@ from app.agent.planning.plan import Decision, NoRule, Scene
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What a question asks for, as `Planner.interpret` determines it once for each run.
+    """What a question asks for, as determined by `Planner.interpret` once per run.
 
     Attributes:
         question: The user's text.
         scene: The open images, the tools and the earlier results.
-        kinds: Names of the kinds of question that it is, the most specific first, without those
-            that another kind overrides.
-        named: The tools that it mentions by name or by one of their phrases.
-        left_out: The tools that it excludes, each with the words that do so ("don't classify").
-        wanted: The fewest tools that suffice, in running order; none of `left_out`.
-        absent: Tools that would answer it but are not installed.
-        by_eye: Those of `wanted` that a model can do without if it sees the picture.
-        subjects: The tools whose subjects it mentions ("nuclei"), excluded or not.
-        certain: Every word is understood, so rules alone may answer it.
-        expects_data: An empty result would be suspicious.
-        needs_image: It is about an open image.
-        images: The ids of the open images that it names; () for the current one.
-        unclear_image: Its words for several images, or for another one that could not be
-            identified; else "".
-        may_concern_other_images: It might be about another image besides the current one.
-        corrections: Pairs of a misspelt word and the word that it was read as.
-        plan: The tool calls that answer it by rules, a reply without calls, or `NoRule`.
+        kinds: Names of the question's kinds, the most specific first, without those that another
+            kind overrides.
+        named: The tools that the question mentions by name or by one of their phrases.
+        left_out: The tools that the question excludes, each with the words that exclude it ("don't
+            classify").
+        wanted: The fewest tools that suffice, in running order; never any that are in `left_out`.
+        absent: Tools that would answer the question but are not installed.
+        by_eye: The tools in `wanted` that a model does not need if it sees the picture.
+        subjects: The tools whose subjects the question mentions ("nuclei"), excluded or not.
+        certain: Whether every word is understood, so that rules alone may answer the question.
+        expects_data: Whether an empty result would be suspicious.
+        needs_image: Whether the question is about an open image.
+        images: The ids of the open images that the question names; () if it names none, which means
+            the current image.
+        unclear_image: The question's words for several images, or for another image that could not
+            be identified; "" if there are none.
+        may_concern_other_images: Whether the question might be about an image other than the
+            current one.
+        corrections: Pairs of a misspelt word and the word it was corrected to.
+        plan: The tool calls with which rules answer the question, a reply without calls, or
+            `NoRule`.
     """
 
     question: str = ""
@@ -53,6 +57,6 @@ class Intent:
     plan: Decision = field(default_factory=NoRule)
 
     def with_eyes(self) -> Intent:
-        """Return the intent without the tools that a model does not need if it sees the picture."""
+        """Return a copy without the tools that a model does not need if it sees the picture."""
         left = tuple(tool for tool in self.wanted if tool not in self.by_eye)
         return replace(self, wanted=left, absent=()) if self.by_eye else self

@@ -1,4 +1,4 @@
-"""Tools that a question mentions, in the order of the question."""
+"""Tools that a question mentions, in the order in which they appear."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ class Mention:
     """A tool mentioned in a question.
 
     Attributes:
-        name: The tool's registered name; for an unknown tool the name as written.
-        start: Offset of its first character in the question.
-        end: Offset after its last character.
-        known: There is such a tool.
-        negated: It is mentioned to be left out.
-        about_tool: The question is about the tool itself ("what does X do").
+        name: The tool's registered name; for an unknown tool, the name as written.
+        start: Offset of the mention's first character in the question.
+        end: Offset after the mention's last character.
+        known: Whether a tool with that name exists.
+        negated: Whether the question says to leave the tool out.
+        about_tool: Whether the question is about the tool itself ("what does X do").
     """
 
     name: str
@@ -64,10 +64,10 @@ class Mention:
 
 
 def find_mentions(text: str, names: Collection[str]) -> list[Mention]:
-    """Return the tools mentioned by name in a text, in its order.
+    """Return the tools mentioned by name in a text, in the order in which they appear.
 
     A known tool's name may be written with underscores, spaces or hyphens. An unknown name counts
-    only where it is used like a call ("run X").
+    only if it is used like a call ("run X").
 
     Args:
         text: The question with the contents of quoted strings blanked.
@@ -94,7 +94,7 @@ def find_mentions(text: str, names: Collection[str]) -> list[Mention]:
 def with_phrases(
     text: str, mentions: list[Mention], tools: Mapping[str, ToolSchema]
 ) -> list[Mention]:
-    """Return the mentions with those by a tool's phrase instead of its name, in text order."""
+    """Return the mentions together with those of tools mentioned by a phrase, in text order."""
     spoken = [
         Mention(name, match.start(), match.end(), known=True, negated=_is_negated(text, match))
         for name, tool in tools.items()
@@ -110,7 +110,10 @@ def with_phrases(
 
 
 def without_phrases(text: str, tools: Mapping[str, ToolSchema]) -> str | None:
-    """Return the text with parts blanked that contain a tool's phrase, or None without any."""
+    """Return the text with each part that contains a tool's phrase blanked.
+
+    None if there is none.
+    """
     said = with_phrases(text, [], tools)
     if not said:
         return None
@@ -143,7 +146,7 @@ def _spread_negation(text: str, mentions: list[Mention]) -> list[Mention]:
 
 
 def grouped(text: str, mentions: list[Mention]) -> list[list[Mention]]:
-    """Return mentions in groups that share the words after them ("a, b, and c on that image")."""
+    """Return the mentions, grouped if they share the words after them ("a and b on that image")."""
     groups: list[list[Mention]] = []
     for mention in mentions:
         if groups and _JOINED.match(text[groups[-1][-1].end : mention.start]):

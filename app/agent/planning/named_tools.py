@@ -63,13 +63,13 @@ _COMPARE = re.compile(r"\b(?:compare|agree|disagreement|contrast)\b", re.IGNOREC
 def plan_named_tools(
     question: str, scene: Scene, before: Sequence[Step], named: Sequence[Mention]
 ) -> ToolPlan | Reply | None:
-    """Return the plan for a question that names tools, a reply, or None if it names none.
+    """Return the plan or reply for a question that names tools, or None if it names none.
 
     Args:
         question: The normalised question.
         scene: The open images, the tools and the earlier results.
         before: Steps for the rest of the question, which run first.
-        named: The tools that it mentions by name.
+        named: The tools that the question mentions by name.
     """
     blank = masked(question)
     mentions = with_phrases(blank, list(named), scene.tools)

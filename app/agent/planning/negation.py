@@ -179,14 +179,14 @@ _CUES = Vocabulary(
 
 @dataclass(frozen=True, slots=True)
 class Denial:
-    """The words that one cue leaves out.
+    """The words that one cue (such as "don't" or "without") leaves out.
 
     Attributes:
-        strong: Findings and structures are excluded as well, not only a tool's action.
+        strong: Whether findings and structures are excluded as well, not only a tool's action.
         positions: Positions of the excluded words among the question's words.
         cue: Position of the cue's first word.
         last: Position of the cue's last word.
-        mild: The cue may also ask about the words after it: "exclude a fracture".
+        mild: Whether the cue may instead ask about the words after it: "exclude a fracture".
     """
 
     strong: bool
@@ -226,7 +226,7 @@ def denials(tokens: Sequence[Token]) -> list[Denial]:
 
 
 def is_cue_word(token: Token) -> bool:
-    """Return whether a word belongs to a cue, so that it is not taken for a misspelling."""
+    """Return whether a word belongs to a cue; it is then not treated as a misspelling."""
     return bool(_CUES.word_numbers(token.forms))
 
 

@@ -1,4 +1,4 @@
-"""Plans for questions in plain words, from their kinds to the steps that answer them."""
+"""Plans for questions in plain words: from the kinds of a question to the steps that answer it."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ def plan_plain_question(
     Args:
         question: The normalised question with the contents of quoted strings blanked.
         scene: The open images, the tools and the earlier results.
-        excluded: Tools that the question names to be left out.
-        image: The id of the image that it is about; "" for the current one.
+        excluded: Tools that the question names in order to leave them out.
+        image: The id of the image that the question is about; "" for the current one.
         text: The normalised question with its quoted strings.
-        reading: The result of `read_question`, if the question has been read already.
+        reading: The result of `read_question`; None if the question has not been read yet.
     """
     reading = reading or read_question(question, scene.plans, scene.tools)
     asked = reading.intent
@@ -81,7 +81,7 @@ def plan_plain_question(
 
 
 def help_text(scene: Scene) -> str:
-    """Return a message that explains what can be asked, with the available tools."""
+    """Return a message that explains what can be asked with the available tools."""
     lines = [
         "I match your words to rules and run the tools that fit; I understand no more than that. "
         'You can ask in plain words, name tools in order ("1) ... 2) ..."), or say "but don\'t '
@@ -91,7 +91,7 @@ def help_text(scene: Scene) -> str:
 
 
 def no_rule_text(tools: Sequence[ToolSchema]) -> str:
-    """Return a message that the question was not understood, with what could be asked instead."""
+    """Return a message that the question was not understood, and what could be asked instead."""
     head = "no rule of mine matches this question, so I ran no tool and have no answer."
     if not tools:
         return f"{head} There are no tools here. Choose a language model in the settings."

@@ -1,4 +1,4 @@
-"""The plan of tool calls that answers a question, made of steps."""
+"""The plan of tool calls that answers a question; it consists of steps."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from app.tools.pack_plan import NO_PLANS, Plans
 
 @dataclass(frozen=True, slots=True)
 class OpenImage:
-    """An argument's value: the open image with this id, or the current one for ""."""
+    """A source of an argument's value: the open image with this id, or the current one for ""."""
 
     id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """An argument's value: part of an earlier step's output.
+    """A source of an argument's value: part of an earlier step's output.
 
     Attributes:
         step: Number of that step, counted from 1.
-        key: Key in its output.
-        fallback: The open image may be used if the step returned nothing, because it shows the same
-            (a DICOM file and the PNG converted from it).
+        key: Key in the step's output.
+        fallback: Whether the open image may be used if the step returned nothing, because it shows
+            the same (a DICOM file and the PNG converted from it).
     """
 
     step: int
@@ -37,14 +37,14 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class MissingValue:
-    """An argument's value that neither a step of the plan nor an earlier question provides."""
+    """A source whose value neither a step in the plan nor an earlier question provides."""
 
     what: str
 
 
 @dataclass(frozen=True, slots=True)
 class EarlierOutput:
-    """An argument's value from an earlier question in the conversation, usually a file path."""
+    """A source of an argument's value: an earlier question's result, usually a file path."""
 
     path: Any
 
@@ -58,10 +58,11 @@ class Step:
 
     Attributes:
         tool: The tool's name.
-        arguments: Values by argument: literals, sources, or lists of them.
+        arguments: The value of each argument: a literal, a source, or a list of them.
         why: A few words for the plan shown to the user.
-        skip: The reason why the step cannot run, if known beforehand; else "".
-        target: The image it works on, for "the same image" in a later step.
+        skip: The reason why the step cannot run, if known beforehand; otherwise "".
+        target: The image that the step works on, for "the same image" in a later step; None for no
+            image.
     """
 
     tool: str
@@ -71,7 +72,7 @@ class Step:
     target: Source | None = None
 
     def sources(self) -> Iterator[Source]:
-        """Yield the arguments that are sources, not literals."""
+        """Yield those values among the arguments that are sources rather than literals."""
         for value in self.arguments.values():
             for item in value if isinstance(value, list) else (value,):
                 if isinstance(item, (OpenImage, Output, EarlierOutput, MissingValue)):
@@ -102,7 +103,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class NoRule:
-    """The result if no rule matches the question, as opposed to a plan without steps.
+    """The result if no rule matches the question; unlike a plan without steps.
 
     Attributes:
         text: Message for the user, with what could be asked instead.
@@ -131,18 +132,22 @@ class Scene:
     plans: Plans = NO_PLANS
 
     def note(self, image: OpenImage | None = None) -> Mapping[str, Any] | None:
-        """Return the note on an image, the current one by default, or None if it is not open."""
+        """Return the note on an image, or None if the image is not open.
+
+        Args:
+            image: The image; None for the current image.
+        """
         wanted = image.id if image else ""
         if not wanted:
             return self.images[0] if self.images else None
         return next((note for note in self.images if note.get("id") == wanted), None)
 
     def earlier_output(self, key: str, tool: str = "") -> Any | None:
-        """Return the latest value of an output key in the conversation, or None.
+        """Return the latest value for an output key in the conversation, or None if there is none.
 
         Args:
             key: Key in a tool's output.
-            tool: Only outputs of this tool; "" for any tool.
+            tool: The tool whose outputs are searched; "" for any tool.
         """
         for message in reversed(self.earlier):
             if message.role == "tool" and message.ok and tool in ("", message.tool):
@@ -154,11 +159,11 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class ReadyStep:
-    """A step's resolved arguments.
+    """The arguments for a step that can run.
 
     Attributes:
         arguments: Literal values by argument.
-        notes: Remarks for the user on how they were chosen.
+        notes: Remarks for the user on how the values were chosen.
     """
 
     arguments: dict[str, Any]
@@ -183,7 +188,7 @@ def resolve(
 
     Args:
         step: The step.
-        steps: All steps of the plan.
+        steps: All steps in the plan.
         results: Results of the steps that have run, by step number from 1.
         scene: The open images, the tools and the earlier results.
 

@@ -58,12 +58,12 @@ class Planner:
         self.plans = plans
 
     def interpret(self, question: str, scene: Scene) -> Intent:
-        """Return what a question asks for. It is called once for each run.
+        """Return what a question asks for. Call this once per run.
 
         Args:
             question: The user's text.
-            scene: The open images, the tools and the earlier results. If it has no plans, those of
-                the planner are used.
+            scene: The open images, the tools and the earlier results. If it has no plans, the
+                planner's own are used.
         """
         scene = scene if scene.plans else replace(scene, plans=self.plans)
         text = normalised(question)
@@ -92,7 +92,7 @@ class Planner:
         image_notes: Sequence[Mapping[str, Any]],
         tools: Sequence[Tool] | Sequence[ToolSchema],
     ) -> list[PlannedCall]:
-        """Return the calls that answer a question by rules, without the steps that cannot run.
+        """Return the calls with which rules answer a question, without steps that cannot run.
 
         Args:
             question: The user's text.
@@ -115,7 +115,7 @@ class Planner:
 
 
 def schema_of(tool: Tool) -> ToolSchema:
-    """Return a tool's schema as a model sees it."""
+    """Return a tool's schema in the form that a model sees."""
     spec = tool.spec
     return ToolSchema(spec.name, spec.description, spec.Input.model_json_schema(), spec.phrases)
 

@@ -88,7 +88,7 @@ class Parts:
     """The parts of a question.
 
     Attributes:
-        part_numbers: The number of each word's part, in the order of the words.
+        part_numbers: For each word of the question, the number of its part.
         asks: For each part, whether it is a question or request by itself.
         follows: For each part, whether it begins with "then" or a similar word.
     """

@@ -1,4 +1,4 @@
-"""Text of a question: normalised characters, masked quotations, whole words and written values."""
+"""Text of a question: normalised characters, masked quotations, whole words and literal values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MASK = "\x00"
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
 MAX_QUESTION = 5_000
-"""Maximum length of a question in characters; the time of some rules grows with its square."""
+"""Maximum length of a question in characters; the time some rules take grows with its square."""
 
 
 def normalised(question: str) -> str:
@@ -26,9 +26,9 @@ def normalised(question: str) -> str:
 
 
 def masked(text: str) -> str:
-    """Return `text` with the contents of quoted strings replaced by NUL, at the same length.
+    """Return `text` with the contents of quoted strings replaced by NUL characters.
 
-    So quoted text is never read as an instruction.
+    The length stays the same. Quoted text is thus never read as an instruction.
     """
 
     def blank(match: re.Match[str]) -> str:

@@ -1,7 +1,7 @@
-"""Spelling correction: the pack's word that a misspelt word stands for, if any.
+"""Spelling correction: finds the pack's word that a misspelt word stands for.
 
-English words and common German words are never corrected: hear, long, massage and account stay
-as they are.
+English words and common German words are never corrected: hear, long, massage and account stay as
+they are.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ def edit_distance(word: str, other: str, *, most: int | None = None) -> int:
     Args:
         word: The first word.
         other: The second word.
-        most: Larger distances are returned as `most + 1`, which is faster.
+        most: The largest distance of interest; larger ones are returned as `most + 1`, which is
+            faster.
     """
     from rapidfuzz.distance import OSA  # loaded on first use, to start faster
 
@@ -32,7 +33,7 @@ def edit_distance(word: str, other: str, *, most: int | None = None) -> int:
 
 
 def closest(word: str, words: Iterable[str], *, most: int = 2) -> list[tuple[str, int]]:
-    """Return up to eight nearest words as (word, distance), none farther than `most`."""
+    """Return up to eight of the nearest words as (word, distance); none is farther than `most`."""
     from rapidfuzz import process
     from rapidfuzz.distance import OSA
 
@@ -66,8 +67,10 @@ class Speller:
     """Corrects misspelt words to words that the packs declare.
 
     Args:
-        literals: The packs' words, each with whether letters may precede and follow it.
-        preferred: Words that are an entry by themselves, preferred if several are equally near.
+        literals: The packs' words, as (word, whether letters may precede it, whether letters may
+            follow it).
+        preferred: Words that are vocabulary entries by themselves; preferred if several words are
+            equally near.
     """
 
     def __init__(
@@ -220,7 +223,7 @@ def _is_word(word: str) -> bool:
 
 @lru_cache(maxsize=1)
 def english() -> Collection[str]:
-    """Return the English word list, read on first use; empty if the file cannot be read."""
+    """Return the list of English words, loaded on first use; empty if the file cannot be read."""
     package = find_spec("symspellpy")  # not imported: only its word list is needed
     folders = package.submodule_search_locations if package else None
     try:

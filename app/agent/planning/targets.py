@@ -48,7 +48,7 @@ def find_target(text: str, steps: Sequence[Step], scene: Scene) -> Source | None
 
     Args:
         text: The question or clause with the contents of quoted strings blanked.
-        steps: The steps before it.
+        steps: The steps that come before it.
         scene: The open images, the tools and the earlier results.
     """
     of_step = _OF_STEP.search(text)
@@ -96,9 +96,9 @@ def _picture_source(made: Match, text: str, steps: Sequence[Step], scene: Scene)
 
 
 def output_source(key: str, steps: Sequence[Step], scene: Scene) -> Source:
-    """Return the last output with this key; tools without a known output key come last.
+    """Return the last output with this key; tools without a known output key are tried last.
 
-    If no step provides it, the value of an earlier question is used, else `MissingValue`.
+    If no step provides the key, the value from an earlier question is used, else `MissingValue`.
     """
     for known in (True, False):
         for number in range(len(steps), 0, -1):
@@ -110,7 +110,7 @@ def output_source(key: str, steps: Sequence[Step], scene: Scene) -> Source:
 
 
 def latest_picture(steps: Sequence[Step], scene: Scene) -> Source | None:
-    """Return the picture of the last step that converts or generates one to work on, or None."""
+    """Return the picture from the last step that converts or generates one, or None."""
     for number in range(len(steps), 0, -1):
         rule = scene.plans.rule(steps[number - 1].tool)
         if rule.makes and (rule.converts or makes_from_nothing(rule, scene)):
@@ -119,15 +119,16 @@ def latest_picture(steps: Sequence[Step], scene: Scene) -> Source | None:
 
 
 def makes_from_nothing(rule: ToolRule, scene: Scene) -> bool:
-    """Return whether a tool makes a picture without taking an image."""
+    """Return whether a tool generates a picture without taking an image."""
     schema = scene.tools.get(rule.tool)
     return bool(rule.makes) and (schema is None or not image_argument(schema))
 
 
 def default_target(tool: str, steps: Sequence[Step], scene: Scene) -> Source:
-    """Return the image a tool works on if the user names none.
+    """Return the image that a tool works on if the user names none.
 
-    It is the output that feeds the tool, else the converted or generated image, else the open one.
+    It is the output that the pack's plan passes to the tool, else the converted or generated image,
+    else the open one.
     """
     rule = scene.plans.rule(tool)
     if rule.converts:
@@ -144,14 +145,14 @@ def default_target(tool: str, steps: Sequence[Step], scene: Scene) -> Source:
 def feeding_source(
     rule: ToolRule, argument: str, steps: Sequence[Step], scene: Scene, *, earlier: bool = True
 ) -> Source | None:
-    """Return the source of an argument that the pack's plan takes from an earlier output, or None.
+    """Return the earlier output that the pack's plan uses for an argument, as a source, or None.
 
     Args:
-        rule: The tool's rule, with its feeds.
+        rule: The tool's rule, which says which outputs provide its arguments.
         argument: The argument's name.
-        steps: The steps before it.
+        steps: The steps that come before the tool.
         scene: The open images, the tools and the earlier results.
-        earlier: Results of earlier questions in the conversation may be used as well.
+        earlier: Whether results of earlier questions in the conversation may be used as well.
     """
     feeds = [feed for feed in rule.feeds if feed.argument == argument]
     for number in range(len(steps), 0, -1):
@@ -174,7 +175,10 @@ def feeding_source(
 def title_of(
     rule: ToolRule, argument: str, steps: Sequence[Step], scene: Scene
 ) -> tuple[str, str] | None:
-    """Return the argument for the title of the picture fed to `argument`, and the title."""
+    """Return the title of the picture passed to `argument`, as (argument for the title, title).
+
+    None if the tool takes no title or the picture has no name.
+    """
     for feed in rule.feeds:
         if feed.argument == argument and feed.title:
             tools = [step.tool for step in steps]
@@ -195,7 +199,7 @@ def _output_key(feed: Feed, tool: str, itself: str, scene: Scene) -> str:
 def feed_arguments(
     schema: ToolSchema, arguments: Mapping[str, Any], steps: Sequence[Step], scene: Scene
 ) -> dict[str, Any]:
-    """Return the arguments that are not given and that earlier outputs feed, by name."""
+    """Return the arguments that are not given but that earlier outputs provide, by name."""
     rule = scene.plans.rule(schema.name)
     known = schema.parameters.get("properties", {})
     found: dict[str, Any] = {}
@@ -220,14 +224,14 @@ def _step_source(number: int, key: str, steps: Sequence[Step], scene: Scene) -> 
 def unsuitable_reason(
     tool: str, target: Source | None, before: Sequence[Step], scene: Scene
 ) -> str:
-    """Return the reason why a tool must not run on its target, or ""."""
+    """Return the reason why a tool must not run on its target; "" if it may."""
     shown = shown_image(target, before)
     note = scene.note(shown) if shown is not None else None
     return unsuitable_image(scene.plans.rule(tool).accepts, note) if note is not None else ""
 
 
 def shown_image(target: Source | None, before: Sequence[Step]) -> OpenImage | None:
-    """Return the open image that a target shows, directly or converted, or None."""
+    """Return the open image that a target shows, either itself or after conversion, or None."""
     if isinstance(target, Output) and target.fallback and target.step <= len(before):
         return shown_image(before[target.step - 1].target or OpenImage(), before)
     return target if isinstance(target, OpenImage) else None

@@ -25,16 +25,16 @@ def choose(
     left_out: Collection[str],
     named: Collection[str],
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the tools that suffice, in running order, and those that are not installed.
+    """Return the tools that suffice, in running order, and needed tools that are not installed.
 
     Args:
-        kinds: The kinds of question in the order in which they are asked, with their matches.
+        kinds: The kinds of the question, in the order in which they are asked, with their matches.
         about: The matches of tools' subjects in the question.
         tokens: The question's words.
         plans: The packs' plans.
         tools: The available tools.
         left_out: The tools that the question excludes.
-        named: The tools that it mentions.
+        named: The tools that the question mentions.
     """
     wanted: dict[str, None] = {}
     absent: dict[str, None] = {}
@@ -132,7 +132,12 @@ def _is_additional(
 
 
 def satisfied(need: AnyOf | AllOf, done: Collection[str]) -> bool:
-    """Return whether a tool's requirement is met by the tools that have run or are planned."""
+    """Return whether a tool's requirement is met by the given tools.
+
+    Args:
+        need: The requirement.
+        done: The tools that have run or are planned.
+    """
     if isinstance(need, AllOf):
         return all(name in done for name in need.tools)
     return not need.tools or any(name in done for name in need.tools)
@@ -163,11 +168,11 @@ def with_prerequisites(
 
 
 def prerequisites(tool: str, done: Collection[str], scene: Scene) -> list[str]:
-    """Return the tools that must run before a tool that the user names, without those already run.
+    """Return the tools that must run before a tool that the user names, except those already run.
 
     Args:
         tool: The named tool.
-        done: The tools of the steps before it.
+        done: The tools in the steps that come before it.
         scene: The open images, the tools and the earlier results.
     """
     ran = {message.tool for message in scene.earlier if message.role == "tool" and message.ok}

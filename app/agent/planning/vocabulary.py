@@ -1,9 +1,9 @@
 """Search for the packs' words in a question: whole words, stems (`segment*`), phrases and gaps.
 
-`heart size` is a phrase: only articles and similar words may stand between its words ("size of
-the heart" matches `size of heart`). `heart .. enlarg*` has a gap of up to `GAP` other words of the
-same clause; `big|large heart` has alternatives for a word. Case, accents and the spelling of
-umlauts are ignored: "vergrößert", "vergroessert" and "vergrossert" are the same word.
+`heart size` is a phrase: only articles and similar words may stand between its words ("size of the
+heart" matches `size of heart`). `heart .. enlarg*` has a gap of up to `GAP` other words in the same
+clause; `big|large heart` has alternatives for a word. Case, accents and the spelling of umlauts are
+ignored: "vergrößert", "vergroessert" and "vergrossert" are the same word.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 GAP = 5
-"""Maximum number of words that `..` stands for."""
+"""Maximum number of words that `..` in an entry stands for."""
 # Longer runs of letters are codes, not words; comparing them would be slow.
 _LONGEST = 40
 _WORD = re.compile(r"\w+(?:['’]\w+)*|#(?!\w)")
@@ -55,16 +55,16 @@ DETERMINERS = frozenset(_DETERMINERS.split())
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word of the question.
+    """A word in the question.
 
     Attributes:
         text: Its normalised form: lower case, umlauts as "ae".
         forms: Its spellings to compare, `text` first; () for a path or an identifier.
         start: Offset of its first character in the question.
         end: Offset after its last character.
-        clause: Number of its clause.
-        sentence: Number of its sentence.
-        in_question: That sentence ends with a question mark.
+        clause: Number of the clause that contains it.
+        sentence: Number of the sentence that contains it.
+        in_question: Whether that sentence ends with a question mark.
     """
 
     text: str
@@ -92,7 +92,7 @@ class Match:
 
     @property
     def first(self) -> int:
-        """Return the position of its first word."""
+        """Return the position of the first matched word."""
         return min(self.positions)
 
 
@@ -148,7 +148,11 @@ def tokens_of(blank: str) -> list[Token]:
 
 
 def forms_of(forms: Sequence[str]) -> tuple[str, ...]:
-    """Return the forms with singulars, without genitive s, and with numbers as 0 ("w0")."""
+    """Return the given word forms together with their variants.
+
+    Variants are the singular, the form without genitive s or apostrophes, and the form with its
+    number replaced by 0 ("w0").
+    """
     found = list(forms)
     for form in forms:
         bare = re.sub(r"['’]s$", "", form)
@@ -217,7 +221,7 @@ class Vocabulary:
                 self._by_first.setdefault(parts[0], []).append((owner, entry, tuple(parts[1:])))
 
     def literals(self) -> list[tuple[str, bool, bool]]:
-        """Return every word with whether letters may precede and follow it."""
+        """Return each word as (word, may letters precede it, may letters follow it)."""
         return [
             *[(word, False, False) for word in self._exact],
             *[(word, False, True) for word in self._starts],
@@ -291,7 +295,7 @@ def _next_position(
 def longest_matches(matches: Sequence[Match]) -> list[Match]:
     """Return the matches without those that are only part of a longer one.
 
-    "heart" in "heart size" does not ask for the heart.
+    "heart" in "heart size" does not ask for the heart itself.
     """
     held: dict[int, list[Match]] = {}
     for match in matches:

@@ -21,7 +21,7 @@ from app.agent.planning.vocabulary import DETERMINERS, Match, Token, Vocabulary,
 from app.tools.pack_plan import AnyOf, PackPlan, QuestionKind
 
 Key = tuple[str, str]
-"""A kind of question, as the names of its pack and of the kind."""
+"""A kind of question, as (name of the pack, name of the kind)."""
 NOWHERE: Mapping[Key, frozenset[int]] = MappingProxyType({})
 _TOOLS = frozenset(("tool", "tools", "werkzeug", "werkzeuge", "werkzeugen"))
 _RUNNING = frozenset(("run", "running", "execute", "call", "calling", "use", "using", "start"))
@@ -87,7 +87,7 @@ class PackWords:
 
 @lru_cache(maxsize=8)
 def pack_words(packs: tuple[PackPlan, ...]) -> PackWords:
-    """Return the compiled words of the packs, cached."""
+    """Return the compiled words of the packs; cached."""
     return PackWords(packs)
 
 
@@ -100,14 +100,15 @@ class WordMatches:
         tokens: The question's words.
         denied: What the question leaves out.
         quoted_words: Positions of words that report what another person wrote.
-        strict: "No comparison" excludes the comparison. This is False on a second reading, for a
-            question that says nothing else.
+        strict: Whether "no comparison" excludes the comparison. It is False on a second reading,
+            for a question that says nothing else.
         kind_matches: The matches that identify kinds of question, by kind.
         subject_mentions: All matches of tools' subjects.
-        subject_matches: The same without those excluded or contained in a longer one.
-        action_matches: Matches of what tools do, excluded or not.
-        values: Matches of arguments' values.
-        phrases: The positions of each phrase of several words that identifies a kind.
+        subject_matches: `subject_mentions` without matches that are excluded or part of a longer
+            match.
+        action_matches: Matches of words for what tools do, excluded or not.
+        values: Matches of words for argument values.
+        phrases: For each phrase of several words that identifies a kind, its positions.
         parts: The parts of the question.
     """
 
@@ -239,7 +240,7 @@ class WordMatches:
         return frozenset(cues.union(*(match.positions for match in matches)))
 
     def left_out(self, blank: str) -> dict[str, str]:
-        """Return the tools excluded by words for what they do, each with the words that say so."""
+        """Return the tools whose action the question excludes, each with the excluding words."""
         found: dict[str, str] = {}
         denied = [
             (match, denial)
@@ -266,7 +267,7 @@ class WordMatches:
         return found
 
     def all_tools_exclusion(self, blank: str) -> str:
-        """Return the words that exclude every tool ("without any tools"), or ""."""
+        """Return the words that exclude every tool ("without any tools"), or "" for none."""
         for denial in self.denied:
             said = {self.tokens[place].text for place in denial.positions}
             runs = "anything" in said and said & _RUNNING

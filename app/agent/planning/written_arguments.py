@@ -1,4 +1,4 @@
-"""Arguments written out in a question and read by the tool's schema: `key=value`, lists."""
+"""Arguments written in a question, such as `key=value` or lists, read by the tool's schema."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _NO = r"off|no|false|disabled"
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """An argument of a tool.
+    """An argument that a tool takes.
 
     Attributes:
-        name: Its name.
+        name: The argument's name.
         kind: Its JSON type; "" if there are several or none.
-        options: Its allowed values, if they are listed.
-        items: The allowed values of a list's items.
-        required: A call without it is refused.
+        options: Its allowed values; () if the schema does not list them.
+        items: The allowed values of a list's items; () if the schema does not list them.
+        required: Whether a call without it is refused.
         description: Its description.
     """
 
@@ -77,13 +77,13 @@ def slots_of(schema: ToolSchema) -> list[Slot]:
 def read_arguments(
     schema: ToolSchema, text: str, blank: str, before: Sequence[Step], scene: Scene
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the arguments that a clause gives, and remarks for the user about the others.
+    """Return the arguments given in a clause, and remarks on unknown or ambiguous ones.
 
     Args:
         schema: The tool's schema.
         text: The part of the question about the call.
-        blank: The same with the contents of quoted strings blanked.
-        before: The steps before it.
+        blank: `text` with the contents of quoted strings blanked.
+        before: The steps that come before the call.
         scene: The open images, the tools and the earlier results.
     """
     properties: dict[str, Any] = schema.parameters.get("properties", {})
@@ -136,7 +136,7 @@ def _add_pack_values(schema: ToolSchema, blank: str, found: dict[str, Any], scen
 
 
 def missing_arguments(schema: ToolSchema, arguments: Mapping[str, Any]) -> str:
-    """Return a message on what a call still needs and how to write it, or ""."""
+    """Return a message on what a call still needs and how to write it; "" if nothing is missing."""
     missing = [slot for slot in slots_of(schema) if slot.required and slot.name not in arguments]
     if not missing:
         return ""

@@ -196,12 +196,12 @@ def picture_request(model: str, host: str, shown: Sequence[Shown]) -> dict[str, 
 
 
 def risky_request(model: str, host: str, shown: Sequence[Shown]) -> dict[str, Any]:
-    """Return the fields of the third question, about pictures that may show who the patient is.
+    """Return the fields of the third question, whether risky pictures may be sent.
 
     Args:
         model: The model's name.
         host: The model's host.
-        shown: The pictures.
+        shown: The pictures that may show who the patient is.
     """
     one = len(shown) == 1
     reasons = " ".join(f"{item.picture.image_id}: {item.risk}" for item in shown)

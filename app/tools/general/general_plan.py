@@ -22,7 +22,7 @@ _FILE_LINES = (
     ("Columns", "Rows", "NumberOfFrames", "BitsStored", "PhotometricInterpretation"),
     ("WindowCenter", "WindowWidth", "PixelSpacing", "PixelSpacingSource"),
 )
-"""The attributes that an answer repeats, a line each; none of them identifies a patient."""
+"""The attributes that an answer repeats, one per line; none of them identifies a patient."""
 
 
 def _file(output: Data, metadata: Data) -> list[Sentence]:
@@ -125,7 +125,7 @@ _DATES = (
         """
     ),
 )
-"""Questions for the time of the image."""
+"""Words that ask when the image was taken."""
 _METADATA = (
     *_DATES,
     *phrases(
@@ -222,7 +222,7 @@ _OF_THE_WINDOW = phrases(
     cursor, crosshair*, schrift*, hintergrund*, oberflaeche
     """
 )
-"""Other things that have colours."""
+"""Other things that have colours, so that a question about them is not one for a colour map."""
 _RECOLOUR = (
     f"{_OTHER} {_COLOURS}",
     f"in|with|using|into|of|to .. {_OTHER} .. {_COLOURS}",
@@ -267,7 +267,7 @@ _RECOLOUR = (
         """
     ),
 )
-"""Questions for another colour map, a title, or to show the image again."""
+"""Words that ask for another colour map, a title, or to show the image again."""
 _THEN_SHOW = (
     *(
         f"{lead} {verb} {noun}"

@@ -24,7 +24,7 @@ from app.tools.files import plain, save_png
 Table = NDArray[np.uint8]
 
 NO_COLORMAP = ("rgb", "gray", "grey")
-"""Names that leave the image as it is."""
+"""Names of colour maps that leave the image as it is."""
 
 # Evenly spaced colours of matplotlib's published maps (CC0), linear in between: matplotlib itself
 # would be a large dependency for seven tables.
@@ -53,7 +53,7 @@ _ANCHORS: dict[str, tuple[int, ...]] = {
 }  # fmt: skip
 
 COLORMAPS = ("rgb", "gray", *_ANCHORS)
-"""Names that can be asked for; each but "rgb" also with "_r" behind it, reversed."""
+"""Names of colour maps that can be requested; all but "rgb" also reversed, with "_r" appended."""
 
 
 @lru_cache(maxsize=16)
@@ -61,7 +61,7 @@ def colormap_table(name: str) -> Table | None:
     """Return a colour map as RGB uint8 [256, 3]; None for a name that leaves the image as it is.
 
     Raises:
-        KeyError: There is no such map.
+        KeyError: There is no colour map with that name.
     """
     key = name.strip().lower()
     if key in NO_COLORMAP or not key:

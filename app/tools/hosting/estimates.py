@@ -19,19 +19,20 @@ from typing import Any
 _KEPT = 5
 _MOST_KEYS = 300
 _WORTH_S = 2.0
-"""Shorter calls need no estimate, so their durations are not kept either."""
+"""Seconds. Shorter calls need no estimate, so their durations are not kept."""
 _LEAST_LEFT_S = 3.0
 _EARLY = 0.1
-"""Before this fraction the progress says little about the rest."""
+"""Below this fraction, the progress says little about the remaining time."""
 _LEAST_SHARE = 0.02
-"""Least fraction done since the model began to work, for an estimate by progress."""
+"""Minimum fraction done since the model began to work for an estimate based on progress."""
 
 
 class Durations:
     """Durations of earlier calls on this machine.
 
     Args:
-        file: Returns the path of the file that keeps them; None to keep nothing.
+        file: A function that returns the path of the file in which they are kept; None to keep
+            none.
     """
 
     def __init__(self, file: Callable[[], Path] | None) -> None:
@@ -40,13 +41,13 @@ class Durations:
         self._known: dict[str, list[float]] | None = None
 
     def median(self, key: str) -> float | None:
-        """Return the median duration of such calls in seconds; None if not known."""
+        """Return the median seconds that earlier calls with this key took; None if not known."""
         with self._lock:
             found = self._loaded().get(key)
             return statistics.median(found) if found else None
 
     def add(self, key: str, seconds: float) -> None:
-        """Keep the duration of a call."""
+        """Keep the duration in seconds of a call with this key."""
         if seconds < _WORTH_S and self.median(key) is None:
             return
         with self._lock:
@@ -82,7 +83,7 @@ class Estimate:
     """Estimate of one call's remaining time.
 
     Args:
-        usual: Seconds that such a call usually takes, or None.
+        usual: Seconds that such a call usually takes; None if not known.
         clock: A monotonic clock in seconds.
     """
 
@@ -94,7 +95,7 @@ class Estimate:
         self._noticed = True  # the next fraction is not the first of the work
 
     def start_work(self) -> None:
-        """Note that the model is loaded: the loading time says nothing about the rest."""
+        """Note that the model is loaded, since loading time says nothing about working time."""
         self._noticed = False
 
     @property
@@ -103,11 +104,11 @@ class Estimate:
         return self._clock() - self._started
 
     def left(self, fraction: float) -> float | None:
-        """Return the remaining seconds; None if not known or too few to report.
+        """Return the estimated remaining seconds; None if not known or too few to report.
 
         Args:
-            fraction: Progress 0..1. The nearer to the end, the more it counts against the usual
-                duration.
+            fraction: Progress from 0 to 1. The nearer it is to 1, the more weight the progress has
+                and the less weight the usual duration has.
         """
         elapsed, fraction = self.elapsed, min(max(fraction, 0.0), 1.0)
         if not self._noticed:

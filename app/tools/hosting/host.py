@@ -35,15 +35,15 @@ from app.tools.models.cards import card
 from app.tools.needs import AI_PACKAGES, missing_package
 
 _DRIVERS = ("/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg", "/dev/kfd")
-"""Device files of NVIDIA, of the Windows subsystem for Linux, and of AMD."""
+"""Paths of the device files for NVIDIA, for the Windows Subsystem for Linux, and for AMD."""
 
 
 @cache
 def likely_device() -> str:
     """Return the device that torch is likely to find, "cuda", "mps" or "cpu", without torch.
 
-    It only decides which process a call goes to. There torch itself chooses the device, and takes
-    the processor if it finds no accelerator.
+    The result only decides to which process a call goes. In that process torch itself chooses the
+    device, and uses the processor if it finds no accelerator.
     """
     if sys.platform == "darwin":
         return "mps" if platform.machine() == "arm64" else "cpu"
@@ -65,12 +65,12 @@ _POLL_S = 0.05
 
 
 class DeviceQueue:
-    """A worker process whose calls take turns in the order in which they came.
+    """A worker process that runs one call at a time, in the order in which the calls arrived.
 
     Args:
         name: The device: "cpu", "cuda" or "mps".
-        worker: Its process, which starts when it is first needed.
-        ended: Called when the process was ended because it was idle.
+        worker: The process, which starts when it is first needed.
+        ended: Called after the process was ended because it was idle.
     """
 
     def __init__(self, name: str, worker: Worker, ended: Callable[[], None]) -> None:
@@ -88,12 +88,12 @@ class DeviceQueue:
     def turn(
         self, what: str, cancel: CancelToken, waiting: Callable[[str], None] | None = None
     ) -> Generator[None]:
-        """Wait for a turn, and hold the process until the context ends.
+        """Wait for the call's turn, and keep the process until the `with` block ends.
 
         Args:
-            what: Title of the call, shown to the calls that wait for it.
-            cancel: Ends the wait.
-            waiting: Called with the title of the call in front, if there is one.
+            what: Title of the call, passed to the calls that wait for it.
+            cancel: Token that ends the wait when it is cancelled.
+            waiting: Called with the title of the call that must end first, if there is one.
 
         Raises:
             Cancelled: `cancel` was set, or the queue was closed.
@@ -130,12 +130,12 @@ class DeviceQueue:
 
     @property
     def busy(self) -> bool:
-        """True if a call runs or waits."""
+        """Whether a call is running or waiting."""
         with self._turns:
             return bool(self._calls)
 
     def end_when_idle(self, idle_s: float | None) -> None:
-        """End the process after so many seconds without work; None for never."""
+        """End the process after `idle_s` seconds without work; None to never end it."""
         with self._turns:
             known, self._idle_s = self._idle_s, idle_s
             if self._timer is not None and idle_s == known:
@@ -173,7 +173,7 @@ class DeviceQueue:
                 self._turns.notify_all()
 
     def close(self) -> None:
-        """End the process and the call that runs there; calls that wait are cancelled."""
+        """End the process and the call running in it; waiting calls are cancelled."""
         with self._turns:
             self._closed = True
             self._arm(None)
@@ -183,14 +183,14 @@ class DeviceQueue:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A call of a function in the model process.
+    """A call to a function in the model process.
 
     Attributes:
-        entry: "module:function".
+        entry: The function, as "module:function".
         payload: The function's argument.
-        cancel: Ends the call.
-        timeout_s: Time limit, from the moment when it is the call's turn.
-        progress: Called with a fraction 0..1 and a text.
+        cancel: Token that ends the call when it is cancelled.
+        timeout_s: Time limit in seconds, counted from when the call's turn comes.
+        progress: Called with a fraction from 0 to 1 and a status text.
         model_waits: Whether the call still counts as waiting for its turn.
     """
 
@@ -209,14 +209,14 @@ class Job:
 
     @property
     def title(self) -> str:
-        """The model's title, shown to calls that wait for this one."""
+        """The title of the call's model, passed to calls that wait for this one."""
         try:
             return card(self.model).title
         except (KeyError, ValueError, OSError):
             return "another model"
 
     def waiting(self, what: str) -> None:
-        """Report to the user that the call waits for another one."""
+        """Report to the user that the call is waiting for the call with the title `what`."""
         if self.progress is not None:
             self.progress(0.0, f"Waiting for {what}")
 
@@ -226,8 +226,8 @@ class CallTracker:
 
     Args:
         board: The states of all models.
-        device: The device on whose process the call runs.
-        model: The card's name, or None for no model.
+        device: The device in whose process the call runs.
+        model: The card name of the model; None if the call uses no model.
         progress: The caller's progress function.
         durations: Durations of earlier calls.
     """
@@ -262,7 +262,7 @@ class CallTracker:
             self._board.set(self._device, replace(state, state=now, fraction=0.0, why=""))
 
     def progress(self, fraction: float, text: str) -> None:
-        """Pass on a progress message, or the event that it carries."""
+        """Pass on a progress message, or handle the event that it contains."""
         event = protocol.parse_event(text)
         if event is not None:
             self._event(event)
@@ -296,7 +296,7 @@ class CallTracker:
 
         Args:
             error: The error.
-            alive: Whether the process still runs, with the models that it has loaded.
+            alive: Whether the process is still running, with the models that it has loaded.
         """
         known = self._board.get(self._device, self._model) if self._model else None
         if not alive:
@@ -322,12 +322,12 @@ class CallTracker:
 
 
 IDLE_S = 600.0
-"""Time without work after which a process is ended to free its memory."""
+"""Seconds without work after which a process is ended to free its memory."""
 
 _log = get_logger(__name__)
 _GRACE_S = 0.5
-"""Time in which a cancelled call may stop by itself, which keeps its model loaded. Stopping must
-take at most a second, and ending a process that does not heed the cancel takes a part of that."""
+"""Seconds in which a cancelled call may stop by itself, so that its model stays loaded. A cancel
+must take effect within a second, of which ending a process that does not stop takes a part."""
 _UNLOAD_S = 30.0
 _NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 _OUT_OF_MEMORY = re.compile(r"OutOfMemoryError|out of memory|can't allocate memory", re.IGNORECASE)
@@ -347,10 +347,11 @@ class ProcessHost:
     """Implements `app.tools.api.ModelHost` with worker processes.
 
     Args:
-        threads: Threads of the numerical libraries there; None for `default_threads`.
-        idle_s: Time without a call after which a process is ended; None for never.
+        threads: Number of threads for the numerical libraries in each process; None for
+            `default_threads`.
+        idle_s: Seconds without a call after which a process is ended; None to never end it.
         allowed: Prefixes of the modules whose functions may be called.
-        durations: Durations of earlier calls; None for those kept on this machine.
+        durations: Durations of earlier calls; None to use those kept on this machine.
     """
 
     def __init__(
@@ -395,13 +396,14 @@ class ProcessHost:
     ) -> dict[str, Any]:
         """Call `entry` ("module:function") in the process of `payload["device"]` (default "auto").
 
-        If an accelerator's memory is too small, the call is repeated on the processor; the answer's
-        "notes" say so.
+        If an accelerator has too little memory, the call is repeated on the processor, and the
+        result's "notes" say so.
 
         Raises:
             Cancelled: `cancel` was set, or the host was closed.
-            ToolFailed: It raised, took too long or its process died; or a package is missing.
-            ToolRetry: The function reports wrong arguments.
+            ToolFailed: The function raised an error or took too long, its process died, or a
+                package is missing.
+            ToolRetry: The function reported that its arguments are wrong.
         """
         device = device_name(str(payload.get("device") or "auto"))
         job = Job(entry, payload, cancel, timeout_s, progress)
@@ -426,20 +428,21 @@ class ProcessHost:
         return {**answer, "notes": [_ON_THE_PROCESSOR, *answer.get("notes", ())]}
 
     def states(self) -> dict[str, ModelState]:
-        """Return the states of the models that are in a process or failed, by card name."""
+        """Return the state of each model that is in a process or has failed, by card name."""
         for queue in self._open_queues():
             if not queue.busy and queue.worker.pid is None:
                 self._board.clear_device(queue.name)  # it was ended from outside while it was idle
         return self._board.states()
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Call `listener(state)` at each change, on any thread; return a function to end it."""
+        """Call `listener(state)` on each change, on any thread; return an unsubscribe function."""
         return self._board.subscribe(listener)
 
     def unload(self, model: str | None = None) -> None:
-        """Take a model, or all, out of memory, after the calls that run or wait.
+        """Unload a model, or all if None, once the running and waiting calls have ended.
 
-        The process ends with its last model, since only that is sure to free all its memory.
+        A process is ended when its last model is unloaded, since only this is sure to free all its
+        memory.
         """
         for queue in self._open_queues():
             if model is not None and model not in self._board.models(queue.name):
@@ -464,29 +467,29 @@ class ProcessHost:
                     self._board.clear_device(queue.name)  # and the model with it
 
     def forget(self, model: str) -> None:
-        """Forget a model's earlier failure, since its files were changed."""
+        """Remove a model's failed state, since its files have changed."""
         self._board.forget(model)
 
     def end_when_idle(self, idle_s: float | None) -> None:
-        """End processes after so many seconds without work, from now on; None for never."""
+        """Set after how many seconds without work processes are ended; None for never."""
         self._idle_s = idle_s
         for queue in self._open_queues():
             queue.end_when_idle(idle_s)
 
     def warm(self, device: str = "auto") -> None:
-        """Start a device's process without waiting for it."""
+        """Start the process for a device without waiting until it is ready."""
         queue = self._queue(device_name(device))
         if not queue.busy:
             queue.worker.warm()
 
     @property
     def pids(self) -> dict[str, int]:
-        """Ids of the running processes, by device."""
+        """The ids of the running processes, by device."""
         found = {queue.name: queue.worker.pid for queue in self._open_queues()}
         return {device: pid for device, pid in found.items() if pid is not None}
 
     def close(self) -> None:
-        """End all processes and the calls that run there. Idempotent."""
+        """End all processes and the calls running in them. Further calls of `close` do nothing."""
         with self._lock:
             self._closed = True
             queues = list(self._queues.values())

@@ -1,7 +1,7 @@
-"""Events that the model process sends to the host, beside progress; no torch here.
+"""Events, other than progress, that the model process sends to the host; no torch here.
 
-An event travels as the text of a progress message that begins with a control character, which no
-text for people contains.
+An event travels as the text of a progress message that begins with a control character, which texts
+for the user never contain.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ WORKING, LOADING, LOADED = "working", "loading", "loaded"
 
 
 class OutOfMemory(ToolFailed):
-    """Memory is too small in one process, whatever was tried there."""
+    """A process does not have enough memory, after everything that it could try."""
 
 
 class ProcessorOutOfMemory(OutOfMemory):
-    """Memory is too small although the call already ran on the processor."""
+    """There is not enough memory, and the call already ran on the processor."""
 
 
 def event_text(kind: str, **facts: Any) -> str:
@@ -29,7 +29,7 @@ def event_text(kind: str, **facts: Any) -> str:
 
 
 def parse_event(text: str) -> dict[str, Any] | None:
-    """Return the event that a progress message carries; None if its text is for people."""
+    """Return the event in a progress message; None if the message is a text for the user."""
     if not text.startswith(_MARK):
         return None
     try:

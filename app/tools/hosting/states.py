@@ -13,11 +13,11 @@ from app.log import get_logger
 
 _log = get_logger(__name__)
 _EVERY_S = 0.1
-"""Least time between two reports of a model's progress; changes of state are always reported."""
+"""Minimum seconds between two reports of a model's progress; a new state is always reported."""
 
 
 class State(StrEnum):
-    """State of a model."""
+    """What a model in a model process is doing."""
 
     INSTALLED = "installed"
     LOADING = "loading"
@@ -27,24 +27,25 @@ class State(StrEnum):
 
 
 _WEIGHT = {State.BUSY: 3, State.LOADING: 2, State.READY: 1}
-"""Which process's state is shown for a model that is in several: the highest, else the latest."""
+"""If a model is in several processes, the state with the highest value is shown; if values are
+equal, the latest state."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelState:
-    """The state of one model.
+    """The state of one model, with its progress and memory.
 
     Attributes:
         model: The card's name.
-        state: What it does.
-        device: "cpu", "cuda" or "mps"; "" if it is not loaded.
-        dtype: Name of the torch dtype in which it is loaded.
-        memory: Measured bytes of memory.
-        why: Reason of a failure, for the user.
-        doing: The last progress text of the tool ("24 tokens written").
-        fraction: Progress of the running call, 0..1.
-        left_s: Estimated seconds until the call ends, or None.
-        waiting: Number of calls for this model that wait for their turn.
+        state: What the model is doing.
+        device: "cpu", "cuda" or "mps"; "" if the model is not loaded.
+        dtype: Name of the torch dtype in which the model is loaded.
+        memory: Bytes of memory that the model was measured to use.
+        why: Reason for a failure, as a text for the user.
+        doing: The latest progress text from the running call ("24 tokens written").
+        fraction: Progress of the running call, from 0 to 1.
+        left_s: Estimated seconds until the call ends; None if not known.
+        waiting: Number of calls for this model that are waiting for their turn.
     """
 
     model: str
@@ -73,13 +74,13 @@ class StateBoard:
         self._told: dict[str, float] = {}
 
     def states(self) -> dict[str, ModelState]:
-        """Return the states by model; models that are in no process are left out."""
+        """Return the states by card name; models that are not in any process are left out."""
         with self._lock:
             models = {model for _, model in self._states} | set(self._waiting)
             return {model: self._of(model) for model in sorted(models)}
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Call `listener(state)` with each change, on the thread where it happens.
+        """Call `listener(state)` on each change, on the thread where the change happens.
 
         Returns:
             A function that ends the subscription.
@@ -94,7 +95,7 @@ class StateBoard:
         return end
 
     def set(self, device: str, state: ModelState) -> None:
-        """Set a model's state in a device's process."""
+        """Set a model's state in the process for a device."""
         with self._lock:
             self._states[device, state.model] = state
         self._tell(state.model)
@@ -115,12 +116,12 @@ class StateBoard:
         self._tell(model)
 
     def get(self, device: str, model: str) -> ModelState | None:
-        """Return a model's state in a device's process, or None."""
+        """Return a model's state in the process for a device; None if it has none there."""
         with self._lock:
             return self._states.get((device, model))
 
     def set_loaded(self, device: str, models: Iterable[Mapping[str, object]]) -> None:
-        """Set which models are loaded in a device's process; a running one keeps its state."""
+        """Set which models are loaded in a device's process; running ones keep their state."""
         given = {str(one["model"]): one for one in models}
         with self._lock:
             before = {model for where, model in self._states if where == device}
@@ -142,7 +143,7 @@ class StateBoard:
             self._tell(model)
 
     def models(self, device: str) -> set[str]:
-        """Return the models that are loaded or being loaded in a device's process."""
+        """Return the models that are loaded or being loaded in the process for a device."""
         with self._lock:
             return {
                 model
@@ -151,13 +152,13 @@ class StateBoard:
             }
 
     def remove(self, device: str, model: str) -> None:
-        """Remove a model from a device's process."""
+        """Remove a model's state in the process for a device."""
         with self._lock:
             self._states.pop((device, model), None)
         self._tell(model)
 
     def clear_device(self, device: str) -> None:
-        """Note that a device's process has ended; failures are kept."""
+        """Note that the process for a device has ended; the states of failed models are kept."""
         with self._lock:
             there = [model for where, model in self._states if where == device]
             changed = [
@@ -169,7 +170,7 @@ class StateBoard:
             self._tell(model)
 
     def forget(self, model: str) -> None:
-        """Forget a model's failures, since its files were changed."""
+        """Remove a model's failed states, since its files have changed."""
         with self._lock:
             failed = [
                 key
@@ -182,7 +183,7 @@ class StateBoard:
             self._tell(model)
 
     def add_waiting(self, model: str, more: int) -> None:
-        """Add to the number of calls that wait for a model (negative to subtract)."""
+        """Add `more`, which may be negative, to the number of calls that wait for a model."""
         with self._lock:
             count = self._waiting.get(model, 0) + more
             if count > 0:

@@ -1,8 +1,8 @@
 """Measure the memory for models on a device, and free it (torch; model process only).
 
-The budget for all loaded models together is SIGHTLINE_MODEL_MEMORY ("8G") if that is set. Else it
-is the free memory of an accelerator less a margin for computing; on the processor it is a share of
-the free memory, since the window, its images and other programs need some too.
+The budget for all loaded models together is SIGHTLINE_MODEL_MEMORY ("8G") if that variable is set.
+Otherwise it is the free memory of an accelerator minus a margin for computing; on the processor it
+is a fraction of the free memory, since the window, its images and other programs need some too.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from torch import nn
 
 LIMIT = "SIGHTLINE_MODEL_MEMORY"
 _SHARE = 0.6
-"""Share of the processor's free memory for all models together."""
+"""Fraction of the computer's free memory that all models together may take."""
 _MOST = 0.95
-"""Share for a single model; with more the system would swap or end programs."""
+"""Fraction that a single model may take; with more, the system would swap or end programs."""
 _MARGIN = 512 * 2**20
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _EXHAUSTED = re.compile(
@@ -35,20 +35,20 @@ _EXHAUSTED = re.compile(
     re.IGNORECASE,
 )
 _DEEP = 4
-"""Depth of attributes to which a loaded object is searched for modules."""
+"""Number of levels of attributes in which a loaded object is searched for torch modules."""
 
 
 class MemoryExhausted(Exception):
-    """A model does not fit, by the figures of its card or the size of its files."""
+    """A model does not fit into memory, judged by its card or by the size of its files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The memory left for one more model.
+    """The memory that is left for one more model.
 
     Attributes:
-        beside: Bytes that it may take beside the loaded models.
-        alone: Bytes that it may take if the others are unloaded.
+        beside: Bytes that it may take while the other models stay loaded.
+        alone: Bytes that it may take if the other models are unloaded.
     """
 
     beside: int
@@ -60,7 +60,7 @@ def room(device: str, held: int) -> Room:
 
     Args:
         device: "cuda", "mps" or "cpu".
-        held: Bytes that the loaded models take there now.
+        held: Bytes that the loaded models currently take on the device.
     """
     limit = parse_bytes(os.environ.get(LIMIT, ""))
     free = free_bytes(device)
@@ -74,7 +74,7 @@ def room(device: str, held: int) -> Room:
 
 
 def parse_bytes(text: str) -> int | None:
-    """Return the bytes in a text like "8G", "500M", "1.5GB" or "8000000"; None for other texts."""
+    """Return the bytes that a text like "8G", "500M", "1.5GB" or "8000000" gives; else None."""
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", text, re.IGNORECASE)
     return round(float(found[1]) * _UNITS[found[2].upper()]) if found else None
 
@@ -91,14 +91,14 @@ def free_bytes(device: str) -> int:
 
 
 def is_exhausted(error: BaseException) -> bool:
-    """Return True if an error means that memory ran out."""
+    """Return True if an error says that memory ran out."""
     if isinstance(error, MemoryExhausted | MemoryError | torch.OutOfMemoryError):
         return True
     return isinstance(error, RuntimeError) and bool(_EXHAUSTED.search(str(error)))
 
 
 def free_unused() -> None:
-    """Return unused memory to the system."""
+    """Return unused memory to the operating system."""
     gc.collect()
     if torch.cuda.is_available() and torch.cuda.is_initialized():
         torch.cuda.empty_cache()
@@ -111,16 +111,16 @@ def free_unused() -> None:
 
 
 def freeze_garbage_collector() -> None:
-    """Exclude the objects that remain without any model from later garbage collections.
+    """Exclude the objects that exist while no model is loaded from later garbage collections.
 
-    They are those of torch and other modules; walking through them took longer than unloading a
-    model. Call it after `free_unused`, or garbage would be kept too.
+    These are the objects of torch and other modules; checking all of them took longer than
+    unloading a model. Call `free_unused` first, or garbage would be kept, too.
     """
     gc.freeze()
 
 
 def clear_traceback(error: BaseException) -> None:
-    """Clear the local variables in an error's traceback, which may hold half a model."""
+    """Clear the local variables in an error's traceback, which may keep part of a model alive."""
     seen: set[int] = set()
     one: BaseException | None = error
     while one is not None and id(one) not in seen:
@@ -130,14 +130,14 @@ def clear_traceback(error: BaseException) -> None:
 
 
 def in_use(device: str) -> int:
-    """Return the bytes in use on a device; on the processor those of this whole process."""
+    """Return the bytes in use on a device; on the processor, those used by this whole process."""
     if device == "cuda":
         return torch.cuda.memory_allocated()
     return torch.mps.current_allocated_memory() if device == "mps" else resident_bytes()
 
 
 def size_of(model: Any) -> int:
-    """Return the bytes of all parameters and buffers of the modules in a loaded object."""
+    """Return the total bytes of parameters and buffers in the modules in a loaded object."""
     storages: dict[int, int] = {}
     for module in _modules(model, _DEEP, set()):
         for tensor in (*module.parameters(), *module.buffers()):
@@ -168,7 +168,7 @@ def _modules(value: Any, depth: int, seen: set[int]) -> Iterable[nn.Module]:
 
 
 def resident_bytes() -> int:
-    """Return the resident bytes of this process (Linux); 0 on other systems."""
+    """Return the bytes of resident memory of this process on Linux; 0 on other systems."""
     try:
         pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
     except OSError:

@@ -26,12 +26,12 @@ class Placement:
 
 
 def place(wanted: str, *, exact: bool = False) -> Placement:
-    """Return the placement for a wanted device.
+    """Return the device and precision to use for a wanted device.
 
     Args:
-        wanted: "auto" (an accelerator if there is one), "cpu", "cuda" or "mps"; a device that is
-            not there becomes the CPU.
-        exact: Use float32 everywhere (for small networks, whose figures are compared).
+        wanted: "auto" (an accelerator if there is one), "cpu", "cuda" or "mps"; if that device is
+            not available, the CPU is used.
+        exact: Whether to use float32 everywhere (for small networks whose results are compared).
     """
     if wanted in ("auto", "cuda") and torch.cuda.is_available():
         half = "bfloat16" if torch.cuda.is_bf16_supported() else "float16"
@@ -42,7 +42,7 @@ def place(wanted: str, *, exact: bool = False) -> Placement:
 
 
 def less_precise(placement: Placement) -> Placement | None:
-    """Return the same device with a dtype of half the size; None if it has that already."""
+    """Return the same device with a dtype of half the size; None if it already uses one."""
     if placement.dtype != "float32":
         return None
     if placement.device == "cpu" or (placement.device == "cuda" and torch.cuda.is_bf16_supported()):

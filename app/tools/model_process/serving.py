@@ -2,8 +2,8 @@
 
 A pack's function calls `serve`, which decides what is loaded, where, and what is unloaded for it.
 If memory still runs out, the call is repeated step by step: without the other models; in smaller
-parts, if the work allows; with less precision, if the results allow; at last the host is told,
-which tries the processor in place of an accelerator.
+parts, if the work allows; with less precision, if the results allow; finally the host is told,
+which repeats the call on the processor in place of an accelerator.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from app.tools.model_process import memory
 from app.tools.model_process.placement import Placement, less_precise, place
 
 _LEARNT = 1.1
-"""Memory of a model without figures on its card, as a multiple of its files' size."""
+"""Assumed memory for a model whose card gives no figures, as a multiple of its files' size."""
 _MOST_OF_FILES = 6
-"""Limit of a model's memory, as a multiple of its files' size, unless it is small."""
+"""Upper limit for a model's memory, as a multiple of its files' size, unless it is small."""
 _SMALL = 256 * 2**20
 _WIDTHS = {"float32": 4, "bfloat16": 2, "float16": 2}
 
 
 @dataclass(frozen=True, slots=True)
 class ModelKey:
-    """The identity of a loaded model; with other files it is another model.
+    """The identity of a loaded model; the same model with other files has another key.
 
     Attributes:
-        name: Name of its card, or of its file.
-        path: Its file or folder.
-        version: Digest, size and modification time.
-        placement: Its device and precision.
+        name: Name of the model's card, or of its file.
+        path: The model's file or folder.
+        version: Digest, size and modification time of the model's files.
+        placement: The model's device and precision.
     """
 
     name: str
@@ -51,10 +51,10 @@ class ModelKey:
 
     @classmethod
     def of(cls, source: Mapping[str, Any], placement: Placement) -> ModelKey:
-        """Return the key of a call's payload["model"].
+        """Return the key for a call's payload["model"].
 
         Raises:
-            OSError: Its file or folder does not exist.
+            OSError: The model's file or folder does not exist.
         """
         path = Path(source["path"])
         stat = path.stat()
@@ -64,7 +64,7 @@ class ModelKey:
 
 @dataclass(frozen=True, slots=True)
 class CachedModel:
-    """A loaded model and the bytes that it takes."""
+    """A loaded model and the bytes of memory that it takes."""
 
     model: Any
     size: int
@@ -77,7 +77,7 @@ class ModelCache:
         self._models: OrderedDict[ModelKey, CachedModel] = OrderedDict()
 
     def get(self, key: ModelKey) -> Any:
-        """Return the model and mark it as used last; None if it is not loaded."""
+        """Return the model and mark it as the last used; None if it is not loaded."""
         found = self._models.get(key)
         if found is None:
             return None
@@ -85,11 +85,11 @@ class ModelCache:
         return found.model
 
     def put(self, key: ModelKey, model: Any, size: int) -> None:
-        """Add a loaded model that takes `size` bytes."""
+        """Add a loaded model that takes `size` bytes of memory."""
         self._models[key] = CachedModel(model, size)
 
     def entries(self) -> list[dict[str, Any]]:
-        """Return the loaded models as JSON-able tables for the host."""
+        """Return the loaded models as JSON-ready dicts for the host."""
         return [
             {
                 "model": key.name,
@@ -101,11 +101,11 @@ class ModelCache:
         ]
 
     def held(self, device: str) -> int:
-        """Return the bytes of all models on a device."""
+        """Return the bytes of memory that all models on a device take."""
         return sum(one.size for key, one in self._models.items() if key.placement.device == device)
 
     def drop(self, wanted: Callable[[ModelKey], bool]) -> int:
-        """Unload all models for which `wanted` is true; return how many."""
+        """Unload all models for which `wanted` is true; return how many were unloaded."""
         dropped = [key for key in self._models if wanted(key)]
         for key in dropped:
             del self._models[key]
@@ -116,7 +116,7 @@ class ModelCache:
         return len(dropped)
 
     def make_room(self, need: int, device: str) -> bool:
-        """Unload the least recently used until `need` bytes fit; return whether they do."""
+        """Unload the least recently used models until `need` bytes fit; return whether they fit."""
         while True:
             room = memory.room(device, self.held(device))
             if need <= room.beside:
@@ -128,7 +128,7 @@ class ModelCache:
 
 
 def files_unchanged(source: Mapping[str, Any]) -> bool:
-    """Return True if the files still have the size and time of when their digest was determined.
+    """Return True if size and time of the files are unchanged since their digest was determined.
 
     Args:
         source: The call's payload["model"].
@@ -146,9 +146,9 @@ def files_unchanged(source: Mapping[str, Any]) -> bool:
 
 
 def memory_need(source: Mapping[str, Any], dtype: str) -> int:
-    """Return the bytes that a model will need, by its card, or else by its files' size.
+    """Return the bytes of memory that a model will need, from its card or else its files' size.
 
-    A figure for another dtype is converted.
+    If the card only has a figure for another dtype, that figure is converted.
 
     Args:
         source: The call's payload["model"].
@@ -184,13 +184,14 @@ tqdm.set_lock(threading.RLock())
 
 @dataclass(slots=True)
 class Work:
-    """The circumstances of a piece of work with a model.
+    """What a piece of work with a model is told about how to run.
 
     Attributes:
         placement: The model's device and precision.
-        progress: `progress(fraction 0..1, text)`; raises `Cancelled` once the user has stopped it,
-            so call it often.
-        share: Share of the usual batch to do at once: 1.0, or less after memory ran out.
+        progress: Function to report `progress(fraction 0..1, text)`; it raises `Cancelled` once the
+            call is cancelled, so call it often.
+        share: Fraction of the usual batch size to process at once: 1.0, or less after memory ran
+            out.
         notes: Sentences for the user, to which the work may add.
         source: The call's payload["model"]: name, path, sha256, files, programs.
     """
@@ -221,21 +222,22 @@ def serve(
     work: Callable[[Model, Work], dict[str, Any]],
     exact: bool = False,
 ) -> dict[str, Any]:
-    """Load a model if it is not loaded yet, and do the work with it.
+    """Load a model if it is not loaded yet, and run the work with it.
 
     Args:
         payload: "model" and "device" from `InstalledModel.payload`.
-        progress: The calling function's progress.
-        load: Loads the model from a path, at `Work.placement`.
-        work: Does the work, in its own `torch.inference_mode`. It is called again from the start
-            if memory runs out.
-        exact: See `place`.
+        progress: The progress function that the calling function was given.
+        load: A function that loads the model from a path, with `Work.placement`.
+        work: A function that does the work. It must enter `torch.inference_mode` itself, and is
+            called again from the start if memory runs out.
+        exact: Whether to use float32 everywhere; see `place`.
 
     Returns:
         The result of `work`, with "device", "dtype" and "notes" added.
 
     Raises:
-        protocol.OutOfMemory: Memory is too small here, whatever was tried.
+        protocol.OutOfMemory: This process does not have enough memory, after everything that it
+        could try.
     """
     source = source_of(payload)
     usual = place(str(payload.get("device", "auto")), exact=exact)
@@ -271,16 +273,16 @@ def serve(
 
 
 def source_of(payload: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a call's payload["model"]; for a call with only a file, one made from that."""
+    """Return a call's payload["model"]; if the payload only names a file, one made from it."""
     return payload.get("model") or {"path": payload["weights"]}
 
 
 def unload(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-    """Unload a model, or all.
+    """Unload one model or all models.
 
     Args:
-        payload: "model": its card's name, or None for all.
-        progress: Receives the event with the remaining models.
+        payload: Has the key "model": the model's card name, or None for all models.
+        progress: Function that receives the event with the models that are still loaded.
     """
     name = payload.get("model")
     count = _cache.drop(lambda key: name is None or key.name == name)

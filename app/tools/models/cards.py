@@ -1,6 +1,6 @@
 """Model cards: each model's files, origin, licence, terms, memory and limits.
 
-Each is a TOML file in `resources/models`, read strictly. A value that could not be had when the
+Each is a TOML file in `resources/models`, read strictly. A value that was not available when the
 card was written, such as the digest of a file behind a login, is left out and never guessed: such
 files are pinned when they are first installed.
 """
@@ -29,17 +29,17 @@ _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
 
 @dataclass(frozen=True, slots=True)
 class CardFile:
-    """One file of a model, or several alike.
+    """One file of a model, or several files that match a pattern.
 
     Attributes:
-        name: Path below the model's folder, with "/"; of a model of one file, its file name. With
-            "*" it stands for all files that match ("model-*.safetensors"), at least one of which
-            must be there.
-        size: Bytes; 0 if not known.
+        name: Path relative to the model's folder, with "/"; for a model with a single file, the
+            file's name. A name with "*" is a pattern for all files that match
+            ("model-*.safetensors"), at least one of which must exist.
+        size: Size in bytes; 0 if not known.
         sha256: Digest of the published file; "" if not known.
-        url: Address of the published file; "" for a file of the card's repository.
-        optional: The model works without it.
-        code: It is a program that is run with the model (`trust_remote_code`).
+        url: Address of the published file; "" for a file in the card's repository.
+        optional: Whether the model also works without the file.
+        code: Whether the file is a program that runs with the model (`trust_remote_code`).
     """
 
     name: str
@@ -51,11 +51,11 @@ class CardFile:
 
     @property
     def is_pattern(self) -> bool:
-        """True if the name is a pattern for several files."""
+        """Whether the name is a pattern for several files."""
         return "*" in self.name
 
     def covers(self, name: str) -> bool:
-        """Return True if this entry stands for a file of that name."""
+        """Return True if this entry is for the file with that name."""
         return fnmatchcase(name, self.name)
 
 
@@ -64,26 +64,32 @@ class ModelCard:
     """A model as it is described before it is installed.
 
     Attributes:
-        name: Its name in commands and in `Need`, and the name of its folder.
-        title: Its name for people.
-        tools: Names of the tools that use it.
-        files: Its files. A model of one file lies in the models folder itself.
-        folder: Whether it is a folder of files (transformers, diffusers) or one file.
-        repository: "owner/name" on the Hugging Face hub, or "".
+        name: The model's name in commands and in `Need`, and the name of its folder.
+        title: The model's name as shown to users.
+        tools: Names of the tools that use the model.
+        files: The model's files. The file of a single-file model is in the models folder itself.
+        folder: Whether the model is a folder of files (transformers, diffusers) and not a single
+            file.
+        repository: "owner/name" on the Hugging Face hub; "" if it has no repository there.
         revision: The commit to use; if "", the commit is pinned by the installation.
-        url: Address of a page about it.
-        licence: Short name of its licence.
-        terms: Text that the user must accept before it is installed, or "".
-        gated: The hub gives it only to accounts that have accepted its terms (needs a token).
-        trust_remote_code: Programs come with its weights; they run only with permission.
-        packages: Import names of the Python packages that it needs.
-        memory: Bytes that it needs, by torch dtype ("float32", "bfloat16", "float16").
-        intended_use: The purpose that it was made for.
-        limits: Its known limits, a sentence each.
-        tried: How it was tried: with real weights, with tiny ones, on a GPU, or not at all.
-        check: "module:function" that loads its files in the model process to check them, or "".
-        embedded: It is shipped with the program, in `resources/models/<name>`; its file's digest
-            is in the `card.json` beside it, which training writes.
+        url: Address of a page about the model.
+        licence: Short name of the model's licence.
+        terms: Text that the user must accept before the model is installed; "" if there is none.
+        gated: Whether the hub lets only accounts that have accepted its terms download it (with a
+            token).
+        trust_remote_code: Whether programs come with its weights; they run only with the user's
+            permission.
+        packages: Import names of the Python packages that the model needs.
+        memory: Bytes of memory that the model needs, by torch dtype ("float32", "bfloat16",
+            "float16").
+        intended_use: The purpose for which the model was made.
+        limits: The model's known limits, one sentence for each.
+        tried: How the model has been tested with the program: with real weights, with tiny ones, on
+            a GPU, or not at all.
+        check: "module:function" that loads the model's files in the model process to check them; ""
+            if there is none.
+        embedded: Whether the model is shipped with the program, in `resources/models/<name>`; its
+            file's digest is in the `card.json` beside it, which training writes.
     """
 
     name: str
@@ -108,30 +114,30 @@ class ModelCard:
 
     @property
     def size(self) -> int:
-        """Bytes of the published files, as far as the card has their sizes."""
+        """Total bytes of those published files whose sizes are on the card."""
         return sum(file.size for file in self.files)
 
     @property
     def terms_sha256(self) -> str:
-        """Digest of the terms, which tells which text was accepted; "" without terms."""
+        """Digest of the terms, which identifies the accepted text; "" if there are no terms."""
         return hashlib.sha256(self.terms.strip().encode()).hexdigest() if self.terms else ""
 
     @property
     def pinned(self) -> bool:
-        """True if the card has the digest of every required file."""
+        """Whether the card has the digest of every required file."""
         return all(file.sha256 for file in self.files if not file.optional)
 
     def file_of(self, name: str) -> CardFile | None:
-        """Return the entry for a file: the one of that name, else a pattern that covers it."""
+        """Return a file's entry: that with its name, else a pattern that matches it, else None."""
         exact = next((file for file in self.files if file.name == name), None)
         return exact or next((f for f in self.files if f.is_pattern and f.covers(name)), None)
 
 
 def card(name: str) -> ModelCard:
-    """Return the shipped card of that name.
+    """Return the shipped card with that name.
 
     Raises:
-        KeyError: There is none.
+        KeyError: There is no such card.
     """
     return cards()[name]
 
@@ -148,7 +154,7 @@ def read_card(path: Path) -> ModelCard:
     """Read a card from its TOML file.
 
     Raises:
-        ValueError: A key is unknown or missing, or a value is impossible.
+        ValueError: A key is unknown or missing, or a value is not valid.
     """
     try:
         data: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -223,10 +229,10 @@ def _check_file(file: CardFile, made: ModelCard) -> None:
 
 
 def cards_table(known: Iterable[ModelCard] | None = None) -> str:
-    """Return the documentation's Markdown table of models, one row a model.
+    """Return the Markdown table of models for the documentation, with one row for each model.
 
     Args:
-        known: The cards; by default the shipped ones.
+        known: The cards to list; by default the shipped ones.
     """
     head = (
         "| model | tools | from | size | licence | terms | code | tried here |",

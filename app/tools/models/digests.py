@@ -29,12 +29,12 @@ _FILE = "model-digests.json"
 
 
 class ByteProgress:
-    """Counts bytes that are read or written, reports the progress and heeds a cancel.
+    """Counts bytes that are read or written, reports the progress, and stops when cancelled.
 
     Args:
-        total: Number of bytes in all.
-        progress: Called with a fraction 0..1 and a text.
-        cancel: Raises `Cancelled` in the call that counts.
+        total: Total number of bytes expected.
+        progress: Called with a fraction from 0 to 1 and a status text.
+        cancel: Token; once it is cancelled, counting raises `Cancelled`.
     """
 
     def __init__(
@@ -46,10 +46,10 @@ class ByteProgress:
         self._cancel = cancel
 
     def __call__(self, count: int) -> None:
-        """Count so many bytes more.
+        """Add `count` bytes to those counted.
 
         Raises:
-            Cancelled: The cancel is set.
+            Cancelled: The token was cancelled.
         """
         if self._cancel is not None:
             self._cancel.check()
@@ -68,7 +68,7 @@ _lock = threading.Lock()
 def sha256_of(
     path: Path, counter: ByteCounter | None = None, cancel: CancelToken | None = None
 ) -> str:
-    """Return the hex digest of a file, from memory if the file has not changed.
+    """Return the hex digest of a file; a remembered one if the file has not changed.
 
     Raises:
         Cancelled: `cancel` was set.
@@ -105,7 +105,7 @@ def read_sha256(
 
 
 def combined_sha256(files: Iterable[tuple[str, str]]) -> str:
-    """Return one digest for several (name, sha256) pairs, whatever their order."""
+    """Return one digest for several (name, sha256) pairs; their order makes no difference."""
     lines = (f"{sha256}  {name}\n" for name, sha256 in sorted(files))
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
@@ -114,14 +114,14 @@ def file_key(path: Path) -> _Key:
     """Return a file's (path, size in bytes, modification time in ns), the key of its digest.
 
     Raises:
-        OSError: There is no such file.
+        OSError: The file does not exist.
     """
     found = path.stat()
     return (str(path), found.st_size, found.st_mtime_ns)
 
 
 def remember(key: _Key, sha256: str) -> None:
-    """Remember the digest of a file that was read; large files' also for the next program."""
+    """Remember the digest of a file that was read; for a large file also after the program ends."""
     with _lock:
         _digests[key] = sha256
         if key[1] < _STORED_FROM:

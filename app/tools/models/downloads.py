@@ -1,8 +1,8 @@
 """Download models from the addresses on their cards or from the Hugging Face hub.
 
 huggingface_hub lists repositories and transfers files. The files are collected in a hidden folder
-of the models folder, named by the commit, where an interrupted download resumes; once all of them
-are there and verified, `installation` puts the model in place.
+inside the models folder that is named after the commit, so that an interrupted download can resume;
+once all of them are complete and verified, `installation` puts the model in place.
 """
 
 from __future__ import annotations
@@ -62,18 +62,18 @@ def hub() -> str:
 
 
 def mirror_address(url: str) -> str:
-    """Return an address on huggingface.co as its mirror has it, and other addresses unchanged."""
+    """Return an address on huggingface.co changed to that of its mirror; others unchanged."""
     return hub() + url.removeprefix(HUB) if url.startswith(f"{HUB}/") else url
 
 
 def host_of(card: ModelCard) -> str:
-    """Return the host that a download of this model would ask, to tell the user."""
+    """Return the host from which this model would be downloaded, to tell the user."""
     address = mirror_address(card.files[0].url) or hub()
     return address.partition("://")[2].partition("/")[0].rpartition("@")[2]
 
 
 def delete_downloads(place: Place) -> None:
-    """Delete what was downloaded of a model and not installed."""
+    """Delete a model's downloaded files that have not been installed."""
     folder = place.models / DOWNLOADS
     for found in folder.glob(f"{place.card.name}-*"):
         commit = found.name.removeprefix(f"{place.card.name}-")
@@ -89,9 +89,9 @@ class ModelDownload:
 
     Attributes:
         place: The model's place.
-        alternative: Other ways to get the model, for error messages.
-        progress: Called with a fraction 0..1 and a text.
-        cancel: Stops it; what was downloaded is kept.
+        alternative: Text on other ways to get the model, for error messages.
+        progress: Called with a fraction from 0 to 1 and a status text.
+        cancel: Token that stops the download when it is cancelled; what was downloaded is kept.
     """
 
     place: Place
@@ -100,7 +100,7 @@ class ModelDownload:
     cancel: CancelToken | None = None
 
     def run(self, consent: Consent) -> tuple[Path, PlannedModel]:
-        """Download the files that are not there yet, and verify them.
+        """Download the files that have not been downloaded yet, and verify them.
 
         Returns:
             The staging folder, which holds the model in a folder with the card's name, and the
@@ -108,7 +108,8 @@ class ModelDownload:
 
         Raises:
             Cancelled: `cancel` was set.
-            SightlineError: The user has not agreed to something, or a file cannot be had.
+            SightlineError: The user has not given a consent that is needed, or a file cannot be
+                downloaded.
         """
         card = self.place.card
         check_consent(checked_model(card, (), self.place), consent)  # before any host is asked
@@ -209,10 +210,10 @@ def list_repository(
     Args:
         repository: "owner/name".
         revision: A commit; "" for the main branch.
-        alternative: Other ways to get the model, for error messages.
+        alternative: Text on other ways to get the model, for error messages.
 
     Raises:
-        SightlineError: The hub cannot be asked, or its answer cannot be understood.
+        SightlineError: The hub cannot be reached, or its answer cannot be understood.
     """
     url = f"{hub()}/{repository}"
     check_address(url)
@@ -259,21 +260,23 @@ def download_file(
 ) -> None:
     """Download a file; `target` appears only when it is complete and verified.
 
-    What arrives before a break stays in `<target>.part`, where the next call resumes.
+    If the download is interrupted, the received part is kept in `<target>.part`, and the next call
+    resumes from it.
 
     Args:
         url: An https address (http only on this computer, for tests and local mirrors).
         target: The file to be made; its folder exists.
-        file: Expected size and digests, as far as known.
-        headers: Sent to the host of `url`, and to no other host that it redirects to.
-        progress: Called with a fraction 0..1 and a text.
-        cancel: Stops it.
-        alternative: Other ways to get the file, for error messages.
+        file: The file's expected size and digests, as far as they are known.
+        headers: HTTP headers sent to the host in `url`, but to no other host to which it redirects.
+        progress: Called with a fraction from 0 to 1 and a status text.
+        cancel: Token that stops the download when it is cancelled.
+        alternative: Text on other ways to get the file, for error messages.
 
     Raises:
         Cancelled: `cancel` was set.
         UsageError: The address is not allowed.
-        SightlineError: No network, no permission, no space, or another file came.
+        SightlineError: There is no network, permission or disk space, or the file that was received
+            is not the expected one.
     """
     check_address(url)
     _prepare_library()
@@ -309,7 +312,7 @@ def check_address(url: str) -> None:
     """Check that files may be downloaded from an address.
 
     Raises:
-        UsageError: It holds a password, or is neither https nor on this computer.
+        UsageError: The address contains a password, or is neither https nor on this computer.
     """
     try:
         parts = urlsplit(url)

@@ -17,14 +17,14 @@ from typing import TypeVar
 Result = TypeVar("Result")
 
 RETRY_PAUSES_S = (0.05, 0.1, 0.2, 0.4, 0.8)
-"""Pauses before each new try while another program has the file open (Windows)."""
+"""Seconds to wait before each further try while another program has the file open (Windows)."""
 
 _WINDOWS_IN_USE = (5, 32, 33)  # access denied (deleted while open), sharing and lock violation
 _SYNC_UNSUPPORTED = (errno.EINVAL, errno.ENOTSUP)
 
 
 def publish(partial: Path, target: Path) -> None:
-    """Flush `partial` to the disk and rename it to `target`, replacing a file of that name.
+    """Flush `partial` to the disk and rename it to `target`, replacing any file with that name.
 
     Raises:
         OSError: The disk fails, or the file cannot be renamed.
@@ -60,16 +60,16 @@ def sync_folder_entries(folder: Path) -> None:
 
 
 def rename(source: Path, target: Path) -> None:
-    """Rename a file or folder, replacing a file of the new name.
+    """Rename a file or folder, replacing any file that already has the new name.
 
     Raises:
-        OSError: It cannot be renamed.
+        OSError: The file or folder cannot be renamed.
     """
     retry_while_in_use(lambda: source.replace(target))
 
 
 def retry_while_in_use(action: Callable[[], Result]) -> Result:
-    """Return `action()`, tried again while Windows reports that another program has the file open.
+    """Return `action()`, called again while Windows reports that the file is open elsewhere.
 
     Virus scanners open new files for a moment, and another Sightline may be reading a record.
 

@@ -20,7 +20,7 @@ _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|
 
 
 class Hostile(SightlineError):
-    """Given files could do harm, by intent or by mistake; nothing of them was written."""
+    """Files from a source could do harm, by intent or by mistake; none of them was written."""
 
 
 def is_sha256(text: str) -> bool:
@@ -29,7 +29,7 @@ def is_sha256(text: str) -> bool:
 
 
 def is_revision(text: str) -> bool:
-    """Return True if `text` is a full commit id of a repository."""
+    """Return True if `text` is the full id of a commit in a repository."""
     return _REVISION.fullmatch(text) is not None
 
 
@@ -37,7 +37,7 @@ def safe_name(raw: str) -> str:
     """Return a relative path with "/" that is valid and means the same on all systems.
 
     Raises:
-        Hostile: It leads out of its folder, or is no valid file name on some system.
+        Hostile: The path leads out of its folder, or is not a valid file name on some system.
     """
     name = raw.removeprefix("./")
     parts = name.split("/")
@@ -53,11 +53,12 @@ def safe_name(raw: str) -> str:
 
 
 def check_names(names: Iterable[str]) -> None:
-    """Check that files of these names can lie in one folder on every system.
+    """Check that files with these names can be in one folder on every operating system.
 
     Raises:
-        Hostile: Two names mean one file where case or Unicode forms are not distinguished, a name
-            is both a file's and a folder's, or there are more than `MOST_FILES`.
+        Hostile: Two names would mean the same file on a system that does not distinguish case or
+            Unicode forms, a name is used for both a file and a folder, or there are more than
+            `MOST_FILES`.
     """
     seen: set[str] = set()
     folders: set[str] = set()
@@ -74,7 +75,7 @@ def check_names(names: Iterable[str]) -> None:
 
 
 def hostile(reason: str) -> Hostile:
-    """Return the error for files that are refused for a reason."""
+    """Return the error that says why files are refused."""
     return Hostile(
         reason,
         remedy="Nothing of it was written. Get it again from a place that you trust.",

@@ -31,7 +31,7 @@ _LOCK_TIMEOUT_S = 0.2  # `recover` holds the lock for an instant only
 
 
 class ChangeLock:
-    """Lock of a models folder, held by the one program and thread that may change it.
+    """Lock on a models folder, held by the only program and thread that may change the folder.
 
     The operating system releases it when its holder ends, however that happens.
 
@@ -51,10 +51,10 @@ class ChangeLock:
 
     @contextlib.contextmanager
     def held(self) -> Generator[None]:
-        """Hold the lock; wait for other threads of this program, but not for other programs.
+        """Hold the lock, waiting if another thread in this program holds it.
 
         Raises:
-            SightlineError: Another program holds it.
+            SightlineError: Another program holds the lock.
         """
         with self._threads:
             if not self._acquire(_LOCK_TIMEOUT_S):
@@ -70,7 +70,7 @@ class ChangeLock:
 
     @contextlib.contextmanager
     def held_if_free(self) -> Generator[bool]:
-        """Hold the lock if it is free; yield whether it is held."""
+        """Take the lock if it is free; yield whether it was taken."""
         if not self._threads.acquire(blocking=False):
             yield False
             return
@@ -102,13 +102,13 @@ class ChangeLock:
 
 
 def swap(staged: Iterable[tuple[Place, Path]]) -> None:
-    """Put staged models in place of the installed ones: all of them, or none.
+    """Replace installed models with staged ones: all of them, or none.
 
     Args:
-        staged: Each model's place and the folder with its new files and record.
+        staged: For each model, its place and the folder that contains its new files and record.
 
     Raises:
-        OSError: It cannot be done; what was installed is in place again.
+        OSError: A file cannot be moved; the models installed before are in place again.
     """
     staged = list(staged)
     for _, folder in staged:
@@ -136,7 +136,7 @@ def swap(staged: Iterable[tuple[Place, Path]]) -> None:
 
 
 def recover(place: Place) -> None:
-    """Move back the files of a model whose replacement was cut off. Call with the lock held."""
+    """Restore a model's files if replacing them was interrupted. Call with the lock held."""
     gone = not place.base.exists() if place.card.folder else bool(place.missing())
     if gone:
         with contextlib.suppress(OSError):
@@ -144,12 +144,12 @@ def recover(place: Place) -> None:
 
 
 def is_aside(place: Place) -> bool:
-    """Return True if files of a model were moved aside and not yet deleted or moved back."""
+    """Return True if a model's files were moved aside and are not yet deleted or moved back."""
     return _aside(place).is_dir()
 
 
 def sweep(models: Path, places: Iterable[Place]) -> None:
-    """Delete what killed installations left behind. Call with the lock held."""
+    """Delete files left behind by killed installations. Call with the lock held."""
     for pattern in (f"{STAGING}*", f"{_REMOVED}*"):
         for folder in models.glob(pattern):
             shutil.rmtree(folder, ignore_errors=True)

@@ -27,11 +27,12 @@ class PlannedFile:
     """A file that would be installed.
 
     Attributes:
-        inside: Its name in the source.
-        name: Its name in the model.
-        size: Bytes.
-        sha256: Digest in the manifest or the hub's list; "" if there is none.
-        git_sha1: Git's digest of it, which the hub has for small files; "" if there is none.
+        inside: The file's name in the source.
+        name: The file's name in the model.
+        size: Size in bytes.
+        sha256: Digest given in the manifest or the hub's list; "" if none is given.
+        git_sha1: Git's digest of the file, which the hub gives for small files; "" if none is
+            given.
     """
 
     inside: str
@@ -42,7 +43,7 @@ class PlannedFile:
 
     @property
     def code(self) -> bool:
-        """True if it is a program."""
+        """Whether the file is a program."""
         return is_program(self.name)
 
 
@@ -51,15 +52,15 @@ class PlannedModel:
     """A model that would be installed.
 
     Attributes:
-        card: Its card.
-        files: Its files.
-        revision: Commit of its repository; "" if not known.
-        left_out: Files of the source that are not taken.
-        problems: Reasons why it cannot be installed; empty if it can.
-        other: Reason why it is not the published model, as far as names and sizes tell; it is
-            then installed only on request ("--other"). "" if there is none.
-        terms: Terms that the user must still accept, or "".
-        replaces: Whether the model is installed already.
+        card: The model's card.
+        files: The files to install.
+        revision: Commit in the model's repository; "" if not known.
+        left_out: Names of files in the source that are not installed.
+        problems: Reasons why the model cannot be installed; empty if it can.
+        other: Reason why this is not the published model, judged by names and sizes; it is then
+            installed only on request ("--other"). "" if no difference is known.
+        terms: Terms that the user must still accept; "" if there are none.
+        replaces: Whether the model is already installed, so that it would be replaced.
     """
 
     card: ModelCard
@@ -73,12 +74,12 @@ class PlannedModel:
 
     @property
     def bytes(self) -> int:
-        """Size of all its files."""
+        """Total size in bytes of the files to install."""
         return sum(file.size for file in self.files)
 
     @property
     def code(self) -> tuple[PlannedFile, ...]:
-        """The programs among its files, which run only with the user's permission."""
+        """The programs among the files; they run only with the user's permission."""
         return tuple(file for file in self.files if file.code)
 
 
@@ -88,8 +89,8 @@ class InstallPlan:
 
     Attributes:
         path: The file, folder or pack.
-        models: The models in it.
-        source: Reads their files.
+        models: The models found there.
+        source: The source from which their files are read.
     """
 
     path: Path
@@ -98,28 +99,28 @@ class InstallPlan:
 
     @property
     def bytes(self) -> int:
-        """Bytes to be copied."""
+        """Total bytes to be copied."""
         return sum(model.bytes for model in self.models)
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Reasons why it cannot be installed."""
+        """Reasons why the models cannot be installed; empty if they can."""
         return tuple(f"{m.card.title}: {text}" for m in self.models for text in m.problems)
 
     @property
     def terms(self) -> tuple[tuple[str, str], ...]:
-        """(title, text) of each model whose terms the user must accept."""
+        """The (title, terms) of each model whose terms the user must still accept."""
         return tuple((model.card.title, model.terms) for model in self.models if model.terms)
 
     @property
     def code(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """(title, names of programs) of each model that brings programs."""
+        """The (title, program names) of each model that contains programs."""
         named = ((m.card.title, tuple(file.name for file in m.code)) for m in self.models)
         return tuple((title, names) for title, names in named if names)
 
     @property
     def other(self) -> tuple[str, ...]:
-        """Reasons why models in it are not the published ones."""
+        """Reasons why some of the models are not the published ones; empty if none are known."""
         return tuple(f"{model.card.title}: {model.other}" for model in self.models if model.other)
 
 
@@ -128,9 +129,9 @@ class Consent:
     """What the user has agreed to.
 
     Attributes:
-        terms: The terms of every model.
-        code: Running the programs that come with the models.
-        other: Installing files that are not the published ones.
+        terms: Whether the user accepts the terms of every model.
+        code: Whether the programs that come with the models may run.
+        other: Whether files that are not the published ones may be installed.
     """
 
     terms: bool = False
@@ -139,10 +140,10 @@ class Consent:
 
 
 def check_consent(model: PlannedModel, consent: Consent) -> PlannedModel:
-    """Return the model as it may be installed: without its programs if they are not allowed.
+    """Return the model as it may be installed, without its programs if those are not allowed.
 
     Raises:
-        SightlineError: Terms are not accepted, or the model cannot do without its programs.
+        SightlineError: The terms are not accepted, or the model cannot work without its programs.
     """
     run = f"{command()} models"
     if model.terms and not consent.terms:
@@ -170,7 +171,7 @@ def check_space(folder: Path, needed: int) -> None:
     """Check that a folder's disk has room for `needed` bytes.
 
     Raises:
-        SightlineError: It has not.
+        SightlineError: There is not enough room.
     """
     try:
         free = shutil.disk_usage(folder).free
@@ -191,15 +192,15 @@ def plan_install(
     """Identify the models at a path and list the files that would be installed.
 
     Args:
-        places: The place of each model, by its card's name.
+        places: Maps each card's name to the place of its model.
         path: A file, folder, archive or model pack.
         name: The card's name, or None to identify the model by names, repository or digest.
-        cards: The cards, by name.
+        cards: The known cards, by name.
 
     Raises:
-        UsageError: There is nothing, or it cannot be identified.
-        Hostile: It holds files that no pack may hold.
-        SightlineError: It cannot be read.
+        UsageError: There is nothing at the path, or the model cannot be identified.
+        Hostile: The path contains files that are refused; see `file_names`.
+        SightlineError: The path cannot be read.
     """
     repositories = _hub_folders(path)
     if repositories:
@@ -239,14 +240,14 @@ def checked_model(
     revision: str = "",
     left_out: Iterable[str] = (),
 ) -> PlannedModel:
-    """Return a planned model with its problems and the terms still to accept.
+    """Return a planned model, with its problems and the terms that must still be accepted.
 
     Args:
-        wanted: Its card.
+        wanted: The model's card.
         files: The files that would be installed.
-        place: Its place.
-        revision: Commit that the source claims, or any other text.
-        left_out: Files of the source that are not taken.
+        place: The model's place.
+        revision: Text that the source gives as its commit; it need not be a valid commit id.
+        left_out: Names of files in the source that are not installed.
     """
     names = {file.name for file in files}
     missing = [

@@ -38,14 +38,15 @@ _TRIED_BELOW = 2_000_000_000  # bytes; loading larger models to check them takes
 
 @dataclass(slots=True)
 class Installation:
-    """One installation under way.
+    """An installation in progress.
 
     Attributes:
         models: The models folder.
-        places: The place of each model, by its card's name.
-        progress: Called with a fraction 0..1 and a text.
-        cancel: Stops it.
-        host: Loads files that are not the published ones, to find out whether that works.
+        places: Maps each card's name to the place of its model.
+        progress: Called with a fraction from 0 to 1 and a status text.
+        cancel: Token that stops the installation when it is cancelled.
+        host: Model process in which files that are not the published ones are loaded, to check that
+            this works.
     """
 
     models: Path
@@ -55,11 +56,11 @@ class Installation:
     host: ModelHost | None = None
 
     def install(self, source: Source, models: Iterable[PlannedModel], consent: Consent) -> None:
-        """Copy models from a source, verify them, and put all of them in place, or none.
+        """Copy models from a source, verify them, and put all of them in place; on failure, none.
 
         Raises:
             Cancelled: `cancel` was set.
-            SightlineError: A file is not what it should be, or cannot be copied.
+            SightlineError: A file does not have the expected content, or cannot be copied.
         """
         chosen = [check_consent(model, consent) for model in models]
         total = sum(model.bytes for model in chosen)
@@ -85,13 +86,13 @@ class Installation:
 
         Args:
             staging: Folder that holds the model in a folder with the card's name.
-            model: The model's files; others that lie there are deleted.
-            label: Origin of the files, for the record.
+            model: The model and its files; any other files in its folder are deleted.
+            label: Origin of the files, which is stored in the installation's record.
             consent: What the user has agreed to.
 
         Raises:
             Cancelled: `cancel` was set.
-            SightlineError: A file is not what it should be, or cannot be put in place.
+            SightlineError: A file does not have the expected content, or cannot be put in place.
         """
         folder = staging / model.card.name
         names = {file.name for file in model.files}

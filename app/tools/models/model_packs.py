@@ -46,7 +46,7 @@ LONGEST_MANIFEST = 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class PackFile:
-    """A file of a model in a pack: its name as on the card, bytes and digest."""
+    """A file of a model in a pack: its name as on the card, its size in bytes and its digest."""
 
     name: str
     size: int
@@ -55,7 +55,7 @@ class PackFile:
 
 @dataclass(frozen=True, slots=True)
 class PackModel:
-    """A model in a pack: its card's name, files, commit and, for people, licence."""
+    """A model in a pack: its card's name, files, commit and, for information only, its licence."""
 
     card: str
     files: tuple[PackFile, ...]
@@ -63,13 +63,13 @@ class PackModel:
     licence: str = ""
 
     def inside(self, name: str) -> str:
-        """Return a file's name in the pack."""
+        """Return the path inside the pack of the model's file `name`."""
         return f"{self.card}/{name}"
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The list of a pack's content; `made` is the time, ISO 8601 in UTC."""
+    """The list of a pack's contents; `made` is the time when it was made, ISO 8601 in UTC."""
 
     format: int
     models: tuple[PackModel, ...]
@@ -80,8 +80,8 @@ def read_manifest(data: bytes) -> Manifest:
     """Parse a pack's manifest.
 
     Raises:
-        SightlineError: It is no manifest, or one of a later format.
-        Hostile: It holds names, digests or commits that are refused.
+        SightlineError: The data is not a manifest, or is one in a later format.
+        Hostile: The manifest contains names, digests or commits that are refused.
     """
     try:
         found: dict[str, Any] = tomllib.loads(data.decode("utf-8"))
@@ -116,15 +116,17 @@ def write_pack(
     """Write installed models into a pack, checking each file against its record.
 
     Args:
-        places: The places of the models.
-        out: A file that does not exist yet: .zip, .tar, .tar.gz or .tgz.
-        progress: Called with a fraction 0..1 and a text.
-        cancel: Stops it.
+        places: The places of the models to write.
+        out: Path of the pack to write, ending in .zip, .tar, .tar.gz or .tgz; it must not exist
+            yet.
+        progress: Called with a fraction from 0 to 1 and a status text.
+        cancel: Token that stops the writing when it is cancelled.
 
     Raises:
-        UsageError: The file exists or has another ending, or a model is not installed.
-        Cancelled: `cancel` was set; no file is left.
-        SightlineError: No space, or a model was changed since it was installed.
+        UsageError: The file already exists, its ending is none of these, or a model is not
+            installed.
+        Cancelled: `cancel` was set; no file is left behind.
+        SightlineError: There is no disk space, or a model has changed since it was installed.
     """
     chosen = list(places)
     _check_out(out)

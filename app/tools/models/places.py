@@ -1,4 +1,4 @@
-"""Where a model's files lie in the models folder, and which of them are there."""
+"""Where a model's files are in the models folder, and which of them exist."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from app.tools.models.digests import ByteCounter, file_key, sha256_of
 from app.tools.models.records import RECORD, Record, RecordedFile, read_record
 
 _TAKEN = (".json", ".jsonl", ".txt", ".model", ".jinja", ".md", ".yaml", ".yml", ".safetensors")
-"""Kinds of files that hold no program. Others are taken only where the card names them."""
+"""Endings of files that are not programs. Other files are used only if the card names them."""
 
 _WEIGHTS = (".safetensors",)
 _PROSE = (".md", "")
-"""Kinds of files that people read and no model does."""
+"""Endings of files that are meant for people and not read by any model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Place:
     Attributes:
         card: The model's card.
         models: The user's models folder.
-        shipped: Folder of the embedded models.
+        shipped: The folder that contains the embedded models.
     """
 
     card: ModelCard
@@ -35,14 +35,14 @@ class Place:
 
     @property
     def base(self) -> Path:
-        """The folder to which its file names are relative."""
+        """The folder to which the names of the model's files are relative."""
         if self.card.embedded:
             return self.shipped / self.card.name
         return self.models / self.card.name if self.card.folder else self.models
 
     @property
     def path(self) -> Path:
-        """The path that is loaded: the folder, or the one file; it need not exist."""
+        """The path to load: the model's folder or its single file; it need not exist."""
         if self.card.folder:
             return self.base
         existing = (self.base / name for name in self.file_names)
@@ -50,18 +50,18 @@ class Place:
 
     @property
     def file_names(self) -> tuple[str, str]:
-        """The names that a model of one file may have: the published one, and a conversion's."""
+        """The possible names of a single-file model: the published file's, and its conversion's."""
         return (self.card.files[0].name, f"{self.card.name}.safetensors")
 
     @property
     def record_path(self) -> Path:
-        """The path of its record."""
+        """The path of the model's installation record."""
         if self.card.folder:
             return self.base / RECORD
         return self.path.with_name(f"{self.path.name}.{RECORD}")
 
     def record(self) -> Record | None:
-        """Read the record of its installation; None if there is none of this model."""
+        """Return the model's installation record; None if it has none that can be read."""
         # A record of another model means that its folder was renamed by hand: it does not count.
         found = None if self.card.embedded else read_record(self.record_path)
         return found if found is not None and found.name == self.card.name else None
@@ -70,7 +70,8 @@ class Place:
         """Return the names of the model's files that exist.
 
         Args:
-            record: Its record, whose files are the model's; without one the card decides.
+            record: The installation record, which lists the model's files; if it is None, the card
+                is used.
         """
         if not self.card.folder:
             return (self.path.name,) if self.path.is_file() else ()
@@ -104,17 +105,17 @@ class Place:
         return tuple(f.name for f in needed if not any(f.covers(name) for name in existing))
 
     def programs(self) -> tuple[str, ...]:
-        """Return the names of all programs in its folder, recorded or not."""
+        """Return the names of all programs in the model's folder, recorded or not."""
         if not self.card.folder:
             return ()
         return tuple(name for name in files_below(self.base) if is_program(name))
 
     def file(self, name: str) -> Path:
-        """Return the path of one of its files."""
+        """Return the path of one of the model's files."""
         return self.base / name
 
     def digest(self, name: str, record: Record | None, counter: ByteCounter | None = None) -> str:
-        """Return a file's SHA-256; a file with its recorded size and time is not read again."""
+        """Return a file's SHA-256; if its size and time are as recorded, it is not read again."""
         noted = record.file(name) if record else None
         _, size, modified = file_key(self.file(name))
         if noted and modified and (noted.size, noted.modified) == (size, modified):
@@ -135,13 +136,13 @@ class Place:
         return known.sha256 if known else ""
 
     def recorded(self, name: str, sha256: str) -> RecordedFile:
-        """Return the record of a file: name, given digest, size, modification time."""
+        """Return a file's record entry with the given digest and its current size and time."""
         _, size, modified = file_key(self.file(name))
         return RecordedFile(name, size, sha256, modified)
 
 
 def files_below(folder: Path) -> tuple[str, ...]:
-    """Return the names of all files below a folder, sorted, with "/"; hidden ones are left out."""
+    """Return the sorted relative paths of all files below a folder, except hidden ones."""
     found: list[str] = []
     for path in folder.rglob("*") if folder.is_dir() else ():
         name = path.relative_to(folder)
@@ -151,14 +152,15 @@ def files_below(folder: Path) -> tuple[str, ...]:
 
 
 def is_program(name: str) -> bool:
-    """Return True if a file of that name is code that Python could run."""
+    """Return True if a file with that name is code that Python could run."""
     return PurePosixPath(name).suffix.casefold() in (".py", ".pyc", ".pyd", ".so", ".pyw", ".dll")
 
 
 def split_files(card: ModelCard, names: Iterable[str]) -> tuple[list[str], list[str]]:
     """Divide file names into those that belong to a model and those that do not.
 
-    Where the card names weights, other weights (a second format or precision) do not belong to it.
+    If the card names weight files, other weight files (in another format or precision) do not
+    belong to the model.
     """
     names = list(names)
     names_weights = any(file.name.endswith(_WEIGHTS) for file in card.files)

@@ -1,6 +1,7 @@
 """Permission to run the programs that come with a model's weights.
 
-It is checked when a model is looked up, and again in the model process just before programs run.
+The permission is checked when a model is looked up, and again in the model process just before
+programs run.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _LOCAL_REFERENCE = re.compile(r"[A-Za-z_]\w*\.[A-Za-z_]\w*", re.ASCII)
 
 
 def code_permission(place: Place, record: Record | None) -> str:
-    """Return `ModelStatus.code`; every program is read again for it."""
+    """Return the permission as in `ModelStatus.code`, reading every program again."""
     if not place.card.trust_remote_code:
         return ""
     allowed = allowed_programs(record)
@@ -31,9 +32,9 @@ def code_permission(place: Place, record: Record | None) -> str:
 
 
 def allowed_programs(record: Record | None) -> dict[str, str]:
-    """Return the digests of the programs that the user allowed to run, by name.
+    """Return the digest of each program that the user allowed to run, by the program's name.
 
-    A permission covers the programs that were there when it was given, and none added later.
+    A permission covers only the programs that existed when it was given, and none added later.
     """
     if record is None or not record.code_allowed:
         return {}
@@ -45,7 +46,7 @@ def are_allowed(folder: Path, allowed: Mapping[str, str]) -> bool:
 
     Args:
         folder: The model's folder.
-        allowed: Digests by name, from `allowed_programs`.
+        allowed: Digests of the allowed programs by name, from `allowed_programs`.
     """
     unchanged = _program_digests(folder) == dict(allowed)
     return bool(allowed) and unchanged and not _refers_elsewhere(folder)

@@ -28,9 +28,9 @@ class RecordedFile:
 
     Attributes:
         name: Path below the model's folder, with "/".
-        size: Bytes.
-        sha256: Hex digest.
-        modified: Modification time in ns; a file that still has it need not be read again.
+        size: Size in bytes.
+        sha256: SHA-256 digest in hexadecimal.
+        modified: Modification time in ns; a file whose time is unchanged need not be read again.
     """
 
     name: str
@@ -45,13 +45,14 @@ class Record:
 
     Attributes:
         name: The card's name.
-        revision: Commit of its repository, or "".
+        revision: Commit in the model's repository; "" if not known.
         source: Origin: a pack's or folder's name, an address, or "the models folder".
         installed: Time of the installation, ISO 8601 in UTC.
         files: The installed files.
-        terms_sha256: Digest of the terms' text that was accepted, or "".
-        terms_accepted: Time at which the terms were accepted, or "".
-        code_allowed: Time at which the user allowed the code among the files to run, or "".
+        terms_sha256: Digest of the text of the accepted terms; "" if none were accepted.
+        terms_accepted: Time at which the terms were accepted; "" if they were not.
+        code_allowed: Time at which the user allowed the programs among the files to run; "" if the
+            user did not.
     """
 
     name: str
@@ -64,12 +65,12 @@ class Record:
     code_allowed: str = ""
 
     def file(self, name: str) -> RecordedFile | None:
-        """Return the recorded file of that name, or None."""
+        """Return the recorded file with that name; None if there is none."""
         return next((file for file in self.files if file.name == name), None)
 
 
 def read_record(path: Path) -> Record | None:
-    """Read a record; return None if there is none that can be read."""
+    """Read a record; return None if it does not exist or cannot be read."""
     try:
         text = retry_while_in_use(lambda: path.read_text(encoding="utf-8"))
         data: dict[str, Any] = tomllib.loads(text)
@@ -87,7 +88,7 @@ def write_record(path: Path, record: Record) -> None:
     """Write a record completely or not at all, even if the power fails.
 
     Raises:
-        OSError: It cannot be written.
+        OSError: The record cannot be written.
     """
     partial = path.with_name(path.name + ".part")
     try:

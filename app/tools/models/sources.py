@@ -1,7 +1,7 @@
 """Read models from a file, a folder, or a zip or tar archive, which is never unpacked.
 
-An archive is listed first, and refused as a whole for one hostile entry. Its files are then read as
-streams; the caller alone decides where they are written.
+An archive is listed first, and refused as a whole if a single entry in it is hostile. Its files are
+then read as streams; the caller alone decides where they are written.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class Source(Protocol):
     """Files that can be listed, and then read once in the order in which they are stored.
 
     Attributes:
-        label: Its name, for messages and the record.
-        sizes: Bytes of each file, by its name with "/".
-        revision: Commit of the repository that it came from, or "".
-        repository: "owner/name" of that repository, or "".
+        label: The source's name, for messages and for the installation's record.
+        sizes: Maps each file's name, with "/", to its size in bytes.
+        revision: Commit in the repository from which the files came; "" if not known.
+        repository: "owner/name" of that repository; "" if not known.
     """
 
     label: str
@@ -51,7 +51,7 @@ class Source(Protocol):
     repository: str
 
     def streams(self, names: frozenset[str]) -> Iterator[tuple[str, IO[bytes]]]:
-        """Yield (name, stream) of these files; a stream closes when the next one is asked for."""
+        """Yield (name, stream) for these files; each stream closes when the next is requested."""
         ...
 
 
@@ -82,10 +82,10 @@ class FolderSource:
 
     Args:
         path: The folder.
-        root: Folder that links may not lead out of; by default `path`.
-        label: Its name, for messages; by default the folder's.
-        revision: Commit of the repository that it came from, or "".
-        repository: "owner/name" of that repository, or "".
+        root: Folder that symbolic links must not lead out of; by default `path`.
+        label: The source's name, for messages; by default the folder's name.
+        revision: Commit in the repository from which the files came; "" if not known.
+        repository: "owner/name" of that repository; "" if not known.
         sizes: Set by the source itself.
     """
 
@@ -163,12 +163,12 @@ class ArchiveSource:
 
 
 def open_source(path: Path) -> Source:
-    """Return the source of the files at a path.
+    """Return a source that reads the files at a path.
 
     Raises:
-        UsageError: There is nothing.
-        Hostile: It holds names or entries that are refused; see `file_names`.
-        SightlineError: It cannot be read.
+        UsageError: There is nothing at the path.
+        Hostile: The archive or folder contains names or entries that are refused; see `file_names`.
+        SightlineError: The path cannot be read.
     """
     if path.is_dir():
         return FolderSource(path, revision=_downloaded_commit(path))
@@ -180,7 +180,7 @@ def open_source(path: Path) -> Source:
 
 
 def is_archive(path: Path) -> bool:
-    """Return True for the name of an archive; torch weights are zip files by their content, too."""
+    """Return True if the name is an archive's; content does not tell, as torch weights are zips."""
     return path.name.casefold().endswith((".zip", ".tar", ".tar.gz", ".tgz"))
 
 
@@ -201,7 +201,7 @@ def _is_zip(path: Path) -> bool:
 
 @contextlib.contextmanager
 def archive_errors(path: Path | str) -> Generator[None]:
-    """Raise errors of reading an archive as `SightlineError`s.
+    """Turn errors from reading an archive into `SightlineError`s.
 
     Raises:
         SightlineError: The archive is damaged.

@@ -22,9 +22,10 @@ class InstalledModel:
     """A model that can be loaded.
 
     Attributes:
-        card: Its card.
+        card: The model's card.
         path: Its folder; for a model of a single file, that file.
-        sha256: Digest of the single file, or of the list of all files' digests; kept with findings.
+        sha256: Digest of the single file, or one digest over the digests of all files; stored with
+            findings.
         warnings: Reasons to doubt its results, e.g. that its files are not the published ones.
         programs: Maps the name of each program that the user allowed, and that has not changed
             since, to its digest.
@@ -43,7 +44,7 @@ class InstalledModel:
 
     @property
     def code_allowed(self) -> bool:
-        """True if the programs with its weights may run."""
+        """Whether the programs that come with its weights may run."""
         return self.card.trust_remote_code and bool(self.programs)
 
     def payload(self, device: str) -> dict[str, Any]:
@@ -78,20 +79,23 @@ class ModelStatus:
     """The state of a model, installed or not.
 
     Attributes:
-        card: Its card.
-        state: "embedded", "not installed", "partly", "installed" (present, not read), or after
-            `verify` "intact", "other" (usable, but not the published files) or "broken" (changed
-            since the installation, or not loadable).
-        path: Its folder or file, whether it exists or not.
-        bytes: Size of the present files, else of the published ones; 0 if not known.
-        accepted: The terms on its card are accepted, or it has none.
-        code: Permission for the programs with its weights: "" (it has none), "not allowed",
-            "allowed", or "changed" since they were allowed.
-        note: More about the state.
-        sha256: As in `InstalledModel`; where nothing was read, of the published file, or "".
-        revision: Commit of the installed files, else of the card; "" if not known.
-        missing: Required files that do not exist.
-        how_to_get: Instructions for installing it.
+        card: The model's card.
+        state: "embedded", "not installed", "partly", or "installed" (the files exist but were not
+            read); after `verify`, "intact", "other" (usable, but not the published files) or
+            "broken" (changed since the installation, or not loadable).
+        path: The model's folder or file, whether or not it exists.
+        bytes: Total size of the existing files; if none exist, of the published ones; 0 if not
+            known.
+        accepted: Whether the user has accepted the terms on its card; True if there are none.
+        code: Permission to run the programs that come with its weights: "" (there are none), "not
+            allowed", "allowed", or "changed" (they have changed since they were allowed).
+        note: Further text about the state, for the user; may be "".
+        sha256: As in `InstalledModel`. If no file was read, the digest of the published file; "" if
+            that is not known.
+        revision: Commit of the installed files; if not recorded, the commit on the card; "" if not
+            known.
+        missing: Names of required files that do not exist.
+        how_to_get: Instructions for the user on how to install the model.
         installed: Time of the installation, ISO 8601; "" if not recorded.
     """
 
@@ -110,11 +114,11 @@ class ModelStatus:
 
     @property
     def usable(self) -> bool:
-        """True if a tool can try to use it."""
+        """Whether a tool can try to use the model."""
         return self.state in ("embedded", "installed", "intact", "other")
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the status and the card's facts with JSON's types, for `models list --json`."""
+        """Return the status and the facts on the card in JSON's types, for `models list --json`."""
         card = self.card
         own = {key: value for key, value in asdict(self).items() if key not in ("card", "bytes")}
         return own | {
@@ -139,7 +143,8 @@ class ModelStatus:
 def installed_model(place: Place) -> InstalledModel | None:
     """Return the model at a place, or None if a required file is missing.
 
-    Files that changed since they were last read are read, which takes long for large ones.
+    Files that have changed since they were last read are read again, which takes long for large
+    files.
 
     Raises:
         OSError: A file cannot be read.
@@ -164,10 +169,10 @@ def installed_model(place: Place) -> InstalledModel | None:
 
 
 def quick_status(place: Place) -> ModelStatus:
-    """Return a model's status by the names and sizes of its files, without reading weights.
+    """Return a model's status, judged by its files' names and sizes, without reading weights.
 
     Raises:
-        OSError: A file vanished meanwhile.
+        OSError: A file was deleted while the status was determined.
     """
     card, record = place.card, place.record()
     names, missing = place.present_files(record), place.missing()
@@ -191,7 +196,7 @@ def quick_status(place: Place) -> ModelStatus:
 
 
 def terms_accepted(card: ModelCard, record: Record | None) -> bool:
-    """Return True if the terms as they stand on the card are accepted, or there are none."""
+    """Return True if the terms that are currently on the card are accepted, or there are none."""
     return not card.terms or (record is not None and record.terms_sha256 == card.terms_sha256)
 
 
@@ -212,12 +217,12 @@ def _unpublished_files(place: Place, digests: Mapping[str, str]) -> list[str]:
 
 
 def warnings(place: Place, record: Record | None, digests: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the warnings that results of these files must carry.
+    """Return the warnings that every result from a model with these files must carry.
 
     Args:
         place: The model's place.
-        record: Its record, if any.
-        digests: SHA-256 of each present file, by name.
+        record: The model's installation record, or None.
+        digests: SHA-256 of each existing file, by name.
     """
     folder = place.card.folder
     files = f"the files of {place.card.name}" if folder else f"the weights {place.path.name}"
@@ -267,12 +272,12 @@ def _unpublished_state(place: Place, digests: Mapping[str, str]) -> tuple[str, s
 def verified_state(
     place: Place, record: Record | None, digests: Mapping[str, str]
 ) -> tuple[str, str]:
-    """Return state and note of a model whose files were all read.
+    """Return the `state` and `note` of a model whose files were all read; see `ModelStatus`.
 
     Args:
         place: The model's place.
-        record: Its record, if any.
-        digests: SHA-256 of each present file, by name.
+        record: The model's installation record, or None.
+        digests: SHA-256 of each existing file, by name.
     """
     changed, unpublished = (
         _changed_files(place, record, digests),
@@ -292,7 +297,7 @@ def verified_state(
 
 
 def how_to_get(place: Place) -> str:
-    """Return instructions for the user: which command, which files, and where they belong."""
+    """Return instructions for the user: the command to run, the files, and where to put them."""
     card = place.card
     if card.embedded:
         return "It comes with Sightline: reinstall Sightline."
@@ -314,12 +319,12 @@ def how_to_get(place: Place) -> str:
 
 
 def accepted_record(place: Place, *, code: bool, cancel: CancelToken | None) -> Record:
-    """Return the record of a model on whose terms and present files the user has agreed.
+    """Return the record to write once the user accepts a model's terms and its existing files.
 
     Args:
         place: The model's place.
-        code: The user also allows the programs among its files to run.
-        cancel: Stops reading files that were not read yet.
+        code: Whether the user also allows the programs among its files to run.
+        cancel: Token that stops the reading of files whose digests are not known yet.
 
     Raises:
         Cancelled: `cancel` was set.
@@ -347,7 +352,7 @@ def accepted_record(place: Place, *, code: bool, cancel: CancelToken | None) -> 
 
 
 def utc_now() -> str:
-    """Return the time as records have it: ISO 8601 in UTC, to the second."""
+    """Return the current time in the form used in records: ISO 8601 in UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 

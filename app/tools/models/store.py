@@ -36,9 +36,9 @@ class ModelStore:
     """The user's models folder together with the shipped models. Thread-safe.
 
     Args:
-        folder: By default `paths.models_dir()`.
-        shipped: Where embedded models lie; by default `resources/models`.
-        known: The cards; by default the shipped ones.
+        folder: The models folder; by default `paths.models_dir()`.
+        shipped: The folder that contains the embedded models; by default `resources/models`.
+        known: The cards of all known models; by default the shipped cards.
     """
 
     def __init__(
@@ -54,10 +54,10 @@ class ModelStore:
         self._changing = ChangeLock(self.folder)
 
     def card(self, name: str) -> ModelCard:
-        """Return the card of that name, or with that single file.
+        """Return the card with that name, or the card of the single-file model with that file name.
 
         Raises:
-            UsageError: There is none; the message lists the known names.
+            UsageError: There is no such card; the message lists the known names.
         """
         for known in self.cards.values():
             single = () if known.folder else (known.files[0].name,)
@@ -79,19 +79,21 @@ class ModelStore:
     def find(self, wanted: ModelCard) -> InstalledModel | None:
         """Return the installed model, or None if a required file is missing.
 
-        Files that changed since they were last read are read, which takes long for large ones.
+        Files that have changed since they were last read are read again, which takes long for large
+        files.
         """
         return installed_model(self._recovered_place(wanted))
 
     def require(self, name: str, feature: str) -> InstalledModel:
-        """Return the installed model of that name.
+        """Return the installed model with that name.
 
         Args:
             name: The card's name.
-            feature: The feature that needs it, for the message ("The report generator").
+            feature: The feature that needs the model, for the message ("The report generator").
 
         Raises:
-            ToolFailed: It is not installed, or its terms are not accepted; says what to do.
+            ToolFailed: The model is not installed, or its terms are not accepted; the message says
+                what to do.
         """
         wanted = self.card(name)
         found = self.find(wanted)
@@ -113,11 +115,11 @@ class ModelStore:
         return how_to_get(self.place(wanted))
 
     def overview(self) -> tuple[ModelStatus, ...]:
-        """Return the status of every model, without reading weights."""
+        """Return the status of every model, without reading their weights."""
         return tuple(self.status(known) for known in self.cards.values())
 
     def status(self, wanted: ModelCard) -> ModelStatus:
-        """Return the status of one model, without reading weights."""
+        """Return the status of one model, without reading its weights."""
         return quick_status(self._recovered_place(wanted))
 
     def verify(
@@ -132,12 +134,13 @@ class ModelStore:
 
         Args:
             name: The card's name; "" for all models.
-            progress: Called with a fraction 0..1 and a text.
-            cancel: Stops it.
-            host: Loads files that are not the published ones, to find out whether that works.
+            progress: Called with a fraction from 0 to 1 and a status text.
+            cancel: Token that stops the work when it is cancelled.
+            host: Model process in which files that are not the published ones are loaded, to check
+                that this works.
 
         Raises:
-            UsageError: There is no model of that name.
+            UsageError: There is no model with that name.
             SightlineError: A file cannot be read.
             Cancelled: `cancel` was set.
         """
@@ -163,11 +166,12 @@ class ModelStore:
 
         Args:
             name: The card's name.
-            code: The user also allows the programs among its files to run.
-            cancel: Stops reading files that were not read yet.
+            code: Whether the user also allows the programs among its files to run.
+            cancel: Token that stops the reading of files whose digests are not known yet.
 
         Raises:
-            UsageError: There is no such model, it is not installed, or it has no programs.
+            UsageError: There is no such model, it is not installed, or `code` is true but its card
+                does not provide for programs.
             SightlineError: The record cannot be written.
         """
         wanted = self.card(name)
@@ -193,8 +197,8 @@ class ModelStore:
         """Delete a model's files and those of its unfinished downloads.
 
         Raises:
-            UsageError: No such model, or it comes with Sightline.
-            SightlineError: They cannot be deleted.
+            UsageError: There is no such model, or it is shipped with Sightline.
+            SightlineError: The files cannot be deleted.
         """
         wanted = self.card(name)
         if wanted.embedded:
@@ -214,16 +218,16 @@ class ModelStore:
         return self.status(wanted)
 
     def plan_install(self, path: Path, name: str | None = None) -> InstallPlan:
-        """Identify the models at a path and what the user must agree to; nothing is written.
+        """Identify the models at a path, and what the user must agree to. Nothing is written.
 
         Args:
             path: A file, folder, archive or model pack.
             name: The card's name, or None to identify the model by its files.
 
         Raises:
-            UsageError: There is nothing, or it cannot be identified.
-            Hostile: It holds files that no pack may hold.
-            SightlineError: It cannot be read.
+            UsageError: There is nothing at the path, or the model cannot be identified.
+            Hostile: The path contains files that are refused; see `file_names`.
+            SightlineError: The path cannot be read.
         """
         called = self.card(name).name if name is not None else None
         return plan_install(self._places(), path, called, cards=self.cards)
@@ -239,21 +243,22 @@ class ModelStore:
         progress: Progress | None = None,
         cancel: CancelToken | None = None,
     ) -> tuple[ModelStatus, ...]:
-        """Copy the planned models into the models folder, verified: all of them or none.
+        """Copy the planned models into the models folder and verify them: all of them or none.
 
         Args:
-            plan: From `plan_install`.
-            accepted: The user accepts `plan.terms`.
-            code_allowed: The user allows `plan.code` to run; else it is left out if possible.
-            other: Also install files that are not the published ones, if the model can load them.
-            host: Loads such files.
-            progress: Called with a fraction 0..1 and a text.
-            cancel: Stops it.
+            plan: The plan returned by `plan_install`.
+            accepted: Whether the user accepts `plan.terms`.
+            code_allowed: Whether the user allows the programs in `plan.code` to run; if not, they
+                are left out if the model works without them.
+            other: Whether to install files that are not the published ones, if they can be loaded.
+            host: Model process in which such files are loaded to check them.
+            progress: Called with a fraction from 0 to 1 and a status text.
+            cancel: Token that stops the work when it is cancelled.
 
         Raises:
             Cancelled: `cancel` was set.
-            SightlineError: The plan has problems, the user has not agreed to something, or a file
-                is damaged or cannot be copied. What was installed before is untouched.
+            SightlineError: The plan has problems, a consent of the user is missing, or a file is
+                damaged or cannot be copied. Models that were installed before remain unchanged.
         """
         if plan.problems:
             raise SightlineError("; ".join(plan.problems), subject=str(plan.path))
@@ -284,15 +289,16 @@ class ModelStore:
 
         Args:
             name: The card's name.
-            accepted: The user accepts its terms.
-            code_allowed: The user allows the programs that come with its weights to run.
-            progress: Called with a fraction 0..1 and a text.
-            cancel: Stops it.
+            accepted: Whether the user accepts the model's terms.
+            code_allowed: Whether the user allows the programs that come with its weights to run.
+            progress: Called with a fraction from 0 to 1 and a status text.
+            cancel: Token that stops the work when it is cancelled.
 
         Raises:
             UsageError: There is no such model, or it is embedded.
             Cancelled: `cancel` was set; what was downloaded is kept for the next try.
-            SightlineError: Terms are not accepted, no network, no space, or other files came.
+            SightlineError: The terms are not accepted, there is no network or disk space, or the
+                received files are not the expected ones.
         """
         wanted = self.card(name)
         if wanted.embedded:

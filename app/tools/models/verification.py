@@ -17,12 +17,13 @@ _LOAD_TIMEOUT_S = 300.0
 
 
 def verify(place: Place, counter: ByteCounter, host: ModelHost | None) -> ModelStatus:
-    """Read all files of a model, whatever digests are remembered, and return its status.
+    """Read all files of a model, even if their digests are remembered, and return its status.
 
     Args:
         place: The model's place.
-        counter: Called with the number of bytes that were just read; may raise `Cancelled`.
-        host: Loads files that are not the published ones, to find out whether that works.
+        counter: Called after each read with the number of bytes read; may raise `Cancelled`.
+        host: Model process in which files that are not the published ones are loaded, to check that
+            this works.
 
     Raises:
         OSError: A file cannot be read.
@@ -52,7 +53,7 @@ def check_loads(card: ModelCard, path: Path, host: ModelHost | None) -> None:
     """Load files in the model process as the tool would, if the card names a function for it.
 
     Raises:
-        SightlineError: They cannot be loaded, or that cannot be checked here.
+        SightlineError: The files cannot be loaded, or loading cannot be checked on this computer.
     """
     if not card.check:
         return
@@ -70,7 +71,7 @@ def check_tensors(path: Path) -> None:
     """Check a safetensors file's header and length without reading its tensors.
 
     Raises:
-        SightlineError: It is cut off, damaged, or no safetensors file.
+        SightlineError: The file is cut off or damaged, or is not a safetensors file.
     """
     from safetensors import SafetensorError, safe_open  # no model library is loaded at start-up
 

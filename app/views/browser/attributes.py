@@ -37,7 +37,7 @@ Index = QModelIndex | QPersistentModelIndex
 
 
 class AttributeModel(QAbstractTableModel):
-    """The attributes that match a search."""
+    """The attributes that match the search."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -48,17 +48,17 @@ class AttributeModel(QAbstractTableModel):
 
     @property
     def total(self) -> int:
-        """Number of attributes before the search."""
+        """Number of attributes in the file, whether or not they match the search."""
         return len(self._rows)
 
     def set_rows(self, rows: Sequence[AttributeRow]) -> None:
-        """Show the attributes of a file."""
+        """Replace the attributes with those from another file."""
         self._rows = rows
         self._haystacks = [f"{row.tag} {row.keyword} {row.value}".casefold() for row in rows]
         self.search(self._search)
 
     def search(self, text: str) -> None:
-        """Keep the rows that contain every word of `text` in tag, keyword or value."""
+        """Keep the rows that contain every word in `text` in their tag, keyword or value."""
         self._search = text
         words = text.casefold().split()
         self.beginResetModel()
@@ -102,7 +102,7 @@ class AttributeModel(QAbstractTableModel):
 
 
 class AttributesPanel(QWidget):
-    """The attribute panel; it reads the file only while it is visible."""
+    """The attributes panel; it reads the file only while the panel is visible."""
 
     def __init__(self, workspace: Workspace, loader: Loader) -> None:
         super().__init__()
@@ -154,7 +154,7 @@ class AttributesPanel(QWidget):
         self.refresh()
 
     def refresh(self) -> None:
-        """Read the attributes of the shown image, unless hidden or already done."""
+        """Read the attributes of the shown image, unless the panel is hidden or up to date."""
         instance = self._workspace.acquired
         if not self.isVisible() or (instance is self._shown and instance is not None):
             return

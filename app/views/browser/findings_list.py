@@ -1,4 +1,4 @@
-"""The findings list: findings with value, meaning and maker."""
+"""The findings list: findings with their value, meaning, and the tool that made them."""
 
 from __future__ import annotations
 
@@ -54,17 +54,18 @@ MAKER_HEIGHT, FINDING_HEIGHT, ONE_LINE_HEIGHT, BUTTON = 44, 46, 34, 16
 
 
 def button_rects(row: QRect) -> tuple[QRect, QRect]:
-    """Return the rectangles of the eye and the delete button in a row."""
+    """Return the rectangles of the show/hide (eye) button and the delete button in a row."""
     y = row.center().y() - BUTTON // 2
     right = row.right() - SPACE.l - BUTTON
     return QRect(right - BUTTON - SPACE.s, y, BUTTON, BUTTON), QRect(right, y, BUTTON, BUTTON)
 
 
 def place_value(row: FindingRow, width: int, font: QFont) -> tuple[str, str]:
-    """Return the places of a finding's value in a row: (beside the name, on the second line).
+    """Return what to write in a finding's row: (value beside the name, text on the second line).
 
-    The name always keeps its room, since a value without a readable name is worthless. A value is
-    never cut, since half a number reads as another number; it moves to the second line instead.
+    The name always keeps its space, since a value without a readable name is useless. A value is
+    never cut, since part of a number looks like another number; it moves to the second line, or is
+    left out if there is no room for it.
     """
     if not row.value:
         return "", row.detail
@@ -241,7 +242,7 @@ class FindingsList(QWidget):
         self.model.close()
 
     def toggle(self, finding_ids: list[str]) -> None:
-        """Show findings if all of them are hidden, else hide them."""
+        """Hide findings if any of them is visible, otherwise show them."""
         annotations = self._workspace.annotations
         found = [annotations.get(finding_id) for finding_id in finding_ids]
         visible = any(item.visible for item in found if item is not None)
@@ -254,7 +255,7 @@ class FindingsList(QWidget):
             self.removed.emit(len(finding_ids))
 
     def row_center(self, finding_id: str) -> QPoint:
-        """Return the centre of a finding's row in the view's viewport."""
+        """Return the centre of a finding's row, in coordinates of the list view's viewport."""
         return self.view.visualRect(self.model.index_of(finding_id)).center()
 
     def _selected(self) -> list[str]:
@@ -314,7 +315,7 @@ ROW = Qt.ItemDataRole.UserRole
 
 @dataclass(frozen=True, slots=True)
 class MakerRow:
-    """A heading: the tool and model that made the findings below it."""
+    """A heading that names the tool and model that made the findings below it."""
 
     maker: str
     ids: tuple[str, ...]
@@ -324,7 +325,7 @@ class MakerRow:
 
 @dataclass(frozen=True, slots=True)
 class FindingRow:
-    """A row with one finding."""
+    """A row that shows one finding."""
 
     annotation: Annotation
     here: bool  # it belongs to the image that is shown
@@ -332,7 +333,7 @@ class FindingRow:
 
     @property
     def finding(self) -> Finding:
-        """The annotation's finding."""
+        """The finding that the row shows."""
         return self.annotation.finding
 
     @property
@@ -342,7 +343,7 @@ class FindingRow:
 
     @property
     def value(self) -> str:
-        """The finding's measurement, else its score."""
+        """The finding's measurement, or its score if it has none; "" if it has neither."""
         measured = wording.value_text(self.finding)
         if measured:
             return measured
@@ -351,7 +352,7 @@ class FindingRow:
 
     @property
     def detail(self) -> str:
-        """The finding's description, score, and where it is if not on the shown image."""
+        """The finding's location if not on the shown image, its description and its score."""
         finding = self.finding
         # Do not repeat the title: "Left Lung: 31%" below "Left Lung".
         parts = [wording.one_line(finding.description).removeprefix(f"{self.title}:").strip()]
@@ -367,7 +368,7 @@ Row = MakerRow | FindingRow
 
 
 class FindingsModel(QAbstractListModel):
-    """Rows of the findings list, in order of arrival within each maker."""
+    """The rows of the findings list: grouped by maker, in order of arrival within each group."""
 
     def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -387,7 +388,7 @@ class FindingsModel(QAbstractListModel):
         self._soon.stop()
 
     def refresh(self) -> None:
-        """Take the findings from the workspace."""
+        """Update the rows from the workspace's findings."""
         rows = self._made_rows()
         if rows != self._rows:
             self.beginResetModel()
@@ -421,7 +422,7 @@ class FindingsModel(QAbstractListModel):
 
     @property
     def finding_ids(self) -> dict[int, str]:
-        """Ids of findings by row number."""
+        """The id of the finding in each row, by row number."""
         return {
             number: row.finding.id
             for number, row in enumerate(self._rows)
@@ -432,11 +433,11 @@ class FindingsModel(QAbstractListModel):
         return 0 if parent is not None and parent.isValid() else len(self._rows)
 
     def row(self, index: Index) -> Row:
-        """Return the row at an index."""
+        """Return the row for a model index."""
         return self._rows[index.row()]
 
     def index_of(self, finding_id: str) -> QModelIndex:
-        """Return the index of a finding's row; invalid where it is not listed."""
+        """Return the index of a finding's row; an invalid index if the finding is not listed."""
         for number, row in enumerate(self._rows):
             if isinstance(row, FindingRow) and row.finding.id == finding_id:
                 return self.index(number)

@@ -1,4 +1,4 @@
-"""The panel of layers: segments, contours, overlays and presentation states of the shown image."""
+"""The layers panel: segments, contours, overlays and presentation states for the shown image."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _ICONS = {
 
 
 class LayersPanel(QWidget):
-    """A tree of layers and their items with check boxes, and the opacity of fills."""
+    """A tree of layers and their items with check boxes, and a control for the opacity of fills."""
 
     needed_changed = Signal(bool)  # whether there is anything to show
 
@@ -120,7 +120,7 @@ class LayersPanel(QWidget):
         return holder
 
     def refresh(self) -> None:
-        """Show the workspace's layers."""
+        """Update the panel from the workspace's layers."""
         entries = self._workspace.layers.entries
         self._show_states()
         self._fill(entries)
@@ -211,7 +211,7 @@ class LayersPanel(QWidget):
         menu.popup(self.tree.viewport().mapToGlobal(position))
 
     def menu_of(self, item: QTreeWidgetItem) -> QMenu:
-        """Return the context menu of a row."""
+        """Return the context menu for a row."""
         layers = self._workspace.layers
         key, number = item.data(0, _KEY), item.data(0, _NUMBER)
         menu = QMenu(self)

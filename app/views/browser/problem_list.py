@@ -27,12 +27,12 @@ ELLIPSIS = "…"
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Files that were not opened for the same reason.
+    """Files that could not be opened for the same reason.
 
     Attributes:
-        text: The reason, without what differs between the files.
-        remedy: What can be done.
-        problems: The files.
+        text: The reason, without details that differ between the files.
+        remedy: What the user can do about it.
+        problems: One problem per file.
     """
 
     text: str
@@ -41,14 +41,14 @@ class Reason:
 
     @property
     def heading(self) -> str:
-        """The file's name, or the number of files."""
+        """The file's name if there is only one file, else the number of files."""
         if len(self.problems) == 1:
             return name_of(self.problems[0])
         return counted(len(self.problems), "file")
 
     @property
     def names(self) -> str:
-        """Names of some of the files; "" for a single file."""
+        """Names of the first few files; "" if there is only one file."""
         if len(self.problems) == 1:
             return ""
         shown = ", ".join(name_of(problem) for problem in self.problems[:NAMED])
@@ -57,7 +57,7 @@ class Reason:
 
 
 def by_reason(problems: Iterable[Problem]) -> list[Reason]:
-    """Group problems by reason, the most frequent reason first."""
+    """Group problems by reason; the most frequent reason comes first."""
     groups: dict[tuple[str, str], list[Problem]] = {}
     for problem in problems:
         kind = (_VARYING.sub(ELLIPSIS, problem.reason), problem.remedy)
@@ -73,7 +73,7 @@ def _reason(remedy: str, problems: list[Problem]) -> Reason:
 
 
 def problems_text(problems: Sequence[Problem]) -> str:
-    """Return how many files could not be opened and how many remarks there are."""
+    """Return a text with the number of files that could not be opened and of remarks on files."""
     lost = sum(not problem.remark for problem in problems)
     remarks = len(problems) - lost
     parts = [f"{counted(lost, 'file')} could not be opened"] if lost else []
@@ -83,15 +83,15 @@ def problems_text(problems: Sequence[Problem]) -> str:
 
 
 def name_of(problem: Problem) -> str:
-    """Return the file's name without its folder."""
+    """Return the name of a problem's file, without its folder."""
     return wording.one_line(problem.path.name or str(problem.path))
 
 
 class ProblemList(QFrame):
-    """The list of problems with reasons and remedies; hidden while it is empty.
+    """The list of problems with reasons and remedies; hidden while there are no problems.
 
     Attributes:
-        problems: The listed problems.
+        problems: The problems in the list.
     """
 
     def __init__(self, clear: Callable[[], object]) -> None:
@@ -119,12 +119,12 @@ class ProblemList(QFrame):
         self.hide()
 
     def copy(self) -> None:
-        """Copy every file with its reason and remedy, one per line."""
+        """Copy all files with their reasons and remedies to the clipboard, one file per line."""
         lines = (f"{p.path}\t{p.reason}\t{p.remedy}" for p in self.problems)
         QGuiApplication.clipboard().setText("\n".join(lines))
 
     def show_problems(self, problems: Sequence[Problem]) -> None:
-        """List problems."""
+        """Show these problems in place of the previous ones."""
         if tuple(problems) == self.problems:
             return
         self.problems = tuple(problems)

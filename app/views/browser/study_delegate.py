@@ -13,14 +13,14 @@ from app.views.style import color, ui_font
 from app.views.theme import SPACE, THEME, TYPE
 
 ROW_HEIGHT = 72
-"""Height of every row in px; equal heights let Qt lay out thousands of rows at once."""
+"""Height of every row in px; with equal heights Qt can lay out thousands of rows at once."""
 PICTURE = 56
 MARK = 14
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
 
 def draw_line(painter: QPainter, rect: QRect, font: QFont, ink: str, text: str) -> None:
-    """Draw one line of plain text, elided at its end."""
+    """Draw one line of plain text; its end is replaced by an ellipsis if it does not fit."""
     painter.setFont(font)
     painter.setPen(QColor(ink))
     elided = QFontMetrics(font).elidedText(text, Qt.TextElideMode.ElideRight, rect.width())

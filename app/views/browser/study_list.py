@@ -92,7 +92,7 @@ class StudyList(QWidget):
         self.model.close()
 
     def refresh(self) -> None:
-        """Show problems and selection as the workspace has them."""
+        """Update problems and selection from the workspace."""
         self._stack.setCurrentIndex(1 if self._workspace.studies.all else 0)
         self.problems.show_problems(self._workspace.studies.problems)
         self._mark_shown(scroll=False)
@@ -143,9 +143,10 @@ class StudyList(QWidget):
             viewport.show(wanted)
 
     def step(self, steps: int) -> None:
-        """Show the series `steps` places on in the list; stops at the ends.
+        """Show the series `steps` positions further in the list; stops at the ends.
 
-        Series that are drawn over the images of others are skipped: the layers panel has them.
+        Skips series that are drawn over the images of other series, since the layers panel lists
+        them.
         """
         model = self.model
         places = [
@@ -181,7 +182,7 @@ class StudyList(QWidget):
             menu.deleteLater()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Limit the height of the problem list to a share of the panel."""
+        """Limit the problem list to a share of the panel's height."""
         share = round(event.size().height() * PROBLEMS_SHARE)
         self.problems.setMaximumHeight(max(LOWEST_PROBLEMS, share))
         super().resizeEvent(event)
@@ -216,7 +217,7 @@ Index = QModelIndex | QPersistentModelIndex
 
 
 class StudyModel(QAbstractListModel):
-    """Rows of the study list; thumbnails are fetched when a row is first painted."""
+    """The rows of the study list; a thumbnail is fetched when its row is first painted."""
 
     about_to_change = Signal()  # rows will come, go or move
     changed = Signal()  # they have
@@ -242,7 +243,7 @@ class StudyModel(QAbstractListModel):
     # Rows
 
     def refresh(self) -> None:
-        """Take the rows from the workspace."""
+        """Update the rows from the workspace."""
         blocks: dict[str, list[Row]] = {}
         for study in self._workspace.studies.all:
             known = self._blocks.get(key_of(study))
@@ -274,16 +275,19 @@ class StudyModel(QAbstractListModel):
             self.dataChanged.emit(self.index(differing[0]), self.index(differing[-1]))
 
     def row(self, index: Index) -> Row:
-        """Return the row at an index."""
+        """Return the row for a model index."""
         return self._rows[index.row()]
 
     def place_of(self, key: str) -> QModelIndex:
-        """Return the index of a row by its key; invalid when it is gone."""
+        """Return the index of the row with a key; an invalid index if there is no such row."""
         number = self._places.get(key)
         return QModelIndex() if number is None else self.index(number)
 
     def index_of(self, instance: Instance | None) -> QModelIndex:
-        """Return the index of the series that holds an instance; invalid for none."""
+        """Return the index of the series that contains an instance.
+
+        An invalid index if none does.
+        """
         studies = self._workspace.studies
         series = studies.series_of(instance) if instance else None
         study = studies.study_of(instance) if instance and series else None
@@ -322,7 +326,10 @@ class StudyModel(QAbstractListModel):
     # Thumbnails
 
     def thumbnail(self, row: SeriesRow) -> QPixmap | None:
-        """Return a series' thumbnail; None until it is fetched, which the first call starts."""
+        """Return a series' thumbnail.
+
+        None until it is available. The first call starts fetching it.
+        """
         key, source = row.key, row.middle
         if key in self._thumbnails:
             self._thumbnails.move_to_end(key)

@@ -15,36 +15,36 @@ from app.views.content_names import CONTENT_NAMES, ContentName, amount
 from app.workspace.studies import key_of
 
 ROW = Qt.ItemDataRole.UserRole
-"""Role under which the model gives a row's `StudyRow`, `WarningRow` or `SeriesRow`."""
+"""Qt item role for which the model returns a row's `StudyRow`, `WarningRow` or `SeriesRow`."""
 
 
 @dataclass(frozen=True)
 class StudyRow:
-    """A study's heading."""
+    """The row with a study's heading."""
 
     study: Study
 
     @property
     def key(self) -> str:
-        """Unique among the rows."""
+        """Key that is unique among all rows."""
         return key_of(self.study)
 
     @cached_property
     def patient(self) -> str:
-        """The patient's name; the title for files without patient data."""
+        """The patient's name, or the study's title for files without patient data."""
         named = wording.person_name(self.study.patient)
         return named or (self._title if self.is_plain else "Unknown patient")
 
     @cached_property
     def is_plain(self) -> bool:
-        """Whether the study is of files without patient data: pictures, bare volumes."""
+        """Whether the study consists of files without patient data, such as pictures."""
         first = next((item for one in self.study.series for item in one.instances), None)
         known = self.study.patient or self.study.patient_id
         return first is not None and first.kind != "dicom" and not known
 
     @cached_property
     def detail(self) -> str:
-        """Patient id and study date."""
+        """Patient ID and study date."""
         if self.is_plain:
             return "No patient data in the file"
         ident = wording.one_line(self.study.patient_id)
@@ -69,18 +69,18 @@ class StudyRow:
 
 @dataclass(frozen=True)
 class WarningRow:
-    """The warnings of a study, below its heading."""
+    """The row with a study's warnings, below the heading."""
 
     study: Study
 
     @property
     def key(self) -> str:
-        """Unique among the rows."""
+        """Key that is unique among all rows."""
         return f"{key_of(self.study)}\0warning"
 
     @cached_property
     def text(self) -> str:
-        """The warnings as sentences."""
+        """The warnings written as sentences."""
         texts = (wording.one_line(text) for text in self.study.warnings)
         return " ".join(f"{text[:1].upper()}{text[1:].rstrip('.')}." for text in texts if text)
 
@@ -92,19 +92,22 @@ class WarningRow:
 
 @dataclass(frozen=True)
 class SeriesRow:
-    """A series below its study."""
+    """The row for a series, below its study."""
 
     study: Study
     series: Series
 
     @property
     def key(self) -> str:
-        """Unique among the rows."""
+        """Key that is unique among all rows."""
         return f"{key_of(self.study)}\0{self.series.key}"
 
     @cached_property
     def title(self) -> str:
-        """The description, or body part and view, with the part of a split series."""
+        """The series description, or body part and view.
+
+        For a split series, also which part it is.
+        """
         part = wording.one_line(self.series.split)
         return f"{self._name}, {part}" if part else self._name
 
@@ -127,7 +130,7 @@ class SeriesRow:
 
     @property
     def content_name(self) -> ContentName:
-        """Icon and names of the series' content."""
+        """The icon and the names for the kind of content in the series."""
         return CONTENT_NAMES[self.series.content]
 
     @property
@@ -137,12 +140,15 @@ class SeriesRow:
 
     @property
     def first(self) -> Instance | None:
-        """The first instance, or None."""
+        """The first instance in the series, or None if there is none."""
         return self.series.instances[0] if self.series.instances else None
 
     @property
     def middle(self) -> Instance | None:
-        """The instance of the thumbnail: the ends of a stack are mostly empty."""
+        """The instance shown as thumbnail, or None.
+
+        The middle one, as a stack's ends are mostly empty.
+        """
         instances = self.series.instances
         return instances[len(instances) // 2] if instances else None
 
@@ -161,7 +167,7 @@ Row = StudyRow | WarningRow | SeriesRow
 
 
 def rows_of(study: Study) -> list[Row]:
-    """Return the rows of a study."""
+    """Return the rows for a study: heading, warnings and series."""
     head: list[Row] = [StudyRow(study)]
     if study.warnings:
         head.append(WarningRow(study))

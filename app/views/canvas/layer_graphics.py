@@ -1,9 +1,10 @@
 """Draws the workspace's layers between the image and the findings.
 
 The shapes of a layer's item are built once, off the GUI thread, and painted on the canvas and in
-exports. Stroking one path takes time with the square of its corners (20,000 cells of a slide as one
-path: minutes), so each outline is stroked by itself and invisible ones are left out. Many outlines
-are thin lines, which Qt does not stroke (40,000 edges as one path: 5 ms); still more are dots.
+exports. The time to stroke one path grows with the square of its number of corners (20,000 cells on
+a slide as one path take minutes). Each outline is therefore stroked separately, and invisible ones
+are skipped. If there are many outlines, they are drawn as thin lines, which Qt does not stroke
+(40,000 edges as one path take 5 ms); if there are even more, small ones are drawn as dots.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Mouse gestures on the canvas.
 
-Window drag, as in OHIF and Cornerstone (WindowLevelTool: width += dx, centre += dy): to the right
-the window gets wider (less contrast), downwards the centre rises (a MONOCHROME2 image gets darker),
-both by the image's own value range per 1024 px.
+The window drag works as in OHIF and Cornerstone (WindowLevelTool: width += dx, centre += dy).
+Dragging to the right widens the window (less contrast); dragging downwards raises its centre (a
+MONOCHROME2 image gets darker). A drag of 1024 px changes either by the image's whole value range.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The pages in the place of the image: a report with search and key images, or a note."""
+"""The pages shown in place of the image: a report with search and key images, or a note."""
 
 from __future__ import annotations
 
@@ -57,19 +57,19 @@ from app.views.widgets import (
 from app.workspace.workspace import Workspace
 
 DRAWN = (Content.SEGMENTATION, Content.STRUCTURES, Content.PRESENTATION)
-"""Contents that are drawn over their images where those are open."""
+"""Kinds of content that are drawn over the images they refer to, if those are open."""
 
 
 class ReportPage(QWidget):
-    """Shows the report of an instance, read in a worker.
+    """Shows an instance's report, which is read in a worker process.
 
     Args:
         workspace: The models.
         loader: Reads reports and thumbnails.
-        key_images: Takes the selections that were read.
+        key_images: Receives the key object selections that have been read.
 
     Attributes:
-        report: The shown report; None until it is read.
+        report: The shown report; None until it has been read.
     """
 
     over_images = Signal(object)  # the `Instance` that was clicked is drawn on open images
@@ -148,7 +148,7 @@ class ReportPage(QWidget):
         )
 
     def forget(self) -> None:
-        """Stop reading and forget the report."""
+        """Stop reading, and discard the report."""
         for future in (self._reading, *self._pictures):
             if future is not None:
                 future.cancel()
@@ -157,7 +157,7 @@ class ReportPage(QWidget):
         self._instance = self.report = None
 
     def refresh(self) -> None:
-        """Update links after other images were opened or closed."""
+        """Update the links after images have been opened or closed."""
         if self.report is not None and self._links_now(self.report) != self._links:
             self._rewrite()
         self._update_place()
@@ -176,7 +176,7 @@ class ReportPage(QWidget):
             QTimer.singleShot(0, self, self._rewrite)  # not while the text lays itself out
 
     def focus_search(self) -> None:
-        """Move the focus to the search field."""
+        """Move the keyboard focus to the search field."""
         self.search.setFocus()
         self.search.selectAll()
 
@@ -283,11 +283,11 @@ SLICE_S = 0.012  # of writing between two turns of the window
 
 
 class ReportText(PlainTextBrowser):
-    """The text of a report.
+    """The view that shows a report's text.
 
     Attributes:
-        link_clicked: The activated `ImageLink`.
-        across: Number of pictures that fit into a row.
+        link_clicked: Emitted with the `ImageLink` that was activated.
+        across: Number of pictures that fit in one row.
     """
 
     link_clicked = Signal(object)
@@ -305,7 +305,7 @@ class ReportText(PlainTextBrowser):
         self.anchorClicked.connect(self._on_anchor)
 
     def show_report(self, report: Report, names: Names, *, pictures: bool) -> None:
-        """Write a report; `written` is emitted at the end, and the scroll position stays."""
+        """Write a report without moving the scroll position; `written` is emitted at the end."""
         self.stop()
         document = QTextDocument(self)
         across = self.across if pictures else 0
@@ -318,7 +318,7 @@ class ReportText(PlainTextBrowser):
         return self._draft is not None
 
     def stop(self) -> None:
-        """Stop writing."""
+        """Stop writing the report."""
         if self._draft is not None:
             self._draft[0].deleteLater()
         self._draft = None
@@ -349,7 +349,7 @@ class ReportText(PlainTextBrowser):
         self.verticalScrollBar().setValue(place)
 
     def set_picture(self, number: int, image: QImage) -> None:
-        """Set the picture of a key image."""
+        """Set the picture for a key image, given by its number."""
         document = self.document()
         kind = QTextDocument.ResourceType.ImageResource
         document.addResource(kind.value, QUrl(f"{PICTURE}{number}"), image)
@@ -359,11 +359,11 @@ class ReportText(PlainTextBrowser):
 
     @property
     def matches(self) -> tuple[int, int]:
-        """(number of the current match from 1, or 0; number of matches)."""
+        """(number of the current match from 1, or 0 if there is none; number of matches)."""
         return self._current + 1, len(self._matches)
 
     def search(self, text: str) -> None:
-        """Mark all matches of `text` and go to the first one from the visible part on."""
+        """Highlight the matches for `text` and go to the first one at or after the visible part."""
         self._matches = []
         cursor = QTextCursor(self.document())
         while text.strip() and len(self._matches) < MOST_MATCHES:
@@ -377,7 +377,7 @@ class ReportText(PlainTextBrowser):
         self._go(next(after, 0))
 
     def step(self, by: int) -> None:
-        """Go to another match."""
+        """Go `by` matches forwards, or backwards if negative; wraps around at the ends."""
         self._go(self._current + by)
 
     def _go(self, number: int) -> None:
@@ -429,10 +429,10 @@ _READ = (Content.REPORT, Content.KEY_OBJECTS)
 
 
 class DocumentStack(QStackedWidget):
-    """Shows the page for the viewport's object.
+    """Shows the page that suits the object in the viewport.
 
     Args:
-        canvas: Page of everything with frames, and of nothing.
+        canvas: The page for objects with frames, also shown when there is no object.
         workspace: The models.
         loader: Reads reports.
         show_attributes: Opens the attributes panel.
@@ -460,7 +460,7 @@ class DocumentStack(QStackedWidget):
 
     @property
     def busy(self) -> bool:
-        """Whether a report is being written into its page."""
+        """Whether a report is being written to its page."""
         return self.report.text.busy
 
     def close_models(self) -> None:
@@ -468,7 +468,7 @@ class DocumentStack(QStackedWidget):
         self.report.forget()
 
     def refresh(self) -> None:
-        """Show the page for the viewport's object."""
+        """Switch to the page that suits the object in the viewport."""
         instance = self._workspace.viewport.instance
         if instance is None or instance.has_frames:
             self.report.forget()
@@ -496,7 +496,7 @@ _NEEDS_IMAGES = (
 
 
 class NotePage(QWidget):
-    """Names an object that cannot be shown, and says why.
+    """A page that names an object that cannot be displayed, and says why.
 
     Args:
         show_attributes: Opens the attributes panel.
@@ -515,7 +515,7 @@ class NotePage(QWidget):
         column.addWidget(button, 0, Qt.AlignmentFlag.AlignHCenter)
 
     def show_instance(self, instance: Instance) -> None:
-        """Describe an object."""
+        """Show the name of an object and why it cannot be displayed."""
         name = CONTENT_NAMES[instance.content]
         self._icon.set_icon(name.icon)
         named = wording.one_line(instance.get("SeriesDescription"))
@@ -541,13 +541,13 @@ class KeyImages:
         self._of: tuple[Study | None, tuple[ImageLink, ...]] = (None, ())
 
     def learn(self, instance: Instance, report: Report) -> None:
-        """Take a key object selection that was read, with frames the catalogue does not know."""
+        """Store the key images, with their frames, from a key object selection that was read."""
         self._learnt[instance.sop_instance_uid] = key_images(report)
         self._of = (None, ())
 
     @property
     def links(self) -> tuple[ImageLink, ...]:
-        """Key images of the shown study, each once, in the order of the selections."""
+        """Key images in the shown study, without duplicates, in the order of the selections."""
         shown = self._workspace.viewport.instance
         study = self._workspace.studies.study_of(shown) if shown else None
         if study is None:
@@ -588,7 +588,7 @@ class KeyImages:
         return None
 
     def show(self, link: ImageLink) -> bool:
-        """Show a key image at its frame; return False when it is not open."""
+        """Show a key image at its frame; return False if the image is not open."""
         instance = self._workspace.instance_of(link.sop_instance_uid)
         if instance is None or not instance.has_frames:
             return False

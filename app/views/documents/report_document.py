@@ -1,6 +1,7 @@
 """Writes a report into a text document: headings, facts, findings, links to images.
 
-Everything is inserted as plain text with our own formats; text of a file never becomes markup.
+All text is inserted as plain text with the program's own formats; text from a file is never treated
+as markup.
 """
 
 from __future__ import annotations
@@ -58,12 +59,12 @@ _FROM = {"INFERRED FROM": "inferred from ", "SELECTED FROM": "selected from "}
 
 @dataclass(frozen=True, slots=True)
 class LinkName:
-    """The text of a link to an image.
+    """The text that is shown for a link to an image.
 
     Attributes:
         text: Full text, e.g. "Axial, image 5".
-        short: Text in a list of many, e.g. "5".
-        is_open: Whether the image is open; else there is no link.
+        short: Short text for a list of many links, e.g. "5".
+        is_open: Whether the image is open; if not, the text is not a link.
     """
 
     text: str
@@ -75,12 +76,15 @@ Names = Callable[[ImageLink], LinkName]
 
 
 def href(link: ImageLink) -> str:
-    """Return the address of a link in a document; its frame from 0, -1 for none."""
+    """Return the address used for a link in a document.
+
+    It holds the frame from 0, or -1 for none.
+    """
     return f"{LINK}{link.sop_instance_uid}/{link.frames[0] if link.frames else -1}"
 
 
 def read_href(text: str) -> ImageLink | None:
-    """Return the link of an address, or None if it is no such address."""
+    """Return the link that an address from `href` stands for; None for any other address."""
     uid, _, frame = text.removeprefix(LINK).partition("/")
     if not text.startswith(LINK) or not uid or not frame.lstrip("-").isdecimal():
         return None
@@ -88,7 +92,7 @@ def read_href(text: str) -> ImageLink | None:
 
 
 def write_report(document: QTextDocument, report: Report, names: Names, *, across: int = 0) -> None:
-    """Write a report into an empty document at once; see `writing` for the arguments."""
+    """Write a report into an empty document in one go; see `writing` for the arguments."""
     for _ in writing(document, report, names, across=across):
         pass
 
@@ -96,16 +100,16 @@ def write_report(document: QTextDocument, report: Report, names: Names, *, acros
 def writing(
     document: QTextDocument, report: Report, names: Names, *, across: int = 0
 ) -> Iterator[None]:
-    """Write a report into an empty document, one slice per step of the iterator.
+    """Write a report into an empty document, one portion per step of the iterator.
 
-    A report with thousands of items takes longer than the window may stall.
+    Writing a report with thousands of items in one go would make the window stall.
 
     Args:
-        document: An empty document that nothing else changes meanwhile.
+        document: An empty document that nothing else changes in the meantime.
         report: The report.
-        names: Returns the text of a link.
-        across: Number of key images in a row of the grid, 0 for no grid. The resources
-            "picture:N", N from 0 in the order of `key_images`, have their pictures.
+        names: Returns the text to show for a link.
+        across: Number of key images in a row of the grid; 0 for no grid. The document's resources
+            "picture:N" provide the pictures, with N from 0 in the order of `key_images`.
     """
     document.setUndoRedoEnabled(False)
     document.setDefaultFont(ui_font(TYPE.body))
@@ -145,7 +149,7 @@ class _Writer:
     # Parts
 
     def facts(self, facts: Sequence[tuple[str, str]]) -> None:
-        """Write names and values of the header as a table."""
+        """Write the names and values from the header as a table."""
         if not facts:
             return
         form = QTextTableFormat()
@@ -175,7 +179,7 @@ class _Writer:
         self._leave_frame()
 
     def tree(self, report: Report, leave_out: frozenset[ImageLink]) -> Iterator[None]:
-        """Write all content items in reading order, without those in facts or pictures."""
+        """Write all content items in reading order, except those shown as facts or pictures."""
         facts = frozenset(report.facts)
         stack = _children(report.root, 0)
         count = 0
@@ -306,7 +310,7 @@ class _Writer:
         above: float = 2,
         below: float = 2,
     ) -> None:
-        """Write pieces of text as one block, indented by `indent` steps."""
+        """Write pieces of text as one paragraph, indented by `indent` steps."""
         block = QTextBlockFormat()
         block.setLeftMargin(_INDENT * max(0, min(indent, _DEEPEST)))
         block.setTopMargin(above)
@@ -376,7 +380,7 @@ UNKNOWN = "an image that is not open"
 
 
 def name_of(workspace: Workspace, link: ImageLink) -> LinkName:
-    """Return the text of a link to an image: its series and number if it is open."""
+    """Return the text to show for a link: the image's series and number if the image is open."""
     instance = workspace.instance_of(link.sop_instance_uid)
     if instance is None or not instance.has_frames:
         return LinkName(UNKNOWN, "", False)
@@ -399,7 +403,7 @@ _MARK = 24
 
 
 def frame_picture(image: QImage) -> QImage:
-    """Return a picture centred in a square; an icon for a null image."""
+    """Return a picture centred in a square; an icon if the image is null."""
     side = PICTURE_PX * SHARP
     square = QImage(side, side, QImage.Format.Format_RGB32)
     square.fill(color(THEME.canvas))
@@ -427,16 +431,16 @@ Thumbnails = Callable[[Instance, int], NDArray[np.uint8] | None]
 def report_picture_offscreen(
     report: Report, opened: ScanResult, thumbnail: Thumbnails, *, pictures: bool
 ) -> NDArray[np.uint8]:
-    """Draw a report as in the window, at two pixels per logical pixel.
+    """Draw a report as it looks in the window, with two pixels per logical pixel.
 
     Args:
         report: The report.
-        opened: The open studies: images in them are named and linked.
-        thumbnail: Returns a small picture of an instance; blocks.
+        opened: The open studies; images in them are named and linked.
+        thumbnail: Returns a small picture of an instance; may block.
         pictures: Whether to show key images.
 
     Returns:
-        uint8 [rows, columns, 3] RGB; a page that is too long is cut.
+        uint8 [rows, columns, 3] RGB; a page that is too long is cut off at the end.
     """
     if needs_offscreen():
         use_offscreen()
