@@ -120,7 +120,7 @@ def pdf_frame(path: Path, data: bytes, index: int, uid: str) -> Frame:
         uid: SOP Instance UID to put into the frame's reference.
 
     Raises:
-        FileProblem: There is no such page, or it cannot be drawn.
+        FileProblem: The page does not exist, or cannot be drawn.
     """
     with _document(path, data) as document:
         if not 0 <= index < len(document):

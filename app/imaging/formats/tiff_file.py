@@ -109,7 +109,7 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
         index: Number of the plane in display order, from 0.
 
     Raises:
-        FileProblem: There is no such plane, or it cannot be decoded.
+        FileProblem: The plane does not exist, or cannot be decoded.
     """
     digest = _digest(path, sources.status(path))
     with _parsed_file(path) as parsed:

@@ -118,7 +118,8 @@ def angle(frame: Frame, first: XY, vertex: XY, second: XY) -> Length | None:
     whose axes are both in mm; else pixels have the shape `Spacing.aspect`.
 
     Returns:
-        The angle, or None if two of the points coincide or the region's axes have different units.
+        The angle, or None if `vertex` coincides with another point, or the region's axes have
+        different units.
     """
     tall, source = frame.spacing.aspect, frame.spacing.source
     if frame.regions:

@@ -103,7 +103,7 @@ def section_cut(cut: SectionAxes, counts: tuple[int, ...], index: int) -> Sectio
 
 
 def available_planes(source: Series | Instance) -> tuple[Plane, ...]:
-    """Return the planes in which a series can be shown: more than ACQUIRED if it is a volume.
+    """Return the planes in which a series can be shown: all if it is a volume, else `ACQUIRED`.
 
     Only header attributes are examined; assembling the volume from its frames may still fail.
     """
