@@ -35,13 +35,13 @@ _SHOWN = {"La": "L", "Ro": "R"}
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """Measured length or angle.
+    """A measured length or angle.
 
     Attributes:
-        value: Value in `units`.
+        value: The value in `units`.
         units: "mm", "°" or "px"; in an ultrasound region also "s", "Hz", "mm/s", ...
-        source: What the scale rests on; NONE for px.
-        text: Value with units and source for display.
+        source: Where the scale comes from; NONE for px.
+        text: The value with units and source, for display.
     """
 
     value: float
@@ -51,17 +51,17 @@ class Length:
 
 
 def length(frame: Frame, p0: XY, p1: XY) -> Length:
-    """Return the distance of two points: in mm if the spacing is known, else in pixels.
+    """Return the distance between two points: in mm if the spacing is known, else in pixels.
 
     In an image with regions both points must lie in one of them (see `common_region`); any other
     distance is in pixels. If a region's axes have different units (a Doppler trace: seconds and
-    mm/s) there is no distance: `text` gives both differences, and `value` the vertical one (the
-    horizontal one if only that has a scale).
+    mm/s), there is no distance: `text` gives both differences, and `value` is the vertical
+    difference (or the horizontal one if only that axis has a scale).
 
     Args:
         frame: Image that the points are on.
-        p0: (x, y) of one point.
-        p1: (x, y) of the other.
+        p0: (x, y) of the first point.
+        p1: (x, y) of the second point.
     """
     spacing = frame.spacing
     dx, dy = p1[0] - p0[0], p1[1] - p0[1]
@@ -118,7 +118,7 @@ def angle(frame: Frame, first: XY, vertex: XY, second: XY) -> Length | None:
     whose axes are both in mm; else pixels have the shape `Spacing.aspect`.
 
     Returns:
-        None if a ray has no length, or the region's axes differ in kind.
+        The angle, or None if two of the points coincide or the region's axes have different units.
     """
     tall, source = frame.spacing.aspect, frame.spacing.source
     if frame.regions:
@@ -138,12 +138,12 @@ def angle(frame: Frame, first: XY, vertex: XY, second: XY) -> Length | None:
 
 
 def direction_letters(direction: Sequence[float], quadruped: bool = False) -> str:
-    """Return the patient letters of a direction, the strongest first, e.g. "LA"; "" for none.
+    """Return a direction's patient letters, the strongest first, e.g. "LA"; "" if there are none.
 
     Args:
         direction: (x, y, z) in patient coordinates, LPS (PS3.3 C.7.6.2.1.1).
-        quadruped: Anatomical Orientation Type QUADRUPED: x grows to the animal's left, y to its
-            back (dorsal), z to its head (cranial).
+        quadruped: Whether Anatomical Orientation Type is QUADRUPED: x grows to the animal's left, y
+            to its back (dorsal), z to its head (cranial).
     """
     if len(direction) != 3 or not all(math.isfinite(part) for part in direction):
         return ""
@@ -154,14 +154,14 @@ def direction_letters(direction: Sequence[float], quadruped: bool = False) -> st
 
 
 def is_quadruped(orientation: Orientation) -> bool:
-    """Return whether the letters of an orientation are a quadruped's."""
+    """Return whether an orientation uses the letters for quadrupeds."""
     return any(
         letter.islower() or letter in "DVM" for letter in orientation.row + orientation.column
     )
 
 
 def opposite_letters(letters: str) -> str:
-    """Return the letters of the opposite direction; "" if one of them is unknown."""
+    """Return the letters of the opposite direction; "" if any of the letters is unknown."""
     found: list[str] = _LETTER.findall(letters)
     turned = [_OPPOSITE.get(letter, "") for letter in found]
     return "".join(turned) if all(turned) and "".join(found) == letters else ""
@@ -176,16 +176,16 @@ def _display_letters(letters: str) -> str:
 def edge_letters(
     orientation: Orientation, flip_h: bool = False, flip_v: bool = False, quarter_turns: int = 0
 ) -> tuple[str, str, str, str]:
-    """Return the letters at the edges of an image as it is shown.
+    """Return the patient letters at the edges of an image as displayed.
 
     Args:
         orientation: Orientation of the image in the patient.
-        flip_h: Whether left and right are exchanged (before the rotation).
-        flip_v: Whether top and bottom are exchanged (before the rotation).
-        quarter_turns: Clockwise quarter turns after the flips.
+        flip_h: Whether the image is mirrored left to right, before it is rotated.
+        flip_v: Whether the image is mirrored top to bottom, before it is rotated.
+        quarter_turns: Number of clockwise quarter turns after mirroring.
 
     Returns:
-        (left, right, top, bottom); "" where the file does not say.
+        Letters for (left, right, top, bottom); "" where the file does not say.
     """
     row, column = orientation.row, orientation.column
     # Letters of the file (PatientOrientation) win: a projection has no cosines.

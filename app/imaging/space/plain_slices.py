@@ -30,11 +30,11 @@ _FLAGS = (
 
 @dataclass(frozen=True, slots=True)
 class PlainLayout:
-    """Encoding of the pixels of an uncompressed grey frame.
+    """How the pixels of an uncompressed grey frame are stored.
 
     Attributes:
-        rows: Rows.
-        columns: Columns.
+        rows: Number of rows.
+        columns: Number of columns.
         dtype: Type of the values: "u1" to "u8", "i1" to "i8", "f4" or "f8".
         swapped: Whether the file is big endian.
         up: Number of unused bits above the value in each word.
@@ -51,14 +51,14 @@ class PlainLayout:
 
 @dataclass(frozen=True, slots=True)
 class PlainSpan:
-    """Bytes of a file that hold a frame.
+    """Where the pixels of a frame lie in a file.
 
     Attributes:
         path: The file; never a member of an archive.
-        size_bytes: Its size when it was scanned; 0 if unknown.
-        mtime_ns: Its time of modification when it was scanned.
-        offset: Offset of the frame's first byte.
-        layout: Encoding of the pixels.
+        size_bytes: File size when it was scanned; 0 if unknown.
+        mtime_ns: File modification time (ns) when it was scanned.
+        offset: Offset of the frame's first byte in the file.
+        layout: How the pixels are stored.
     """
 
     path: Path
@@ -69,14 +69,14 @@ class PlainSpan:
 
 
 def read_plain(span: PlainSpan, out: Array) -> None:
-    """Read a frame into `out`.
+    """Read a frame's pixels into `out`.
 
     Args:
-        span: Position of the frame.
-        out: [rows, columns], contiguous, of the layout's type in native byte order.
+        span: Where the pixels lie in the file.
+        out: Contiguous [rows, columns] array to fill, of the layout's type in native byte order.
 
     Raises:
-        FileProblem: The file is gone, truncated, or has changed since it was scanned.
+        FileProblem: The file is missing, truncated, or has changed since it was scanned.
     """
     try:
         _read_bytes(span, out.reshape(-1).view(np.uint8).data)

@@ -27,15 +27,15 @@ MAX_POSITION_MM = 1e6
 
 @dataclass(frozen=True, slots=True)
 class FramePlane:
-    """Plane of an image.
+    """The plane of an image in the patient.
 
     Attributes:
-        origin: Patient mm of the centre of pixel (0, 0).
+        origin: Patient coordinates (mm) of the centre of pixel (0, 0).
         row: Unit vector of increasing column (along a row).
         column: Unit vector of increasing row (down a column).
         spacing: (between rows, between columns) in mm, as PixelSpacing.
-        frame_of_reference: FrameOfReferenceUID, or "" if unknown; coordinates of two planes can
-            be compared only if it is the same.
+        frame_of_reference: FrameOfReferenceUID, or "" if unknown; coordinates in two planes can be
+            compared only if these UIDs are equal.
     """
 
     origin: XYZ
@@ -46,7 +46,7 @@ class FramePlane:
 
     @property
     def normal(self) -> XYZ:
-        """Unit vector: row x column."""
+        """Unit normal: the cross product of row and column."""
         (a, b, c), (d, e, f) = self.row, self.column
         x, y, z = b * f - c * e, c * d - a * f, a * e - b * d
         size = math.sqrt(x * x + y * y + z * z)
@@ -62,10 +62,10 @@ class FramePlane:
         return p, q, r
 
     def pixel(self, point: XYZ) -> XYZ:
-        """Return (x, y, distance) of a patient point.
+        """Convert a point in patient coordinates to (x, y, distance).
 
-        x and y are the pixel nearest to the point, not rounded and possibly outside the image.
-        The distance from the plane is in mm, positive on the side of the normal.
+        (x, y) is the point's projection onto the plane in pixels, not rounded and possibly outside
+        the image. The distance from the plane is in mm, positive on the side of the normal.
         """
         away = tuple(p - o for p, o in zip(point, self.origin, strict=True))
         along, down = _dot(away, self.row), _dot(away, self.column)
@@ -77,7 +77,7 @@ class FramePlane:
 
     @property
     def affine(self) -> NDArray[np.float64]:
-        """[4, 4]: (x, y, distance along the normal in mm, 1) -> patient mm."""
+        """The [4, 4] matrix from (x, y, mm along the normal, 1) to patient coordinates in mm."""
         matrix = np.eye(4)
         matrix[:3, 0] = np.array(self.row) * self.spacing[1]
         matrix[:3, 1] = np.array(self.column) * self.spacing[0]
@@ -95,8 +95,8 @@ def image_plane(
 ) -> FramePlane | None:
     """Return the plane of an image, or None if position, direction or spacing is unknown.
 
-    The spacing of a detector or a film scanner is no distance in the patient. Coordinates of an
-    image in a standard space are those of that space.
+    A spacing measured on a detector or film scanner does not count, as it is not a distance in the
+    patient. For an image in a standard space, coordinates are those of that space.
     """
     cosines, position = orientation.cosines, orientation.position
     # Without all three, points of two images must not be compared.
@@ -117,7 +117,7 @@ def _unit_vector(vector: tuple[float, ...]) -> XYZ:
 
 
 def is_rotation(cosines: tuple[float, ...]) -> bool:
-    """Return whether both directions are perpendicular unit vectors, within a file's rounding."""
+    """Return whether the two directions are perpendicular unit vectors, allowing for rounding."""
     if len(cosines) != 6 or not all(math.isfinite(part) for part in cosines):
         return False
     row, column = cosines[:3], cosines[3:]
@@ -126,7 +126,7 @@ def is_rotation(cosines: tuple[float, ...]) -> bool:
 
 
 def is_position(position: tuple[float, ...]) -> bool:
-    """Return whether these are possible numbers of Image Position (Patient)."""
+    """Return whether the numbers are a plausible Image Position (Patient)."""
     return len(position) == 3 and all(abs(part) <= MAX_POSITION_MM for part in position)
 
 
@@ -142,13 +142,16 @@ def patient_point(frame: Frame, x: float, y: float) -> XYZ | None:
 
 
 def instance_plane(instance: Instance) -> FramePlane | None:
-    """Return the plane of an instance's first frame by its header attributes, or None."""
+    """Return the plane of an instance's first frame from its header; None if unknown."""
     place = instance_place(instance)
     return place if place is not None and math.isfinite(place.spacing[0]) else None
 
 
 def instance_place(instance: Instance) -> FramePlane | None:
-    """Return the same plane with a spacing of NaN if it is unknown: enough to sort images by."""
+    """Return the plane of an instance's first frame for sorting; None if unknown.
+
+    Unlike in `instance_plane`, the spacing may be unknown: it is NaN then.
+    """
     get = instance.get
     return _plane_from_texts(
         get("ImageOrientationPatient"),
@@ -187,7 +190,7 @@ def _pixel_spacing(text: str) -> tuple[float, float]:
 
 
 def parse_numbers(text: str) -> tuple[float, ...]:
-    """Return the numbers of a multi-valued attribute; () if one of them is none or not finite."""
+    """Return the numbers in a multi-valued attribute; () if any part is not a finite number."""
     try:
         values = tuple(float(part) for part in text.split("\\"))
     except ValueError:

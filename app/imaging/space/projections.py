@@ -18,7 +18,7 @@ SCHEMES = frozenset({"SCT", "SRT", "SNM3", "99SDM"})
 
 
 class Course(StrEnum):
-    """Course of the rays, as far as it decides what an image shows."""
+    """Direction of the X-rays through the body, as far as it matters for what an image shows."""
 
     PA = "PA"
     AP = "AP"
@@ -35,7 +35,7 @@ class Projection:
 
     Attributes:
         words: Name of the view.
-        course: Course of the rays.
+        course: Direction of the X-rays through the body.
     """
 
     words: str
@@ -98,18 +98,18 @@ CODES = _parse_table("""
 
 
 def coded_projection(instance: Instance) -> Projection | None:
-    """Return the view that an instance's code names, or None if it has none or it is unknown."""
+    """Return the view given by an instance's view code; None if the code is missing or unknown."""
     return projection_for_code(instance.get(KEYWORD))
 
 
 def projection_for_code(code: str) -> Projection | None:
-    """Return the view of a code as "scheme value", or None if it is unknown."""
+    """Return the view for a code written as "scheme value"; None if the code is unknown."""
     scheme, _, value = code.partition(" ")
     return CODES.get(value) if scheme in SCHEMES else None
 
 
 def projection_name(instance: Instance) -> str:
-    """Return the view for display: View Position as in the file, else the code's meaning."""
+    """Return the view's name for display: the file's View Position, else the view code's name."""
     # The file's own term is what the user finds elsewhere, so it is shown unchanged.
     said, projection = instance.get("ViewPosition"), coded_projection(instance)
     if said or projection is None:

@@ -55,14 +55,14 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SectionAxes:
-    """Axes of a volume along which the sections of a plane are cut.
+    """How sections in an anatomical plane relate to the axes of a volume.
 
     Attributes:
-        across: Voxel axis (0 = i, 1 = j, 2 = k) along which sections follow each other.
-        right: Voxel axis of increasing column.
-        down: Voxel axis of increasing row.
+        across: Voxel axis (0 = i, 1 = j, 2 = k) from one section to the next.
+        right: Voxel axis along which the column number changes.
+        down: Voxel axis along which the row number changes.
         signs: Whether (across, right, down) run with (1) or against (-1) the voxel index.
-        degrees: Angle between the plane's and the sections' normals.
+        degrees: Angle between the normals of the anatomical plane and of the sections.
     """
 
     across: int
@@ -74,7 +74,7 @@ class SectionAxes:
 
 @dataclass(frozen=True, slots=True)
 class SectionCut:
-    """One section of a volume: its plane of voxels, and how that is turned for display.
+    """One section through a volume: its plane of voxels, and how the plane is turned for display.
 
     Attributes:
         across: Voxel axis (0 = i, 1 = j, 2 = k) perpendicular to the section.
@@ -91,7 +91,7 @@ class SectionCut:
     right: int
 
     def orient(self, plane: NDArray[Any]) -> NDArray[Any]:
-        """Return a plane of voxels, [slower axis, faster axis], as it is displayed."""
+        """Turn a plane of voxels [slower axis, faster axis] to how it is displayed."""
         seen = plane.T if self.transposed else plane
         return np.ascontiguousarray(seen[:: self.down, :: self.right])
 
@@ -103,9 +103,9 @@ def section_cut(cut: SectionAxes, counts: tuple[int, ...], index: int) -> Sectio
 
 
 def available_planes(source: Series | Instance) -> tuple[Plane, ...]:
-    """Return the planes that can be shown of a series: as acquired, and sections if it is a volume.
+    """Return the planes in which a series can be shown: more than ACQUIRED if it is a volume.
 
-    Only header attributes are read; assembling the volume may still be refused by its frames.
+    Only header attributes are examined; assembling the volume from its frames may still fail.
     """
     instances = source.instances if isinstance(source, Series) else (source,)
     if not instances or instances[0].content is not Content.IMAGE or instances[0].kind == KIND:
@@ -114,9 +114,9 @@ def available_planes(source: Series | Instance) -> tuple[Plane, ...]:
 
 
 def section_axes(volume: Volume, plane: Plane) -> SectionAxes:
-    """Choose the voxel axes of a plane's sections.
+    """Choose the voxel axes for sections in a plane.
 
-    Each of the volume's axes is assigned to one of the patient's, for the best overall fit.
+    Each axis of the volume is assigned to one patient axis, for the best overall fit.
 
     Args:
         volume: The volume.
@@ -139,17 +139,17 @@ def section_axes(volume: Volume, plane: Plane) -> SectionAxes:
 
 
 def section(volume: Volume, plane: Plane, index: int, uid: str = "") -> Frame:
-    """Return one section of a volume.
+    """Return one section through a volume as a frame.
 
     Args:
         volume: The volume.
         plane: Any plane but `ACQUIRED`.
-        index: Section from 0: from the feet up, from the front back, from the patient's right to
-            the left.
-        uid: SOP Instance UID for the frame's `ref`.
+        index: Section number from 0, counted from feet to head, front to back, or the patient's
+            right to left.
+        uid: SOP Instance UID to put into the frame's `ref`.
 
     Raises:
-        IndexError: There is no such section.
+        IndexError: The section does not exist.
     """
     cut = section_axes(volume, plane)
     counts = volume.voxels.shape[::-1]
@@ -212,12 +212,12 @@ def _note(volume: Volume, plane: Plane, cut: SectionAxes) -> str:
 
 
 def reformat(source: Series | Instance, plane: Plane, volume: Volume) -> Instance:
-    """Return the sections of a plane as an instance; `Decoder.frame` gives them one by one.
+    """Return an instance whose frames are the sections in a plane; see `Decoder.frame`.
 
     Args:
         source: Series or instance that the volume was made from.
         plane: Any plane but `ACQUIRED`.
-        volume: Its volume.
+        volume: The volume made from `source`.
     """
     first = source.instances[0] if isinstance(source, Series) else source
     cut = section_axes(volume, plane)

@@ -44,14 +44,14 @@ _MAX_MM = 100.0
 
 @dataclass(frozen=True, slots=True)
 class UltrasoundRegion:
-    """Item of the Sequence of Ultrasound Regions (PS3.3 C.8.5.5) as in the file.
+    """An item in the Sequence of Ultrasound Regions (PS3.3 C.8.5.5), as stored in the file.
 
     Attributes:
         spatial_format: Region Spatial Format; 1 is 2-D.
-        units: Physical units of x and y; 3 is cm.
-        delta: Physical delta of x and y: units per pixel.
+        units: Physical Units X and Y Direction; 3 is cm.
+        delta: Physical Delta X and Y: units per pixel.
         box: Region Location Min X0, Min Y0, Max X1, Max Y1 in pixels from 0; () if not given.
-        low_priority: Bit 0 of the Region Flags.
+        low_priority: Whether bit 0 of the Region Flags is set.
     """
 
     spatial_format: int
@@ -64,11 +64,11 @@ class UltrasoundRegion:
 def image_regions(
     items: Sequence[UltrasoundRegion], rows: int, columns: int
 ) -> tuple[tuple[Region, ...], str]:
-    """Return the regions of an image, the most specific first, and why they cannot be used.
+    """Return the regions in an image, the most specific first, and a problem or "".
 
-    Regions that exceed the image were drawn on another matrix. If the image was cropped since,
-    their scale still holds; if it was made smaller, mm would be wrong by that factor, and none
-    is used.
+    Regions that extend beyond the image were drawn when it had another size. If the image has been
+    cropped since, their scale is still valid; if it has been scaled down, mm would be wrong by that
+    factor, so no regions are returned, and the problem says why.
     """
     given = [item for item in items[:MAX_REGIONS] if len(item.box) == 4]
     if _is_rescaled([item.box for item in given], rows, columns):
@@ -116,21 +116,22 @@ def _axis_scale(delta: float, code: int) -> tuple[float, str]:
 
 
 def contains(region: Region, point: XY) -> bool:
-    """Return whether a point lies on the region's pixels, its edge pixels included."""
+    """Return whether a point lies on a pixel in the region, including its edge pixels."""
     x, y = point
     return region.x0 - 0.5 <= x <= region.x1 + 0.5 and region.y0 - 0.5 <= y <= region.y1 + 0.5
 
 
 def region_at(regions: Sequence[Region], point: XY) -> Region | None:
-    """Return the region whose scale holds at a point, or None."""
+    """Return the region whose scale applies at a point, or None if there is none."""
     return next((region for region in regions if contains(region, point)), None)
 
 
 def common_region(regions: Sequence[Region], points: Sequence[XY]) -> Region | None:
-    """Return the region whose scale holds for all points together, or None.
+    """Return the region whose scale applies to all of the points, or None if there is none.
 
-    It contains them all, and any more specific region that covers one of them has the same
-    scale: true of a colour box inside the B-mode image, not of a colour bar or a Doppler trace.
+    The region contains all points, and any more specific region that covers one of the points must
+    have the same scale. This is true for a colour box inside the B-mode image, but not for a colour
+    bar or a Doppler trace.
     """
     own = [region_at(regions, point) for point in points]
     for region in regions:

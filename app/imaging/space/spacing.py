@@ -19,7 +19,7 @@ _TISSUE_2D = 1
 
 @dataclass(frozen=True, slots=True)
 class SpacingAttributes:
-    """Statements of a file about its scale; pairs are (between rows, between columns) in mm.
+    """What a file states about its scale; pairs are (between rows, between columns) in mm.
 
     Attributes:
         pixel: PixelSpacing.
@@ -29,12 +29,12 @@ class SpacingAttributes:
         magnification: EstimatedRadiographicMagnificationFactor.
         calibration: PixelSpacingCalibrationType: GEOMETRY, FIDUCIAL or "".
         aspect: PixelAspectRatio (vertical, horizontal).
-        cross_sectional: Whether the pixels lie on a plane in the patient (with a position or
-            orientation), not on a detector.
-        specimen: Whether they lie on a slide, so that what is measured is no patient.
+        cross_sectional: Whether the pixels lie in a plane in the patient (with a position or
+            orientation) and not on a detector.
+        specimen: Whether the pixels lie on a slide, so that measurements are not of a patient.
         object: ObjectPixelSpacingInCenterOfBeam of an enhanced X-ray image.
         regions: Ultrasound regions.
-        problem: Why regions of the file are left out.
+        problem: Why the file's regions are not used; "" if they are.
     """
 
     pixel: Sequence[float] = ()
@@ -54,7 +54,7 @@ class SpacingAttributes:
 def image_spacing(attributes: SpacingAttributes) -> Spacing:
     """Choose the spacing of an image and its source (PS3.3 10.7.1.3).
 
-    A zero, negative or absurd value counts as unknown; there is no default.
+    A zero, negative or implausible value counts as unknown; there is no default.
     """
     a = attributes
     bad: list[str] = []
@@ -148,12 +148,12 @@ def _region_spacing(regions: Sequence[UltrasoundRegion], aspect: float) -> Spaci
 
 
 def stated_spacing(row_mm: float, column_mm: float, source: SpacingSource, note: str) -> Spacing:
-    """Return the spacing that a file other than DICOM states, unknown if it is impossible.
+    """Return the spacing stated in a non-DICOM file; unknown if the values are impossible.
 
     Args:
         row_mm: Distance between rows; 0 if unknown.
         column_mm: Distance between columns; 0 if unknown.
-        source: What it rests on.
+        source: Where the values come from.
         note: Explanation for the user.
     """
     pair = (row_mm, column_mm)

@@ -35,7 +35,7 @@ Array = NDArray[np.float64]
 
 
 class NotAStackError(Exception):
-    """Images form no stack; the text completes "this series is no volume: ..."."""
+    """The images do not form a stack; the message completes "this series is no volume: ..."."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,12 +43,12 @@ class Stack:
     """Parallel images, sorted along their normal (row x column).
 
     Attributes:
-        order: Indices of the images as they were given, the lowest along the normal first.
-        plane: Plane of the lowest image.
-        along: [n] mm along the normal from the lowest image, ascending.
-        aside: [n, 2] sideways shift against the lowest image in pixels (x, y).
-        rows: Rows of each image.
-        columns: Columns of each image.
+        order: Indices of the images in the original list, sorted along the normal.
+        plane: Plane of the first image in the sorted order.
+        along: [n] distance of each image from the first along the normal in mm, ascending.
+        aside: [n, 2] in-plane shift (x, y) of each image relative to the first, in pixels.
+        rows: Number of rows in each image.
+        columns: Number of columns in each image.
     """
 
     order: tuple[int, ...]
@@ -60,23 +60,23 @@ class Stack:
 
     @property
     def gaps(self) -> Array:
-        """[n - 1] mm between neighbours."""
+        """[n - 1] distances between neighbouring slices in mm."""
         return np.diff(self.along)
 
     @property
     def even(self) -> bool:
-        """Whether all slices have the same distance."""
+        """Whether the slices are evenly spaced."""
         return _is_even(self.gaps)
 
     @property
     def shear(self) -> float:
-        """Sideways mm per mm along the normal: the tangent of a gantry's tilt."""
+        """In-plane shift per mm along the normal, in mm: the tangent of the gantry tilt."""
         sideways = self.aside[-1] * np.array(self.plane.spacing[::-1])
         return float(np.linalg.norm(sideways) / self.along[-1])
 
     @property
     def straight(self) -> bool:
-        """Whether no slice is shifted sideways against the others, seen along their normal."""
+        """Whether the slices are aligned along their normal, with no in-plane shift."""
         pixel = np.array(self.plane.spacing[::-1])
         line = np.outer(self.along / self.along[-1], self.aside[-1])
         off = np.linalg.norm((self.aside - line) * pixel, axis=1).max()
@@ -84,19 +84,20 @@ class Stack:
 
     @property
     def regular(self) -> bool:
-        """Whether the volume needs no resampling."""
+        """Whether a volume can be built without resampling."""
         return self.even and self.straight
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VoxelGrid:
-    """Grid of a stack's volume.
+    """The voxel grid for the volume of a stack.
 
     Attributes:
-        shape: (slices, rows, columns).
-        affine: [4, 4]: (i, j, k, 1) -> patient mm.
-        along: [slices] mm along the normal from the lowest acquired slice.
-        corner: (x, y) of voxel (0, 0) in pixels of the lowest slice: negative in a tilted stack.
+        shape: Numbers of (slices, rows, columns).
+        affine: [4, 4] matrix from (i, j, k, 1) to patient coordinates in mm.
+        along: [slices] distance along the normal from the first acquired slice, in mm.
+        corner: Where voxel (0, 0) lies in the first slice, as (x, y) in pixels; negative in a
+            tilted stack.
     """
 
     shape: tuple[int, int, int]
@@ -107,14 +108,15 @@ class VoxelGrid:
 
 @dataclass(frozen=True, slots=True)
 class StackGeometry:
-    """Position of a series' volume in SimpleITK's terms.
+    """Position of a series' volume in the patient, in SimpleITK's terms.
 
     Attributes:
-        size: (columns, rows, slices).
-        spacing: mm along column index, row index and slices.
-        direction: [3][3]: unit vectors of i, j and k as columns, patient (LPS).
-        origin: Patient mm of voxel (0, 0, 0).
-        regular: False if the volume is resampled to this grid.
+        size: Numbers of (columns, rows, slices).
+        spacing: Voxel distances in mm from column to column, row to row and slice to slice.
+        direction: [3][3] matrix whose columns are the unit vectors of i, j and k (patient LPS).
+        origin: Patient coordinates of voxel (0, 0, 0) in mm.
+        regular: Whether the volume keeps the acquired voxels; False if it is resampled to this
+            grid.
     """
 
     size: tuple[int, int, int]
@@ -128,8 +130,8 @@ def sort_stack(planes: Sequence[FramePlane], rows: int, columns: int) -> Stack:
     """Sort images of one size into a stack.
 
     Raises:
-        NotAStackError: They are fewer than two, not parallel, of different spacing or frame of
-            reference, or several lie at the same position.
+        NotAStackError: There are fewer than two images, they are not parallel, their spacing or
+            frame of reference differs, or several images lie at the same position.
     """
     if len(planes) < 2:
         raise NotAStackError("it has fewer than two slices")
@@ -163,9 +165,10 @@ def sort_stack(planes: Sequence[FramePlane], rows: int, columns: int) -> Stack:
 
 
 def first_at_each_position(planes: Sequence[FramePlane]) -> list[int]:
-    """Return the index of the first image at each position, or all if their numbers differ.
+    """Return the index of the first image at each position.
 
-    Frames of an object with phases or segments repeat their positions.
+    Frames of an object with phases or segments repeat their positions. If the positions do not all
+    have the same number of images, the indices of all images are returned.
     """
     places: dict[tuple[float, ...], list[int]] = {}
     for index, plane in enumerate(planes):
@@ -187,14 +190,14 @@ def _is_even(gaps: Array) -> bool:
 
 
 def voxel_grid(stack: Stack) -> VoxelGrid:
-    """Return the grid of a stack's volume: the acquired voxels if it is regular.
+    """Return the voxel grid for a stack's volume: the acquired voxels if the stack is regular.
 
-    Uneven slices are resampled to the smallest distance between two of them, but at most to
-    `MAX_FINER` times as many slices; shifted ones to a grid that holds them all. First and last
-    slice keep their position: nothing is extrapolated.
+    Unevenly spaced slices are resampled to the smallest distance between two of them, but to at
+    most `MAX_FINER` times as many slices; shifted slices are resampled to a grid that contains them
+    all. The first and last slice keep their positions: nothing is extrapolated.
 
     Raises:
-        NotAStackError: The slices are shifted out of each other's reach.
+        NotAStackError: The slices are shifted too far from each other.
     """
     plane, count = stack.plane, len(stack.order)
     affine = plane.affine
@@ -223,7 +226,11 @@ def voxel_grid(stack: Stack) -> VoxelGrid:
 
 
 def volume_geometry(stack: Stack) -> StackGeometry:
-    """Return the grid of a stack's volume in SimpleITK's terms; raise as `voxel_grid` does."""
+    """Return the grid of a stack's volume in SimpleITK's terms.
+
+    Raises:
+        NotAStackError: The slices are shifted too far from each other.
+    """
     grid = voxel_grid(stack)
     slices, rows, columns = grid.shape
     steps = np.linalg.norm(grid.affine[:3, :3], axis=0)
@@ -235,10 +242,10 @@ def volume_geometry(stack: Stack) -> StackGeometry:
 
 
 def series_stack(instances: Sequence[Instance]) -> Stack:
-    """Sort single-frame images into a stack, by their header attributes alone.
+    """Sort single-frame images into a stack, using only their header attributes.
 
     Raises:
-        NotAStackError: They form no stack.
+        NotAStackError: The images do not form a stack.
     """
     if len({(one.rows, one.columns) for one in instances}) > 1:
         raise NotAStackError("its images have different sizes")
@@ -255,7 +262,7 @@ def series_stack(instances: Sequence[Instance]) -> Stack:
 
 
 def stack_geometry(series: Series | Instance) -> StackGeometry | None:
-    """Return the position of a series' volume by its attributes, or None if it is no volume."""
+    """Return the position of a series' volume from its headers; None if it is not a volume."""
     instances = series.instances if isinstance(series, Series) else (series,)
     if any(_in_colour(one) for one in instances):
         return None  # volumes in colour are not assembled
@@ -278,7 +285,7 @@ is computed where the whole header is parsed."""
 
 
 def geometry_text(geometry: StackGeometry) -> str:
-    """Return a geometry as the value of `STACK_KEYWORD`: its numbers, joined by backslashes."""
+    """Return the value of `STACK_KEYWORD` for a geometry: its numbers joined by backslashes."""
     flat: list[float] = [*geometry.size, *geometry.spacing]
     flat += [part for line in geometry.direction for part in line]
     flat += [*geometry.origin, float(geometry.regular)]
@@ -303,9 +310,9 @@ def stack_warnings(
 
     Args:
         stack: The stack.
-        descending: Whether slice 1, as the user counts, is the last along the normal.
-        tilt: GantryDetectorTilt as in the file.
-        thickness: SliceThickness in mm if all slices have the same.
+        descending: Whether slice 1, as displayed to the user, is the last along the normal.
+        tilt: GantryDetectorTilt as stored in the file.
+        thickness: SliceThickness in mm if it is the same in all slices.
     """
     gaps = stack.gaps[::-1] if descending else stack.gaps
     found: list[str] = []

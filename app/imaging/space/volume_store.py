@@ -67,12 +67,12 @@ _PLAIN_SYNTAXES = frozenset({"1.2.840.10008.1.2", "1.2.840.10008.1.2.1", "1.2.84
 
 @dataclass(frozen=True, slots=True)
 class SliceAnswer:
-    """Answer of a worker about one slice.
+    """A worker's answer about one slice.
 
     Attributes:
         frame: Description of the slice, without pixels.
-        span: Where its pixels are to be read, or None.
-        pixels: Its stored values, or None.
+        span: Where to read the pixels, or None if `pixels` holds them.
+        pixels: The stored values, or None if they are read from `span`.
     """
 
     frame: Frame
@@ -81,7 +81,7 @@ class SliceAnswer:
 
 
 def slice_request(slices: Sequence[Slice]) -> Message:
-    """Return the message to the entry points of `reading.volume_entries`."""
+    """Return the message that requests slices from the functions in `reading.volume_entries`."""
     return {
         "slices": [
             [str(one.path), one.size_bytes, one.mtime_ns, one.part, index, one.kind]
@@ -91,14 +91,14 @@ def slice_request(slices: Sequence[Slice]) -> Message:
 
 
 def slice_answers(slices: Sequence[Slice], message: Message) -> list[SliceAnswer | None]:
-    """Return the slices of an answer, None for those that must be decoded.
+    """Unpack a worker's answer; the entry is None for each slice that must be decoded.
 
     Args:
-        slices: Slices that were asked for.
-        message: The answer.
+        slices: The requested slices.
+        message: The worker's answer.
 
     Raises:
-        FileProblem: A file holds another image than the one that was scanned.
+        FileProblem: A file contains a different image from the one that was scanned.
     """
     frames = [unpack(Frame, frame) for frame in message["frames"]]
     answers: list[SliceAnswer | None] = []
@@ -148,14 +148,14 @@ _Events = SimpleQueue[tuple[_Batch, Reply] | None]
 
 
 class SliceGathering:
-    """Retrieval of all slices of one volume.
+    """Fetches all slices of one volume.
 
     Args:
         pool: Workers that parse headers and decode pixels.
-        kept: Returns a frame that is decoded already, or None.
+        kept: Returns a frame if it is already decoded, else None.
         slices: Image and frame of each slice.
-        assembly: Receiver of the slices.
-        progress: Called now and then with the number of slices done and of all.
+        assembly: Receives the slices.
+        progress: Called from time to time with the number of slices done and the total.
     """
 
     def __init__(
@@ -179,12 +179,12 @@ class SliceGathering:
         self._told_at = 0.0
 
     def stop(self) -> None:
-        """Cancel from any thread: `run` then raises `Cancelled`."""
+        """Cancel the fetching; `run` then raises `Cancelled`. Thread-safe."""
         self._stopped.set()
         self._events.put(None)
 
     def check(self) -> None:
-        """Raise `Cancelled` if it was stopped."""
+        """Raise `Cancelled` if `stop` was called."""
         if self._stopped.is_set():
             raise Cancelled
 
@@ -193,7 +193,7 @@ class SliceGathering:
 
         Raises:
             FileProblem: A slice cannot be read, or does not fit the volume.
-            Cancelled: It was stopped, or the workers were.
+            Cancelled: `stop` was called, or the workers were stopped.
         """
         try:
             self._waiting.extend(self._batches(self._take_kept(range(len(self._slices)))))
@@ -379,12 +379,12 @@ def _patient_and_space(instance: Instance) -> Instance:
 
 
 class VolumeStore:
-    """Maker of volumes and of sections through them; thread-safe.
+    """Makes and keeps volumes, and sections through them; thread-safe.
 
     Args:
         pool: Workers that read and decode slices.
-        kept: Returns a frame that is decoded already, or None.
-        budget: Bytes of voxels to keep; the least recently used volumes go first.
+        kept: Returns a frame if it is already decoded, else None.
+        budget: Maximum bytes of voxels to keep; the least recently used volumes are dropped first.
     """
 
     def __init__(self, pool: WorkerPool, kept: FrameLookup, budget: int = BUDGET_BYTES) -> None:
@@ -406,9 +406,9 @@ class VolumeStore:
 
         Args:
             source: Series or instance.
-            cancel: Cancels this request; the work goes on while another caller waits for it.
-            progress: Called with slices done and slices in all, on a thread of the store; not
-                for a request that joins one under way.
+            cancel: Cancels this request; the work continues if another caller waits for its result.
+            progress: Called on a thread of the store with the number of slices done and the total;
+                not called if the same volume is already being made for another request.
         """
         key = _key(source)
         with self._lock:
@@ -438,7 +438,7 @@ class VolumeStore:
     def reformat(
         self, source: Source, plane: Plane, cancel: CancelLike | None = None
     ) -> Future[Instance]:
-        """Return an instance whose frames are the sections of a plane; makes the volume first."""
+        """Return an instance whose frames are the sections in a plane, after making the volume."""
 
         def made(volume: Volume) -> Instance:
             instance = reformat(source, plane, volume)
@@ -449,7 +449,7 @@ class VolumeStore:
         return mapped_future(self.volume(source, cancel), made)
 
     def section(self, instance: Instance, index: int) -> Future[Frame]:
-        """Return a frame of an instance from `reformat`; fails with `FileProblem`."""
+        """Return a frame of an instance from `reformat`; the future may fail with `FileProblem`."""
         with self._lock:
             known = self._sections.get(instance.sop_instance_uid)
         if known is None:
@@ -470,11 +470,11 @@ class VolumeStore:
     def section_slices(
         self, instance: Instance, index: int
     ) -> tuple[list[Message], SectionCut] | None:
-        """Return the slices and the position of a section, or None if its volume was resampled.
+        """Return the slices and position of a section; None if the volume was resampled.
 
         Returns:
-            Image and frame of each of the volume's slices as messages, with only the attributes
-            of patient and space; and the section's position among the voxels.
+            Image and frame of each slice in the volume as messages, with only the attributes of
+            patient and space; and where the section lies among the voxels.
         """
         with self._lock:
             known = self._sections.get(instance.sop_instance_uid)
@@ -483,7 +483,7 @@ class VolumeStore:
         return known.slices, section_cut(known.cut, known.counts, index)
 
     def forget(self, paths: Set[str]) -> None:
-        """Drop volumes and sections of these files; work on them is cancelled."""
+        """Drop volumes and sections made from these files, and cancel work on them."""
 
         def gone(key: Key) -> bool:
             return any(part[0] in paths for part in key)
@@ -501,7 +501,7 @@ class VolumeStore:
             job.stop()
 
     def clear(self) -> None:
-        """Drop all volumes; work under way is cancelled."""
+        """Drop all volumes and cancel work in progress."""
         with self._lock:
             jobs = [job for job, _ in self._pending.values()]
             self._pending.clear()

@@ -46,13 +46,13 @@ Floats = NDArray[np.float32]
 
 
 class Assembly:
-    """Builder of a volume from the frames of one stack, in any order.
+    """Builds a volume from the frames in one stack, which may be added in any order.
 
     Args:
-        path: File of the stack, for messages.
-        count: Number of frames to come.
-        frame_of_reference: FrameOfReferenceUID of all of them, if they share one.
-        max_bytes: Limit of the voxels in bytes.
+        path: A file in the stack, used only in error messages.
+        count: Number of frames that will be added.
+        frame_of_reference: FrameOfReferenceUID that the frames share, if any.
+        max_bytes: Maximum size of the voxels in bytes.
         labels: Whether the pixels are labels, which must not be interpolated.
     """
 
@@ -73,35 +73,35 @@ class Assembly:
         self._pixels: Array | None = None
 
     def put(self, place: int, frame: Frame, stored: Array | None = None) -> None:
-        """Add frame `place` of the stack.
+        """Add frame number `place`.
 
         Args:
-            place: Number of the frame, from 0.
-            frame: Frame that interprets the pixels.
-            stored: The pixels, if `frame` has none.
+            place: Number of the frame in the stack, from 0.
+            frame: The frame, or a description of it without pixels.
+            stored: The pixels, or None to use those in `frame`.
 
         Raises:
-            FileProblem: The frame is in colour, has another size than the others, or the volume
+            FileProblem: The frame is in colour or differs in size from the others, or the volume
                 would be too large.
         """
         pixels = frame.stored if stored is None else stored
         self.room(place, frame, pixels.shape, pixels.dtype)[...] = pixels
 
     def room(self, place: int, frame: Frame, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-        """Add frame `place` of the stack, whose pixels the caller writes.
+        """Add frame number `place` and return an array for the caller to write its pixels into.
 
         Args:
-            place: Number of the frame, from 0.
-            frame: Frame that interprets the pixels.
+            place: Number of the frame in the stack, from 0.
+            frame: Description of the frame.
             shape: Shape of the pixels.
             dtype: Type of the pixels.
 
         Returns:
-            [rows, columns], contiguous, to be written before the next frame is added; of the
-            pixels' type, or of a wider one if the stack's types differ.
+            A contiguous [rows, columns] array, to be filled before the next frame is added. Its
+            type is that of the pixels, or a wider type if the types in the stack differ.
 
         Raises:
-            FileProblem: The frame is in colour, has another size than the others, or the volume
+            FileProblem: The frame is in colour or differs in size from the others, or the volume
                 would be too large.
         """
         if len(shape) != 2 or (frame.palette is not None and not frame.supplemental):
@@ -123,13 +123,13 @@ class Assembly:
         return self._pixels[place]
 
     def volume(self, check: Callable[[], None] = lambda: None) -> Volume:
-        """Return the volume of all frames.
+        """Return the volume once all frames have been added.
 
         Args:
-            check: Called now and then; may raise to cancel.
+            check: Called from time to time; may raise an exception to cancel.
 
         Raises:
-            FileProblem: The frames form no stack; the text says why.
+            FileProblem: The frames do not form a stack; the message says why.
         """
         frames = [frame for frame in self._frames if frame is not None]
         if self._pixels is None or len(frames) < len(self._frames):
@@ -289,17 +289,17 @@ def resample(
     fill: float,
     check: Callable[[], None] = lambda: None,
 ) -> Array:
-    """Interpolate the slices of a stack linearly on a regular grid.
+    """Resample the slices in a stack to a regular grid by linear interpolation.
 
     Args:
-        pixels: [n, rows, columns] in the stack's order.
+        pixels: [n, rows, columns] pixels in the stack's order.
         stack: Positions of the slices.
-        grid: Grid of the voxels.
-        fill: Value of voxels outside the acquired slices.
-        check: Called for each slice; may raise to cancel.
+        grid: The voxel grid to resample to.
+        fill: Value for voxels outside the acquired slices.
+        check: Called for each slice; may raise an exception to cancel.
 
     Returns:
-        [slices, rows, columns] of the grid, of the same type.
+        Voxels [slices, rows, columns] of the grid, of the same type as `pixels`.
     """
     whole = pixels.dtype.kind in "iub"
     result = np.empty(grid.shape, pixels.dtype)
