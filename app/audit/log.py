@@ -196,8 +196,7 @@ class AuditLog:
 def folder_lock(folder: Path) -> FileLock:
     """Return a lock that, while held, keeps other programs from writing to a folder.
 
-    Entering it raises `filelock.Timeout`, a TimeoutError, if another program still holds it after 2
-    s.
+    Entering it raises `filelock.Timeout`, a TimeoutError, if another program holds it for 2 s.
     """
     from filelock import FileLock  # takes 30 ms, which a command that records nothing saves
 
