@@ -60,7 +60,9 @@ def listing_call(
     asked: Intent,
     tools: Mapping[str, ToolSchema],
 ) -> ToolCall | None:
-    """Return a call that lists what exists, or None if there is no reason to look.
+    """Return a call that lists the names that exist, after a call found nothing under its name.
+
+    None if the question expects no data, the result was not empty, or no tool lists such names.
 
     Args:
         rule: The rule for the tool that was called.

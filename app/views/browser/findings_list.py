@@ -237,7 +237,7 @@ class FindingsList(QWidget):
         self._reset()
 
     def close_models(self) -> None:
-        """Stop the timers."""
+        """Stop the timers of the list's models, so that none fires after the window has closed."""
         self._soon.stop()
         self.model.close()
 
@@ -352,7 +352,10 @@ class FindingRow:
 
     @property
     def detail(self) -> str:
-        """The finding's location if not on the shown image, its description and its score."""
+        """Return the second line of the row: description and score, after the location.
+
+        The location is given only for a finding that is not on the shown image.
+        """
         finding = self.finding
         # Do not repeat the title: "Left Lung: 31%" below "Left Lung".
         parts = [wording.one_line(finding.description).removeprefix(f"{self.title}:").strip()]
