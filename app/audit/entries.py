@@ -65,7 +65,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Where the log ends.
+    """The end of the log: its last line, and a line that is being appended.
 
     Attributes:
         number: Number of the last line; 0 if there are no lines yet.

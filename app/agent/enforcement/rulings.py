@@ -93,7 +93,7 @@ def new_id() -> str:
 
 @dataclass(frozen=True, slots=True)
 class CallOrder:
-    """How a call is to be made.
+    """Instructions for making one call, or the outcome of a call that must not run.
 
     Attributes:
         made: Who makes the call, and why.

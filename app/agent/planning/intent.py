@@ -10,7 +10,7 @@ from app.agent.planning.plan import Decision, NoRule, Scene
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What a question asks for, as determined by `Planner.interpret` once per run.
+    """The interpretation of a question, as determined by `Planner.interpret` once per run.
 
     Attributes:
         question: The user's text.

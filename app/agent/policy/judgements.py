@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Rule(StrEnum):
-    """What happens to a call: it runs, the user is asked first, or it is refused."""
+    """The ruling on a call: it runs, the user is asked first, or it is refused."""
 
     ALLOW = "allow"
     ASK = "ask"
