@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from app.agent.approvals import ask
@@ -142,8 +142,11 @@ class SendConsent:
     transcript: Transcript
     look: ShownPictures | None = None
 
-    async def ask(self) -> bool:
+    async def ask(self, images: Sequence[str] = ()) -> bool:
         """Ask for consent and add the question to the transcript.
+
+        Args:
+            images: The ids of the images that the question names.
 
         Returns:
             Whether the model sees pictures.
@@ -157,24 +160,27 @@ class SendConsent:
         try:
             await self._consent()
             known = await self._known()
-            await self._make()
+            await self._make(images)
             pictures = await self._allowed()
         finally:
             # Kept also where it is not answered: the user asked it.
             self._say(known, pictures)
         return bool(pictures)
 
-    async def keep(self) -> None:
+    async def keep(self, images: Sequence[str] = ()) -> None:
         """Add the question to the transcript for rules.
 
         Nothing is sent, and the user is not asked.
+
+        Args:
+            images: The ids of the images that the question names.
         """
         pictures: list[Picture] = []
         known = Known()
         try:
             # A model may have to go on, or read this later.
             known = await self._known()
-            await self._make()
+            await self._make(images)
             # None of them is sent that was not allowed, whatever stands in the conversation.
             pictures = list(self.look.pictures) if self.look is not None else []
         finally:
@@ -215,9 +221,9 @@ class SendConsent:
         make_folder(self.request.out_dir)
         return known
 
-    async def _make(self) -> None:
+    async def _make(self, images: Sequence[str]) -> None:
         if self.eyes:
-            self.look = await make_pictures(self.request)
+            self.look = await make_pictures(self.request, images)
 
     async def _allowed(self) -> list[Picture]:
         """Return the pictures that the model may get; for a remote model the user is asked."""
