@@ -9,32 +9,26 @@ from typing import TypeVar
 from app.agent.planning.out_of_scope import ERRANDS, KNOWLEDGE, everyday_words
 from app.agent.planning.question_parts import Parts
 from app.agent.planning.vocabulary import DETERMINERS, Match, Token, Vocabulary
+from app.tools.pack_plan import phrases
 
 _HISTORY = Vocabulary(
-    [
-        ("history", entry)
-        for entry in (
-            *("known", "history of", "hx of", "h o", "s p", "status post", "pmh", "previously"),
-            *("bekannt*", "vorbekannt*", "zustand nach", "z n", "st n", "anamnestisch"),
-        )
-    ]
+    ("history", entry)
+    for entry in phrases("""
+        known, history of, hx of, h o, s p, status post, pmh, previously, bekannt*, vorbekannt*,
+        zustand nach, z n, st n, anamnestisch
+    """)
 )
 _STATEMENTS = Vocabulary(
-    [
-        ("tells", entry)
-        for entry in (
-            *("he", "she", "he's", "she's", "patient", "pt", "pat", "patientin", "yo", "year old"),
-            *("y o", "mentions", "mentioned", "says", "said", "thinks", "thought", "wrote"),
-            *("writes", "presented", "presents", "presenting", "admitted", "complain*", "had"),
-            *("was", "were", "drained", "treated for", "yesterday", "ago", "since", "last week"),
-            *("jaehrig*", "seit", "gestern", "vor .. tagen", "vor .. wochen", "hatte", "klagt"),
-            *("meint", "schreibt", "vermutet", "suspects", "suspected", "behandelt", "hausarzt"),
-            # Reasons for the question, or what follows from its answer.
-            *("before|bevor|ehe|until|bis|while|because|weil i|we|ich|wir", "so i|we can"),
-            *("supposing", "assuming", "suppose", "provided that", "angenommen", "falls"),
-            *("kommt mit", "kam mit", "aufgenommen mit", "j"),
-        )
-    ]
+    ("tells", entry)
+    for entry in phrases("""
+        he, she, he's, she's, patient, pt, pat, patientin, yo, year old, y o, mentions, mentioned,
+        says, said, thinks, thought, wrote, writes, presented, presents, presenting, admitted,
+        complain*, had, was, were, drained, treated for, yesterday, ago, since, last week, jaehrig*,
+        seit, gestern, vor .. tagen, vor .. wochen, hatte, klagt, meint, schreibt, vermutet,
+        suspects, suspected, behandelt, hausarzt,
+        before|bevor|ehe|until|bis|while|because|weil i|we|ich|wir, so i|we can, supposing,
+        assuming, suppose, provided that, angenommen, falls, kommt mit, kam mit, aufgenommen mit, j
+    """)
 )
 _UNANSWERABLE = Vocabulary([("knows", entry) for entry in KNOWLEDGE + ERRANDS])
 _WHAT_IS = Vocabulary(
@@ -73,26 +67,13 @@ _ORDERED = frozenset(("a", "with", "as", "ein", "einen", "einem", "mit", "als"))
 _TITLES = frozenset(("title", "titled", "caption", "heading", "titel", "ueberschrift"))
 _QUOTED = re.compile("[\"'][\x00]+[\"']")
 _REPORTS = Vocabulary(
-    [
-        ("reports", entry)
-        for entry in (
-            *("say", "says", "said", "saying", "read", "reads", "write", "writes", "wrote"),
-            *(
-                "written",
-                "contain",
-                "contains",
-                "contained",
-                "states",
-                "stated",
-                "claims",
-                "called",
-            ),
-            *("named", "is", "was", "tells", "told", "asks", "asked", "label", "title is", "noted"),
-            *("mentions", "mentioned", "translate", "quote", "quotes", "remark", "comment"),
-            *("steht", "stand", "sagt", "sagte", "lautet", "schrieb", "schreibt", "heisst"),
-            *("enthaelt", "meint", "meinte", "besagt"),
-        )
-    ]
+    ("reports", entry)
+    for entry in phrases("""
+        say, says, said, saying, read, reads, write, writes, wrote, written, contain, contains,
+        contained, states, stated, claims, called, named, is, was, tells, told, asks, asked, label,
+        title is, noted, mentions, mentioned, translate, quote, quotes, remark, comment, steht,
+        stand, sagt, sagte, lautet, schrieb, schreibt, heisst, enthaelt, meint, meinte, besagt
+    """)
 )
 
 
