@@ -149,11 +149,8 @@ def _statement_parts(tokens: Sequence[Token], parts: Parts) -> frozenset[int]:
 def reported_speech(blank: str, tokens: Sequence[Token]) -> frozenset[int]:
     """Return the positions of words that quote a text: 'the tag says "..."'.
 
-    These words do not ask for anything.
-
-    Args:
-        blank: The question with the contents of quoted strings replaced by NUL characters.
-        tokens: The question's words.
+    These words do not ask for anything. In `blank`, the contents of quoted strings are NUL
+    characters.
     """
     found: set[int] = set()
     # "With a title saying ..." requests a title; "the title says ..." reports one.
@@ -227,14 +224,9 @@ def words_by_kind(
     """Return the positions of the words addressed to each kind of question.
 
     These are the parts with the kind's own words, and statements next to them: "he mentions a mass,
-    can you frame it". A separate request is excluded: "frame it, and measure the heart".
-
-    Args:
-        kinds: The question's kinds with their matches.
-        whole: The kinds that claim whole parts of a question (`QuestionKind.whole`).
-        named: The kinds whose words name the tool to use (`QuestionKind.addressed`).
-        tokens: The question's words.
-        parts: The question's parts.
+    can you frame it". A separate request is excluded: "frame it, and measure the heart". `whole`
+    are the kinds that claim whole parts (`QuestionKind.whole`), `named` those whose words name the
+    tool to use (`QuestionKind.addressed`).
     """
     at = {key: {parts.part_numbers[place] for match in found for place in match.positions}
           for key, found in kinds.items()}  # fmt: skip
