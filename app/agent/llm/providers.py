@@ -47,6 +47,12 @@ class ModelChoice:
         """The address in use; "" for the offline planner and a local model."""
         return endpoint_url(self.kind, self.fields)
 
+    @property
+    def api_version(self) -> str:
+        """The version of Azure's API; "" for all other endpoints."""
+        version = self.fields.api_version.strip() or AZURE_API_VERSION
+        return version if self.kind == "azure" else ""
+
 
 def endpoint_url(kind: str, fields: ProviderSettings) -> str:
     """Return the address in use; "" for the offline planner and a local model."""
@@ -151,9 +157,7 @@ def _openai(choice: ModelChoice) -> LanguageModel:
         choice.key,
         info=info_of_settings(fields),
         tool_form=fields.tool_form,
-        api_version=(fields.api_version.strip() or AZURE_API_VERSION)
-        if choice.kind == "azure"
-        else "",
+        api_version=choice.api_version,
     )
 
 

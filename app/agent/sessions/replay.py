@@ -45,7 +45,7 @@ class RecordedCall:
 
     Attributes:
         call_id: The call's id.
-        run_id: The id of its run; "" in a version 1 file.
+        run_id: The id of its run.
         tool: The tool's name.
         arguments: The arguments as recorded.
         result: The complete result, as returned by `Thread.result`.

@@ -9,8 +9,6 @@ newline was cut off by a crash, and was never shown, since a line is written bef
     run        what a run rests on: model, images, studies
     tool_call  arguments, whole result, start and end times, the weights' sha256
 
-Version 2 has all of these; version 1 had header, message and tool_call only.
-
 A result above `RESULT_LIMIT` lies in a file of its own in the folder "results", named by its
 SHA-256; the line's field "beside" gives the file of each key that was taken out.
 """

@@ -80,7 +80,10 @@ class SessionStore:
             _write_header(folder)
         except OSError as error:
             raise folder_error(folder, error) from error
-        return self._keep(Thread(thread_id, folder, read(folder / FILE), ThreadLock(folder)))
+        thread = Thread(thread_id, folder, read(folder / FILE), ThreadLock(folder))
+        with self._guard:
+            self._live[thread_id] = thread
+        return thread
 
     def threads(self) -> tuple[ThreadInfo, ...]:
         """Return every thread in which something was asked, the newest first.
@@ -107,7 +110,12 @@ class SessionStore:
             if live is not None and not live.closed:
                 return live
             folder = self._folder(thread_id)
-            thread = _open_thread(thread_id, folder, ThreadLock(folder))
+            lock = ThreadLock(folder)
+            content = read(folder / FILE)
+            repairs = close_runs(content, utc_now())
+            content.messages = complete(content.messages)
+            thread = Thread(thread_id, folder, content, lock)
+            thread.repair(repairs)
             self._live[thread_id] = thread
             return thread
 
@@ -149,11 +157,6 @@ class SessionStore:
         if live is not None:
             live.flush()
 
-    def _keep(self, thread: Thread) -> Thread:
-        with self._guard:
-            self._live[thread.thread_id] = thread
-        return thread
-
     def _folder(self, thread_id: str) -> Path:
         folder = self._root / thread_id
         try:
@@ -183,21 +186,16 @@ def _write_header(folder: Path) -> None:
     Raises:
         OSError: It cannot be written.
     """
-    header = {"type": "header", "format": FORMAT, "version": VERSION, "thread_id": folder.name}
     writer = LineWriter(folder / FILE)
-    writer.put(encode({**header, "created": utc_now()}), sync=True)
+    writer.put(_header(folder), sync=True)
     writer.close()
     if writer.error is not None:
         raise writer.error
 
 
-def _open_thread(thread_id: str, folder: Path, lock: ThreadLock) -> Thread:
-    content = read(folder / FILE)
-    repairs = close_runs(content, utc_now())
-    content.messages = complete(content.messages)
-    thread = Thread(thread_id, folder, content, lock)
-    thread.repair(repairs)
-    return thread
+def _header(folder: Path, **more: Any) -> bytes:
+    head = {"type": "header", "format": FORMAT, "version": VERSION, "thread_id": folder.name}
+    return encode({**head, "created": utc_now(), **more})
 
 
 def _info(folder: Path) -> ThreadInfo | None:
@@ -246,16 +244,15 @@ def _copy_until(source: Path, question_index: int, target: Path) -> None:
     if question_index < len(runs):
         start = runs[question_index].start
         lines, origin["run_id"] = lines[:start], runs[question_index].run_id
-    names = _renamed_folder(source, target)
-    header = {"type": "header", "format": FORMAT, "version": VERSION, "thread_id": target.name}
-    header |= {"created": utc_now(), "branched_from": origin}
+    old, new = str(source), str(target)
+    names = {json.dumps(old)[1:-1]: json.dumps(new)[1:-1], old: new}  # also inside JSON text
     _sweep(target.parent)
     partial = target.with_name(f".{target.name}{_PARTIAL}")
     try:
         partial.mkdir(parents=True, mode=0o700)
         results: list[bytes] = []
         moved = [encode(_moved_entry(entry, source, partial, names, results)) for entry in lines]
-        text = b"".join((encode(header), *moved))
+        text = b"".join((_header(target, branched_from=origin), *moved))
         _copy_named(source / "files", partial / "files", b"".join((text, *results)))
         (partial / FILE).write_bytes(text)
         (partial / FILE).chmod(0o600)
@@ -293,12 +290,6 @@ def _moved_entry(
             results.append(text)
         made["beside"] = kept
     return made
-
-
-def _renamed_folder(source: Path, target: Path) -> Mapping[str, str]:
-    """Return old and new names of the folder, as they are and inside JSON text."""
-    old, new = str(source), str(target)
-    return {json.dumps(old)[1:-1]: json.dumps(new)[1:-1], old: new}
 
 
 def _replaced(value: Any, names: Mapping[str, str]) -> Any:
