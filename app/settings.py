@@ -103,7 +103,6 @@ class ModelSettings(_Part):
         azure: A deployment in Azure.
         anthropic: Anthropic's API.
         local: A model file on this machine.
-        old_key_url: Address for which the key in version 1's settings, named "openai", was entered.
     """
 
     kind: Kind = "offline"
@@ -113,20 +112,6 @@ class ModelSettings(_Part):
         base_url=ANTHROPIC_URL, context_tokens=200_000, images=True
     )
     local: ProviderSettings = ProviderSettings(context_tokens=8_192)
-    old_key_url: Text = ""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_version_1(cls, data: Any) -> Any:
-        """Return the fields of version 1, which had one endpoint, as those of version 2."""
-        if not isinstance(data, dict) or not {"base_url", "model"} & set(cast("Any", data)):
-            return data
-        fields = dict(cast("dict[str, Any]", data))
-        url, model = fields.pop("base_url", OPENAI_URL), fields.pop("model", "")
-        if "openai" not in fields:
-            fields["openai"] = {"base_url": url, "model": model}
-            fields.setdefault("old_key_url", url)
-        return fields
 
     def of(self, kind: str) -> ProviderSettings:
         """Return a provider's settings; for the offline planner, which has none, the defaults."""

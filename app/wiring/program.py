@@ -106,7 +106,7 @@ class Program:
             key_name(kind, providers.endpoint_url(kind, known.llm.of(kind)))
             for kind in providers.KINDS
         ]
-        self.secrets.configure(names, key_name("openai", known.llm.old_key_url))
+        self.secrets.configure(names)
 
     @property
     def settings_path(self) -> Path:
