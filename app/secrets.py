@@ -53,10 +53,7 @@ class Secrets:
     def get(self, name: str, *, chosen: bool = False) -> str:
         """Return a key, or "" if none is known.
 
-        Args:
-            name: Name of the key.
-            chosen: Whether to treat the key's endpoint as one of those in the settings; see
-                `configure`.
+        `chosen` treats the key's endpoint as one of those in the settings; see `configure`.
         """
         if not name:
             return ""
@@ -68,11 +65,7 @@ class Secrets:
         )
 
     def set(self, name: str, value: str) -> None:
-        """Store a key in the keyring or, if there is none, in memory until the program ends.
-
-        Raises:
-            ValueError: The name is empty.
-        """
+        """Store a key in the keyring or, if there is none, in memory until the program ends."""
         if not name:
             raise ValueError("a key needs the name of its host")
         if self.has_keyring:
@@ -87,10 +80,9 @@ class Secrets:
         self._memory[name] = value
 
     def forget(self, name: str) -> bool:
-        """Delete a key from the keyring and from memory; environment variables are not changed.
+        """Delete a key from keyring and memory, and return whether it is gone.
 
-        Returns:
-            Whether the key is gone from both.
+        Environment variables are not changed.
         """
         self._memory.pop(name, None)
         if not self.has_keyring:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -65,7 +65,7 @@ def export(thread_id: str, form: Form, target: Path) -> int:
     return 0
 
 
-def replay(thread_id: str, images: tuple[Path, ...], out: Path | None, *, as_json: bool) -> int:
+def replay(thread_id: str, images: Sequence[Path], out: Path | None, *, as_json: bool) -> int:
     """Run a conversation's tool calls again; return 1 if any result differs.
 
     Args:
@@ -74,9 +74,6 @@ def replay(thread_id: str, images: tuple[Path, ...], out: Path | None, *, as_jso
             paths.
         out: Folder for the files that the calls make; None for a temporary folder.
         as_json: Whether to print one JSON object per call.
-
-    Raises:
-        FileProblem: There is no such conversation.
     """
     store = SessionStore(paths.sessions_dir())
     thread = store.read(thread_id)
@@ -140,14 +137,13 @@ class _ReplayImages:
     """Finds the images of each recorded run, by their UID and their pixels.
 
     Attributes:
-        program: The objects of the process.
         sources: Files or folders to search besides the recorded paths.
         folder: Folder for the files that the calls make.
-        renamed: RecordedCall path -> path at which the image was found; filled on the way.
+        renamed: Recorded path -> path at which the image was found; filled on the way.
     """
 
     program: Program
-    sources: tuple[Path, ...]
+    sources: Sequence[Path]
     folder: Path
     renamed: dict[str, str]
     _scans: dict[Path, tuple[Instance, ...]] = field(

@@ -109,12 +109,7 @@ class Probe:
         self._before_request = before_request
 
     def diagnose(self, choice: ModelChoice, cancel: CancelToken) -> Report:
-        """Test a model step by step.
-
-        Raises:
-            Cancelled: The test was cancelled.
-            SightlineError: The test cannot be started.
-        """
+        """Test a model step by step; if cancelled, Cancelled is raised."""
         if choice.kind == "local":
             return run(self._one_word(choice), cancel)
         self._before_request(choice)
@@ -197,11 +192,7 @@ async def _in_time(listing: Awaitable[list[str]]) -> list[str]:
 
 
 def run(work: Coroutine[Any, Any, T], cancel: CancelToken) -> T:
-    """Run a coroutine in a new event loop, which stops promptly when cancelled.
-
-    Raises:
-        Cancelled: The work was cancelled.
-    """
+    """Run a coroutine in a new event loop, which ends with Cancelled soon after a cancel."""
 
     async def watched() -> T:
         loop = asyncio.get_running_loop()
@@ -223,12 +214,7 @@ def run(work: Coroutine[Any, Any, T], cancel: CancelToken) -> T:
 
 
 def _size(file: Path) -> int:
-    """Return the size of the weights in bytes.
-
-    Raises:
-        OSError: It cannot be read.
-        SightlineError: It is no model.
-    """
+    """Return the size of the weights in bytes; raise SightlineError if the file is no model."""
     if file.is_dir():
         weights = [item.stat().st_size for item in file.glob("*.safetensors")]
         if not weights or not (file / "config.json").is_file():

@@ -62,11 +62,7 @@ def endpoint_url(kind: str, fields: ProviderSettings) -> str:
 
 
 def parse(name: str) -> tuple[Kind, str]:
-    """Return the kind and the model given on the command line as "KIND" or "KIND:MODEL".
-
-    Raises:
-        UsageError: There is no such kind.
-    """
+    """Return the kind and the model given on the command line as "KIND" or "KIND:MODEL"."""
     kind, _, model = name.partition(":")
     for known in KINDS:
         if kind == known:
@@ -88,11 +84,7 @@ def info_of_settings(fields: ProviderSettings) -> ModelInfo:
 
 
 def check(kind: Kind, fields: ProviderSettings) -> None:
-    """Refuse settings that cannot work, before a model is built or settings are saved.
-
-    Raises:
-        UsageError: A setting is missing or wrong.
-    """
+    """Refuse settings that cannot work, by a UsageError, before a model is built or they are saved."""
     if kind == "offline":
         return
     if kind == "local":
@@ -202,11 +194,7 @@ class Models:
         self._lock = threading.Lock()
 
     def get(self, choice: ModelChoice) -> LanguageModel:
-        """Return a model to answer questions.
-
-        Raises:
-            UsageError: The model is not configured, or a package that it needs is missing.
-        """
+        """Return a model to answer questions; see `build`."""
         with self._lock:
             model = self._running_local(choice) or build(choice)
             if choice.kind == "local":
@@ -214,11 +202,7 @@ class Models:
             return model
 
     def trial_model(self, choice: ModelChoice) -> LanguageModel:
-        """Return a model to test and close; for a local model, the one already built, if any.
-
-        Raises:
-            UsageError: The model is not configured, or a package that it needs is missing.
-        """
+        """Return a model to test and close; for a local model, the one already built, if any."""
         with self._lock:
             return self._running_local(choice) or build(choice)
 

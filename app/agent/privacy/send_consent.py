@@ -49,12 +49,7 @@ class Known:
 
 
 def known_of(headers: Iterable[tuple[str, str]]) -> Known:
-    """Return the identifiers in file headers.
-
-    Args:
-        headers: The (keyword, value) pairs of all attributes; for a private attribute, the tag
-            takes the place of the keyword.
-    """
+    """Return the identifiers in file headers, (keyword, value) pairs; a private attribute has its tag."""
     identifiers: set[str] = set()
     texts: set[str] = set()
     for keyword, whole in headers:
@@ -75,13 +70,9 @@ def _values(whole: str) -> list[str]:
 async def known_to(request: RunRequest, host: str) -> Known:
     """Return the identifiers in the open files; cached while the same files are open.
 
-    A model on this machine receives everything. The files are read for its questions too, because
-    a later question may go to a remote model after the files have been closed; but the question
-    then waits only briefly for the reading.
-
-    Args:
-        request: The question.
-        host: The model's host; "" for this machine.
+    A model on this machine (`host` "") receives everything. The files are read for its questions
+    too, because a later question may go to a remote model after the files have been closed; but the
+    question then waits only briefly for the reading.
 
     Raises:
         ModelFailed: The files cannot be read, and the question would leave this machine.
@@ -122,15 +113,7 @@ def _known_before(request: RunRequest) -> Known:
 class SendConsent:
     """Obtains the consents needed to send one run's question to a model, and keeps the question.
 
-    Attributes:
-        request: The question.
-        model: The model.
-        eyes: Whether the model accepts pictures.
-        consents: The user's earlier consents.
-        emitter: Emits the questions to the user.
-        clock: The run's clock; paused while waiting for the user.
-        transcript: Receives the question.
-        look: The pictures; None until they are made.
+    `eyes` says whether the model accepts pictures; `look` are the pictures once they are made.
     """
 
     request: RunRequest
@@ -143,10 +126,7 @@ class SendConsent:
     look: ShownPictures | None = None
 
     async def ask(self) -> bool:
-        """Ask for consent and add the question to the transcript.
-
-        Returns:
-            Whether the model sees pictures.
+        """Ask for consent, add the question to the transcript; return whether the model sees pictures.
 
         Raises:
             ModelFailed: The user does not allow the conversation to be sent, or the open files
@@ -165,10 +145,7 @@ class SendConsent:
         return bool(pictures)
 
     async def keep(self) -> None:
-        """Add the question to the transcript for rules.
-
-        Nothing is sent, and the user is not asked.
-        """
+        """Add the question to the transcript for rules; nothing is sent, and the user is not asked."""
         pictures: list[Picture] = []
         known = Known()
         try:
@@ -181,14 +158,7 @@ class SendConsent:
             self._say(known, pictures)
 
     async def go_on(self) -> bool:
-        """Ask for consent if a model is needed after all.
-
-        Returns:
-            Whether the model sees pictures.
-
-        Raises:
-            ModelFailed: The user does not allow the conversation to be sent.
-        """
+        """Ask for consent if a model is needed after all; as `ask`, without keeping the question again."""
         await self._consent()
         return bool(await self._allowed())
 

@@ -91,11 +91,7 @@ class Content:
 
 
 def read(path: Path) -> Content:
-    """Read a session file. Runs without an end stay "running"; `close_runs` ends them.
-
-    Raises:
-        FileProblem: The file cannot be read, or was written by a newer version of the program.
-    """
+    """Read a session file. Runs without an end stay "running"; `close_runs` ends them."""
     content = Content(folder=path.parent)
     _Reader(path.parent, content).take(entries(path, content.problems))
     return content
@@ -218,17 +214,11 @@ def _well_formed(entry: Entry) -> Entry:
 
 
 def close_runs(content: Content, time: str) -> list[Entry]:
-    """Close what a crash left open in `content`.
+    """Close what a crash left open in `content`, and return the entries to append to its file.
 
     Every call gets a result: the one on its `tool_call` line if there is one. Streamed text that
-    was not yet saved as a message becomes one, and every run gets its terminal event.
-
-    Args:
-        content: The content of a file; it is modified.
-        time: Time of the new entries, as ISO 8601 in UTC.
-
-    Returns:
-        The entries to append to the file.
+    was not yet saved as a message becomes one, and every run gets its terminal event. `time` is that
+    of the new entries, as ISO 8601 in UTC.
     """
     from app.agent.loop.transcript import INTERRUPTED_ANSWER  # it imports Thread
 

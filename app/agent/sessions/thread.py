@@ -106,7 +106,7 @@ class Thread:
         return self._writer.problem if self._writer is not None else ""
 
     def take_notice(self) -> str:
-        """Return `unsaved` the first time, then "", so that the user is notified only once."""
+        """Return `unsaved` the first time, then ""."""
         if self._notice_taken or not self.unsaved:
             return ""
         self._notice_taken = True
@@ -139,7 +139,7 @@ class Thread:
             result: The result, with the keys listed at the method `result`.
             started: When the call started, as ISO 8601 in UTC.
             ended: When the call ended, as ISO 8601 in UTC.
-            images: The `app.tools.api.Images` of the run; those it has read are noted with the run.
+            images: The `RunImages` of the run; those it has read are noted with the run.
         """
         entry: Entry = {
             "type": "tool_call",
@@ -166,10 +166,7 @@ class Thread:
                 self.note_run(self._run_id, {"used": used})
 
     def record(self, event: RunEvent) -> None:
-        """Write an event of a run to disk, before it is shown.
-
-        Streamed text, reasoning and progress are held back for a moment and written together.
-        """
+        """Write an event of a run to disk, before it is shown."""
         if self._writer is None:
             return
         with self._guard:
@@ -188,10 +185,7 @@ class Thread:
     def note_run(self, run_id: str, facts: Mapping[str, Any], images: object = None) -> None:
         """Write what a run is based on (model, images, output folder); earlier facts are updated.
 
-        Args:
-            run_id: The run's id.
-            facts: The facts, in a form that can be written as JSON.
-            images: The `app.tools.api.Images` of the run; the UIDs of its studies are added.
+        `facts` can be written as JSON; of `images`, a `RunImages`, the UIDs of its studies are added.
         """
         studies = _listed(images, "studies")
         known = {**facts, "studies": studies} if studies else facts
@@ -222,9 +216,6 @@ class Thread:
         """Return the content of the file.
 
         Runs and calls that a crash left open are closed; a run in progress is left as it is.
-
-        Raises:
-            FileProblem: The file cannot be read.
         """
         if self.folder is None:
             return Content(messages=list(self._history))
@@ -238,11 +229,8 @@ class Thread:
     def files_dir(self) -> Path:
         """Return the output folder for this thread's runs, created when first needed.
 
-        All runs share it, since a later question ("show that overlay") must reach what an earlier
-        one made, and a run may read only its output folder.
-
-        Raises:
-            FileProblem: The thread has no folder, or the output folder cannot be created.
+        All runs share it, since a later question ("show that overlay") must reach what an earlier one
+        made, and a run may read only its output folder.
         """
         if self.folder is None:
             raise FileProblem("this thread keeps nothing on disk", subject=self.thread_id)
