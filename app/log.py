@@ -41,7 +41,7 @@ def _short(match: re.Match[str]) -> str:
 
 
 def set_up(folder: Path | None = None, level: int = logging.WARNING) -> None:
-    """Send the log to stderr, from `level` on, and to a rotating file in `folder`, if one is given."""
+    """Send the log to stderr, from `level` on, and to a rotating file if there is a `folder`."""
     root = logging.getLogger(_NAME)
     root.setLevel(logging.INFO)
     root.propagate = False

@@ -214,8 +214,8 @@ class _Writer:
     def find_end(self, last_head: Head) -> None:
         """Find where to go on, and begin a new segment if the log is not as it was left.
 
-        An end on the disk older than `last_head`, the one that this process wrote last, means that an
-        older copy of the log was put in its place.
+        An end on the disk that is older than `last_head`, the last that this process wrote, means
+        that an older copy of the log was put in its place.
         """
         data = self._head_file.read()
         head, key = decode_head(self._keys, data)
@@ -270,7 +270,7 @@ class _Writer:
                 os.close(handle)
 
     def _continue(self, head: Head) -> bool:
-        """Open the file that the head names, complete a pending line, and report if all is as it says."""
+        """Open the file that the head names and complete a pending line; report if it fits."""
         size = 0
         if head.number:
             path = segment_path(self._folder, head.segment)

@@ -44,7 +44,7 @@ _ANCHOR = re.compile(r"([0-9]{1,15}):([0-9a-f]{64})")
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A place where the log is not as it was written; segment 0 is the head, line 0 the whole file."""
+    """A place where the log is not as it was written: segment 0 is the head, line 0 all of it."""
 
     segment: int
     line: int

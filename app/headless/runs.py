@@ -294,7 +294,7 @@ def run_tool(
 
 
 class _ToolCallRecord:
-    """Records one tool call made outside of a run in the audit log; of its arguments, a keyed hash."""
+    """Records in the audit log one tool call made outside of a run, its arguments as a hash."""
 
     def __init__(
         self, log: AuditLog, spec: ToolSpec, run_id: str, arguments: Mapping[str, Any]

@@ -64,7 +64,7 @@ _ELSE = "or choose another model in the settings"
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """The endpoint of a request, for error messages; `secret` is its API key, which none may hold."""
+    """The endpoint of a request, for error messages, which never hold its `secret`, the API key."""
 
     host: str
     model: str = ""

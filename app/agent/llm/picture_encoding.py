@@ -38,6 +38,6 @@ def encoded(picture: Picture) -> str:
 
 
 def missing(picture: Picture, sees: bool) -> str:
-    """Return the note that a model gets in place of a picture; `sees`: it accepts pictures at all."""
+    """Return the note that a model, which `sees` pictures or not, gets in place of one."""
     why = "it is not there any more" if sees else "this model takes no pictures"
     return f"[A picture is not shown, {why}: {picture.caption}]"

@@ -84,7 +84,7 @@ def info_of_settings(fields: ProviderSettings) -> ModelInfo:
 
 
 def check(kind: Kind, fields: ProviderSettings) -> None:
-    """Refuse settings that cannot work, by a UsageError, before a model is built or they are saved."""
+    """Raise UsageError for settings that cannot work, before they are used or saved."""
     if kind == "offline":
         return
     if kind == "local":

@@ -76,7 +76,7 @@ class Policy:
         return cls(parse_rules(data))
 
     def rule(self, spec: ToolSpec) -> Rule:
-        """Return the strictest rule for a tool regardless of its arguments; for an unknown effect, ask."""
+        """Return the strictest rule for a tool whatever its arguments; an unknown effect asks."""
         effect = spec.approval  # once: a pack's own type may answer differently the second time
         tools = self.rules.tools
         own = (

@@ -100,7 +100,7 @@ class Consents:
             return (to, digest(picture)) in self._sees
 
     def hosts(self, what: Sent = "text") -> tuple[str, ...]:
-        """Return the hosts for which a consent ("text" or "pictures") holds, in any conversation."""
+        """Return the hosts to which "text" or "pictures" of some conversation may be sent."""
         with self._lock:
             given = self._text if what == "text" else {to for to, _ in self._sees}
             return tuple(sorted({to.host for to in given}))
@@ -176,7 +176,7 @@ def picture_request(model: str, host: str, shown: Sequence[Shown]) -> dict[str, 
 
 
 def risky_request(model: str, host: str, shown: Sequence[Shown]) -> dict[str, Any]:
-    """Return the fields of the third question, whether pictures that may show the patient are sent."""
+    """Return the fields of the third question, whether these risky pictures may be sent."""
     one = len(shown) == 1
     reasons = " ".join(f"{item.picture.image_id}: {item.risk}" for item in shown)
     return _pictures("risky_pictures", model, host, shown) | {

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from app.agent.approvals import ask
@@ -49,7 +49,7 @@ class Known:
 
 
 def known_of(headers: Iterable[tuple[str, str]]) -> Known:
-    """Return the identifiers in file headers, (keyword, value) pairs; a private attribute has its tag."""
+    """Return the identifiers in the (keyword, or tag of a private attribute; value) of headers."""
     identifiers: set[str] = set()
     texts: set[str] = set()
     for keyword, whole in headers:
@@ -125,8 +125,10 @@ class SendConsent:
     transcript: Transcript
     look: ShownPictures | None = None
 
-    async def ask(self) -> bool:
-        """Ask for consent, add the question to the transcript; return whether the model sees pictures.
+    async def ask(self, images: Sequence[str] = ()) -> bool:
+        """Ask for consent, add the question to the transcript; return whether pictures are seen.
+
+        `images` are the ids of the images that the question names.
 
         Raises:
             ModelFailed: The user does not allow the conversation to be sent, or the open files
@@ -137,28 +139,31 @@ class SendConsent:
         try:
             await self._consent()
             known = await self._known()
-            await self._make()
+            await self._make(images)
             pictures = await self._allowed()
         finally:
             # Kept also where it is not answered: the user asked it.
             self._say(known, pictures)
         return bool(pictures)
 
-    async def keep(self) -> None:
-        """Add the question to the transcript for rules; nothing is sent, and the user is not asked."""
+    async def keep(self, images: Sequence[str] = ()) -> None:
+        """Add the question to the transcript for rules; see `ask`.
+
+        Nothing is sent, and the user is not asked.
+        """
         pictures: list[Picture] = []
         known = Known()
         try:
             # A model may have to go on, or read this later.
             known = await self._known()
-            await self._make()
+            await self._make(images)
             # None of them is sent that was not allowed, whatever stands in the conversation.
             pictures = list(self.look.pictures) if self.look is not None else []
         finally:
             self._say(known, pictures)
 
     async def go_on(self) -> bool:
-        """Ask for consent if a model is needed after all; as `ask`, without keeping the question again."""
+        """Ask for consent if a model is needed after all; else like `ask`."""
         await self._consent()
         return bool(await self._allowed())
 
@@ -185,9 +190,9 @@ class SendConsent:
         make_folder(self.request.out_dir)
         return known
 
-    async def _make(self) -> None:
+    async def _make(self, images: Sequence[str]) -> None:
         if self.eyes:
-            self.look = await make_pictures(self.request)
+            self.look = await make_pictures(self.request, images)
 
     async def _allowed(self) -> list[Picture]:
         """Return the pictures that the model may get; for a remote model the user is asked."""

@@ -217,8 +217,8 @@ def close_runs(content: Content, time: str) -> list[Entry]:
     """Close what a crash left open in `content`, and return the entries to append to its file.
 
     Every call gets a result: the one on its `tool_call` line if there is one. Streamed text that
-    was not yet saved as a message becomes one, and every run gets its terminal event. `time` is that
-    of the new entries, as ISO 8601 in UTC.
+    was not yet saved as a message becomes one, and every run gets its terminal event. The new
+    entries have the `time` given, as ISO 8601 in UTC.
     """
     from app.agent.loop.transcript import INTERRUPTED_ANSWER  # it imports Thread
 

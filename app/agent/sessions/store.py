@@ -109,7 +109,7 @@ class SessionStore:
             return thread
 
     def read(self, thread_id: str) -> Thread:
-        """Return a thread that can only be read, even while another program is writing it; see `open`."""
+        """Return a thread that can only be read, even one that another program is writing."""
         folder = self._folder(thread_id)
         self._flush(thread_id)
         content = read(folder / FILE)

@@ -185,7 +185,8 @@ class Thread:
     def note_run(self, run_id: str, facts: Mapping[str, Any], images: object = None) -> None:
         """Write what a run is based on (model, images, output folder); earlier facts are updated.
 
-        `facts` can be written as JSON; of `images`, a `RunImages`, the UIDs of its studies are added.
+        `facts` can be written as JSON; the UIDs of the studies of `images`, a `RunImages`, are
+        added.
         """
         studies = _listed(images, "studies")
         known = {**facts, "studies": studies} if studies else facts
@@ -229,8 +230,8 @@ class Thread:
     def files_dir(self) -> Path:
         """Return the output folder for this thread's runs, created when first needed.
 
-        All runs share it, since a later question ("show that overlay") must reach what an earlier one
-        made, and a run may read only its output folder.
+        All runs share it, since a later question ("show that overlay") must reach what an earlier
+        one made, and a run may read only its output folder.
         """
         if self.folder is None:
             raise FileProblem("this thread keeps nothing on disk", subject=self.thread_id)

@@ -446,7 +446,7 @@ class _ServerProcess:
             return self._exitcode if self._ended else self._process.exitcode
 
     def poll(self) -> Ready | None:
-        """Return the server once it is ready, None before; raise ModelFailed if it failed or ended."""
+        """Return the server once it is ready, None before; raise ModelFailed if it has ended."""
         with self._lock:
             if self._ready is not None:
                 return self._ready

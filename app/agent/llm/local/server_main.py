@@ -32,7 +32,7 @@ _ONCE = 0x8
 
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
-    """The settings of a model's process: `engine` is "module:function", the rest as for `LocalModel`."""
+    """The settings of a model's process (see `LocalModel`); `engine` is "module:function"."""
 
     engine: str
     path: str
