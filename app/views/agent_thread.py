@@ -76,19 +76,12 @@ class Results(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, together with the request that was built when the user asked it.
-
-    Attributes:
-        number: A unique number; later questions have higher numbers.
-        text: The user's text.
-        thread: The conversation thread that the question belongs to.
-        request: The request for the runner, or the SightlineError that building it raised.
-    """
+    """A question, together with the request that was built when the user asked it."""
 
     number: int
     text: str
     thread: Any
-    request: Any
+    request: Any  # for the runner, or the SightlineError that building it raised
 
 
 OnEvent = Callable[[RunEvent], None]
@@ -106,20 +99,16 @@ class AgentThread(QObject):
             as soon as the user asks a question, even while another question runs, so that a queued
             question refers to the images that were open when it was asked.
         results: Receives the findings and artifacts of an event before `run_event` is emitted.
-        parent: Qt parent.
 
     Attributes:
         run_event: Emitted with each RunEvent in order. Adjacent pieces of text are joined and
             outdated progress reports are left out, so `seq` may skip numbers.
-        asked: Emitted with the Question that is handed to the runner, before its events.
-        changed: Emitted when `busy`, `stopping` or `pending` has changed.
-        run_ended: Emitted with the run's id and the kind of its last event, after `run_event`.
     """
 
     run_event = Signal(object)
-    asked = Signal(object)
-    changed = Signal()
-    run_ended = Signal(str, str)
+    asked = Signal(object)  # the Question handed to the runner, before its events
+    changed = Signal()  # `busy`, `stopping` or `pending`
+    run_ended = Signal(str, str)  # run id, kind of the last event; after `run_event`
     _arrived = Signal()
 
     def __init__(

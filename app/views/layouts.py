@@ -21,13 +21,9 @@ def row(
     margins: Margins = (0, 0, 0, 0),
     parent: QWidget | None = None,
 ) -> QHBoxLayout:
-    """Return a layout with the parts side by side.
+    """Return a layout with the parts side by side, `spacing` px apart.
 
-    Args:
-        parts: The parts from left to right.
-        spacing: Gap between the parts in px.
-        margins: Margins around all parts.
-        parent: Widget that gets the layout; None for a layout inside another one.
+    `parent` is the widget that gets the layout; None for a layout inside another one.
     """
     layout = QHBoxLayout(parent) if parent is not None else QHBoxLayout()
     _fill(layout, *parts, spacing=spacing, margins=margins)

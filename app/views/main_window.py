@@ -71,18 +71,9 @@ class MainWindow(QMainWindow):
     """The program's main window, which shows a workspace.
 
     Args:
-        workspace: The models.
         decoder: Reads images in worker processes; closed by its owner.
-        chat: The widget in the chat dock, or None for a window without chat.
-        open_demo: Opens the demo study; None hides the menu entry.
-        open_settings: Shows the settings; None hides the menu entry.
-        open_audit: Shows the audit log; None hides the menu entry.
-        open_models: Shows the models; None hides the menu entry.
         layout_file: File that stores the window layout. None for the default: a file in the user's
             settings folder, or no file if Qt draws into memory.
-
-    Attributes:
-        closing: Emitted when the window closes for good.
     """
 
     closing = Signal()
@@ -460,13 +451,8 @@ class WindowDocks(QObject):
     """Puts the panels into docks of the main window.
 
     Args:
-        window: The main window.
         middle: The widget between the docks.
         panels: Panels by name: Studies, Attributes, Findings, Layers and optionally Assistant.
-
-    Attributes:
-        by_name: The docks, in the order of the View menu.
-        titles: Title bars by name.
     """
 
     def __init__(self, window: QMainWindow, middle: QWidget, panels: Mapping[str, QWidget]) -> None:

@@ -62,9 +62,6 @@ class Notice(QFrame):
 
     Args:
         tone: "error", "warning" or "info".
-        title: What happened, or the file it concerns.
-        text: The reason and the remedy.
-        action: A button, or None.
     """
 
     def __init__(self, tone: str, title: str, text: str, action: Action | None = None) -> None:
@@ -103,11 +100,7 @@ class Notice(QFrame):
 
 
 class Notices(QWidget):
-    """A column of notices at the bottom of `host`; the newest is last.
-
-    Args:
-        host: The widget that the notices lie over.
-    """
+    """A column of notices at the bottom of `host`; the newest is last."""
 
     def __init__(self, host: QWidget) -> None:
         super().__init__(host)
@@ -198,14 +191,7 @@ PATIENCE_MS = 200  # a wait shorter than this is not worth a flicker
 
 
 class Placeholder(QWidget):
-    """The page that covers the canvas when no image is shown: start page, progress or error.
-
-    Args:
-        canvas: The canvas.
-        viewport: The canvas's viewport.
-        actions: (text, function) for each button on the start page; the first is the primary
-            button.
-    """
+    """The page that covers the canvas when no image is shown: start page, progress or error."""
 
     def __init__(
         self,

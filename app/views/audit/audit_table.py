@@ -46,13 +46,9 @@ def matching_rows(
 ) -> tuple[list[Row], int]:
     """Read the log; return its matching rows, the newest first, and the total number of rows.
 
-    Slow for a long log, so it must be called on a background thread.
-
-    Args:
-        log: The audit log.
-        kind: One of `entry_text.KINDS`; "" for all.
-        text: Words that a row must contain, or the SOP Instance UID of an image.
-        cancel: Ends the search early.
+    Slow for a long log, so it must be called on a background thread. `kind` is one of
+    `entry_text.KINDS`, or "" for all; `text` holds words that a row must contain, or the SOP
+    Instance UID of an image.
 
     Raises:
         SightlineError: The log or its key cannot be read.

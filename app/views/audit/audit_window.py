@@ -63,12 +63,7 @@ _SHEET = f"""
 
 
 class AuditWindow(QDialog):
-    """Lists the audit log, the newest line first. Reading and verifying run on threads.
-
-    Args:
-        log: The audit log.
-        parent: The parent for Qt.
-    """
+    """Lists the audit log, the newest line first. Reading and verifying run on threads."""
 
     def __init__(self, log: AuditLog, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -173,11 +168,7 @@ class AuditWindow(QDialog):
         self._read()
 
     def _read(self, report: Report | None = None) -> None:
-        """Read and list what matches the filters, dropping a search that still runs.
-
-        Args:
-            report: Verification whose first damaged line is to be selected.
-        """
+        """Read and list what matches the filters, dropping a search that still runs."""
         self._typing.stop()
         if self._reading is not None:
             self._reading.cancel()
@@ -338,7 +329,6 @@ class CopyRecorder(QObject):
 
     Args:
         note: Called with "copied" and details as keyword arguments; must return at once.
-        parent: The parent for Qt.
     """
 
     def __init__(self, note: Callable[..., object], parent: QObject) -> None:

@@ -27,15 +27,9 @@ ELLIPSIS = "…"
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Files that could not be opened for the same reason.
+    """Files that could not be opened for the same reason."""
 
-    Attributes:
-        text: The reason, without details that differ between the files.
-        remedy: What the user can do about it.
-        problems: One problem per file.
-    """
-
-    text: str
+    text: str  # without what differs between the files
     remedy: str
     problems: tuple[Problem, ...]
 
@@ -88,11 +82,7 @@ def name_of(problem: Problem) -> str:
 
 
 class ProblemList(QFrame):
-    """The list of problems with reasons and remedies; hidden while there are no problems.
-
-    Attributes:
-        problems: The problems in the list.
-    """
+    """The list of problems with reasons and remedies; hidden while there are no problems."""
 
     def __init__(self, clear: Callable[[], object]) -> None:
         super().__init__()

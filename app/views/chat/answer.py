@@ -26,12 +26,7 @@ Insert = Callable[[QWidget, QWidget | None], object]
 
 
 class AnswerView(QWidget):
-    """One answer by the assistant, with its author below the text.
-
-    Args:
-        on_finding: Called with the id of a finding whose name was clicked.
-        on_result: Called with the number of a result whose citation was clicked.
-    """
+    """One answer by the assistant, with its author below the text."""
 
     def __init__(
         self, on_finding: Callable[[str], object], on_result: Callable[[int], object]
@@ -67,14 +62,7 @@ class AnswerView(QWidget):
 
 
 class ReasoningView(QWidget):
-    """The model's reasoning behind a button; while it is closed, no text is laid out.
-
-    Args:
-        live: Whether the reasoning is being streamed, so that the elapsed time is shown.
-
-    Attributes:
-        length: Number of characters in `text`.
-    """
+    """The model's reasoning behind a button; while it is closed, no text is laid out."""
 
     def __init__(self, *, live: bool = True) -> None:
         super().__init__()
@@ -159,16 +147,7 @@ class AnswerStream:
     """Writes a run's text and reasoning into views, one of each per turn of the model.
 
     Args:
-        insert: Adds a widget to the run.
-        links: Turns names of findings into links.
         results: Returns the results that may be cited: their descriptions by number.
-        show: Called with the number of a clicked citation.
-        live: Whether the run is in progress.
-
-    Attributes:
-        answers: The views with answers, one per turn.
-        thoughts: The views with reasoning, one per turn.
-        open: The view that streamed text goes to; None between turns.
     """
 
     def __init__(
@@ -258,9 +237,7 @@ class AnswerStream:
     def complete(self, answer: str, unknown: Collection[int] = ()) -> None:
         """End the run: show the answer if it was not streamed, and link its findings and results.
 
-        Args:
-            answer: The whole answer.
-            unknown: Numbers cited in the run's texts for which there is no result.
+        `unknown` are numbers cited in the run's texts for which there is no result.
         """
         shown = "".join("".join(view.text.split()) for view in self.answers)
         if "".join(answer.split()) not in shown:

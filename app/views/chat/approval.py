@@ -51,9 +51,6 @@ class RequestCard(QFrame):
     """A question from a run, answered once. It never takes the keyboard focus by itself.
 
     Args:
-        event: The question.
-        answer: Called as `answer(approval_id, decision)` with the user's answer.
-        texts: Titles of the tools.
         live: Whether it can be answered; False for a question from an earlier run.
     """
 
@@ -351,11 +348,7 @@ class OverrideCard(GuardedCard):
 
 
 class _ReachedPlace(QFrame):
-    """A file that would be written or a host that would be sent to, with its resolved name.
-
-    Args:
-        touched: An entry of `ApprovalRequested.touches`.
-    """
+    """A file that would be written or a host that would be sent to, with its resolved name."""
 
     def __init__(self, touched: Mapping[str, str]) -> None:
         super().__init__()

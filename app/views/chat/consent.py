@@ -60,12 +60,7 @@ _YES = {
 
 @dataclass(frozen=True, slots=True)
 class SentImage:
-    """A picture that would be sent.
-
-    Attributes:
-        image: The picture at full size.
-        size_bytes: Size of its file.
-    """
+    """A picture that would be sent."""
 
     image: QImage
     size_bytes: int
@@ -98,16 +93,10 @@ def read_sent(path: Path) -> SentImage:
 class SentPicture(QWidget):
     """A picture with its caption and, if it may identify the patient, the reason why.
 
-    Args:
-        picture: An item of `ApprovalRequested.pictures`.
-        background: Used to read the file outside the GUI thread.
-        side: Longer side on screen, in pixels.
-
-    Attributes:
-        settled: Emitted when the picture is shown or is known to be unreadable.
+    `picture` is an item of `ApprovalRequested.pictures`; `side` px is its longer side on screen.
     """
 
-    settled = Signal()
+    settled = Signal()  # the picture is shown, or is known to be unreadable
 
     def __init__(
         self, picture: Mapping[str, str], background: Background, side: int = SIDE
@@ -208,16 +197,7 @@ class PictureWindow(QDialog):
 
 
 class ConsentView(QWidget):
-    """Shows the data that would be sent, and the host.
-
-    Args:
-        event: The request for consent.
-        background: Used to read the pictures outside the GUI thread.
-        side: Longer side of a picture on screen, in pixels.
-
-    Attributes:
-        settled: Emitted when one more picture is shown or is known to be unreadable.
-    """
+    """Shows the data that would be sent, and the host; `side` px is a picture's longer side."""
 
     settled = Signal()
 
@@ -268,14 +248,7 @@ class ConsentView(QWidget):
 
 
 class ConsentDialog(QDialog):
-    """The dialog that asks the user for consent to send data; it accepts a single answer.
-
-    Args:
-        event: The request for consent.
-        background: Used to read the pictures outside the GUI thread.
-        say: Called with the user's answer.
-        parent: The window over which it opens.
-    """
+    """The dialog that asks the user for consent to send data; it accepts a single answer."""
 
     def __init__(
         self,
@@ -386,14 +359,7 @@ class ConsentDialog(QDialog):
 
 
 class ConsentCard(RequestCard):
-    """The question in the conversation: it opens the dialog, and shows the answer afterwards.
-
-    Args:
-        event: The request for consent.
-        answer: Called as `answer(approval_id, decision)` with the user's answer.
-        background: Used to read the pictures outside the GUI thread.
-        live: Whether it can be answered; False for a question from an earlier run.
-    """
+    """The question in the conversation: it opens the dialog, and shows the answer afterwards."""
 
     def __init__(
         self, event: ApprovalRequested, answer: Answer, background: Background, *, live: bool = True

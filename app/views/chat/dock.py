@@ -50,27 +50,14 @@ class ChatDock(QWidget):
     """The chat with the assistant, docked in the main window.
 
     Args:
-        agent: Runs the questions.
-        workspace: Holds the open images and the findings.
-        store: The threads on disk.
         model: Name of the model that answers (`LanguageModel.name`).
         remote_host: Host of the model; "" for this machine.
-        texts: Titles and icons of the tools, and questions to suggest.
-        parent: The parent for Qt.
-
-    Attributes:
-        run_ended: Emitted once the end of a run is shown, with the run's id and the kind of its
-            terminal event.
-        model_settings_wanted: Emitted when the user wants the settings of the language model.
-        limits_wanted: Emitted when the user wants the settings of the limits.
-        models_wanted: Emitted when the user wants the models window, with the name of the model to
-            choose there.
     """
 
-    run_ended = Signal(str, str)
+    run_ended = Signal(str, str)  # run id, kind of its last event; once its end is shown
     model_settings_wanted = Signal()
     limits_wanted = Signal()
-    models_wanted = Signal(str)
+    models_wanted = Signal(str)  # name of the model to choose there
 
     def __init__(
         self,
@@ -387,19 +374,11 @@ class ChatDock(QWidget):
 
 
 class Header(QWidget):
-    """The head of the dock: title, model badge, new thread, history and more.
-
-    Attributes:
-        new_wanted: Emitted when the user wants a new thread.
-        history_wanted: Emitted when the user wants the list of threads; call `show_threads` then.
-        thread_chosen: Emitted with the id of the thread to open.
-        model_wanted: Emitted when the user wants the settings of the language model.
-        export_wanted: Emitted when the user wants to export the thread.
-    """
+    """The head of the dock: title, model badge, new thread, history and more."""
 
     new_wanted = Signal()
-    history_wanted = Signal()
-    thread_chosen = Signal(str)
+    history_wanted = Signal()  # answered by `show_threads`
+    thread_chosen = Signal(str)  # thread id
     model_wanted = Signal()
     export_wanted = Signal()
 
@@ -431,12 +410,7 @@ class Header(QWidget):
         self.export = self.more_menu.addAction(icon("download"), "Export…", self.export_wanted.emit)
 
     def set_model(self, name: str, remote_host: str) -> None:
-        """Show which model answers; the tooltip says where the data is sent.
-
-        Args:
-            name: The model's name (`LanguageModel.name`).
-            remote_host: Host of the model; "" for this machine.
-        """
+        """Show which model answers; the tooltip says where the data is sent."""
         self._model = one_line(model_title(name), 80)
         if remote_host:
             text = (

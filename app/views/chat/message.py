@@ -22,12 +22,7 @@ _SHARE = 0.86  # of the width that a bubble takes at most
 
 @dataclass(frozen=True, slots=True)
 class QuestionMenu:
-    """Actions for a question that was asked.
-
-    Attributes:
-        ask_again: Asks the question once more.
-        branch: Continues in a new thread from the point before the question.
-    """
+    """Actions for a question that was asked."""
 
     ask_again: Callable[[], object]
     branch: Callable[[], object]
@@ -105,8 +100,6 @@ class Notice(QFrame):
     """A notice to the user, e.g. why a run ended without an answer.
 
     Args:
-        text: What happened.
-        remedy: What the user can do.
         tone: "muted", "done", "warning" or "error".
     """
 

@@ -218,44 +218,27 @@ _PLAN_TOOLS = ("update_plan", "check_answer")  # calls of the loop that the chec
 
 @dataclass(frozen=True, slots=True)
 class RunActions:
-    """Actions of the dock that the widgets in a run can call.
-
-    Attributes:
-        answer: Hands the user's answer to the run: `answer(approval_id, decision)`.
-        ask_again: Asks a question in the same thread.
-        branch: Continues in a new thread from the point before a question: `branch(run)`.
-        limits: Opens the settings of the limits.
-        cards: Callbacks and helpers for tool cards.
-        result: Returns the card with a given result number among all runs shown, or None.
-        show_result: Scrolls to the card with a given result number and selects its findings.
-    """
+    """Actions of the dock that the widgets in a run can call."""
 
     answer: Answer
     ask_again: Callable[[str], object]
-    branch: Callable[[RunView], object]
+    branch: Callable[[RunView], object]  # continues in a new thread from before a question
     limits: Callable[[], object]
     cards: CardServices
-    result: Callable[[int], ToolCard | None]
-    show_result: Callable[[int], object]
+    result: Callable[[int], ToolCard | None]  # the card of a result among all runs shown
+    show_result: Callable[[int], object]  # scrolls to the card and selects its findings
 
 
 class RunView(QWidget):
     """One run: the question, its cards and its answer, in order of arrival.
 
     Args:
-        question: The user's text.
-        actions: Actions of the buttons.
         past: The recorded run to show; None for a run that is starting.
         place: Index of the recorded run in its thread, from 0.
 
     Attributes:
         run_id: Id of the run; "" before it has started.
         ended: Kind of the terminal event; "" while the run is in progress.
-        cards: Cards of the tool calls by call id.
-        approvals: Questions to the user by approval id.
-        answers: The model's texts, one view per turn.
-        thoughts: The model's reasoning, one view per turn.
-        plan: The checklist; None until there is a plan.
         notice: How the run ended; None if its answer already says that.
         missing: Notice naming missing models that several calls needed; None if there are none.
     """

@@ -44,13 +44,7 @@ def effect(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A limit that ended a run.
-
-    Attributes:
-        text: What happened.
-        advice: What the user can do.
-        in_settings: Whether the limit can be changed in the settings.
-    """
+    """A limit that ended a run."""
 
     text: str
     advice: str
@@ -70,14 +64,7 @@ def limit(stopped_by: str) -> Limit:
 
 
 def usage(sent: int, received: int, cost: float | None, *, estimated: bool) -> str:
-    """Return tokens and cost of a run, e.g. "1,204 tokens in, 86 out, about $0.004"; "" for none.
-
-    Args:
-        sent: Number of tokens sent to the model.
-        received: Number of tokens received from it.
-        cost: The cost in US dollars; None if unknown.
-        estimated: Whether the numbers of tokens are estimates, not counts by the endpoint.
-    """
+    """Return tokens and cost (US$), e.g. "1,204 tokens in, 86 out, about $0.004"; "" for none."""
     if not (sent or received):
         return ""
     text = f"{sent:,} tokens in, {received:,} out" + (" (estimated)" if estimated else "")

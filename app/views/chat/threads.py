@@ -45,39 +45,19 @@ _WARNING = (
 
 @dataclass(frozen=True, slots=True)
 class OpenedThread:
-    """A thread that was opened.
-
-    Attributes:
-        thread: The thread.
-        runs: Its recorded runs, the oldest first.
-        draft: Text for the question field, e.g. a question to be changed and asked again.
-        branched: Whether the thread is a new branch, shown in place of the thread it came from.
-    """
+    """A thread that was opened."""
 
     thread: Thread
     runs: list[PastRun] = field(default_factory=list[PastRun])
-    draft: str = ""
-    branched: bool = False
+    draft: str = ""  # for the question field
+    branched: bool = False  # a new branch, shown in place of its origin
 
 
 class Threads(QObject):
-    """Makes, opens and branches threads in the background; the last request wins.
+    """Makes, opens and branches threads in the background; the last request wins."""
 
-    Args:
-        store: The threads on disk.
-        background: Reads and writes files.
-        parent: The parent for Qt.
-
-    Attributes:
-        current: The thread that is shown, or None.
-        busy: Whether a thread is being made or read.
-        opened: Emitted with an `OpenedThread`, whose thread has become `current`.
-        failed: Emitted with the SightlineError and the id of the thread that could not be opened;
-            the id is "" if a new thread could not be made.
-    """
-
-    opened = Signal(object)
-    failed = Signal(object, str)
+    opened = Signal(object)  # an OpenedThread, whose thread has become `current`
+    failed = Signal(object, str)  # SightlineError, thread id; "" if no new thread could be made
 
     def __init__(
         self, store: SessionStore, background: Background, parent: QObject | None = None
@@ -113,10 +93,7 @@ class Threads(QObject):
     def branch(self, thread_id: str, find: Callable[[list[PastRun]], int], draft: str) -> None:
         """Open a new thread with the runs that came before one run in another thread.
 
-        Args:
-            thread_id: The thread to branch from.
-            find: Takes the runs in that thread; returns the index of the first one to leave out.
-            draft: Text for the question field.
+        `find` takes that thread's runs and returns the index of the first one to leave out.
         """
 
         def work() -> OpenedThread:
@@ -148,12 +125,7 @@ class EarlierRuns(QObject):
     """Shows the earlier runs of a thread, a few in each turn of the event loop.
 
     Args:
-        conversation: Where they are shown.
-        background: Reads the file.
-        actions: Actions of the buttons.
         findings_of: Takes a call id; returns the call's findings that are still in the workspace.
-        current: Returns the thread that is shown.
-        tell: Shows a notice.
     """
 
     def __init__(
@@ -315,11 +287,6 @@ def _is_inside(path: Path, folder: Path | None) -> bool:
 
 class ThreadExporter(QObject):
     """Saves a thread as a document, after a warning that it may hold patient data.
-
-    Args:
-        window: The window over which the dialogs open.
-        background: Writes the file.
-        tell: Shows a notice.
 
     Attributes:
         audit: Records each export in the audit log; if it is not set, nothing is saved.

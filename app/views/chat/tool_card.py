@@ -64,36 +64,21 @@ _STATES = {
 
 @dataclass(frozen=True, slots=True)
 class CardServices:
-    """Callbacks and helpers that the dock gives to tool cards.
-
-    Attributes:
-        links: Makes chips that link to findings.
-        background: Used to read pictures outside the GUI thread.
-        open_artifact: Opens a picture beside the image: `open_artifact(artifact, tool)`.
-        open_models: Opens the models window at a model: `open_models(name)`.
-        texts: Titles and icons of the tools.
-    """
+    """Callbacks and helpers that the dock gives to tool cards."""
 
     links: FindingLinks
     background: Background
-    open_artifact: Callable[[Artifact, str], object]
-    open_models: Callable[[str], object] = lambda _name: None
+    open_artifact: Callable[[Artifact, str], object]  # (artifact, tool)
+    open_models: Callable[[str], object] = lambda _name: None  # at a model
     texts: PackTexts = field(default_factory=PackTexts)
 
 
 class ToolCard(QFrame):
     """A tool call.
 
-    Args:
-        started: The event with which the call began.
-        tools: Callbacks and helpers from the dock.
-        live: Whether the call is in progress, so that its elapsed time is shown.
-
     Attributes:
         status: "running", "ok", "failed", "refused" or "cancelled".
         evidence: The number by which answers cite the result; 0 while there is none.
-        findings: Findings from the call.
-        missing: Names of models that the call needed and that were not installed.
     """
 
     def __init__(self, started: ToolStarted, tools: CardServices, *, live: bool = True) -> None:
@@ -399,7 +384,6 @@ class KeyFigures:
     Attributes:
         rows: Cells of each row, starting with the row's name.
         header: Column titles, the first one empty; () if rows are pairs of name and value.
-        more: Number of rows that were left out.
     """
 
     rows: tuple[tuple[str, ...], ...] = ()
