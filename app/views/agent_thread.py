@@ -9,11 +9,10 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import count, islice
-from typing import Any, Protocol
+from typing import Any
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
@@ -26,11 +25,12 @@ from app.agent.events import (
     ToolFinished,
     ToolProgress,
 )
+from app.agent.loop.emitter import utc_now
+from app.agent.loop.runner import AgentRunner
 from app.agent.request import Decision
 from app.errors import SightlineError
-from app.imaging.findings import Finding
 from app.log import get_logger
-from app.tools.api import Artifact
+from app.workspace.workspace import Workspace
 
 BATCH_MS = 30  # the longest that events wait: not noticeable, yet several tokens arrive in it
 SLICE_S = 0.008  # GUI time of a batch before other GUI events get their turn
@@ -38,40 +38,6 @@ JOINED_CHARS = 4_000  # of streamed text in one event: bounds the work of one sl
 LOOKED_AHEAD = 64  # events searched for a newer progress report of the same call
 
 _log = get_logger(__name__)
-
-
-class Runner(Protocol):
-    """Runs questions, like `app.agent.loop.runner.AgentRunner`; called on the GUI thread."""
-
-    def start(self) -> None:
-        """Start the thread."""
-        ...
-
-    def ask(self, question: Any) -> str:
-        """Start a run and return its id at once."""
-        ...
-
-    def cancel(self, run_id: str, *, after_tool: bool = False) -> object:
-        """Stop a run, at once or after its current tool calls."""
-        ...
-
-    def resolve(self, approval_id: str, decision: Decision | bool) -> None:
-        """Pass on the user's decision about an approval request."""
-        ...
-
-    def close(self) -> None:
-        """Stop everything and join the thread."""
-        ...
-
-
-class Results(Protocol):
-    """Receives the results of tools; the workspace is one such receiver."""
-
-    def take_results(
-        self, tool: str, findings: Sequence[Finding], artifacts: Sequence[Artifact]
-    ) -> None:
-        """Take the findings and artifacts of one tool call."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +48,6 @@ class Question:
     text: str
     thread: Any
     request: Any  # for the runner, or the SightlineError that building it raised
-
-
-OnEvent = Callable[[RunEvent], None]
-MakeRunner = Callable[[OnEvent], Runner]
-MakeRequest = Callable[[str, Any], Any]
 
 
 class AgentThread(QObject):
@@ -113,9 +74,9 @@ class AgentThread(QObject):
 
     def __init__(
         self,
-        make_runner: MakeRunner,
-        make_request: MakeRequest,
-        results: Results | None = None,
+        make_runner: Callable[[Callable[[RunEvent], None]], AgentRunner],
+        make_request: Callable[[str, Any], Any],
+        results: Workspace | None = None,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
@@ -134,7 +95,6 @@ class AgentThread(QObject):
         self._timer.timeout.connect(self._drain)
         self._arrived.connect(self._on_arrived, Qt.ConnectionType.QueuedConnection)
         self._runner = make_runner(self.receive)
-        self._started = False
 
     @property
     def busy(self) -> bool:
@@ -151,20 +111,9 @@ class AgentThread(QObject):
         """The queued questions; the first one runs next."""
         return tuple(self._pending)
 
-    @property
-    def current(self) -> Question | None:
-        """The question that is running, or None."""
-        return self._current
-
     def is_idle(self) -> bool:
         """Return whether nothing is running, queued or waiting to be delivered."""
         return self._current is None and not self._pending and not self._inbox
-
-    def start(self) -> None:
-        """Start the runner's thread; optional, since the first question starts it too."""
-        if not self._started and not self._closed:
-            self._started = True
-            self._runner.start()
 
     def ask(self, text: str, thread: Any) -> Question:
         """Send a question, or queue it while another one runs."""
@@ -213,8 +162,7 @@ class AgentThread(QObject):
             self._inbox.clear()
         self._timer.stop()
         self._pending.clear()
-        if self._started:
-            self._runner.close()
+        self._runner.close()
 
     def receive(self, event: RunEvent) -> None:
         """Take an event from the runner; any thread may call it."""
@@ -284,7 +232,7 @@ class AgentThread(QObject):
         if isinstance(question.request, SightlineError):
             self._fail(question, question.request.reason, question.request.remedy)
             return
-        self.start()
+        self._runner.start()
         try:
             self._run_id = self._runner.ask(question.request)
         except (SightlineError, RuntimeError) as error:
@@ -295,8 +243,7 @@ class AgentThread(QObject):
     def _fail(self, question: Question, reason: str, remedy: str) -> None:
         """End a question that never reached the runner like a run that failed."""
         run_id = self._run_id = f"not-run-{question.number}"
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        self.receive(RunFailed(run_id=run_id, seq=0, time=now, error=reason, remedy=remedy))
+        self.receive(RunFailed(run_id=run_id, seq=0, time=utc_now(), error=reason, remedy=remedy))
 
 
 def _joined(event: TextDelta | ReasoningDelta, inbox: deque[RunEvent]) -> RunEvent:

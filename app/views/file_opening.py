@@ -9,13 +9,14 @@ from pathlib import Path
 
 from PySide6.QtCore import QElapsedTimer, QEvent, QMimeData, QObject, Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
-from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QWidget
 
 from app.errors import SightlineError
 from app.imaging.openable import CONTAINERS, OPENABLE
 from app.imaging.types import Instance, ScanResult
 from app.tools.api import CancelToken
 from app.views.garbage_collection import CollectionPause
+from app.views.layouts import column
 from app.views.loader import Loader
 from app.views.notices import Notices
 from app.views.widgets import ProgressRow, label, tool_button
@@ -230,10 +231,9 @@ class _DropMark(QFrame):
         super().__init__(parent)
         self.setProperty("drop", True)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        column = QVBoxLayout(self)
         text = label("Drop to open", "heading")
         text.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        column.addWidget(text)
+        column(text, parent=self)
         self.hide()
 
     def appear(self, over: QWidget) -> None:

@@ -22,7 +22,6 @@ from PySide6.QtWidgets import (
     QPushButton,
     QSizePolicy,
     QSplitter,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -47,6 +46,7 @@ from app.views.file_opening import FileDrops, FileOpening
 from app.views.garbage_collection import freeze_startup_objects
 from app.views.icons import icon
 from app.views.layer_loading import LayerLoading
+from app.views.layouts import column
 from app.views.loader import Loader
 from app.views.menu_bar import MainActions
 from app.views.notices import Action, Notices, Placeholder
@@ -153,9 +153,7 @@ class MainWindow(QMainWindow):
         self.splitter.setStretchFactor(1, 2)
         # A splitter would lay out notices that are placed over it, so it is wrapped in a widget.
         center = self._center = QWidget()
-        column = QVBoxLayout(center)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.splitter)
+        column(self.splitter, parent=center)
         self.setCentralWidget(center)
         self.notices = Notices(center)
         buttons: list[tuple[str, Callable[[], object]]] = [

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from PySide6.QtCore import QAbstractItemModel, QSize, Qt
+from PySide6.QtCore import (
+    QAbstractItemModel,
+    QAbstractTableModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QSize,
+    Qt,
+)
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -27,6 +36,8 @@ from PySide6.QtWidgets import (
 from app.views import icons
 from app.views.layouts import column, row
 from app.views.theme import SPACE, THEME
+
+Index = QModelIndex | QPersistentModelIndex
 
 
 def plain_tip(text: str) -> str:
@@ -110,6 +121,35 @@ def push_button(
     button.setCursor(Qt.CursorShape.PointingHandCursor)
     button.clicked.connect(lambda: action())
     return button
+
+
+class RowModel(QAbstractTableModel):
+    """The rows of a table; subclasses name the columns and describe a cell in `data`."""
+
+    columns: tuple[str, ...] = ()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.rows: Sequence[Any] = ()
+
+    def show_rows(self, rows: Sequence[Any]) -> None:
+        """Replace the rows."""
+        self.beginResetModel()
+        self.rows = rows
+        self.endResetModel()
+
+    def rowCount(self, parent: Index | None = None) -> int:
+        return 0 if parent is not None and parent.isValid() else len(self.rows)
+
+    def columnCount(self, parent: Index | None = None) -> int:
+        return 0 if parent is not None and parent.isValid() else len(self.columns)
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> object:
+        if role == Qt.ItemDataRole.DisplayRole and orientation == Qt.Orientation.Horizontal:
+            return self.columns[section]
+        return None
 
 
 class RowTable(QTableView):
