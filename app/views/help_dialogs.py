@@ -106,13 +106,11 @@ def shortcuts(parent: QWidget) -> QDialog:
         spacing=SPACE.xl,
         parent=inside,
     )
-    dialog, layout = _dialog(
-        parent, "Keyboard and mouse", (_scrolling(inside, "Keys and gestures"), 1)
-    )
+    area = _scrolling(inside, "Keys and gestures")
+    dialog, layout = _dialog(parent, "Keyboard and mouse", (area, 1))
     margins = layout.contentsMargins()
     width = _HELP_WIDTH - margins.left() - margins.right() - SPACE.l  # and a scroll bar
-    foot = layout.spacing() + layout.itemAt(1).sizeHint().height()
-    around = margins.top() + foot + margins.bottom()
+    around = layout.minimumSize().height() - area.minimumSizeHint().height()
     wanted = QSize(_HELP_WIDTH, beside.totalHeightForWidth(width) + around)
     room = dialog.screen().availableGeometry().size() - QSize(40, 60)
     dialog.resize(wanted.boundedTo(room))

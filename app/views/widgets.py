@@ -217,7 +217,7 @@ class EmptyState(QWidget):
         for part in (self.title, self.text):
             part.setAlignment(Qt.AlignmentFlag.AlignCenter)
         mark = row(1, IconLabel(icon_name, 30, THEME.text_faint), 1)
-        column(1, mark, self.title, self.text, 2, margins=(SPACE.xl,) * 4, parent=self)
+        column(1, mark, self.title, self.text, 2, margins=SPACE.xl, parent=self)
 
 
 def center_page(page: QWidget, parts: Sequence[QWidget], max_width: int) -> QVBoxLayout:

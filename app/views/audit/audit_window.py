@@ -144,7 +144,7 @@ class AuditWindow(QDialog):
             icon_row(self.verdict_icon, self.verdict, SPACE.s),
             row((self.count, 1), *buttons),
             spacing=SPACE.m,
-            margins=(SPACE.l,) * 4,
+            margins=SPACE.l,
             parent=self,
         )
         self.search.setFocus()

@@ -13,8 +13,7 @@ from app.views import wording
 from app.views.chat.finding_links import FindingLinks
 from app.views.chat.markdown import MarkdownWriter
 from app.views.chat.message import copy_text
-from app.views.chat.widgets import ElidedText, link_button
-from app.views.icons import icon
+from app.views.chat.widgets import ElidedText, link_button, show_open
 from app.views.layouts import column, row
 from app.views.text_view import LongText, TextView
 from app.views.widgets import label
@@ -69,9 +68,9 @@ class ReasoningView(QWidget):
         self._pieces: list[str] = []
         self.length = 0
         self._began = time.monotonic() if live else None
-        self.button = link_button("Thinking", "chevron-right", self.toggle)
+        self.button = link_button("Thinking", action=self.toggle)
+        show_open(self.button, False)
         self.button.setAccessibleName("The model's thinking")
-        self.button.setAccessibleDescription("closed")
         self.button.setToolTip("What the model thinks before it answers; no part of the answer")
         self._time = label("", "faint")
         self.view: LongText | None = None
@@ -129,8 +128,7 @@ class ReasoningView(QWidget):
             self._layout.addWidget(self.view)
             self.view.append_plain(self.text)
         self.view.setVisible(opened)
-        self.button.setIcon(icon("chevron-down" if opened else "chevron-right"))
-        self.button.setAccessibleDescription("open" if opened else "closed")
+        show_open(self.button, opened)
 
 
 @dataclass(frozen=True, slots=True)

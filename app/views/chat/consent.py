@@ -189,7 +189,7 @@ class PictureWindow(QDialog):
         close = push_button("Close", self.accept)
         close.setDefault(True)
         foot = row((label(f"{name}: {size}", "muted"), 1), close)
-        column((self.area, 1), foot, margins=(SPACE.m, SPACE.m, SPACE.m, SPACE.m), parent=self)
+        column((self.area, 1), foot, margins=SPACE.m, parent=self)
         room = self.screen().availableGeometry().size() * 0.9
         frame = QSize(2 * SPACE.m + 6, 2 * SPACE.m + 60)
         self.resize((image.size() + frame).boundedTo(room).expandedTo(QSize(320, 240)))
@@ -411,9 +411,7 @@ class ConsentCard(RequestCard):
         layout.addWidget(label("The question waits for your answer.", "faint", wrap=True))
         self.deny = push_button("Don't send", lambda: self._say(Decision(granted=False)))
         self.ask = push_button("Show the question", self.appear)
-        buttons = Flow(SPACE.s)
-        buttons.add(self.deny, self.ask)
-        layout.addLayout(buttons)
+        layout.addLayout(Flow(SPACE.s, self.deny, self.ask))
         self.setFocusProxy(self.deny)
 
     def _outcome(self, granted: bool, scope: str) -> str:
@@ -426,10 +424,9 @@ class ConsentCard(RequestCard):
             return "Allowed; those that may show who the patient is are asked about once more"
         return f"Pictures may be sent to {event.host}"
 
-    def _lock(self) -> None:
-        self.deny.setEnabled(False)
-        self.ask.setEnabled(False)
+    def _say(self, decision: Decision) -> None:
         self._dismiss()
+        super()._say(decision)
 
     def _toggle(self) -> None:
         layout = self.what.layout()

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from PySide6.QtCore import QPoint, QSize, Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QFrame, QMenu, QWidget
 
@@ -117,9 +117,7 @@ class Notice(QFrame):
 
     def add_action(self, text: str, name: str, action: Callable[[], object]) -> None:
         """Add a button below the text."""
-        button = link_button(text, name, action)
-        button.setIconSize(QSize(12, 12))
         if self._actions is None:
             self._actions = Flow(SPACE.m)
             self._body.addLayout(self._actions)
-        self._actions.addWidget(button)
+        self._actions.addWidget(link_button(text, name, action))

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
 from app.agent.events import Override, PlanUpdated
 from app.views.chat import missing_models
-from app.views.chat.widgets import WrappedText, link_button
+from app.views.chat.widgets import WrappedText, link_button, show_open
 from app.views.icons import icon, pixmap
 from app.views.layouts import Flow, column
 from app.views.pack_texts import PackTexts
@@ -63,15 +63,14 @@ class PlanView(QWidget):
     def __init__(self, texts: PackTexts) -> None:
         super().__init__()
         self._texts = texts
-        self.head = link_button("Plan", "chevron-down", self.toggle)
-        self.head.setAccessibleDescription("open")
+        self.head = link_button("Plan", action=self.toggle)
+        show_open(self.head, True)
         self.changed = link_button("", "shield-check", lambda: self.fold(False))
         self.changed.setObjectName("chatBadge")
         self.changed.setIcon(icon("shield-check", THEME.warning))
         self.changed.setToolTip("What the packs' rules changed, and why")
         self.changed.hide()
-        heads = Flow(SPACE.s)
-        heads.add(self.head, self.changed)
+        heads = Flow(SPACE.s, self.head, self.changed)
         self.goal = PlanLineView()
         self.goal.hide()
         self.steps = Checklist()
@@ -106,8 +105,7 @@ class PlanView(QWidget):
     def fold(self, folded: bool) -> None:
         """Hide the steps, or show them."""
         self.steps.setVisible(not folded)
-        self.head.setIcon(icon("chevron-right" if folded else "chevron-down"))
-        self.head.setAccessibleDescription("closed" if folded else "open")
+        show_open(self.head, not folded)
 
 
 class Checklist(QWidget):

@@ -262,7 +262,6 @@ class RunView(QWidget):
         self._live = live = past is None
         self._model = ""
         self._usage = ""
-        self._tokens = (0, 0)
         self._menu = QuestionMenu(
             lambda: actions.ask_again(self.question), lambda: actions.branch(self)
         )
@@ -330,7 +329,8 @@ class RunView(QWidget):
             case RunStarted():
                 self.run_id, self._model = event.run_id, event.model
             case TextDelta():
-                self._write(event.text)
+                if self._stream.write(event.text):
+                    self._status.say("")
             case ReasoningDelta():
                 self._stream.think(event.text)
                 self._status.say("")
@@ -351,7 +351,7 @@ class RunView(QWidget):
             case ApprovalResolved():
                 self._resolve(event)
             case Usage():
-                self._count(event)
+                self._usage = run_wording.usage(event)
             case RunFinished() | RunFailed() | RunCancelled():
                 self._end(event)
 
@@ -362,18 +362,6 @@ class RunView(QWidget):
         before = before if before is not None else self._status.bar
         at = self._layout.count() if before is None else self._layout.indexOf(before)
         self._layout.insertWidget(at, widget)
-
-    def _write(self, text: str) -> None:
-        if self._stream.write(text):
-            self._status.say("")
-
-    def _count(self, event: Usage) -> None:
-        if event.run_input_tokens or event.run_output_tokens:
-            sent, got = event.run_input_tokens, event.run_output_tokens
-        else:
-            sent, got = self._tokens[0] + event.input_tokens, self._tokens[1] + event.output_tokens
-        self._tokens = (sent, got)
-        self._usage = run_wording.usage(sent, got, event.cost, estimated=event.estimated)
 
     def _results(self) -> dict[int, str]:
         """Return the results that the answer may cite, including cited ones of earlier runs."""

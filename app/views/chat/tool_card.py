@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
 
-from PySide6.QtCore import QSize, Qt, QTimer
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
@@ -29,8 +29,8 @@ from app.views.background import Background
 from app.views.chat import missing_models
 from app.views.chat.finding_links import FindingChip, FindingLinks
 from app.views.chat.thumbnails import Thumbnail
-from app.views.chat.widgets import ElidedText, ThinProgress, icon_label, link_button
-from app.views.icons import icon, pixmap
+from app.views.chat.widgets import ElidedText, ThinProgress, icon_label, link_button, show_open
+from app.views.icons import pixmap
 from app.views.layouts import Flow, column, icon_row, row
 from app.views.pack_texts import PackTexts, words_of
 from app.views.plain_text import one_line, tooltip
@@ -326,9 +326,8 @@ class Disclosures(QWidget):
 
     def add(self, title: str, text: Callable[[], str]) -> None:
         """Add a closed section; `text` is called to make its text when it is first opened."""
-        button = link_button(title, "chevron-right", lambda: self.toggle(title))
-        button.setIconSize(QSize(12, 12))
-        button.setAccessibleDescription("closed")
+        button = link_button(title, action=lambda: self.toggle(title))
+        show_open(button, False)
         self._texts[title] = text
         self._buttons[title] = button
         self._row.addWidget(button)
@@ -342,8 +341,7 @@ class Disclosures(QWidget):
             self._views[title] = view
             self._layout.addWidget(view)
         self._views[title].setVisible(not opened)
-        self._buttons[title].setIcon(icon("chevron-right" if opened else "chevron-down"))
-        self._buttons[title].setAccessibleDescription("closed" if opened else "open")
+        show_open(self._buttons[title], not opened)
 
     def view(self, title: str) -> TextView | None:
         """Return the text view of a section; None if it has not been opened yet."""
@@ -365,9 +363,7 @@ def seconds(value: float) -> str:
 
 def _flow(parts: Sequence[QWidget]) -> QWidget:
     box = QWidget()
-    flow = Flow()
-    flow.add(*parts)
-    box.setLayout(flow)
+    box.setLayout(Flow(6, *parts))
     return box
 
 

@@ -82,12 +82,18 @@ def link_button(
     button.setAccessibleName(text)
     button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
     button.setCursor(Qt.CursorShape.PointingHandCursor)
+    button.setIconSize(QSize(12, 12))
     if name:
         button.setIcon(icon(name))
-        button.setIconSize(QSize(12, 12))
     if action is not None:
         button.clicked.connect(lambda _checked=False: action())
     return button
+
+
+def show_open(button: QPushButton, opened: bool) -> None:
+    """Show on the button of a section whether the section is open."""
+    button.setIcon(icon("chevron-down" if opened else "chevron-right"))
+    button.setAccessibleDescription("open" if opened else "closed")
 
 
 class ElidedText(ElidedLabel):
