@@ -28,11 +28,11 @@ from app.views.chat.composer import Composer, PendingList
 from app.views.chat.conversation import Conversation, Invitation
 from app.views.chat.finding_links import FindingLinks
 from app.views.chat.message import Notice
-from app.views.chat.run_view import RunActions, RunView
+from app.views.chat.run_view import RunView
 from app.views.chat.run_wording import model_title
 from app.views.chat.style_sheet import sheet
 from app.views.chat.threads import EarlierRuns, OpenedThread, ThreadExporter, Threads
-from app.views.chat.tool_card import CardServices, ToolCard
+from app.views.chat.tool_card import ChatServices, ToolCard
 from app.views.icons import icon
 from app.views.layouts import column, row
 from app.views.pack_texts import PackTexts
@@ -83,30 +83,23 @@ class ChatDock(QWidget):
         self._threads = Threads(store, self._background, self)
         self._store = store
         self._links = FindingLinks(workspace)
-        self._actions = RunActions(
-            agent.resolve,
-            self.submit,
-            self._branch,
-            self.limits_wanted.emit,
-            CardServices(
-                self._links,
-                self._background,
-                lambda artifact, tool: workspace.open_artifact(tool, artifact),
-                self.models_wanted.emit,
-                self.texts,
-            ),
-            self._result,
-            self._show_result,
+        self._services = ChatServices(
+            self._links,
+            self._background,
+            self.texts,
+            open_artifact=lambda artifact, tool: workspace.open_artifact(tool, artifact),
+            open_models=self.models_wanted.emit,
+            open_limits=self.limits_wanted.emit,
+            answer=agent.resolve,
+            ask_again=self.submit,
+            branch=self._branch,
+            result=self._result,
+            show_result=self._show_result,
         )
         self._build()
         self.exporter = ThreadExporter(self, self._background, self._show_notice)
         self._earlier = EarlierRuns(
-            self.conversation,
-            self._background,
-            self._actions,
-            self._links.of_call,
-            lambda: self.thread,
-            self._show_notice,
+            self.conversation, self._services, lambda: self.thread, self._show_notice
         )
         self.set_model(model, remote_host)
         self._connect()
@@ -245,7 +238,7 @@ class ChatDock(QWidget):
         self._live = None
         if question.thread is not self.thread:
             return  # it was queued before the user opened another thread
-        self._live = RunView(question.text, self._actions)
+        self._live = RunView(question.text, self._services)
         self.conversation.add(self._live)
 
     def _on_event(self, event: RunEvent) -> None:

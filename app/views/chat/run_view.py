@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from PySide6.QtWidgets import QWidget
 
@@ -31,11 +30,11 @@ from app.agent.events import (
 from app.agent.sessions import PastRun
 from app.views.chat import missing_models, run_wording
 from app.views.chat.answer import AnswerStream
-from app.views.chat.approval import Answer, ApprovalCard, OverrideCard, RequestCard
+from app.views.chat.approval import ApprovalCard, OverrideCard, RequestCard
 from app.views.chat.consent import ConsentCard
 from app.views.chat.message import Notice, QuestionMenu, UserBubble
 from app.views.chat.plan_view import PlanView
-from app.views.chat.tool_card import CardServices, ToolCard
+from app.views.chat.tool_card import ChatServices, ToolCard
 from app.views.chat.widgets import ElidedText, ThinProgress, icon_label
 from app.views.layouts import column, icon_row, row
 from app.views.plain_text import one_line
@@ -216,19 +215,6 @@ CONTINUE = "Go on."
 _PLAN_TOOLS = ("update_plan", "check_answer")  # calls of the loop that the checklist shows
 
 
-@dataclass(frozen=True, slots=True)
-class RunActions:
-    """Actions of the dock that the widgets in a run can call."""
-
-    answer: Answer
-    ask_again: Callable[[str], object]
-    branch: Callable[[RunView], object]  # continues in a new thread from before a question
-    limits: Callable[[], object]
-    cards: CardServices
-    result: Callable[[int], ToolCard | None]  # the card of a result among all runs shown
-    show_result: Callable[[int], object]  # scrolls to the card and selects its findings
-
-
 class RunView(QWidget):
     """One run: the question, its cards and its answer, in order of arrival.
 
@@ -244,7 +230,7 @@ class RunView(QWidget):
     """
 
     def __init__(
-        self, question: str, actions: RunActions, past: PastRun | None = None, place: int = -1
+        self, question: str, actions: ChatServices, past: PastRun | None = None, place: int = -1
     ) -> None:
         super().__init__()
         self.question = question
@@ -270,7 +256,7 @@ class RunView(QWidget):
         self._consent_denied = False
         self._cited: Sequence[int] = ()  # numbers that the answer cites
         self._stream = AnswerStream(
-            self._insert, actions.cards.links, self._results, actions.show_result, live=live
+            self._insert, actions.links, self._results, actions.show_result, live=live
         )
         self.answers = self._stream.answers
         self.thoughts = self._stream.thoughts
@@ -378,7 +364,7 @@ class RunView(QWidget):
         if self.plan is None and not (event.steps or event.overrides or event.goal_why):
             return
         if self.plan is None:
-            self.plan = PlanView(self._actions.cards.texts)
+            self.plan = PlanView(self._actions.texts)
             # Above the cards, even if the plan comes after the first call.
             self._layout.insertWidget(self._layout.indexOf(self.bubble) + 1, self.plan)
         self.plan.show_plan(event)
@@ -390,7 +376,7 @@ class RunView(QWidget):
         if event.own and event.tool in _PLAN_TOOLS:
             self._without_card.add(event.call_id)
             return
-        card = ToolCard(event, self._actions.cards, live=self._live)
+        card = ToolCard(event, self._actions, live=self._live)
         self.cards[event.call_id] = card
         self._insert(card)
         self._status.say("")  # the card itself moves
@@ -421,12 +407,12 @@ class RunView(QWidget):
         self._status.say("")
 
     def _card_of(self, event: ApprovalRequested) -> RequestCard:
-        answer, live, texts = self._actions.answer, self._live, self._actions.cards.texts
+        answer, live, texts = self._actions.answer, self._live, self._actions.texts
         if event.about == "tool":
             return ApprovalCard(event, answer, texts, live=live)
         if event.about == "override":
             return OverrideCard(event, answer, texts, live=live)
-        return ConsentCard(event, answer, self._actions.cards.background, live=live)
+        return ConsentCard(event, answer, self._actions.background, live=live)
 
     def _resolve(self, event: ApprovalResolved) -> None:
         request = self.approvals.get(event.approval_id)
@@ -470,7 +456,7 @@ class RunView(QWidget):
             return  # the single card says it
         models = [name for card in cards for name in card.missing]
         self.missing = Notice(missing_models.summary(models), tone="muted")
-        open_models = self._actions.cards.open_models
+        open_models = self._actions.open_models
         self.missing.add_action("Models…", "cpu", lambda: open_models(models[0]))
         self._insert(self.missing)
 
@@ -496,7 +482,7 @@ class RunView(QWidget):
         notice = Notice(limit.text, limit.advice, tone="warning")
         notice.add_action("Continue", "play", lambda: self._actions.ask_again(CONTINUE))
         if limit.in_settings:
-            notice.add_action("Limits…", "", self._actions.limits)
+            notice.add_action("Limits…", "", self._actions.open_limits)
         return notice
 
     def _sign(self) -> None:

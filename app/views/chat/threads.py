@@ -19,12 +19,12 @@ from app.agent.sessions.export import Form, export
 from app.audit import AuditLog
 from app.audit.exports import record_export
 from app.errors import SightlineError
-from app.imaging.findings import Finding
 from app.tools.api import Artifact
 from app.views.background import Background
 from app.views.chat.conversation import Conversation
 from app.views.chat.message import Notice
-from app.views.chat.run_view import RunActions, RunView
+from app.views.chat.run_view import RunView
+from app.views.chat.tool_card import ChatServices
 
 BATCH = 20  # earlier runs shown at once
 CARDS = 60  # and cards of their calls: each costs time with every change of the layout
@@ -122,26 +122,18 @@ class Threads(QObject):
 
 
 class EarlierRuns(QObject):
-    """Shows the earlier runs of a thread, a few in each turn of the event loop.
-
-    Args:
-        findings_of: Takes a call id; returns the call's findings that are still in the workspace.
-    """
+    """Shows the earlier runs of a thread, a few in each turn of the event loop."""
 
     def __init__(
         self,
         conversation: Conversation,
-        background: Background,
-        actions: RunActions,
-        findings_of: Callable[[str], list[Finding]],
+        services: ChatServices,
         current: Callable[[], Thread | None],
         tell: Callable[[Notice], object],
     ) -> None:
         super().__init__(conversation)
         self._conversation = conversation
-        self._background = background
-        self._actions = actions
-        self._findings_of = findings_of
+        self._services = services
         self._current = current
         self._tell = tell
         self._hidden = 0  # earlier runs of the thread that are not shown
@@ -192,7 +184,7 @@ class EarlierRuns(QObject):
             self._reading = False
             self._tell(Notice(error.reason, error.remedy, tone="error"))
 
-        self._background.submit(thread.runs, show, failed)
+        self._services.background.submit(thread.runs, show, failed)
 
     def _on_trimmed(self, run: RunView) -> None:
         if run.run_id or run.past is not None:  # a run that never started is in no file
@@ -220,7 +212,7 @@ class EarlierRuns(QObject):
 
         A run above those that are read is put on the screen whole, so that they move only once.
         """
-        view = RunView(run.question, self._actions, run, place)
+        view = RunView(run.question, self._services, run, place)
         shown = False
         try:
             if at_end:
@@ -240,7 +232,7 @@ class EarlierRuns(QObject):
     def _events(self, run: PastRun, folder: Path | None) -> Iterator[RunEvent]:
         for event in run.events:
             if isinstance(event, ToolFinished):
-                found = self._findings_of(event.call_id) if event.status == "ok" else []
+                found = self._services.links.of_call(event.call_id) if event.status == "ok" else []
                 pictures = [item for item in _pictures(event) if _is_inside(item.path, folder)]
                 yield event.model_copy(update={"findings": found, "artifacts": pictures})
             elif isinstance(event, ApprovalRequested):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import PurePath
 from typing import Any
 
@@ -27,6 +28,7 @@ from app.tools.api import Artifact
 from app.views import wording
 from app.views.background import Background
 from app.views.chat import missing_models
+from app.views.chat.approval import Answer
 from app.views.chat.finding_links import FindingChip, FindingLinks
 from app.views.chat.thumbnails import Thumbnail
 from app.views.chat.widgets import ElidedText, ThinProgress, icon_label, link_button, show_open
@@ -63,14 +65,20 @@ _STATES = {
 
 
 @dataclass(frozen=True, slots=True)
-class CardServices:
-    """Callbacks and helpers that the dock gives to tool cards."""
+class ChatServices:
+    """Callbacks and helpers that the dock gives to runs and their cards."""
 
     links: FindingLinks
     background: Background
+    texts: PackTexts
     open_artifact: Callable[[Artifact, str], object]  # (artifact, tool)
-    open_models: Callable[[str], object] = lambda _name: None  # at a model
-    texts: PackTexts = field(default_factory=PackTexts)
+    open_models: Callable[[str], object]  # at a model
+    open_limits: Callable[[], object]
+    answer: Answer
+    ask_again: Callable[[str], object]
+    branch: Callable[[Any], object]  # continues in a new thread from before a RunView
+    result: Callable[[int], ToolCard | None]  # the card of a result among all runs shown
+    show_result: Callable[[int], object]  # scrolls to the card and selects its findings
 
 
 class ToolCard(QFrame):
@@ -81,7 +89,7 @@ class ToolCard(QFrame):
         evidence: The number by which answers cite the result; 0 while there is none.
     """
 
-    def __init__(self, started: ToolStarted, tools: CardServices, *, live: bool = True) -> None:
+    def __init__(self, started: ToolStarted, tools: ChatServices, *, live: bool = True) -> None:
         super().__init__()
         self.setObjectName("chatCard")
         self.call_id = started.call_id
@@ -386,6 +394,11 @@ class KeyFigures:
     header: tuple[str, ...] = ()
     more: int = 0
 
+    @property
+    def lines(self) -> tuple[tuple[str, ...], ...]:
+        """The header, if there is one, and the rows."""
+        return (self.header, *self.rows) if self.header else self.rows
+
 
 class KeyFiguresTable(QWidget):
     """Shows key figures, with the names at the left and the figures at the right."""
@@ -401,31 +414,36 @@ class KeyFiguresTable(QWidget):
         grid.setHorizontalSpacing(SPACE.m)
         grid.setVerticalSpacing(SPACE.xs)
         grid.setColumnStretch(0, 1)
-        header = [figures.header] if figures.header else []
-        for place, cells in enumerate([*header, *figures.rows]):
-            is_header = bool(header) and place == 0
+        for place, cells in enumerate(figures.lines):
             grid.addWidget(ElidedText(cells[0], "caption"), place, 0)
             for number, text in enumerate(cells[1:], 1):
-                cell = label(text, "faint" if is_header else "label")
+                cell = label(text, "faint" if cells is figures.header else "label")
                 grid.addWidget(cell, place, number, Qt.AlignmentFlag.AlignRight)
         if figures.more:
             grid.addWidget(label(f"and {figures.more} more", "faint"), grid.rowCount(), 0)
 
     def as_text(self) -> str:
         """Return all cells as text, with tabs between columns."""
-        header = [self._figures.header] if self._figures.header else []
-        return "\n".join("\t".join(cells) for cells in [*header, *self._figures.rows])
+        return "\n".join("\t".join(cells) for cells in self._figures.lines)
 
 
 def key_figures(output: Mapping[str, Any]) -> KeyFigures:
     """Return the figures in a tool's output that are worth a table; without rows if none are."""
     for value in output.values():
-        if _is_matrix(value):
-            return _matrix(value)
+        if isinstance(value, Mapping) and all(isinstance(item, Mapping) for item in value.values()):
+            columns = _columns(list(value.values()))
+            if columns:
+                rows = (
+                    (words_of(str(name)), *(_figure(item.get(key)) for key in columns))
+                    for name, item in value.items()
+                )
+                return _cut(rows, ("", *columns.values()))
     for value in (output, *output.values()):
-        if isinstance(value, Mapping) and _is_scores(value):
-            return _scores(value)
-    return _pairs(output)
+        scores = isinstance(value, Mapping) and len(value) >= 4
+        if scores and all(isinstance(item, float) for item in value.values()):
+            ranked = sorted(value.items(), key=lambda item: item[1], reverse=True)
+            return _cut((words_of(str(key)), f"{score:.2f}") for key, score in ranked)
+    return _cut(_pairs(output))
 
 
 def number(value: float) -> str:
@@ -439,61 +457,37 @@ def number(value: float) -> str:
     return f"{value:.1f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
+def _figure(value: Any) -> str:
+    return number(value) if _is_number(value) else "–"
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _is_matrix(value: Any) -> bool:
-    if not isinstance(value, Mapping) or not value:
-        return False
-    rows = list(value.values())
-    return all(isinstance(item, Mapping) for item in rows) and bool(_columns(rows))
+def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the titles of the known figures in the rows, by key; three at most."""
+    known = {key: title for key, title in _COLUMNS if any(_is_number(row.get(key)) for row in rows)}
+    if "area_cm2" in known:
+        known.pop("area_pixels", None)
+    return dict(islice(known.items(), 3))
 
 
-def _columns(rows: list[Any]) -> list[tuple[str, str]]:
-    known = [
-        (key, title) for key, title in _COLUMNS if any(_is_number(item.get(key)) for item in rows)
-    ]
-    if any(key == "area_cm2" for key, _ in known):
-        known = [item for item in known if item[0] != "area_pixels"]
-    return known[:3]
-
-
-def _matrix(value: Mapping[str, Any]) -> KeyFigures:
-    columns = _columns(list(value.values()))
-    rows = [
-        (
-            words_of(str(key)),
-            *(number(item[k]) if _is_number(item.get(k)) else "–" for k, _ in columns),
-        )
-        for key, item in value.items()
-    ]
-    header = ("", *(title for _, title in columns))
-    return KeyFigures(tuple(rows[:ROWS]), header, max(0, len(rows) - ROWS))
-
-
-def _is_scores(value: Mapping[str, Any]) -> bool:
-    return len(value) >= 4 and all(isinstance(item, float) for item in value.values())
-
-
-def _scores(value: Mapping[str, Any]) -> KeyFigures:
-    ranked = sorted(value.items(), key=lambda item: item[1], reverse=True)
-    rows = tuple((words_of(str(key)), f"{score:.2f}") for key, score in ranked[:ROWS])
-    return KeyFigures(rows, (), max(0, len(ranked) - ROWS))
-
-
-def _pairs(output: Mapping[str, Any]) -> KeyFigures:
-    rows: list[tuple[str, ...]] = []
+def _pairs(output: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     for key, value in output.items():
         if any(part in str(key).casefold() for part in _SKIPPED):
             continue
         if _is_number(value):
-            rows.append((words_of(str(key)), number(value)))
+            yield words_of(str(key)), number(value)
         elif value is False:  # True is the ordinary case and not worth a row
-            rows.append((words_of(str(key)), "no"))
+            yield words_of(str(key)), "no"
         elif isinstance(value, str) and 0 < len(value) <= 60:
-            rows.append((words_of(str(key)), one_line(value)))
-    return KeyFigures(tuple(rows[:ROWS]), (), max(0, len(rows) - ROWS))
+            yield words_of(str(key)), one_line(value)
+
+
+def _cut(rows: Iterable[tuple[str, ...]], header: tuple[str, ...] = ()) -> KeyFigures:
+    every = tuple(rows)
+    return KeyFigures(every[:ROWS], header, max(0, len(every) - ROWS))
 
 
 def _warnings(*parts: Mapping[str, Any]) -> list[str]:
