@@ -15,9 +15,8 @@ import pytest
 
 from app.imaging.scanning import listing
 from app.imaging.scanning.listing import files_named_by
-from app.imaging.scanning.opened_paths import empty_path_problems, listing_tasks
-from app.imaging.types import Problem
-from tests.unit.imaging.files import make_dicom
+from app.imaging.scanning.opened_paths import listing_tasks
+from tests.unit.imaging.files import list_files, make_dicom
 
 DICOMDIRS = Path(pydicom.__file__).parent / "data" / "test_files" / "dicomdirtests"
 FLAVOURS = [
@@ -38,21 +37,6 @@ def written(path: Path, data: bytes = b"x") -> Path:
 
 def below(folder: Path, paths: list[Path]) -> list[str]:
     return [path.relative_to(folder).as_posix() for path in paths]
-
-
-def list_files(paths: list[Path]) -> tuple[list[Path], list[Problem]]:
-    """All files behind the paths and the problems, as the steps of a scan find them."""
-    todo = listing_tasks(paths)
-    files: dict[Path, None] = {}
-    problems: list[Problem] = []
-    fruitful: set[int] = set()
-    while todo:
-        found = listing.step(todo)
-        todo = found.todo
-        fruitful |= {root for root, *_ in (*found.files, *found.problems)}
-        files |= {folder / name: None for _, folder, names in found.files for name in names}
-        problems += [problem for _, problem in found.problems]
-    return list(files), problems + empty_path_problems(paths, fruitful)
 
 
 def test_a_folder_is_listed_as_people_count_its_files_before_its_folders(tmp_path: Path):
