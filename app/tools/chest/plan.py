@@ -7,7 +7,7 @@ rules for tools that are not installed have no effect.
 from __future__ import annotations
 
 from app.tools.chest.contradictions import disagreements
-from app.tools.chest.plan_findings import FINDINGS, LABELS
+from app.tools.chest.plan_findings import FINDINGS, LABELS, TARGETS
 from app.tools.chest.plan_free import DEVICES, FREE, FREE_ALONE, LOOKS, NO_DEVICE
 from app.tools.chest.plan_models import (
     ASKS,
@@ -282,6 +282,7 @@ PLAN = PackPlan(
     marked_question="Segment what I marked with medsam2_segment",
     kinds=_KINDS,
     tools=_TOOLS,
+    targets=TARGETS,
     wordings=WORDINGS,
     unanswered=unanswered,
     disagreements=disagreements,
