@@ -11,8 +11,9 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import count, islice
-from typing import Any
+from typing import Any, Protocol
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
@@ -25,8 +26,6 @@ from app.agent.events import (
     ToolFinished,
     ToolProgress,
 )
-from app.agent.loop.emitter import utc_now
-from app.agent.loop.runner import AgentRunner
 from app.agent.request import Decision
 from app.errors import SightlineError
 from app.log import get_logger
@@ -38,6 +37,16 @@ JOINED_CHARS = 4_000  # of streamed text in one event: bounds the work of one sl
 LOOKED_AHEAD = 64  # events searched for a newer progress report of the same call
 
 _log = get_logger(__name__)
+
+
+class Runner(Protocol):
+    """The used part of `app.agent.loop.runner.AgentRunner`, whose imports lead to parsers."""
+
+    def start(self) -> None: ...
+    def ask(self, question: Any) -> str: ...
+    def cancel(self, run_id: str, *, after_tool: bool = False) -> object: ...
+    def resolve(self, approval_id: str, decision: Decision | bool) -> None: ...
+    def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +83,7 @@ class AgentThread(QObject):
 
     def __init__(
         self,
-        make_runner: Callable[[Callable[[RunEvent], None]], AgentRunner],
+        make_runner: Callable[[Callable[[RunEvent], None]], Runner],
         make_request: Callable[[str, Any], Any],
         results: Workspace | None = None,
         parent: QObject | None = None,
@@ -243,7 +252,8 @@ class AgentThread(QObject):
     def _fail(self, question: Question, reason: str, remedy: str) -> None:
         """End a question that never reached the runner like a run that failed."""
         run_id = self._run_id = f"not-run-{question.number}"
-        self.receive(RunFailed(run_id=run_id, seq=0, time=utc_now(), error=reason, remedy=remedy))
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self.receive(RunFailed(run_id=run_id, seq=0, time=now, error=reason, remedy=remedy))
 
 
 def _joined(event: TextDelta | ReasoningDelta, inbox: deque[RunEvent]) -> RunEvent:

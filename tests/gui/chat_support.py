@@ -120,7 +120,7 @@ def make_chat(folder: Path, parent: QWidget | None = None) -> Chat:
     workspace = Workspace(registry.labels)
     runners: list[FakeRunner] = []
 
-    def make_runner(on_event: Callable[[RunEvent], None]) -> Any:
+    def make_runner(on_event: Callable[[RunEvent], None]) -> FakeRunner:
         runners.append(FakeRunner(on_event))
         return runners[0]
 

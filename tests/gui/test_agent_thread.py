@@ -52,7 +52,7 @@ class Rig:
         self.agent.run_ended.connect(lambda run, kind: self.ended.append((run, kind)))
         self.thread = Thread.in_memory()
 
-    def _runner(self, on_event: Callable[[RunEvent], None]) -> Any:
+    def _runner(self, on_event: Callable[[RunEvent], None]) -> FakeRunner:
         self.runner = FakeRunner(on_event)
         return self.runner
 
