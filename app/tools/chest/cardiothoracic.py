@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from app.imaging.findings import XY, Finding, Polyline, new_id
 from app.imaging.types import Spacing
 from app.tools.api import (
-    Approval,
     ImageSnapshot,
     Need,
     ToolContext,
     ToolFailed,
+    ToolInput,
     ToolResult,
     ToolSpec,
 )
@@ -32,10 +32,8 @@ CUTOFF_TEXT = (
 )
 
 
-class CardiothoracicInput(BaseModel):
+class CardiothoracicInput(ToolInput):
     """Arguments of `cardiothoracic_ratio`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     image_path: str = Field(
         description="The frontal chest radiograph: the app's image id or its path."
@@ -71,8 +69,6 @@ SPEC = ToolSpec(
     Input=CardiothoracicInput,
     Output=CardiothoracicOutput,
     needs=(Need("package", "torch"),),
-    approval=Approval.COMPUTE,
-    timeout_s=120.0,
     pack="chest",
 )
 

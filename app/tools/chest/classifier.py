@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
-from pydantic import BaseModel, ConfigDict, Field, RootModel
+from pydantic import Field, RootModel
 
 from app.imaging.findings import Finding, Heatmap, Provenance, new_id
 from app.imaging.types import ImageRef
-from app.tools.api import Approval, Need, ToolContext, ToolResult, ToolRetry, ToolSpec
+from app.tools.api import Need, ToolContext, ToolInput, ToolResult, ToolRetry, ToolSpec
 from app.tools.chest import image_suitability
 from app.tools.chest.model_pictures import ModelInput
 from app.tools.chest.model_results import call_model, model_metadata, required_model, with_warnings
@@ -202,10 +202,8 @@ _ENTRY = "app.tools.chest.densenet:entry"
 _TIMEOUT_S = 110.0
 
 
-class ClassifierInput(BaseModel):
+class ClassifierInput(ToolInput):
     """Arguments of `chest_xray_classifier`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     image_path: str = Field(description="The chest radiograph: the app's image id or its path.")
     labels: list[str] | None = Field(
@@ -238,8 +236,6 @@ SPEC = ToolSpec(
         Need("package", "torchxrayvision"),
         Need("weights", MODEL),
     ),
-    approval=Approval.COMPUTE,
-    timeout_s=120.0,
     pack="chest",
 )
 

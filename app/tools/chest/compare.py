@@ -10,19 +10,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from app.imaging.findings import Box, Finding, Polygon
 from app.imaging.studies.patients import Identity, conflict, identity_of
 from app.imaging.types import ImageRef
 from app.tools.api import (
-    Approval,
     Artifact,
     ImageSnapshot,
     Need,
     RegistrationTarget,
     ToolContext,
     ToolFailed,
+    ToolInput,
     ToolResult,
     ToolRetry,
     ToolSpec,
@@ -49,10 +49,8 @@ _PATIENT = "Compare these two images?"
 _REMEDY = "Open two frontal chest radiographs of one patient and name the current and the prior."
 
 
-class CompareInput(BaseModel):
+class CompareInput(ToolInput):
     """Arguments of `chest_xray_compare`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     image_path: str = Field(description="The current radiograph: the app's image id or its path.")
     prior_path: str = Field(description="The earlier radiograph of the same patient.")
@@ -99,7 +97,6 @@ SPEC = ToolSpec(
         Need("package", "torch"),
         Need("weights", CLASSIFIER, optional=True),
     ),
-    approval=Approval.COMPUTE,
     timeout_s=420.0,
     pack="chest",
 )

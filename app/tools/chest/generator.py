@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from app.imaging.files import synthetic
 from app.tools.api import (
-    Approval,
     Artifact,
     ToolContext,
     ToolFailed,
+    ToolInput,
     ToolResult,
     ToolSpec,
 )
@@ -91,10 +91,8 @@ _MAX_SEED = 2**31 - 1
 _COLOURED = 0.02  # share of coloured pixels above which the user is warned
 
 
-class GeneratorInput(BaseModel):
+class GeneratorInput(ToolInput):
     """Arguments of `chest_xray_generator`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     prompt: str = Field(
         min_length=1,
@@ -143,7 +141,6 @@ SPEC = ToolSpec(
     Input=GeneratorInput,
     Output=GeneratorOutput,
     needs=needs_of(CARD, _PACKAGES),
-    approval=Approval.COMPUTE,
     timeout_s=_TIMEOUT_S + 60,
     pack="chest",
     sequential=True,

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from app.imaging.findings import Box
 from app.tools.api import (
-    Approval,
     Artifact,
     ImageSnapshot,
     ToolContext,
     ToolFailed,
+    ToolInput,
     ToolResult,
     ToolRetry,
     ToolSpec,
@@ -52,10 +52,8 @@ _TIMEOUT_S = 590.0
 _MARKS = re.compile(r"</?[A-Za-z]+\d*>|<\|")
 
 
-class GroundingInput(BaseModel):
+class GroundingInput(ToolInput):
     """Arguments of `xray_phrase_grounding`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     image_path: str = Field(
         description="The frontal chest radiograph: the app's image id or its path."
@@ -106,7 +104,6 @@ SPEC = ToolSpec(
     Input=GroundingInput,
     Output=GroundingOutput,
     needs=needs_of(MODEL, _PACKAGES),
-    approval=Approval.COMPUTE,
     timeout_s=600.0,
     pack="chest",
     phrases=("phrase grounding", "ground the phrase"),
