@@ -6,14 +6,7 @@ from pydantic import BaseModel, Field
 
 from app.imaging.findings import XY, Finding, Polyline, new_id
 from app.imaging.types import Spacing
-from app.tools.api import (
-    Need,
-    ToolContext,
-    ToolFailed,
-    ToolInput,
-    ToolResult,
-    ToolSpec,
-)
+from app.tools.api import Need, ToolContext, ToolFailed, ToolInput, ToolResult, ToolSpec
 from app.tools.chest import ctr_geometry, image_suitability, organs
 from app.tools.chest.model_results import with_warnings
 from app.tools.chest.segmenter import Hanging, Segmenter

@@ -138,10 +138,7 @@ class Square:
         In both, pixel centres have integer coordinates.
         """
         scale = self.side / INPUT_SIZE
-        return (
-            self.left + (x + 0.5) * scale - 0.5,
-            self.top + (y + 0.5) * scale - 0.5,
-        )
+        return (self.left + (x + 0.5) * scale - 0.5, self.top + (y + 0.5) * scale - 0.5)
 
 
 def map_to_image(cells: NDArray[Any], shape: tuple[int, int]) -> NDArray[np.float32]:
@@ -231,11 +228,7 @@ SPEC = ToolSpec(
     ),
     Input=ClassifierInput,
     Output=ClassifierOutput,
-    needs=(
-        Need("package", "torch"),
-        Need("package", "torchxrayvision"),
-        Need("weights", MODEL),
-    ),
+    needs=(Need("package", "torch"), Need("package", "torchxrayvision"), Need("weights", MODEL)),
     pack="chest",
 )
 
@@ -253,11 +246,7 @@ class ChestXRayClassifier:
         admission = image_suitability.admit(snapshot, context, turns=True, needs=(MODEL,))
         model = required_model(MODEL, "The chest classifier", _PACKAGES, context)
         shown = ModelInput.of(snapshot)
-        payload = {
-            "pixels": shown.pixels,
-            "labels": list(requested),
-            "spread": bool(requested),
-        }
+        payload = {"pixels": shown.pixels, "labels": list(requested), "spread": bool(requested)}
         answer = call_model(_ENTRY, model, payload, context, _TIMEOUT_S)
         scores: dict[str, float] = {k: round(float(v), 6) for k, v in answer["scores"].items()}
         warnings = [*admission.warnings, *shown.hanging.warnings, *model.warnings]

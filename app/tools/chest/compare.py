@@ -79,10 +79,7 @@ SPEC = ToolSpec(
     ),
     Input=CompareInput,
     Output=CompareOutput,
-    needs=(
-        Need("package", "torch"),
-        Need("weights", CLASSIFIER, optional=True),
-    ),
+    needs=(Need("package", "torch"), Need("weights", CLASSIFIER, optional=True)),
     timeout_s=420.0,
     pack="chest",
 )

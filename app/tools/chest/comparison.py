@@ -274,8 +274,7 @@ def _score_rows(current: Side, prior: Side) -> list[Row]:
 
 
 def match_boxes(
-    current: Sequence[Corners],
-    prior: Sequence[Corners],
+    current: Sequence[Corners], prior: Sequence[Corners]
 ) -> list[tuple[int | None, int | None]]:
     """Match the overlapping boxes of two images.
 

@@ -14,14 +14,7 @@ from PIL import Image, ImageDraw, ImageFont
 from pydantic import BaseModel, Field
 
 from app.imaging.files import synthetic
-from app.tools.api import (
-    Artifact,
-    ToolContext,
-    ToolFailed,
-    ToolInput,
-    ToolResult,
-    ToolSpec,
-)
+from app.tools.api import Artifact, ToolContext, ToolFailed, ToolInput, ToolResult, ToolSpec
 from app.tools.chest.image_suitability import COLOUR_SPREAD, grey
 from app.tools.chest.model_results import call_model, needs_of, required_model, with_warnings
 from app.tools.files import plain, save_png
@@ -194,10 +187,7 @@ def _check(answer: dict[str, Any], pixels: NDArray[np.uint8]) -> None:
 
 
 def _warnings(
-    args: GeneratorInput,
-    model: InstalledModel,
-    answer: dict[str, Any],
-    pixels: NDArray[np.uint8],
+    args: GeneratorInput, model: InstalledModel, answer: dict[str, Any], pixels: NDArray[np.uint8]
 ) -> list[str]:
     texts = [warning([model.card.title]), *model.warnings]
     if answer.get("cut"):

@@ -149,12 +149,7 @@ class XRayPhraseGrounding:
         answer_data = call_model(_ENTRY, model, payload, context, _TIMEOUT_S)
         context.cancel.check()
         answer = _answer(answer_data, shown, phrase)
-        warnings = [
-            *admission.warnings,
-            *shown.hanging.warnings,
-            *model.warnings,
-            *answer.warnings,
-        ]
+        warnings = [*admission.warnings, *shown.hanging.warnings, *model.warnings, *answer.warnings]
         return _result(args, phrase, snapshot, model, answer, context, warnings)
 
 

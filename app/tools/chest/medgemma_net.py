@@ -124,11 +124,7 @@ def prepare_inputs(
     talk = messages(asked, [rgb(image) for image in pixels])
     return dict(
         gemma.processor.apply_chat_template(
-            talk,
-            add_generation_prompt=True,
-            tokenize=True,
-            return_dict=True,
-            return_tensors="pt",
+            talk, add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt"
         )
     )
 

@@ -12,14 +12,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
 from app.imaging.findings import Box, Finding, Mask, Point, new_id
-from app.tools.api import (
-    ImageSnapshot,
-    ToolContext,
-    ToolInput,
-    ToolResult,
-    ToolRetry,
-    ToolSpec,
-)
+from app.tools.api import ImageSnapshot, ToolContext, ToolInput, ToolResult, ToolRetry, ToolSpec
 from app.tools.chest.image_suitability import grey
 from app.tools.chest.mask_figures import area_note, organ_metrics, spacing_mm
 from app.tools.chest.model_results import (

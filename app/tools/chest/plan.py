@@ -76,12 +76,7 @@ _KINDS = (
         "anatomy", words.ANATOMY, tools=(SEGMENTATION,), unless=(*words.DISEASES, *words.STATES)
     ),
     QuestionKind("heart_size", words.HEART_SIZE, tools=(RATIO,), certain=True),
-    QuestionKind(
-        "report",
-        models.WRITTEN_REPORT,
-        tools=(REPORT,),
-        unless=models.REPORT_OF_OTHERS,
-    ),
+    QuestionKind("report", models.WRITTEN_REPORT, tools=(REPORT,), unless=models.REPORT_OF_OTHERS),
     QuestionKind("heatmap", models.HEATMAP, tools=(CLASSIFIER,), whole=True),
     QuestionKind("box", models.BOX, tools=(GROUNDING,), whole=True),
     QuestionKind("box_where", with_kinds=("box", "where"), tools=(GROUNDING,), whole=True),
@@ -134,11 +129,7 @@ _KINDS = (
         whole=True,
     ),
     QuestionKind(
-        "looks",
-        LOOKS,
-        tools=(_ANY_ANSWERS,),
-        unless=(*words.ELSEWHERE, *FINDINGS),
-        whole=True,
+        "looks", LOOKS, tools=(_ANY_ANSWERS,), unless=(*words.ELSEWHERE, *FINDINGS), whole=True
     ),
     QuestionKind(
         "free",

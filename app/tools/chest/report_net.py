@@ -87,9 +87,7 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     def work(section: Section, doing: Work) -> dict[str, Any]:
         doing.progress(0.15, "Looking at the image")
         values = preprocess(section, payload["pixels"])
-        inputs = {
-            "pixel_values": values.to(doing.placement.device, doing.placement.torch_dtype),
-        }
+        inputs = {"pixel_values": values.to(doing.placement.device, doing.placement.torch_dtype)}
         names = section.tokenizer
         ids = SpecialIds((names.sep_token_id,), names.pad_token_id, names.cls_token_id)
         tokens = generate_tokens(section.model, inputs, ids, doing, most=MOST_TOKENS, beams=_BEAMS)

@@ -191,8 +191,8 @@ def _generated(output: Data, metadata: Data) -> list[Sentence]:
 
 def _grounded(output: Data, metadata: Data) -> list[Sentence]:
     lines = [
-        f"“{one_line(item['phrase'])}”: box from {_point(box[:2])} to {_point(box[2:])} px, x to the "
-        "right and y down from the top left corner of the image (its left, not the patient's)."
+        f"“{one_line(item['phrase'])}”: box from {_point(box[:2])} to {_point(box[2:])} px, x to "
+        "the right and y down from the top left corner of the image (its left, not the patient's)."
         for item in output.get("predictions") or ()
         for box in item["bounding_boxes"]["image_coordinates"]
     ]

@@ -285,9 +285,7 @@ def entry(payload: dict[str, Any], progress: Progress = _ignore_progress) -> dic
 
 
 def _serve_on_cpu(
-    payload: dict[str, Any],
-    progress: Progress,
-    work: Callable[[ThoraxNet, Work], dict[str, Any]],
+    payload: dict[str, Any], progress: Progress, work: Callable[[ThoraxNet, Work], dict[str, Any]]
 ) -> dict[str, Any]:
     """Run the work on the CPU, which is fastest for a small network with numpy between passes."""
     here = {**payload, "device": "cpu"}

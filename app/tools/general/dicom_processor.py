@@ -107,8 +107,7 @@ def _window(asked: tuple[float | None, float | None], snapshot: ImageSnapshot) -
         return shown
     if snapshot.frame.is_color:
         raise ToolRetry(
-            "a colour image has no grey window",
-            remedy="Leave window_center and window_width out.",
+            "a colour image has no grey window", remedy="Leave window_center and window_width out."
         )
     if snapshot.derived:
         raise ToolRetry(
