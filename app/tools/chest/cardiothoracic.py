@@ -74,7 +74,7 @@ class CardiothoracicRatio:
         """Measure the ratio; see `app.tools.api.Tool.run`."""
         context.progress(0.02, "Reading the image")
         snapshot = context.images.resolve(args.image_path)
-        admission = image_suitability.admit(snapshot, context, turns=True)
+        admission = image_suitability.admit(snapshot, context)
         model = self._segmenter.choose(context)
         found = self._segmenter.segment(snapshot, model, organs.EMBEDDED, context)
         context.cancel.check()

@@ -243,7 +243,7 @@ class ChestXRayClassifier:
         context.progress(0.02, "Reading the image")
         requested = match(args.labels)
         snapshot = context.images.resolve(args.image_path)
-        admission = image_suitability.admit(snapshot, context, turns=True, needs=(MODEL,))
+        admission = image_suitability.admit(snapshot, context, needs=(MODEL,))
         model = required_model(MODEL, "The chest classifier", _PACKAGES, context)
         shown = ModelInput.of(snapshot)
         payload = {"pixels": shown.pixels, "labels": list(requested), "spread": bool(requested)}

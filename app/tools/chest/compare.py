@@ -166,7 +166,7 @@ class ChestXRayCompare:
         Raises:
             ToolFailed: The image is not a frontal chest radiograph, or no lungs were found on it.
         """
-        admission = image_suitability.admit(snapshot, context, turns=True)
+        admission = image_suitability.admit(snapshot, context)
         model = self._segmenter.choose(context)
         found = self._segmenter.segment(snapshot, model, organs.EMBEDDED, context)
         missing = [lung for lung in (RIGHT_LUNG, LEFT_LUNG) if lung not in found.masks]

@@ -134,8 +134,7 @@ class ChestXRayExpert:
         context.progress(0.02, "Reading the images")
         snapshots = [context.images.resolve(name) for name in args.image_paths]
         admitted = [
-            image_suitability.admit(snapshot, context, turns=True, needs=(MODEL,))
-            for snapshot in snapshots
+            image_suitability.admit(snapshot, context, needs=(MODEL,)) for snapshot in snapshots
         ]
         model = required_model(MODEL, _FEATURE, _PACKAGES, context)
         shown = [ModelInput.of(snapshot) for snapshot in snapshots]

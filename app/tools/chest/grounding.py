@@ -133,7 +133,7 @@ class XRayPhraseGrounding:
             raise ToolRetry('the phrase must be plain words, such as "left pleural effusion"')
         context.progress(0.02, "Reading the image")
         snapshot = context.images.resolve(args.image_path)
-        admission = image_suitability.admit(snapshot, context, turns=True, needs=(MODEL,))
+        admission = image_suitability.admit(snapshot, context, needs=(MODEL,))
         model = required_model(MODEL, _FEATURE, _PACKAGES, context)
         shown = ModelInput.of(snapshot)
         if shown.blank:

@@ -25,8 +25,12 @@ from transformers import (
 
 from app.tools.api import Progress, ToolFailed
 from app.tools.chest.decoding import SpecialIds, generate_tokens, rgb
-from app.tools.chest.folders import current_name, load_model
-from app.tools.chest.published_weights import check_weights, uninitialised_modules
+from app.tools.chest.published_weights import (
+    check_weights,
+    current_name,
+    load_model,
+    uninitialised_modules,
+)
 from app.tools.chest.questions import remove_control_signs, tokens_left
 from app.tools.model_process.serving import Work, serve
 

@@ -85,9 +85,7 @@ class ChestXRayReportGenerator:
         """Write both sections; see `app.tools.api.Tool.run`."""
         context.progress(0.02, "Reading the image")
         snapshot = context.images.resolve(args.image_path)
-        admission = image_suitability.admit(
-            snapshot, context, turns=True, needs=tuple(SECTIONS.values())
-        )
+        admission = image_suitability.admit(snapshot, context, needs=tuple(SECTIONS.values()))
         models = _installed(ModelStore(context.models_dir))
         require_packages(_FEATURE, "torch", "transformers")
         # Turn the film first: a mirrored one would be reported with left and right exchanged.

@@ -162,8 +162,10 @@ def _ratio(output: Data, metadata: Data) -> list[Sentence]:
     ratio = output.get("ratio")
     if not isinstance(ratio, (int, float)):
         return []
-    heart, thorax = output["heart_width_px"], output["thorax_width_px"]
-    measured = f": heart {number(heart, 0)} px / thorax {number(thorax, 0)} px"
+    measured = ""
+    if output.get("heart_width_px") is not None:
+        heart, thorax = (number(output[f"{name}_width_px"], 0) for name in ("heart", "thorax"))
+        measured = f": heart {heart} px / thorax {thorax} px"
     in_mm = [output.get("heart_width_mm"), output.get("thorax_width_mm")]
     if None not in in_mm:
         basis = one_line(str(metadata.get("spacing_source") or "source of the spacing not given"))
@@ -206,7 +208,8 @@ def _heart_answer(output: Data, question: str) -> list[list[Sentence]]:
     if not isinstance(ratio, (int, float)):
         text = f"I cannot say whether the heart is enlarged: {RATIO} gave no ratio."
         return [[Sentence(text, cites=False)]]
-    judged = one_line(str(output["judgement"]))
+    side = "above" if ratio > OPERATING_POINT else "below"
+    judged = one_line(str(output.get("judgement") or f"{side} 0.5"))
     answer = [
         Sentence(f"**Heart size:** the cardiothoracic ratio is about {ratio:.2f}, {judged}."),
         Sentence(

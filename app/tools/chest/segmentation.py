@@ -95,7 +95,7 @@ class ChestXRaySegmentation:
         wanted = organs.match(args.organs, organs.ALL)
         context.progress(0.02, "Reading the image")
         snapshot = context.images.resolve(args.image_path)
-        admission = image_suitability.admit(snapshot, context, turns=True)
+        admission = image_suitability.admit(snapshot, context)
         model = self._segmenter.choose(context)
         able = tuple(organ for organ in wanted if organ in model.organs)
         unavailable = tuple(organ for organ in wanted if organ not in model.organs)
