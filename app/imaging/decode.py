@@ -37,12 +37,12 @@ from app.imaging.processes.workers import CancelLike
 from app.imaging.report import Report
 from app.imaging.scanning.scan import OpenInstances, Scan, ScanFound, ScanProgress
 from app.imaging.space import reformat
-from app.imaging.space.volume_store import VolumeStore
+from app.imaging.space.volume_store import VolumeStore, file_key
 from app.imaging.types import Frame, Instance, ScanResult, Series
 from app.imaging.volume import Plane, Volume
 
 Key = tuple[str, str, int, int, int, int, int]
-"""Path of the file, SOP Instance UID, its times and size, part, frame."""
+"""`file_key` of the image, and the frame."""
 
 _FIXED_BYTES = 4096
 """Approximate memory of a frame besides its arrays."""
@@ -188,14 +188,8 @@ def frame_timeout_s(instance: Instance) -> float:
 
 
 def key_of(instance: Instance, index: int) -> Key:
-    """Return the cache key of a decoded frame.
-
-    The key contains more than the path, since a file may be replaced by another patient's file with
-    the same size and modification time.
-    """
-    one = instance
-    state = one.mtime_ns, one.changed_ns, one.size_bytes
-    return (str(one.path), one.sop_instance_uid, *state, one.part, index)
+    """Return the cache key of a decoded frame."""
+    return (*file_key(instance), index)
 
 
 def _file(instance: Instance) -> dict[str, Any]:
@@ -307,7 +301,7 @@ class Decoder:
                 self._pool.raise_priority(pending.reply, priority)
                 return mine
             reply = self._submit(
-                "frame_entry",
+                "image_entries:frame_entry",
                 {**_file(instance), "index": index},
                 priority,
                 frame_timeout_s(instance),
@@ -370,23 +364,23 @@ class Decoder:
     def attributes(self, instance: Instance) -> Future[list[AttributeRow]]:
         """Return all attributes of a file as rows for the attributes panel."""
         payload = _file(instance)
-        reply = self._submit("attributes_entry", payload, Priority.NEIGHBOUR, ATTRIBUTES_TIMEOUT_S)
-        return converted_reply(
-            reply,
-            instance.path,
-            lambda message: [unpack(AttributeRow, row) for row in message["rows"]],
+        reply = self._submit(
+            "image_entries:attributes_entry", payload, Priority.NEIGHBOUR, ATTRIBUTES_TIMEOUT_S
         )
+
+        def rows(message: dict[str, Any]) -> list[AttributeRow]:
+            return [unpack(AttributeRow, row) for row in message["rows"]]
+
+        return converted_reply(reply, instance.path, rows)
 
     def thumbnail(self, instance: Instance, size: int = 96) -> Future[NDArray[np.uint8]]:
         """Return a small uint8 image [rows, columns(, 3)] whose longer side is `size`."""
         if instance.kind == reformat.KIND:
-            return mapped_future(
-                self.frame(instance, instance.frames // 2),
-                lambda frame: _small(frame, size),
-            )
+            middle = self.frame(instance, instance.frames // 2)
+            return mapped_future(middle, lambda frame: _small(frame, size))
         payload = {**_file(instance), "index": instance.frames // 2, "size": size}
         limit = frame_timeout_s(instance)
-        reply = self._submit("thumbnail_entry", payload, Priority.THUMBNAIL, limit)
+        reply = self._submit("image_entries:thumbnail_entry", payload, Priority.THUMBNAIL, limit)
         return converted_reply(reply, instance.path, lambda message: message["pixels"])
 
     def layer(self, instance: Instance) -> Future[Layer]:
@@ -421,11 +415,7 @@ class Decoder:
             text = "not drawn: these sections were resampled, and are not the slices it was made on"
             return completed_future(LayerFrame(warnings=(text,)))
         slices, cut = found
-        payload = {
-            "instance": pack(instance),
-            "slices": slices,
-            "cut": pack(cut),
-        }
+        payload = {"instance": pack(instance), "slices": slices, "cut": pack(cut)}
         reply = self._object("section_layer_entry", payload)
         return converted_reply(reply, instance.path, lambda message: unpack_frame(message["frame"]))
 
@@ -448,12 +438,7 @@ class Decoder:
         self, entry: str, payload: dict[str, Any], priority: int = Priority.NEIGHBOUR
     ) -> Reply:
         """Request data of an object, less urgent than the next image."""
-        return self._pool.submit(
-            f"app.imaging.reading.object_entries:{entry}",
-            payload,
-            priority=priority,
-            timeout_s=OBJECT_TIMEOUT_S,
-        )
+        return self._submit(f"object_entries:{entry}", payload, priority, OBJECT_TIMEOUT_S)
 
     def forget(self, instances: Iterable[Instance]) -> None:
         """Drop the cached frames and volumes of files; the files may be opened again later."""
@@ -472,12 +457,8 @@ class Decoder:
     def _submit(
         self, entry: str, payload: dict[str, Any], priority: int, timeout_s: float
     ) -> Reply:
-        return self._pool.submit(
-            f"app.imaging.reading.image_entries:{entry}",
-            payload,
-            priority=priority,
-            timeout_s=timeout_s,
-        )
+        entry = f"app.imaging.reading.{entry}"
+        return self._pool.submit(entry, payload, priority=priority, timeout_s=timeout_s)
 
     def _kept(self, instance: Instance, index: int) -> Frame | None:
         """Return a cached frame for a volume, or None."""

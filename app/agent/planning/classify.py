@@ -111,7 +111,12 @@ def read_question(blank: str, plans: Plans, tools: Collection[str]) -> Reading:
         if position in meaningful
     )
     subjects = frozenset(match.owner for match in found.subject_mentions)
-    intent = replace(asked, corrections=tuple(dict.fromkeys(corrections)), subjects=subjects)
+    intent = replace(
+        asked,
+        corrections=tuple(dict.fromkeys(corrections)),
+        subjects=subjects,
+        targets=frozenset(match.owner for match in book.target_words.find(tokens)),
+    )
     return Reading(intent, named, tokens, kinds, denied, found.action_matches, found.reach(kinds))
 
 

@@ -71,6 +71,9 @@ class PackWords:
         self.value_words = Vocabulary(
             [(rule.tool, word) for rule in rules for item in rule.values for word in item.words]
         )
+        self.target_words = Vocabulary(
+            [(name, word) for pack in packs for name, words in pack.targets for word in words]
+        )
         parts = (
             self.kind_words,
             self.subject_words,

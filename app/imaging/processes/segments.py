@@ -1,14 +1,11 @@
 """Shared memory for large arrays, which one process fills and another maps without a copy.
 
-Linux: an anonymous file (memfd) whose descriptor travels through the pipe's socket. It has no name,
-so nothing remains in /dev/shm however a process ends, and a small /dev/shm of a container is no
-limit. The sender fills it with `write`, which is faster than mapping and backs every byte with
-memory, and seals it, so that it can neither shrink nor change. The receiver checks the seals before
-mapping; so even a worker that a hostile file has taken over cannot make the app fault (SIGBUS).
-
-Windows and macOS: a named segment, which its sender keeps open until it was received (Windows
-frees it with its last handle). On Windows the receiver's handle stays open with the array; on
-macOS, which allows few open files and has no seals, the receiver copies.
+A segment is an anonymous file (memfd, Linux only) whose descriptor travels through the pipe's
+socket. It has no name, so nothing remains in /dev/shm however a process ends, and a small /dev/shm
+of a container is no limit. The sender fills it with `write`, which is faster than mapping and backs
+every byte with memory, and seals it, so that it can neither shrink nor change. The receiver checks
+the seals before mapping; so even a worker that a hostile file has taken over cannot make the app
+fault (SIGBUS). On Windows and macOS arrays of any size go through the pipe.
 """
 
 from __future__ import annotations
@@ -17,15 +14,13 @@ import ctypes
 import errno
 import mmap
 import os
-import re
 import socket
 import sys
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from functools import cache, partial
+from functools import cache
 from multiprocessing.connection import Connection
-from multiprocessing.shared_memory import SharedMemory
 from typing import Any
 
 import numpy as np
@@ -33,14 +28,11 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
-ANONYMOUS = sys.platform == "linux"
-"""Whether segments are anonymous files; otherwise they have names."""
+AVAILABLE = sys.platform == "linux"
+"""Whether there are segments on this system."""
 
-_COPIES = sys.platform == "darwin"
 _AT_ONCE = 64
 """Descriptors per message; Linux allows 253."""
-
-_NAME = re.compile(r"sl[0-9a-f]{4,32}[pc][0-9]{1,6}")
 
 
 class SourceTruncatedError(Exception):
@@ -80,19 +72,6 @@ class _Socket:
         self._socket.detach()  # the pipe goes on using it
 
 
-def array_on(
-    address: int, shape: tuple[int, ...], dtype: np.dtype[Any], let_go: Callable[[], object]
-) -> Array:
-    """Return a read-only array over the memory at `address`.
-
-    `let_go` is called after the last use of the array.
-    """
-    block = _Block(address, shape, dtype)
-    # Not at exit: the system frees it then, and other objects may still use it.
-    weakref.finalize(block, let_go).atexit = False
-    return np.asarray(block)
-
-
 class _Block:
     """The array interface of a memory block, kept alive as long as the array."""
 
@@ -110,18 +89,18 @@ def bytes_of(array: Array) -> memoryview:
     return memoryview(array.reshape(-1).view(np.uint8).data)
 
 
-# Linux: anonymous files
-
-
 def write(array: Array) -> int | None:
     """Write an array's bytes to a new sealed segment and return its file descriptor.
 
-    Returns None if there is not enough room.
+    Returns None if there are no segments here, or not enough room.
 
     Raises:
         SourceTruncatedError: The array cannot be read, since its file has been truncated.
     """
-    assert sys.platform == "linux"
+    if sys.platform != "linux":
+        return None
+    import fcntl
+
     try:
         handle = os.memfd_create("sightline", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     except OSError:
@@ -130,7 +109,7 @@ def write(array: Array) -> int | None:
         rest = bytes_of(array)
         while rest:
             rest = rest[os.write(handle, rest) :]
-        _seal(handle)
+        fcntl.fcntl(handle, fcntl.F_ADD_SEALS, _SEALS | fcntl.F_SEAL_SEAL)
     except OSError as error:
         os.close(handle)
         if error.errno == errno.EFAULT:
@@ -139,20 +118,13 @@ def write(array: Array) -> int | None:
     return handle
 
 
-def _seal(handle: int) -> None:
-    assert sys.platform == "linux"
-    import fcntl
-
-    fcntl.fcntl(handle, fcntl.F_ADD_SEALS, _SEALS | fcntl.F_SEAL_SEAL)
-
-
 def send_handles(connection: Connection, handles: Sequence[int]) -> None:
     """Send file descriptors through a pipe; the sender should close its own copies afterwards.
 
     Raises:
         OSError: The other side is gone.
     """
-    if not handles:  # always, where segments have names: a pipe of Windows is no socket
+    if not handles:  # always on Windows, whose pipes are no sockets
         return
     with _Socket(connection) as pipe:
         for start in range(0, len(handles), _AT_ONCE):
@@ -217,7 +189,10 @@ def map_handle(handle: int, shape: tuple[int, ...], dtype: np.dtype[Any], size: 
     address = _libc().mmap(None, size, mmap.PROT_READ, mmap.MAP_PRIVATE, handle, 0)
     if address is None or address == _FAILED:
         raise SegmentRefusedError("there is no room to map a segment")
-    return array_on(address, shape, dtype, partial(_libc().munmap, address, size))
+    block = _Block(address, shape, dtype)
+    # Not at exit: the system frees it then, and other objects may still use it.
+    weakref.finalize(block, _libc().munmap, address, size).atexit = False
+    return np.asarray(block)
 
 
 _FAILED = ctypes.c_void_p(-1).value
@@ -235,75 +210,3 @@ def _libc() -> Any:
     )
     library.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
     return library
-
-
-# Windows and macOS: names
-
-
-def create_named(array: Array, name: str) -> SharedMemory | None:
-    """Return a named segment that holds an array's bytes; None if there is not enough room."""
-    try:
-        segment = SharedMemory(name, create=True, size=array.nbytes)
-    except FileExistsError:
-        _remove(name)
-        return None
-    except OSError:
-        return None
-    np.copyto(np.ndarray(array.shape, array.dtype, segment.buf), array)
-    return segment
-
-
-def map_named(name: str, shape: tuple[int, ...], dtype: np.dtype[Any], size: int) -> Array:
-    """Map the array in a named segment and remove the segment's name.
-
-    Raises:
-        SegmentRefusedError: The segment is missing or too small.
-    """
-    if not _NAME.fullmatch(name):
-        raise SegmentRefusedError("not a segment's name")
-    try:
-        segment = SharedMemory(name)
-    except (OSError, ValueError):
-        raise SegmentRefusedError("there is no such segment") from None
-    with suppress(OSError):
-        segment.unlink()
-    if segment.size < size:
-        segment.close()
-        raise SegmentRefusedError("a segment is smaller than its array")
-    if _COPIES:
-        copy = np.ndarray(shape, dtype, segment.buf).copy()
-        segment.close()
-        copy.flags.writeable = False
-        return copy
-    address = np.ndarray(1, np.uint8, segment.buf).ctypes.data
-    return array_on(address, shape, dtype, segment.close)
-
-
-def release(segments: list[SharedMemory]) -> None:
-    """Close the sender's handles to named segments."""
-    for segment in segments:
-        segment.close()
-    segments.clear()
-
-
-def discard(prefix: str) -> int:
-    """Remove named segments that were never received, e.g. because their sender was killed.
-
-    Returns:
-        The number of segments removed.
-    """
-    count = 0
-    while not ANONYMOUS and _remove(f"{prefix}{count}"):
-        count += 1
-    return count
-
-
-def _remove(name: str) -> bool:
-    try:
-        segment = SharedMemory(name)
-    except (OSError, ValueError):
-        return False
-    segment.close()
-    with suppress(OSError):
-        segment.unlink()
-    return True

@@ -1,10 +1,10 @@
 """Messages between the app and its worker processes: JSON and raw arrays, never pickle.
 
 A message is a mapping of JSON values and numpy arrays, nested freely. On the pipe it is one JSON
-frame, then the bytes of each small array. A large array travels through shared memory (`segments`),
-which the receiver maps without a copy and which is freed with the last array on it. A hostile file
-may have taken the sending worker over, so nothing in a message is executed or trusted: dtypes are
-plain numbers, and sizes must agree.
+frame, then the bytes of each small array. On Linux a large array travels through shared memory
+(`segments`), which the receiver maps without a copy and which is freed with the last array on it. A
+hostile file may have taken the sending worker over, so nothing in a message is executed or trusted:
+dtypes are plain numbers, and sizes must agree.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from multiprocessing.connection import Connection
-from multiprocessing.shared_memory import SharedMemory
 from typing import Any
 
 import numpy as np
@@ -40,17 +39,8 @@ class WireError(Exception):
     """A message violates the protocol; its sender must not be used again."""
 
 
-def send(connection: Connection, message: Mapping[str, Any], prefix: str) -> list[SharedMemory]:
-    """Send a message.
-
-    Args:
-        connection: The pipe.
-        message: JSON values and arrays (bool, integer, float or complex; any shape).
-        prefix: Start of the names given to segments. If the sender dies, the other side uses it to
-            remove the segments left behind (`segments.discard`).
-
-    Returns:
-        The named segments to close with `segments.release` once the other side has the message.
+def send(connection: Connection, message: Mapping[str, Any]) -> None:
+    """Send a message of JSON values and arrays (bool, integer, float or complex; any shape).
 
     Raises:
         TypeError: The message contains something other than JSON values and such arrays.
@@ -60,20 +50,24 @@ def send(connection: Connection, message: Mapping[str, Any], prefix: str) -> lis
     """
     arrays: list[Array] = []
     body = _strip(message, arrays)
-    parcel = _Parcel(prefix)
+    described: list[dict[str, Any]] = []
+    handles: list[int] = []
+    inline: list[memoryview] = []
     try:
-        described = [parcel.add(array) for array in arrays]
+        for array in arrays:
+            handle = segments.write(array) if array.nbytes >= INLINE_LIMIT else None
+            shared = handle is not None
+            described.append({"dtype": array.dtype.str, "shape": array.shape, "shm": shared})
+            if handle is not None:
+                handles.append(handle)
+            else:
+                inline.append(segments.bytes_of(array))
         connection.send_bytes(json.dumps({"body": body, "arrays": described}).encode())
-        segments.send_handles(connection, parcel.handles)
-        for array in parcel.inline:
-            connection.send_bytes(array)
-    except BaseException:
-        segments.release(parcel.named)
-        segments.discard(prefix)
-        raise
+        segments.send_handles(connection, handles)
+        for data in inline:
+            connection.send_bytes(data)
     finally:
-        segments.close_handles(parcel.handles)
-    return parcel.named
+        segments.close_handles(handles)
 
 
 def receive(connection: Connection) -> Message:
@@ -92,7 +86,7 @@ def receive(connection: Connection) -> Message:
         header = json.loads(text)
         del text
         items = [_Item(described) for described in header["arrays"]]
-        handles = segments.receive_handles(connection, sum(item.anonymous for item in items))
+        handles = segments.receive_handles(connection, sum(item.shared for item in items))
         rest = iter(handles)
         arrays = [item.take(connection, rest) for item in items]
         body = _fill(header["body"], arrays)
@@ -107,39 +101,6 @@ def receive(connection: Connection) -> Message:
     return body
 
 
-class _Parcel:
-    """The arrays of an outgoing message, in segments or in the pipe."""
-
-    def __init__(self, prefix: str) -> None:
-        self.handles: list[int] = []
-        self.named: list[SharedMemory] = []
-        self.inline: list[memoryview] = []
-        self._prefix = prefix
-
-    def add(self, array: Array) -> dict[str, Any]:
-        """Add an array and return its description for the receiver."""
-        described = {"dtype": array.dtype.str, "shape": list(array.shape), "shm": self._put(array)}
-        if described["shm"] is None:
-            self.inline.append(segments.bytes_of(array))
-        return described
-
-    def _put(self, array: Array) -> str | bool | None:
-        """Return the name of the array's segment, True for an anonymous one, None for the pipe."""
-        if array.nbytes < INLINE_LIMIT:
-            return None
-        if segments.ANONYMOUS:
-            handle = segments.write(array)
-            if handle is None:
-                return None
-            self.handles.append(handle)
-            return True
-        segment = segments.create_named(array, f"{self._prefix}{len(self.named)}")
-        if segment is None:
-            return None
-        self.named.append(segment)
-        return segment.name
-
-
 class _Item:
     """An array as a message's header describes it.
 
@@ -150,30 +111,26 @@ class _Item:
     def __init__(self, described: dict[str, Any]) -> None:
         self._dtype = np.dtype(str(described["dtype"]))
         self._shape = tuple(int(length) for length in described["shape"])
-        self._place = described["shm"]
+        self.shared = described["shm"]
+        """Whether the array comes as a descriptor."""
         if self._dtype.kind not in _PLAIN_KINDS or any(length < 0 for length in self._shape):
             raise WireError("an array of a kind that is not sent")
         self._size = math.prod(self._shape) * self._dtype.itemsize
         if self._size > ARRAY_LIMIT:
             raise WireError("an array larger than any image")
-        if self.anonymous and not (segments.ANONYMOUS and self._size):
+        if self.shared is not False and not (
+            self.shared is True and segments.AVAILABLE and self._size
+        ):
             raise WireError("an array in a place where there is none")
-
-    @property
-    def anonymous(self) -> bool:
-        """Whether the array comes as a descriptor."""
-        return self._place is True
 
     def take(self, connection: Connection, handles: Iterator[int]) -> Array:
         """Return the array, from the pipe or from its segment."""
-        if self._place is None:
-            data = connection.recv_bytes(max(self._size, 1))
-            if len(data) != self._size:
-                raise WireError("an array's size and shape disagree")
-            return np.frombuffer(data, self._dtype).reshape(self._shape)
-        if self.anonymous:
+        if self.shared:
             return segments.map_handle(next(handles), self._shape, self._dtype, self._size)
-        return segments.map_named(str(self._place), self._shape, self._dtype, self._size)
+        data = connection.recv_bytes(max(self._size, 1))
+        if len(data) != self._size:
+            raise WireError("an array's size and shape disagree")
+        return np.frombuffer(data, self._dtype).reshape(self._shape)
 
 
 def _strip(value: Any, arrays: list[Array]) -> Any:

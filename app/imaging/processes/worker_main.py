@@ -34,7 +34,6 @@ class WorkerConfig:
     """The settings of a worker process.
 
     Attributes:
-        prefix: Start of the names of its shared memory segments, unique to this process.
         allowed: Prefixes of the modules whose functions may be called.
         env: Environment variables, set before any large module is imported.
         preload: Modules to import at the start, so that the first call is quick.
@@ -43,7 +42,6 @@ class WorkerConfig:
         quiet: Whether to drop the output of libraries rather than pass it on to standard error.
     """
 
-    prefix: str
     allowed: tuple[str, ...]
     env: Mapping[str, str]
     preload: tuple[str, ...] = ()
@@ -117,15 +115,13 @@ class _Server:
 
     def __init__(self, connection: Connection, config: WorkerConfig) -> None:
         # Imported here: numpy reads its thread limits from the environment when it is imported.
-        from app.imaging.processes import segments, wire
+        from app.imaging.processes import wire
 
         self._wire = wire
-        self._release = segments.release
         self._connection = connection
         self._config = config
         self._requests: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         self._lock = threading.Lock()
-        self._segments: list[Any] = []
         self._cancelled: set[int] = set()
 
     def serve(self) -> None:
@@ -143,19 +139,15 @@ class _Server:
                 message = self._wire.receive(self._connection)
                 if message["kind"] == "call":
                     self._requests.put(message)
-                elif message["kind"] == "cancel":
-                    self._cancelled.add(message["id"])
                 else:
-                    with self._lock:
-                        self._release(self._segments)
+                    self._cancelled.add(message["id"])
         except BaseException:
             # The app is gone or its message is broken, so no answer is needed any more.
             os._exit(0)
 
     def _send(self, message: Mapping[str, Any]) -> None:
         with self._lock:
-            segments = self._wire.send(self._connection, message, f"{self._config.prefix}c")
-            self._segments.extend(segments)
+            self._wire.send(self._connection, message)
 
     def _answer(self, request: dict[str, Any]) -> None:
         number: int = request["id"]

@@ -8,13 +8,11 @@ import signal
 import sys
 import threading
 import time
-import weakref
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
-from multiprocessing.shared_memory import SharedMemory
 from typing import Any, Protocol
 
 from app.errors import Cancelled, SightlineError
@@ -26,6 +24,8 @@ Progress = Callable[[float, str], None]
 START_TIMEOUT_S = 60.0
 STALL_S = 10.0
 """Time that a process may stop in the middle of a message."""
+MESSAGE_S = 30.0
+"""Time that a whole message may take from its first byte on."""
 
 POLL_S = 0.02
 _CRASHES = {
@@ -93,7 +93,6 @@ class Process:
 
     def __init__(self, name: str, config: WorkerConfig) -> None:
         context = multiprocessing.get_context("spawn")
-        self._prefix = config.prefix
         self._pipe: Connection
         self._pipe, theirs = context.Pipe()
         segments.give_up_on_stalled_peers(self._pipe, STALL_S)
@@ -104,11 +103,8 @@ class Process:
         self._process: SpawnProcess = context.Process(
             target=run, args=(theirs, config), name=f"sightline-{name}", daemon=True
         )
-        self._segments: list[SharedMemory] = []
         self._ready = False
         self._killed = False
-        self.reading_since: float | None = None
-        watch_reader(self)
         self._process.start()
         # The pipe reports the process's death only once our copy of its end is closed.
         theirs.close()
@@ -152,7 +148,7 @@ class Process:
         request |= {"payload": payload, "timeout_s": call.timeout_s}
         deadline = time.monotonic() + call.timeout_s
         try:
-            self._segments.extend(wire.send(self._pipe, request, f"{self._prefix}p"))
+            wire.send(self._pipe, request)
         except OSError:
             raise self._lost() from None
         try:
@@ -161,8 +157,6 @@ class Process:
             # After any interruption (Ctrl+C, an error of the listener) the function still runs.
             self.kill()
             raise
-        finally:
-            segments.release(self._segments)
         return self._outcome(answer, call)
 
     def _follow(self, deadline: float, call: Call) -> dict[str, Any]:
@@ -176,9 +170,6 @@ class Process:
 
     def _outcome(self, message: dict[str, Any], call: Call) -> dict[str, Any]:
         if message["kind"] == "result":
-            if not segments.ANONYMOUS:
-                with suppress(OSError):
-                    wire.send(self._pipe, {"kind": "received"}, "")
             if call.cancelled:
                 raise Cancelled
             return message["value"]
@@ -198,7 +189,7 @@ class Process:
                 asked_to_stop = True
                 deadline = min(deadline, time.monotonic() + call.grace_s)
                 with suppress(OSError):
-                    wire.send(self._pipe, {"kind": "cancel", "id": call.number}, "")
+                    wire.send(self._pipe, {"kind": "cancel", "id": call.number})
             if time.monotonic() >= deadline:
                 self.kill()
                 how = f"took too long ({call.timeout_s:g} s) and was stopped"
@@ -221,10 +212,12 @@ class Process:
 
     def _receive(self, timeout_s: float, *, cancelled: bool = False) -> dict[str, Any] | None:
         """Return a message, or None when none comes in time."""
+        limit = threading.Timer(MESSAGE_S, self._cut_off)
+        limit.daemon = True
         try:
             if not self._readable(timeout_s):
                 return None
-            self.reading_since = time.monotonic()
+            limit.start()
             return wire.receive(self._pipe)
         except (EOFError, OSError):
             raise self._lost(cancelled=cancelled) from None
@@ -232,10 +225,10 @@ class Process:
             self.kill()
             raise ProcessLostError(f"sent a broken answer ({error})") from None
         finally:
-            self.reading_since = None
+            limit.cancel()
 
-    def cut_off(self) -> None:
-        """Kill the process and shut its pipe down for any other holder; safe from any thread."""
+    def _cut_off(self) -> None:
+        """Kill the process and shut its pipe down for any other holder."""
         self.kill()
         segments.shut_down_pipe(self._pipe)
 
@@ -263,9 +256,6 @@ class Process:
         self.kill()
         self._process.join(timeout=0.5)
         self._pipe.close()
-        segments.release(self._segments)
-        segments.discard(f"{self._prefix}p")
-        segments.discard(f"{self._prefix}c")
         # Closing fails while it still runs, e.g. inside a driver; then the system cleans up.
         with suppress(ValueError):
             self._process.close()
@@ -300,44 +290,3 @@ def _rebuild(message: Mapping[str, Any]) -> Exception:
 
 def _own_errors(base: type[SightlineError]) -> list[type[SightlineError]]:
     return [base, *(cls for sub in base.__subclasses__() for cls in _own_errors(sub))]
-
-
-MESSAGE_S = 30.0
-"""Time that a whole message may take from its first byte on."""
-
-_LOOK_S = 1.0
-_NAME = "sightline-messages"
-
-
-class MessageReader(Protocol):
-    """Protocol for objects that read messages and can be cut off when a message stalls."""
-
-    reading_since: float | None
-    """Monotonic time at which the current message began; None between messages."""
-
-    def cut_off(self) -> None:
-        """End the sender, and shut the pipe down for any other process that holds it."""
-
-
-_readers: weakref.WeakSet[MessageReader] = weakref.WeakSet()
-_lock = threading.Lock()
-
-
-def watch_reader(reader: MessageReader) -> None:
-    """Watch a reader, and cut it off if a message stalls; one thread watches all readers."""
-    with _lock:
-        _readers.add(reader)
-        if not any(thread.name == _NAME for thread in threading.enumerate()):
-            threading.Thread(target=_look, name=_NAME, daemon=True).start()
-
-
-def _look() -> None:
-    while True:
-        time.sleep(_LOOK_S)
-        with _lock:
-            readers = list(_readers)
-        for reader in readers:
-            since = reader.reading_since
-            if since is not None and time.monotonic() - since > MESSAGE_S:
-                reader.cut_off()
-        readers.clear()

@@ -8,7 +8,6 @@ it is killed and replaced after a crash, a time-out or a cancel. `worker_pool` s
 from __future__ import annotations
 
 import itertools
-import secrets
 import threading
 from collections.abc import Mapping
 from typing import Any
@@ -61,15 +60,9 @@ class Worker:
         quiet: bool = False,
     ) -> None:
         self.name = name
-        self._allowed = allowed
-        self._settings: dict[str, Any] = {
-            "allowed": allowed,
-            "env": dict(_SINGLE_THREAD if env is None else {**_SINGLE_THREAD, **env}),
-            "preload": preload,
-            "memory_limit_bytes": memory_limit_bytes,
-            "nice": nice,
-            "quiet": quiet,
-        }
+        self._config = WorkerConfig(
+            allowed, _SINGLE_THREAD | dict(env or {}), preload, memory_limit_bytes, nice, quiet
+        )
         self._turn = threading.Lock()
         self._numbers = itertools.count()
         self._process: Process | None = None
@@ -141,7 +134,7 @@ class Worker:
                 reason and remedy; for other errors, `detail` holds the traceback.
             ValueError: `entry` is not allowed.
         """
-        if not is_allowed(entry, self._allowed):
+        if not is_allowed(entry, self._config.allowed):
             raise ValueError(f"{entry} may not be called in a worker")
         self._take_turn(cancel)
         call = Call(next(self._numbers), timeout_s, cancel, progress, grace_s)
@@ -205,8 +198,7 @@ class Worker:
     def _running(self) -> Process:
         if self._process is None or not self._process.alive:
             self._stop()
-            prefix = f"sl{secrets.token_hex(5)}"
-            self._process = Process(self.name, WorkerConfig(prefix=prefix, **self._settings))
+            self._process = Process(self.name, self._config)
             if self._closed:
                 self._process.kill()
         return self._process

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence, Set
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, replace
 from functools import partial
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -50,7 +50,9 @@ MAX_SLICES = 20_000
 
 Source = Series | Instance
 Message = dict[str, Any]
-Key = tuple[tuple[str, str, int, int, int, int], ...]
+FileKey = tuple[str, str, int, int, int, int]
+"""Path of the file, SOP Instance UID, its times and size, part."""
+Key = tuple[FileKey, ...]
 Slice = tuple[Instance, int]
 FrameLookup = Callable[[Instance, int], Frame | None]
 Progress = Callable[[int, int], None]
@@ -62,7 +64,19 @@ _PIXELS_PER_REQUEST = 2 * 512 * 512
 _MAX_FRAMES_PER_REQUEST = 8
 _MAX_PENDING = 6
 """Requests in the workers' queue or at work: enough that no worker is idle."""
+_STOP_CHECK_S = 0.02
 _PLAIN_SYNTAXES = frozenset({"1.2.840.10008.1.2", "1.2.840.10008.1.2.1", "1.2.840.10008.1.2.2"})
+
+
+def file_key(instance: Instance) -> FileKey:
+    """Return the cache key of an image.
+
+    The key contains more than the path, since a file may be replaced by another patient's file with
+    the same size and modification time.
+    """
+    one = instance
+    state = one.mtime_ns, one.changed_ns, one.size_bytes
+    return (str(one.path), one.sop_instance_uid, *state, one.part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +95,7 @@ class SliceAnswer:
 
 
 def slice_request(slices: Sequence[Slice]) -> Message:
-    """Return the message that requests slices from the functions in `reading.volume_entries`."""
+    """Return the message that requests slices from `reading.volume_entries`."""
     return {
         "slices": [
             [str(one.path), one.size_bytes, one.mtime_ns, one.part, index, one.kind]
@@ -91,11 +105,7 @@ def slice_request(slices: Sequence[Slice]) -> Message:
 
 
 def slice_answers(slices: Sequence[Slice], message: Message) -> list[SliceAnswer | None]:
-    """Unpack a worker's answer; the entry is None for each slice that must be decoded.
-
-    Args:
-        slices: The requested slices.
-        message: The worker's answer.
+    """Unpack a worker's answer about slices; an entry is None if its slice must be decoded.
 
     Raises:
         FileProblem: A file contains a different image from the one that was scanned.
@@ -140,11 +150,8 @@ class _Batch:
     places: Sequence[int]
     plain: bool
 
-    def singles(self) -> list[_Batch]:
-        return [_Batch((place,), self.plain) for place in self.places]
 
-
-_Events = SimpleQueue[tuple[_Batch, Reply] | None]
+_Events = SimpleQueue[tuple[_Batch, Reply]]
 
 
 class SliceGathering:
@@ -156,6 +163,7 @@ class SliceGathering:
         slices: Image and frame of each slice.
         assembly: Receives the slices.
         progress: Called from time to time with the number of slices done and the total.
+        stopped: Ends the fetching when it is set; `run` then raises `Cancelled`.
     """
 
     def __init__(
@@ -165,6 +173,7 @@ class SliceGathering:
         slices: Sequence[Slice],
         assembly: Assembly,
         progress: Progress | None = None,
+        stopped: threading.Event | None = None,
     ) -> None:
         self._pool = pool
         self._kept = kept
@@ -174,17 +183,12 @@ class SliceGathering:
         self._waiting: deque[_Batch] = deque()
         self._events: _Events = SimpleQueue()
         self._replies: set[Reply] = set()
-        self._stopped = threading.Event()
+        self._stopped = stopped or threading.Event()
         self._done = 0
         self._told_at = 0.0
 
-    def stop(self) -> None:
-        """Cancel the fetching; `run` then raises `Cancelled`. Thread-safe."""
-        self._stopped.set()
-        self._events.put(None)
-
     def check(self) -> None:
-        """Raise `Cancelled` if `stop` was called."""
+        """Raise `Cancelled` if the fetching was stopped."""
         if self._stopped.is_set():
             raise Cancelled
 
@@ -193,17 +197,19 @@ class SliceGathering:
 
         Raises:
             FileProblem: A slice cannot be read, or does not fit the volume.
-            Cancelled: `stop` was called, or the workers were stopped.
+            Cancelled: It was stopped, or the workers were.
         """
         try:
             self._waiting.extend(self._batches(self._take_kept(range(len(self._slices)))))
             self._send()
             while self._replies:
-                event = self._events.get()
                 self.check()
-                if event is not None:
-                    self._replies.discard(event[1])
-                    self._take(*event)
+                try:
+                    batch, reply = self._events.get(timeout=_STOP_CHECK_S)
+                except Empty:
+                    continue
+                self._replies.discard(reply)
+                self._take(batch, reply)
                 self._send()
         finally:
             for reply in self._replies:
@@ -264,7 +270,8 @@ class SliceGathering:
         if error is not None:
             if isinstance(error, WorkerDied) and len(batch.places) > 1:
                 # Asked for one by one, the slice that killed the worker can be named.
-                self._waiting.extendleft(reversed(batch.singles()))
+                singles = [_Batch((place,), batch.plain) for place in reversed(batch.places)]
+                self._waiting.extendleft(singles)
                 return
             raise as_file_problem(error, self._slices[batch.places[0]][0].path)
         asked = [self._slices[place] for place in batch.places]
@@ -318,37 +325,8 @@ def _is_plain(instance: Instance) -> bool:
 
 def _frames_per_request(instance: Instance) -> int:
     """Return how many frames take no longer to decode together than a usual one."""
-    return max(
-        1,
-        min(
-            _MAX_FRAMES_PER_REQUEST, _PIXELS_PER_REQUEST // max(1, instance.rows * instance.columns)
-        ),
-    )
-
-
-class _Job:
-    """Volume in the making, and the callers that wait for it."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._gathering: SliceGathering | None = None
-        self.abandoned = False
-
-    def follow(self, gathering: SliceGathering) -> None:
-        """Stop this gathering too when no caller waits any more."""
-        with self._lock:
-            self._gathering = gathering
-            abandoned = self.abandoned
-        if abandoned:
-            gathering.stop()
-
-    def stop(self) -> None:
-        """Stop the work, since no caller waits any more."""
-        with self._lock:
-            self.abandoned = True
-            gathering = self._gathering
-        if gathering is not None:
-            gathering.stop()
+    count = _PIXELS_PER_REQUEST // max(1, instance.rows * instance.columns)
+    return min(max(count, 1), _MAX_FRAMES_PER_REQUEST)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -367,9 +345,8 @@ def _section_source(source: Source, plane: Plane, volume: Volume) -> _SectionSou
     chosen = [every[place] for place in volume.slices]
     # Packed once and on the store's thread: thousands of slices take many milliseconds.
     slices = [{"image": pack(_patient_and_space(one)), "index": index} for one, index in chosen]
-    return _SectionSource(
-        source, plane, slices, section_axes(volume, plane), volume.voxels.shape[::-1]
-    )
+    axes = section_axes(volume, plane)
+    return _SectionSource(source, plane, slices, axes, volume.voxels.shape[::-1])
 
 
 def _patient_and_space(instance: Instance) -> Instance:
@@ -393,7 +370,8 @@ class VolumeStore:
         self._budget = budget
         self._lock = threading.Lock()
         self._volumes: OrderedDict[Key, Volume] = OrderedDict()
-        self._pending: dict[Key, tuple[_Job, Pending[Volume]]] = {}
+        self._pending: dict[Key, tuple[threading.Event, Pending[Volume]]] = {}
+        """Volumes in the making: an event that stops the work, and the callers that wait."""
         self._sections: dict[str, _SectionSource] = {}
 
     def volume(
@@ -418,18 +396,18 @@ class VolumeStore:
                 return completed_future(cached)
             known = self._pending.get(key)
             if known is None:
-                job = _Job()
-                pending = Pending[Volume](Reply(), lambda: self._abandon(key, job))
-                self._pending[key] = (job, pending)
+                stopped = threading.Event()
+                pending = Pending[Volume](Reply(), lambda: self._abandon(key, stopped))
+                self._pending[key] = (stopped, pending)
             else:
-                job, pending = known
+                stopped, pending = known
             mine = pending.join()
         if cancel is not None:
             cancel.on_cancel(partial(_cancel, mine))
         if known is None:
             threading.Thread(
                 target=self._run,
-                args=(source, key, job, pending, progress),
+                args=(source, key, stopped, pending, progress),
                 name="sightline-volume",
                 daemon=True,
             ).start()
@@ -472,9 +450,7 @@ class VolumeStore:
     ) -> tuple[list[Message], SectionCut] | None:
         """Return the slices and position of a section; None if the volume was resampled.
 
-        Returns:
-            Image and frame of each slice in the volume as messages, with only the attributes of
-            patient and space; and where the section lies among the voxels.
+        The slices are messages of image and frame, with only the attributes of patient and space.
         """
         with self._lock:
             known = self._sections.get(instance.sop_instance_uid)
@@ -490,46 +466,41 @@ class VolumeStore:
 
         with self._lock:
             # A new request for one of these starts anew instead of waiting for cancelled work.
-            ended = [key for key in self._pending if gone(key)]
-            jobs = [self._pending.pop(key)[0] for key in ended]
+            for key in [key for key in self._pending if gone(key)]:
+                self._pending.pop(key)[0].set()
             for key in [key for key in self._volumes if gone(key)]:
                 del self._volumes[key]
-            cut = [uid for uid, made in self._sections.items() if gone(_key(made.source))]
-            for uid in cut:
+            for uid in [uid for uid, cut in self._sections.items() if gone(_key(cut.source))]:
                 del self._sections[uid]
-        for job in jobs:
-            job.stop()
 
     def clear(self) -> None:
         """Drop all volumes and cancel work in progress."""
         with self._lock:
-            jobs = [job for job, _ in self._pending.values()]
+            for stopped, _ in self._pending.values():
+                stopped.set()
             self._pending.clear()
             self._volumes.clear()
             self._sections.clear()
-        for job in jobs:
-            job.stop()
 
-    def _abandon(self, key: Key, job: _Job) -> None:
+    def _abandon(self, key: Key, stopped: threading.Event) -> None:
         with self._lock:
             known = self._pending.get(key)
-            if known is None or known[0] is not job or known[1].wanted:
-                return
-            del self._pending[key]
-        job.stop()
+            if known is not None and known[0] is stopped and not known[1].wanted:
+                del self._pending[key]
+                stopped.set()
 
     def _run(
         self,
         source: Source,
         key: Key,
-        job: _Job,
+        stopped: threading.Event,
         pending: Pending[Volume],
         progress: Progress | None,
     ) -> None:
         instances = _instances(source)
         path = instances[0].path if instances else None
         try:
-            outcome: Volume | BaseException = self._make(source, job, progress)
+            outcome: Volume | BaseException = self._make(source, stopped, progress)
         except BaseException as error:
             if path is None or isinstance(error, CancelledError):
                 outcome = error
@@ -537,13 +508,13 @@ class VolumeStore:
                 outcome = as_file_problem(error, path)
         with self._lock:
             known = self._pending.get(key)
-            if known is not None and known[0] is job:
+            if known is not None and known[0] is stopped:
                 del self._pending[key]
-            if isinstance(outcome, Volume) and not job.abandoned:
+            if isinstance(outcome, Volume) and not stopped.is_set():
                 self._keep(key, outcome)
         pending.finish(outcome)
 
-    def _make(self, source: Source, job: _Job, progress: Progress | None) -> Volume:
+    def _make(self, source: Source, stopped: threading.Event, progress: Progress | None) -> Volume:
         instances = _instances(source)
         slices = _slices(source)
         references = {one.get("FrameOfReferenceUID") for one in instances}
@@ -552,8 +523,7 @@ class VolumeStore:
         labels = any(one.content is Content.SEGMENTATION for one in instances)
         path = instances[0].path
         assembly = Assembly(path, len(slices), reference, limit, labels=labels)
-        gathering = SliceGathering(self._pool, self._kept, slices, assembly, progress)
-        job.follow(gathering)
+        gathering = SliceGathering(self._pool, self._kept, slices, assembly, progress, stopped)
         gathering.run()
         return assembly.volume(gathering.check)
 
@@ -597,14 +567,4 @@ def _slices(source: Source) -> list[tuple[Instance, int]]:
 
 
 def _key(source: Source) -> Key:
-    return tuple(
-        (
-            str(one.path),
-            one.sop_instance_uid,
-            one.mtime_ns,
-            one.changed_ns,
-            one.size_bytes,
-            one.part,
-        )
-        for one in _instances(source)
-    )
+    return tuple(file_key(one) for one in _instances(source))

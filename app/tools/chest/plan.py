@@ -19,7 +19,7 @@ from app.tools.chest.contradictions import (
     SEGMENTATION,
     disagreements,
 )
-from app.tools.chest.plan_findings import FINDINGS, LABELS
+from app.tools.chest.plan_findings import FINDINGS, LABELS, TARGETS
 from app.tools.chest.plan_free import DEVICES, FREE, FREE_ALONE, LOOKS, NO_DEVICE
 from app.tools.chest.result_wording import WORDINGS, unanswered
 from app.tools.pack_plan import Accepts, AnyOf, PackPlan, QuestionKind, TextWords, ToolRule
@@ -249,6 +249,7 @@ PLAN = PackPlan(
     marked_question="Segment what I marked with medsam2_segment",
     kinds=_KINDS,
     tools=_TOOLS,
+    targets=TARGETS,
     wordings=WORDINGS,
     unanswered=unanswered,
     disagreements=disagreements,

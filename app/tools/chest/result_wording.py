@@ -22,7 +22,6 @@ from app.tools.result_wording import (
     ResultWording,
     Sentence,
     cited,
-    has_words,
     number,
     one_line,
     scores_of,
@@ -81,39 +80,6 @@ def _marked_outline(output: Data, metadata: Data) -> list[Sentence]:
 _MEDSAM2 = "medsam2_segment"
 
 _TEXT_LIMIT = 4000
-
-_LABELS: Mapping[str, str] = {
-    "Effusion": r"effusions?",
-    "Pneumonia": r"pneumonias?",
-    "Pneumothorax": r"pneumothora(?:x|ces)",
-    "Atelectasis": r"atelectas[ie]s|collapse\w*",
-    "Consolidation": r"consolidations?",
-    "Infiltration": r"infiltrat\w+",
-    "Edema": r"o?edema",
-    "Nodule": r"nodules?",
-    "Mass": r"mass(?:es)?",
-    "Hernia": r"hernias?",
-    "Fracture": r"fractures?",
-    "Lung Opacity": r"opacit(?:y|ies)",
-    "Cardiomegaly": r"cardiomegaly|enlarged\s+heart",
-    "Enlarged Cardiomediastinum": r"enlarged\s+cardiomediastinum|widen\w*\s+mediastinum|"
-    r"mediastin\w+\s+(?:\w+\s+)?widen\w*",
-}
-"""Label -> pattern of the user's terms for it."""
-
-_LESION = (
-    r"tumou?rs?|lesions?|mass(?:es)?|nodules?|cancers?|metasta\w+|cavit\w+|fractures?|infiltrat\w+|"
-    r"opacit(?:y|ies)|effusions?|consolidations?|pneumothora(?:x|ces)"
-)
-_MEASURED = (
-    r"sizes?|how\s+(?:many|much|big|large|long|wide)|measure\w*|count|number\s+of|largest|smallest|"
-    r"diameters?|segment\w*|outline\w*|contour\w*|delineate\w*|box(?:es)?"
-)
-_PART = (
-    r"left|right|upper|lower|middle|lobes?|lobar|bilateral\w*|unilateral\w*|apical|apex|apices|basal|"
-    r"bases"
-)
-_VOLUME = r"volumes?|capacity"
 
 
 def _scores(output: Data, metadata: Data) -> list[Sentence]:
@@ -203,7 +169,7 @@ def _grounded(output: Data, metadata: Data) -> list[Sentence]:
     return cited(lines)
 
 
-def _heart_answer(output: Data, question: str) -> list[list[Sentence]]:
+def _heart_answer(output: Data, targets: frozenset[str]) -> list[list[Sentence]]:
     ratio = output.get("ratio")
     if not isinstance(ratio, (int, float)):
         text = f"I cannot say whether the heart is enlarged: {RATIO} gave no ratio."
@@ -222,13 +188,9 @@ def _heart_answer(output: Data, question: str) -> list[list[Sentence]]:
     return [answer]
 
 
-def _disease_answer(output: Data, question: str) -> list[list[Sentence]]:
+def _disease_answer(output: Data, targets: frozenset[str]) -> list[list[Sentence]]:
     scores = scores_of(output)
-    labels = [
-        label
-        for label in scores
-        if has_words(question, _LABELS.get(label, label.replace("_", " ").lower()))
-    ]
+    labels = [label for label in scores if label in targets]
     if not labels:
         return [[Sentence(_highest(scores))]]
     return [
@@ -273,7 +235,7 @@ def unanswered(answer: AnswerContext) -> list[str]:
     """Return one sentence for each part of a radiograph question that no result answers."""
     grounded = GROUNDING in answer.ran
     disease = "disease" in answer.kinds
-    lesion = has_words(answer.question, _LESION)
+    lesion = "lesion" in answer.targets
     lines: list[str] = []
     if disease:
         lines.append(
@@ -282,14 +244,14 @@ def unanswered(answer: AnswerContext) -> list[str]:
     shown = f" {SEGMENTATION} outlines anatomy only." if SEGMENTATION in answer.ran else ""
     if (lesion or disease) and "where" in answer.kinds and not grounded:
         lines.append(f"Where a disease lies: no tool that ran locates one.{shown}")
-    elif disease and has_words(answer.question, _PART) and not grounded:
+    elif disease and "part" in answer.targets and not grounded:
         lines.append("On which side or in which part: a score is for the whole film.")
-    if lesion and _MEDSAM2 not in answer.ran and has_words(answer.question, _MEASURED):
+    if lesion and _MEDSAM2 not in answer.ran and "size" in answer.targets:
         lines.append(
             "Outline, size or number of a lesion: no tool that ran finds, measures or counts "
             f"lesions.{shown}"
         )
-    if has_words(answer.question, _VOLUME):
+    if "volume" in answer.targets:
         lines.append("A volume: a radiograph is flat and gives areas only.")
     return lines
 

@@ -14,8 +14,9 @@ import shutil
 import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from urllib.parse import quote, urlsplit
 
 from app.errors import SightlineError, UsageError
@@ -36,6 +37,9 @@ from app.tools.models.install_plan import (
 from app.tools.models.places import Place, split_files
 from app.tools.needs import is_installed, missing_package
 
+if TYPE_CHECKING:
+    import httpx2
+
 HUB = "https://huggingface.co"
 DOWNLOADS = ".getting"
 _NO_COMMIT = "files"
@@ -44,6 +48,8 @@ _TOKEN = re.compile(r"[!-~]*")
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _LIST_TIMEOUT_S = 30.0
 _ESTIMATE_AFTER_S = 2.0  # before that the speed says little
+_LONGEST_ANSWER = 1 << 24  # bytes of a list of files, or of an error's page
+_PAUSE_S = 5  # after too many requests, if the server does not say how long
 _CHUNK = 1 << 18  # after each of so many bytes progress is reported and a cancel heeded
 _BAD_ANSWER = (
     ValueError,
@@ -218,7 +224,7 @@ def list_repository(
     url = f"{hub()}/{repository}"
     check_address(url)
     token = _token()
-    _prepare_library()
+    _prepare_library(_guard_answer)
     from huggingface_hub import HfApi
 
     # False: without HF_TOKEN, the library must not use a token that another program has stored.
@@ -279,18 +285,19 @@ def download_file(
             is not the expected one.
     """
     check_address(url)
-    _prepare_library()
+    cancel = cancel or CancelToken()
+    _prepare_library(partial(_guard_transfer, cancel))
     # Not hf_hub_download: since version 2 it deletes what it has when the connection breaks.
     from huggingface_hub.file_download import http_get
 
-    partial = target.with_name(target.name + ".part")
+    part = target.with_name(target.name + ".part")
     try:
-        have = partial.stat().st_size if partial.is_file() else 0
+        have = part.stat().st_size if part.is_file() else 0
         if file.size and have > file.size:
-            partial.unlink()  # it is of another version of the file
+            part.unlink()  # it is of another version of the file
             have = 0
-        with partial.open("ab") as stream, _hub_errors(url, alternative, partial):
-            received = _PartialFile(stream, have, file.size, progress, cancel or CancelToken())
+        with part.open("ab") as stream, _hub_errors(url, alternative, part):
+            received = _PartialFile(stream, have, file.size, progress, cancel)
             http_get(
                 url,
                 cast("BinaryIO", received),
@@ -298,8 +305,8 @@ def download_file(
                 headers={"user-agent": "sightline", **headers},
                 expected_size=file.size or None,
             )
-        _verify(partial, file, url)
-        publish(partial, target)
+        _verify(part, file, url)
+        publish(part, target)
     except OSError as error:
         raise SightlineError(
             f"it could not be saved ({error.strerror or error})",
@@ -373,17 +380,17 @@ class _PartialFile:
         return f", {in_words(left / received * seconds)}"
 
 
-def _verify(partial: Path, file: PlannedFile, url: str) -> None:
+def _verify(part: Path, file: PlannedFile, url: str) -> None:
     """Check the digests of a file that is complete; another file is deleted."""
     from huggingface_hub.utils.sha import git_hash
 
     checks: tuple[tuple[str, str, Callable[[], str]], ...] = (
-        ("sha256", file.sha256, lambda: read_sha256(partial)),
-        ("sha1", file.git_sha1, lambda: git_hash(partial.read_bytes())),
+        ("sha256", file.sha256, lambda: read_sha256(part)),
+        ("sha1", file.git_sha1, lambda: git_hash(part.read_bytes())),
     )
     for kind, expected, digest in checks:
         if expected and (found := digest()) != expected:
-            partial.unlink()
+            part.unlink()
             raise SightlineError(
                 f"what came is not the published file ({kind} {found}, expected {expected})",
                 subject=url,
@@ -391,8 +398,11 @@ def _verify(partial: Path, file: PlannedFile, url: str) -> None:
             )
 
 
-def _prepare_library() -> None:
+def _prepare_library(guard: Callable[[httpx2.Response], None]) -> None:
     """Check that huggingface_hub is there, and set it to report nothing to anyone.
+
+    Args:
+        guard: Called with each answer, before the library reads it.
 
     Raises:
         ToolFailed: It is not installed; says how to add it.
@@ -400,17 +410,54 @@ def _prepare_library() -> None:
     if not is_installed("huggingface_hub"):
         raise missing_package("The download of models", "huggingface_hub")
     from huggingface_hub import constants
-    from huggingface_hub.utils import disable_progress_bars, logging
+    from huggingface_hub.utils import disable_progress_bars, get_session, logging
 
     # Else each request names the torch version, and huggingface.co is asked for a list of agents.
     constants.HF_HUB_DISABLE_TELEMETRY = True
     constants.DOWNLOAD_CHUNK_SIZE = _CHUNK
     disable_progress_bars()
     logging.set_verbosity_error()
+    client = get_session()
+    client.event_hooks = {**client.event_hooks, "response": [guard]}
+
+
+def _guard_answer(response: httpx2.Response) -> None:
+    """Refuse a redirect out of https, and an answer that is longer than any list of files."""
+    import httpx2
+
+    if response.has_redirect_location:
+        target = response.url.join(response.headers["location"])
+        if target.scheme != "https" and response.url.scheme == "https":
+            raise SightlineError(
+                "it leads from https to http, which is not safe", subject=str(target)
+            )
+        check_address(str(target))
+        return
+    stream, content = cast("httpx2.SyncByteStream", response.stream), bytearray()
+    for block in stream:
+        content += block
+        if len(content) > _LONGEST_ANSWER:
+            raise SightlineError("the server's answer is too long", subject=str(response.url))
+    stream.close()
+    response.stream = httpx2.ByteStream(bytes(content))
+    response.headers.pop("content-encoding", None)  # what it unpacks to has no bound
+
+
+def _guard_transfer(cancel: CancelToken, response: httpx2.Response) -> None:
+    """Guard the answer unless it is the file, and wait as long as the server wants after 429."""
+    if not response.is_success:
+        _guard_answer(response)
+    if response.status_code == 429:
+        # The library waits by itself, but hears no cancel: it is left one second.
+        asked = response.headers.pop("ratelimit", "") or response.headers.get("retry-after", "")
+        seconds = re.search(r"\bt=(\d+)|^(\d+)$", asked)
+        cancel.wait(int(seconds[1] or seconds[2]) if seconds else _PAUSE_S)
+        cancel.check()
+        response.headers["retry-after"] = "0"
 
 
 @contextlib.contextmanager
-def _hub_errors(url: str, alternative: str, partial: Path | None = None) -> Generator[None]:
+def _hub_errors(url: str, alternative: str, part: Path | None = None) -> Generator[None]:
     """Raise errors of a transfer as `SightlineError`s that say what the user can do."""
     import httpx2
     from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
@@ -420,8 +467,8 @@ def _hub_errors(url: str, alternative: str, partial: Path | None = None) -> Gene
         yield
     except HfHubHTTPError as error:
         code = error.response.status_code
-        if code == 416 and partial is not None:
-            partial.unlink(missing_ok=True)  # what came earlier belongs to another file
+        if code == 416 and part is not None:
+            part.unlink(missing_ok=True)  # what came earlier belongs to another file
         raise _status_error(code, url, alternative, remedy) from error
     except OfflineModeIsEnabled as error:
         reason = "HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE is set, which forbids downloads"

@@ -16,13 +16,14 @@ import zlib
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, Protocol, cast
 
 from app.errors import SightlineError, UsageError
 from app.tools.models.file_names import MOST_FILES, check_names, hostile, safe_name
 
 _MOST_GROWTH = 200  # real weights shrink by a third at most; those of a test, all zero, by more
 _SLACK = 1 << 26
+_MOST_HEADERS = 1 << 26  # bytes of all headers of a tar archive together
 _DAMAGED = (
     tarfile.TarError,
     zipfile.BadZipFile,
@@ -31,6 +32,7 @@ _DAMAGED = (
     EOFError,
     NotImplementedError,
     OverflowError,
+    RecursionError,
     ValueError,
 )
 
@@ -254,15 +256,35 @@ def _zip_streams(path: Path, names: frozenset[str]) -> Iterator[tuple[str, IO[by
                     yield name, stream
 
 
-def _open_tar(path: Path) -> tarfile.TarFile:
+class _HeaderStream:
+    """A tar archive of which only headers are read: a header may claim any length for itself."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._left = _MOST_HEADERS
+        self.seek = stream.seek
+        self.tell = stream.tell
+
+    def read(self, size: int) -> bytes:
+        """Read up to `size` bytes, if all headers together may have that many."""
+        self._left -= size
+        if self._left < 0:
+            raise hostile("its headers are too long")
+        return self._stream.read(size)
+
+
+def _open_stream(path: Path) -> IO[bytes]:
     """Open a tar archive; it is unpacked with gzip only if its name ends so."""
     packed = path.name.casefold().endswith((".gz", ".tgz"))
-    return tarfile.open(path, "r:gz" if packed else "r:")
+    return cast("IO[bytes]", gzip.open(path)) if packed else path.open("rb")
 
 
 def _tar_sizes(path: Path) -> dict[str, int]:
     sizes: dict[str, int] = {}
-    with _open_tar(path) as archive:
+    with (
+        _open_stream(path) as stream,
+        tarfile.open(fileobj=cast("IO[bytes]", _HeaderStream(stream)), mode="r:") as archive,
+    ):
         for member in archive:
             if member.isdir():
                 if member.name != ".":
@@ -281,7 +303,7 @@ def _tar_sizes(path: Path) -> dict[str, int]:
 
 
 def _tar_streams(path: Path, names: frozenset[str]) -> Iterator[tuple[str, IO[bytes]]]:
-    with _open_tar(path) as archive:
+    with _open_stream(path) as packed, tarfile.open(fileobj=packed, mode="r:") as archive:
         for member in archive:
             name = member.name.removeprefix("./")
             if name in names and member.isreg():

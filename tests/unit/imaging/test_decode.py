@@ -249,8 +249,7 @@ def diverting(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Diverted, i
         monkeypatch.setattr(decode_module.WorkerPool, "submit", submit)
         decoder = Decoder(workers)
         for worker in decoder._pool._workers:
-            worker._allowed = ("app.", "tests.")
-            worker._settings["allowed"] = ("app.", "tests.")
+            worker._config = replace(worker._config, allowed=("app.", "tests."))
         made.append(decoder)
         return decoder
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import threading
 from collections.abc import Callable, Generator, Iterator
@@ -11,6 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from app.errors import Cancelled, SightlineError, UsageError
@@ -50,6 +52,7 @@ def waited(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Seconds that were slept before new tries; none of them passes."""
     seconds: list[float] = []
     monkeypatch.setattr("huggingface_hub.file_download.time.sleep", seconds.append)
+    monkeypatch.setattr(CancelToken, "wait", lambda _token, pause: seconds.append(pause))
     return seconds
 
 
@@ -264,10 +267,27 @@ def test_too_many_requests_are_waited_out_as_long_as_the_server_says(
 
     server.answers["/file"] = refuses_once
     download(wanted(server), tmp_path / "x")
-    assert 8.0 in waited  # other threads may sleep too
+    assert 7 in waited  # other threads may sleep too
     server.answers["/file"] = status(429)
     with pytest.raises(SightlineError, match="too many requests"):
         download(wanted(server), tmp_path / "y")
+
+
+@pytest.mark.parametrize("headers", [{"Retry_After": "3600"}, {"ratelimit": '"api";r=0;t=3600'}])
+def test_a_cancel_ends_the_wait_after_too_many_requests(
+    tmp_path: Path, server: Served, monkeypatch: pytest.MonkeyPatch, headers: dict[str, str]
+):
+    cancel = CancelToken()
+
+    def cancelled_meanwhile(_token: CancelToken, seconds: float) -> None:
+        assert seconds == 3600
+        cancel.cancel()
+
+    monkeypatch.setattr(CancelToken, "wait", cancelled_meanwhile)
+    server.answers["/file"] = status(429, **headers)
+    with pytest.raises(Cancelled):
+        download(wanted(server), tmp_path / "x", cancel=cancel)
+    assert len(server.asked) == 1
 
 
 def test_a_cancel_keeps_what_came(tmp_path: Path, server: Served):
@@ -298,6 +318,29 @@ def test_a_download_goes_on_through_a_redirect(tmp_path: Path, server: Served):
         download(wanted(server, "/far"), tmp_path / "x")
         assert elsewhere.headers("/blob")["Range"] == "bytes=1000-"
     assert (tmp_path / "x").read_bytes() == CONTENT
+
+
+def test_a_redirect_to_an_address_that_is_not_https_is_refused(tmp_path: Path, server: Served):
+    server.answers["/far"] = status(302, Location="http://example.com/x")
+    with pytest.raises(UsageError, match="only https"):
+        download(wanted(server, "/far"), tmp_path / "x")
+    request = httpx2.Request("GET", "https://example.com/x")
+    answer = httpx2.Response(302, headers={"Location": f"{server.address}/file"}, request=request)
+    with pytest.raises(SightlineError, match="from https to http"):
+        downloads._guard_answer(answer)
+
+
+def test_the_page_of_an_error_is_read_only_so_far(tmp_path: Path, server: Served):
+    def without_end(request: BaseHTTPRequestHandler) -> None:
+        request.send_response(404)
+        request.end_headers()
+        with contextlib.suppress(OSError):  # the client hangs up
+            while True:
+                request.wfile.write(bytes(1 << 20))
+
+    server.answers["/file"] = without_end
+    with pytest.raises(SightlineError, match="too long"):
+        download(wanted(server), tmp_path / "x")
 
 
 @pytest.mark.parametrize("url", ["http://example.com/x", "file:///etc/passwd", "ftp://x/y"])

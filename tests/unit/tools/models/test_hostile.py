@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.errors import SightlineError
+from app.tools.models import downloads
 from app.tools.models.cards import CardFile
 from app.tools.models.downloads import host_of
 from app.tools.models.model_packs import MANIFEST
@@ -108,6 +109,13 @@ def test_a_mirror_that_lists_nonsense_is_said_to(tmp_path: Path, there: Hub, ans
     with pytest.raises(SightlineError, match="none that is understood"):
         made.get("test-folder")
     assert contents(made.folder) == {}
+
+
+def test_a_mirror_that_lists_without_end_is_read_only_so_far(tmp_path: Path, there: Hub):
+    answer = data(said(FILES, note="x" * downloads._LONGEST_ANSWER))
+    there.served.answers[f"/api/models/{REPOSITORY}/revision/main?blobs=true"] = answer
+    with pytest.raises(SightlineError, match="too long"):
+        store(tmp_path, foldered()).get("test-folder")
 
 
 @pytest.mark.parametrize("token", ["hf_a\nhf_b", "hf_sécret", "hf_a b"])

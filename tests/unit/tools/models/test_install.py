@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import json
@@ -582,6 +583,19 @@ def _sparse(path: Path) -> Path:
     return path
 
 
+def _long_header(kind: bytes) -> Callable[[Path], Path]:
+    """A header that says that the name of a file takes a gigabyte."""
+
+    def make(path: Path) -> Path:
+        info = tarfile.TarInfo("x")
+        info.type, info.size = kind, 1 << 30
+        with gzip.open(path, "wb") as archive:
+            archive.write(info.tobuf(tarfile.USTAR_FORMAT))
+        return path
+
+    return make
+
+
 def _named(*names: str) -> Callable[[Path], Path]:
     files = dict.fromkeys(names, b"x")
     return lambda path: (zipped if path.suffix == ".zip" else tarred)(path, files)
@@ -611,6 +625,8 @@ def _named(*names: str) -> Callable[[Path], Path]:
         ("a.tar", _link(tarfile.CHRTYPE), "link or device"),
         ("a.tar", _link(tarfile.FIFOTYPE), "link or device"),
         ("a.tar", _sparse, "link or device"),
+        ("a.tar.gz", _long_header(tarfile.GNUTYPE_LONGNAME), "headers are too long"),
+        ("a.tar.gz", _long_header(tarfile.XHDTYPE), "headers are too long"),
     ],
 )
 def test_a_hostile_archive_is_refused_as_a_whole(
