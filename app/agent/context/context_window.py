@@ -231,10 +231,7 @@ def _short_strings(value: Any) -> Any:
 def retold(message: Message, made: dict[str, Any], data: dict[str, Any]) -> Message:
     """Return a copy of a message with another text for the model.
 
-    Args:
-        message: The message.
-        made: JSON values that become the text for the model.
-        data: The whole result, which programs still read from the message.
+    `made` becomes the text for the model; `data` is the whole result, which programs still read.
     """
     return message.model_copy(update={"text": to_text(made), "data": data})
 
@@ -274,11 +271,7 @@ class Prompt:
 
 
 class ContextWindow:
-    """Fits threads into one model's context, and learns how its endpoint counts tokens.
-
-    Args:
-        info: Facts about the model, such as the size of its context.
-    """
+    """Fits threads into one model's context, and learns how its endpoint counts tokens."""
 
     def __init__(self, info: ModelInfo) -> None:
         self.info = info
@@ -319,9 +312,7 @@ class ContextWindow:
     def overflowed(self, prompt: Prompt, said: TooLong) -> None:
         """Make the next requests smaller, because the endpoint found this one too long.
 
-        Args:
-            prompt: The request that was too long.
-            said: What the endpoint said about its limit.
+        `said` is what the endpoint said about its limit.
         """
         share = _SMALLER
         if said.limit and said.used > said.limit // 2:

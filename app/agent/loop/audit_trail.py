@@ -54,12 +54,7 @@ class Audit(Protocol):
 
 
 class Audited:
-    """Writes the events of runs to the audit log.
-
-    Args:
-        log: The log.
-        tools: The existing tools.
-    """
+    """Writes the events of runs to the audit log."""
 
     def __init__(self, log: AuditLog, tools: Tools) -> None:
         self.log = log
@@ -74,9 +69,7 @@ class Audited:
     def name(self, kind: str, value: str) -> str:
         """Return a keyed hash of a value; "" if there is no key, which the log itself reports.
 
-        Args:
-            kind: What the value names, e.g. "image"; it is hashed together with the value.
-            value: The value.
+        `kind` is what the value names ("image"); it is hashed together with the value.
         """
         try:
             return self.log.name(kind, value)

@@ -34,10 +34,8 @@ def utc_now() -> str:
 class Emitter:
     """Creates all events of a run. Call its methods only on the loop's thread.
 
-    Args:
-        run_id: The run's id.
-        record: Writes each event to disk before it is shown. It must not raise; it returns why the
-            audit log is incomplete, or "" or None if it is complete.
+    `record` writes each event to disk before it is shown. It must not raise; it returns why the
+    audit log is incomplete, or "" or None if it is complete.
     """
 
     def __init__(self, run_id: str, record: Callable[[RunEvent], str | None] | None = None) -> None:
@@ -66,12 +64,7 @@ class Emitter:
         return await self._queue.get()
 
     def emit(self, kind: Callable[..., RunEvent], **fields: Any) -> None:
-        """Create and emit the next event; does nothing after the terminal event.
-
-        Args:
-            kind: The event's class.
-            **fields: The event's own fields.
-        """
+        """Create and emit the next event; does nothing after the terminal event."""
         if self._closed:
             return
         event = kind(run_id=self._run_id, seq=self._seq, time=utc_now(), **fields)

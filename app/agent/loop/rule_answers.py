@@ -61,9 +61,7 @@ class Undecided:
 def next_action(intent: Intent, results: Sequence[Message]) -> Act | Finished | Undecided:
     """Return what the rules do next to answer a question, or `Undecided` if they are not certain.
 
-    Args:
-        intent: The intent of the question.
-        results: The results of this question's calls so far, in the order in which they ended.
+    `results` are those of this question's calls so far, in the order in which they ended.
     """
     plan, scene = intent.plan, intent.scene
     if not intent.certain or not intent.wanted:

@@ -71,11 +71,7 @@ class Overrides:
     def of(self, call_id: str, tool: str, token: CancelToken, waited: WaitClock) -> Confirm:
         """Return a function that a call can use, in its own thread, to ask the user.
 
-        Args:
-            call_id: The call's id.
-            tool: The tool's name.
-            token: Ends the waiting when cancelled.
-            waited: Measures the waiting.
+        `waited` measures the waiting, which ends when `token` is cancelled.
         """
         loop = asyncio.get_running_loop()
 
@@ -246,10 +242,8 @@ class ToolCalls:
     def _look_at(self, call: ToolCall, *, beside: bool) -> Ready:
         """Prepare a call.
 
-        Args:
-            call: The requested call.
-            beside: Other calls came with it. A call that asks the user is made alone; for a single
-                call this need not be found out beforehand.
+        `beside`: other calls came with it. A call that asks the user is made alone; for a single
+        call this need not be found out beforehand.
         """
         order = self.director.order(call)
         if order.outcome is not None:
