@@ -18,21 +18,13 @@ NOTES = 20  # images that a shortened note tells of
 INTERRUPTED = "The run was stopped before this call gave a result."
 
 
-def system_prompt(name: str = "MEDICAL_ASSISTANT") -> str:
-    """Return the prompt with that name, followed by the rules about data.
+def system_prompt() -> str:
+    """Return the assistant's prompt, followed by the rules about data.
 
     Raises:
         FileProblem: The prompts file is missing or invalid, or lacks a required section.
     """
-    return f"{load_prompt(name)}\n\n{load_prompt('DATA_RULES')}"
-
-
-def build_messages(system: str, history: Sequence[Message]) -> list[Message]:
-    """Return the whole transcript as messages for a model, without shortening.
-
-    `context_window` shortens the transcript if it does not fit.
-    """
-    return [Message(role="system", text=system), *(message for message, _ in marked(history))]
+    return f"{load_prompt('MEDICAL_ASSISTANT')}\n\n{load_prompt('DATA_RULES')}"
 
 
 def marked_result(message: Message) -> Message:

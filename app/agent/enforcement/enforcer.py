@@ -43,7 +43,10 @@ def _many(field: Mapping[str, Any]) -> bool:
 
 
 class Enforcer:
-    """Decides, for each call in a run, whether it proceeds, waits for another call, or is refused."""
+    """Decides for each call in a run whether it proceeds, waits for another or is refused.
+
+    Rules never insert a tool that is excluded, left out, or not suitable for the image.
+    """
 
     def __init__(self, plans: Plans, intent: Intent, tools: Tools, record: CallLog) -> None:
         self._plans = plans
@@ -82,7 +85,7 @@ class Enforcer:
         return self._fed(ruled)
 
     def may_run_beside(self, call: ToolCall, beside: Sequence[ToolCall]) -> bool:
-        """Return whether a call may run in parallel with others because it depends on none of them."""
+        """Return whether a call may run beside others because it depends on none of them."""
         rule, names = self._plans.rule(call.name), {other.name for other in beside}
         images = self._images_of(call)
         for need in rule.requires:
@@ -108,7 +111,7 @@ class Enforcer:
         return None
 
     def _pending(self) -> Iterator[tuple[Successor, LoggedCall]]:
-        """Yield the mandatory successors that have not run since the call they must follow, and it."""
+        """Yield each mandatory successor that has not run, with the call that it must follow."""
         seen: set[tuple[str, frozenset[str]]] = set()
         for cause in self._record.of_this_run():
             if not cause.message.ok:
@@ -146,9 +149,8 @@ class Enforcer:
         arguments = {name: value for name, value in (given or {}).items() if name in properties}
         self._feed(arguments, properties, spec.name, images)
         name = image_argument(ToolSchema(spec.name, "", schema))
-        chosen = (
-            self._record.current if self._record.current in images or not images else min(images)
-        )
+        current = self._record.current
+        chosen = current if current in images or not images else min(images)
         shown = image_reference(self._record.note(chosen) or {})
         if name and shown and arguments.get(name) in (None, "", []):
             arguments[name] = [shown] if _many(properties[name]) else shown
@@ -417,37 +419,31 @@ class Enforcer:
         return None
 
     def _unsuitable(self, call: ToolCall, images: Collection[str]) -> Refusal | None:
-        """Return a refusal if the tool is unsuitable for one of these images.
-
-        None if the call may run.
-        """
-        accepts = self._plans.rule(call.name).accepts
-        if accepts.asks:
+        """Return a refusal if the tool is unsuitable for one of these images, else None."""
+        if self._plans.rule(call.name).accepts.asks:
             return None  # it refuses by itself, unless the user wants it
-        for key in sorted(images):
-            note = self._record.note(key)
-            why = unsuitable_image(accepts, note) if note is not None else ""
-            if why:
-                reason = f"{call.name} is not for this image: {why}."
-                override = Override(rule="unsuitable", tool=call.name, reason=reason)
-                return Refusal(call, override, "Choose a tool that is for this image, or say so.")
-        return None
+        reason = self._mismatch(call.name, images)
+        if not reason:
+            return None
+        override = Override(rule="unsuitable", tool=call.name, reason=f"{reason}.")
+        return Refusal(call, override, "Choose a tool that is for this image, or say so.")
+
+    def _mismatch(self, name: str, images: Collection[str]) -> str:
+        """Return why a tool is not for one of these images, as a clause; "" if it is."""
+        accepts = self._plans.rule(name).accepts
+        notes = filter(None, map(self._record.note, sorted(images)))
+        why = next(filter(None, (unsuitable_image(accepts, note) for note in notes)), "")
+        return f"{name} is not for this image: {why}" if why else ""
 
     def _blocked(self, name: str, images: Collection[str]) -> str:
-        """Return why a tool cannot give a result for these images, as a clause.
-
-        "" if it may run.
-        """
+        """Return why a tool cannot give a result for these images, as a clause; "" if it can."""
         if self._tools.get(name) is None:
             return f"{name} is not installed"
         if name in self._intent.left_out:
             return f"the question leaves {name} out"
         if self._record.failed_here(name, images):
             return f"{name} failed"
-        accepts = self._plans.rule(name).accepts
-        notes = filter(None, (self._record.note(key) for key in sorted(images)))
-        why = next(filter(None, (unsuitable_image(accepts, note) for note in notes)), "")
-        return f"{name} is not for this image: {why}" if why else ""
+        return self._mismatch(name, images)
 
     def _preferred(self, names: Sequence[str], images: Collection[str]) -> list[str]:
         """Return the tools that may run, the one that best matches the question first."""

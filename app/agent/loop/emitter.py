@@ -46,18 +46,9 @@ class Emitter:
         self._warned = False
         self._seq = 0
         self._open: dict[str, str] = {}
-        self._closed = False
+        self.closed = False
+        """Whether the terminal event was emitted."""
         self._queue: asyncio.Queue[RunEvent] = asyncio.Queue()
-
-    @property
-    def closed(self) -> bool:
-        """Return whether the terminal event was emitted."""
-        return self._closed
-
-    @property
-    def open_calls(self) -> tuple[str, ...]:
-        """Return the ids of the calls that have started but not finished."""
-        return tuple(self._open)
 
     async def next(self) -> RunEvent:
         """Wait for the next event and return it."""
@@ -65,7 +56,7 @@ class Emitter:
 
     def emit(self, kind: Callable[..., RunEvent], **fields: Any) -> None:
         """Create and emit the next event; does nothing after the terminal event."""
-        if self._closed:
+        if self.closed:
             return
         event = kind(run_id=self._run_id, seq=self._seq, time=utc_now(), **fields)
         if event.kind in TERMINAL:
@@ -73,7 +64,7 @@ class Emitter:
                 self._close_calls("failed", "The run ended before this call did.")
                 self.emit(kind, **fields)
                 return
-            self._closed = True
+            self.closed = True
         elif isinstance(event, ToolStarted):
             self._open[event.call_id] = event.tool
         elif isinstance(event, ToolFinished):

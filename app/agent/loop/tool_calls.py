@@ -171,7 +171,7 @@ class ToolCalls:
         results: The results so far, without those of the loop's own tools.
         stop_after: Whether to start no more calls; running calls may still end.
         scope: The files that arguments may name, as last determined; None before that.
-        overrides: Asks the user on behalf of running tools; created when first needed.
+        overrides: Asks the user on behalf of running tools.
     """
 
     request: RunRequest
@@ -189,7 +189,11 @@ class ToolCalls:
     results: list[Message] = field(default_factory=list[Message])
     stop_after: bool = False
     scope: Scope | None = None
-    overrides: Overrides | None = None
+    overrides: Overrides = field(init=False)
+
+    def __post_init__(self) -> None:
+        grants = self.approvals.grants
+        self.overrides = Overrides(self.request, self.emitter, self.clock, grants)
 
     async def execute(self, calls: Sequence[ToolCall]) -> Stop | None:
         """Run the calls in one message; return the limit that was reached, or None.
@@ -317,7 +321,7 @@ class ToolCalls:
         self.begun.add(call.id)
         try:
             timeout_s = tool.spec.timeout_s * patience
-            confirm = self._overrides().of(call.id, tool.spec.name, token, waited)
+            confirm = self.overrides.of(call.id, tool.spec.name, token, waited)
             context = self._context(call, gate, token, confirm)
             return await run_tool(tool, args, context, timeout_s, self._keep, waited)
         except asyncio.CancelledError:
@@ -428,12 +432,6 @@ class ToolCalls:
         request.thread.log_call(
             call.id, call.name, call.arguments, result, started, utc_now(), request.images
         )
-
-    def _overrides(self) -> Overrides:
-        if self.overrides is None:
-            grants = self.approvals.grants
-            self.overrides = Overrides(self.request, self.emitter, self.clock, grants)
-        return self.overrides
 
     def _context(
         self, call: ToolCall, gate: ProgressGate, cancel: CancelToken, confirm: Confirm
