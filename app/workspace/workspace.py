@@ -12,7 +12,7 @@ from app.imaging.presentation import PresentationState
 from app.imaging.types import Content, Instance, ScanResult, Study, Window
 from app.tools.api import Artifact
 from app.tools.images import OpenImage
-from app.workspace import user_marks
+from app.workspace import drawing
 from app.workspace.annotations import Annotations
 from app.workspace.commands import CommandStack
 from app.workspace.layers import Layers
@@ -216,7 +216,7 @@ class Workspace:
         """Return the visible marks of the user by SOP Instance UID, the latest last."""
         found: dict[str, tuple[Finding, ...]] = {}
         for item in self.annotations.all():
-            if item.visible and user_marks.is_mark(item.finding):
+            if item.visible and drawing.is_mark(item.finding):
                 uid = item.finding.image.sop_instance_uid
                 found[uid] = (*found.get(uid, ()), item.finding)
         return found
@@ -232,7 +232,7 @@ class Workspace:
     @property
     def marked(self) -> bool:
         """Whether the shown frame has a visible mark other than points outside the object."""
-        return any(item.provenance.tool != user_marks.OUTSIDE for item in self.shown_marks())
+        return any(item.provenance.tool != drawing.OUTSIDE for item in self.shown_marks())
 
     def _images(self) -> Iterator[Instance]:
         """Yield the open images, those of the shown study first."""

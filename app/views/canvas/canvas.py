@@ -46,7 +46,7 @@ from app.views.canvas.mouse_gestures import (
 from app.views.canvas.rendering import Job, Picture, Renderer
 from app.views.canvas.scrolling import Scroller, Scrubber
 from app.views.canvas.text_overlay import Overlay
-from app.workspace import measurements, user_marks
+from app.workspace import drawing
 from app.workspace.annotations import Annotations
 from app.workspace.workspace import REFORMAT, Workspace
 
@@ -545,9 +545,9 @@ def key_actions(canvas: Canvas, annotations: Annotations) -> dict[Qt.Key, Callab
         key.Key_V: lambda: canvas.flip(across=False),
         key.Key_BracketLeft: lambda: canvas.rotate(-1),
         key.Key_BracketRight: lambda: canvas.rotate(1),
-        key.Key_L: lambda: measuring.toggle(measurements.RULER),
-        key.Key_B: lambda: measuring.toggle(user_marks.BOX),
-        key.Key_M: lambda: measuring.toggle(user_marks.POINT),
+        key.Key_L: lambda: measuring.toggle(drawing.RULER),
+        key.Key_B: lambda: measuring.toggle(drawing.BOX),
+        key.Key_M: lambda: measuring.toggle(drawing.POINT),
         key.Key_Escape: escape,
         key.Key_Delete: lambda: annotations.remove([annotations.selected]),
     }
