@@ -49,16 +49,13 @@ class CancelLike(Protocol):
         ...
 
     def on_cancel(self, callback: Callable[[], None]) -> None:
-        """Register a callback to be called, on any thread, when the token is cancelled.
-
-        If it is already cancelled, the callback is called immediately.
-        """
+        """Register a callback for any thread: when cancelled, or at once if it already is."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call: its number, its limits, its cancel token and the callback for its progress."""
+    """One call with its limits."""
 
     number: int
     timeout_s: float
@@ -68,14 +65,12 @@ class Call:
 
     @property
     def cancelled(self) -> bool:
-        """Whether the call has been cancelled and must end."""
+        """Whether the call must end."""
         return self.cancel is not None and self.cancel.cancelled
 
 
 class ProcessLostError(Exception):
-    """The process is gone.
-
-    The message is the rest of a sentence that begins with the name of the process.
+    """The process is gone; the message continues a sentence that begins with its name.
 
     Attributes:
         cancelled: Whether the process was being stopped because its call was cancelled.
@@ -116,7 +111,7 @@ class Process:
 
     @property
     def alive(self) -> bool:
-        """Whether the process is running and has not been killed by the app."""
+        """Whether the process is running and was not killed."""
         return not self._killed and self._process.is_alive()
 
     def ready(self, call: Call | None) -> None:

@@ -148,14 +148,7 @@ def _region_spacing(regions: Sequence[UltrasoundRegion], aspect: float) -> Spaci
 
 
 def stated_spacing(row_mm: float, column_mm: float, source: SpacingSource, note: str) -> Spacing:
-    """Return the spacing stated in a non-DICOM file; unknown if the values are impossible.
-
-    Args:
-        row_mm: Distance between rows; 0 if unknown.
-        column_mm: Distance between columns; 0 if unknown.
-        source: Where the values come from.
-        note: Explanation for the user.
-    """
+    """Return the spacing in mm that a non-DICOM file states (0: none); unknown if impossible."""
     pair = (row_mm, column_mm)
     if not all(math.isfinite(mm) for mm in pair) or min(pair) <= 0:
         return Spacing(note="the file gives no spacing")

@@ -47,8 +47,6 @@ class Stack:
         plane: Plane of the first image in the sorted order.
         along: [n] distance of each image from the first along the normal in mm, ascending.
         aside: [n, 2] in-plane shift (x, y) of each image relative to the first, in pixels.
-        rows: Number of rows in each image.
-        columns: Number of columns in each image.
     """
 
     order: tuple[int, ...]
@@ -167,8 +165,8 @@ def sort_stack(planes: Sequence[FramePlane], rows: int, columns: int) -> Stack:
 def first_at_each_position(planes: Sequence[FramePlane]) -> list[int]:
     """Return the index of the first image at each position.
 
-    Frames of an object with phases or segments repeat their positions. If the positions do not all
-    have the same number of images, the indices of all images are returned.
+    Frames of an object with phases or segments repeat their positions. The indices of all images
+    are returned if the positions differ in their number of images.
     """
     places: dict[tuple[float, ...], list[int]] = {}
     for index, plane in enumerate(planes):
