@@ -150,9 +150,7 @@ def direction_letters(direction: Sequence[float], quadruped: bool = False) -> st
 
 def is_quadruped(orientation: Orientation) -> bool:
     """Return whether an orientation uses the letters for quadrupeds."""
-    return any(
-        letter.islower() or letter in "DVM" for letter in orientation.row + orientation.column
-    )
+    return bool(set(orientation.row + orientation.column) - set("LRAPHF"))
 
 
 def opposite_letters(letters: str) -> str:

@@ -23,7 +23,6 @@ from PySide6.QtGui import (
     QResizeEvent,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QWidget
 
 from app.errors import SightlineError
 from app.imaging.pixels import pipeline
@@ -57,7 +56,6 @@ class Canvas(ImageView):
     Args:
         workspace: The models.
         background: Threads that build outlines and layers; closed by its owner.
-        parent: Qt parent.
 
     Attributes:
         error: Why no image is shown, or "".
@@ -68,10 +66,8 @@ class Canvas(ImageView):
     status_changed = Signal()  # empty, loading, an error, or an image
     menu_wanted = Signal(QPoint)  # the context menu, at this place on the screen
 
-    def __init__(
-        self, workspace: Workspace, background: Background, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, workspace: Workspace, background: Background) -> None:
+        super().__init__()
         self._workspace = workspace
         self._viewport_model = workspace.viewport
         self.picture: Picture | None = None
@@ -117,7 +113,7 @@ class Canvas(ImageView):
         self._renderer.drop()
         self._rendering.close()
         self.findings_layer.close()
-        self.scroller.stop()
+        self.scroller.pause()
 
     # Picture
 
@@ -136,9 +132,8 @@ class Canvas(ImageView):
             return None
         wanted = self._viewport_model.display.window or self.picture.window
         if wanted.lut >= len(self.picture.job.frame.voi.luts):
-            return replace(
-                wanted, lut=-1
-            )  # it was chosen on another image, so only its range applies
+            # It was chosen on another image, so only its range applies.
+            return replace(wanted, lut=-1)
         return wanted
 
     @property
@@ -192,17 +187,10 @@ class Canvas(ImageView):
             self.status_changed.emit()
         elif model.frame is not None and model.instance is not None:
             self.error = ""
-            state = model.presentation
-            self._render(
-                Job(
-                    model.instance,
-                    model.frame_index,
-                    model.frame,
-                    model.display,
-                    state,
-                    model.presented(model.frame_index),
-                )
-            )
+            index, state = model.frame_index, model.presentation
+            presented = model.presented(index)
+            job = Job(model.instance, index, model.frame, model.display, state, presented)
+            self._render(job)
 
     def _display_changed(self) -> None:
         shown = self.picture
@@ -438,14 +426,14 @@ class Canvas(ImageView):
                 self._workspace.annotations.select(self._hover(ev.position()))
             return
         zooming = self._press[1] is Drag.ZOOM
-        clicked = not zooming and not self._moved
-        asked = zooming and not self._moved
         self._press = self._drag_from = None
         self._show_cursor(Qt.CursorShape.OpenHandCursor if self._space else None)
-        if clicked and ev.button() == Qt.MouseButton.LeftButton:
-            self._workspace.annotations.select(self._hover(ev.position()))
-        elif asked:
+        if self._moved:
+            return
+        if zooming:
             self.menu_wanted.emit(ev.globalPosition().toPoint())
+        elif ev.button() == Qt.MouseButton.LeftButton:
+            self._workspace.annotations.select(self._hover(ev.position()))
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         # A right press sends one too, but may be the start of a zoom drag.

@@ -58,10 +58,6 @@ class Scroller(QObject):
         self._place: tuple[Instance, tuple[int, int]] | None = None
         self._ends: tuple[Series, list[int]] | None = None
 
-    def stop(self) -> None:
-        """Stop playing; call before the canvas is deleted."""
-        self.pause()
-
     @property
     def scrollable(self) -> bool:
         """Whether there is another frame or image in the series."""
