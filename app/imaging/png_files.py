@@ -16,11 +16,7 @@ from app.imaging import guards
 
 
 def write_png(path: Path, pixels: NDArray[Any]) -> None:
-    """Write an image as a PNG file.
-
-    Args:
-        path: File to write; its folder must exist.
-        pixels: uint8 or uint16 [rows, columns], or uint8 RGB [rows, columns, 3].
+    """Write uint8 or uint16 [rows, columns], or uint8 RGB [rows, columns, 3], as a PNG file.
 
     Raises:
         ValueError: The array is empty, or its type or shape is not supported.

@@ -16,12 +16,7 @@ REFERENCE = "REFERENCE"
 
 @dataclass(frozen=True, slots=True)
 class ImageLink:
-    """A reference from a content item to an image or another object.
-
-    Attributes:
-        sop_instance_uid: SOP Instance UID of the object.
-        frames: Indices of the frames referred to, from 0; empty for all frames.
-    """
+    """A reference to an image or other object; without `frames` (from 0), to all of its frames."""
 
     sop_instance_uid: str
     frames: tuple[int, ...] = ()

@@ -46,7 +46,6 @@ class LayerStyle:
     """How a layer is drawn.
 
     Attributes:
-        visible: Whether the layer is drawn at all.
         hidden: Numbers of the items that are not drawn.
         opacity: Opacity of fills, 0 to 1; outlines are always opaque.
     """
@@ -63,8 +62,6 @@ class LayerEntry:
     Attributes:
         key: Key that is unique among the image's layers.
         content: Kind of object that the layer comes from; IMAGE for the image's own overlays.
-        title: Title in the list.
-        style: How the layer is drawn.
         layer: The layer's items; None until they have been read.
         frame: The layer's shapes on the shown frame; None until they have been read.
         error: Why the layer cannot be read, or "".
@@ -200,10 +197,7 @@ class Layers:
             self.changed.emit()
 
     def take_frame(self, request: LayerRequest, frame: LayerFrame) -> None:
-        """Store an object's shapes on one frame.
-
-        Shapes for a frame that is not shown are only cached.
-        """
+        """Store an object's shapes on one frame; if it is not shown, they are only cached."""
         place = request.place
         self._pending.discard(place)
         if request.key not in self._asked:
@@ -318,7 +312,6 @@ class Layers:
         )
 
     def _overlays(self) -> LayerEntry | None:
-        """Return the image's own overlays as a layer."""
         if self._target is None or self._frame is None or not self._frame.overlays:
             return None
         instance, _ = self._target
@@ -345,7 +338,6 @@ class Layers:
         return entry
 
     def _graphics(self) -> LayerEntry | None:
-        """Return the graphics of the applied presentation state as a layer."""
         if self._target is None or self._state is None:
             return None
         instance, index = self._target
@@ -361,7 +353,6 @@ class Layers:
         )
 
     def _regions(self) -> LayerEntry | None:
-        """Return the regions of the report as a layer."""
         if self._target is None or self._report is None:
             return None
         (instance, index), (layer, known) = self._target, self._report

@@ -53,10 +53,6 @@ from app.workspace.workspace import REFORMAT, Workspace
 class Canvas(ImageView):
     """The widget that shows the workspace's viewport.
 
-    Args:
-        workspace: The models.
-        background: Threads that build outlines and layers; closed by its owner.
-
     Attributes:
         error: Why no image is shown, or "".
         picture: The picture on the screen, or None.
@@ -299,10 +295,7 @@ class Canvas(ImageView):
         self._viewport_model.set_display(self._viewport_model.display.turned(quarters))
 
     def reset(self) -> None:
-        """Restore the window, polarity and orientation from the file, and fit the image.
-
-        If a presentation state is applied, its display is restored instead.
-        """
+        """Fit the image, with the window, polarity and turn of the file or presentation state."""
         self._viewport_model.reset_display()
         self.fit()
 
@@ -498,10 +491,7 @@ class Canvas(ImageView):
 def key_actions(canvas: Canvas, annotations: Annotations) -> dict[Qt.Key, Callable[[], object]]:
     """Return the action that each key performs on the canvas.
 
-    Arrows, Page Up and Down, Home and End scroll; I inverts, R resets, F fits, 1 shows 1:1, + and -
-    zoom; H and V flip, [ and ] rotate; L measures a length; B marks a box, M a point; Escape
-    discards an unfinished drawing, else switches the drawing tool off, else deselects; Delete
-    removes the selected finding.
+    Escape discards an unfinished drawing, else switches the drawing tool off, else deselects.
     """
     key, scroll, measuring = Qt.Key, canvas.scroller, canvas.drawing_tool
 
