@@ -104,8 +104,7 @@ class Viewport:
     def show(
         self, instance: Instance | None, frame_index: int = 0, *, keep_display: bool = False
     ) -> None:
-        """Show frame `frame_index` (from 0) of an instance, or nothing, with the instance's own
-            window.
+        """Show frame `frame_index` (from 0) of an instance with its own window; None for nothing.
 
         For objects without frames, such as reports, no frame is requested. `keep_display` keeps
         window, inversion and orientation, e.g. for a neighbour of the shown image; those of a
