@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,7 @@ from app.imaging.space.volume_store import VolumeStore, file_key
 from app.imaging.types import Frame, Instance, ScanResult, Series
 from app.imaging.volume import Plane, Volume
 
+T = TypeVar("T")
 Key = tuple[str, str, int, int, int, int, int]
 """`file_key` of the image, and the frame."""
 
@@ -369,10 +370,7 @@ class Decoder:
 
         The future fails with `FileProblem` if the object cannot be read.
         """
-        reply = self._object("layer_entry", {"instance": pack(instance)})
-        return converted_reply(
-            reply, instance.path, lambda message: unpack(Layer, message["layer"])
-        )
+        return self._object("layer_entry", instance, lambda reply: unpack(Layer, reply["layer"]))
 
     def layer_frame(self, instance: Instance, target: Instance, index: int) -> Future[LayerFrame]:
         """Return what a segmentation, structure set or annotation draws on one frame of an image.
@@ -384,9 +382,8 @@ class Decoder:
         """
         if target.kind == reformat.KIND:
             return self._section_layer(instance, target, index)
-        payload = {"instance": pack(instance), "target": pack(target), "index": index}
-        reply = self._object("layer_frame_entry", payload)
-        return converted_reply(reply, instance.path, lambda message: unpack_frame(message["frame"]))
+        place = {"target": pack(target), "index": index}
+        return self._object("layer_frame_entry", instance, _layer_frame, **place)
 
     def _section_layer(
         self, instance: Instance, target: Instance, index: int
@@ -396,30 +393,27 @@ class Decoder:
             text = "not drawn: these sections were resampled, and are not the slices it was made on"
             return completed_future(LayerFrame(warnings=(text,)))
         slices, cut = found
-        payload = {"instance": pack(instance), "slices": slices, "cut": pack(cut)}
-        reply = self._object("section_layer_entry", payload)
-        return converted_reply(reply, instance.path, lambda message: unpack_frame(message["frame"]))
+        place = {"slices": slices, "cut": pack(cut)}
+        return self._object("section_layer_entry", instance, _layer_frame, **place)
 
     def report(self, instance: Instance) -> Future[Report]:
         """Return a structured report or key object selection as a tree of text."""
-        payload = {"instance": pack(instance)}
-        reply = self._object("report_entry", payload, Priority.VISIBLE)
-        return converted_reply(
-            reply, instance.path, lambda message: unpack(Report, message["report"])
-        )
+        return self._object("report_entry", instance, lambda reply: unpack(Report, reply["report"]))
 
     def presentation(self, instance: Instance) -> Future[PresentationState]:
         """Return the display settings stored in a presentation state."""
-        reply = self._object("presentation_entry", {"instance": pack(instance)})
-        return converted_reply(
-            reply, instance.path, lambda message: presentation_from(message["state"])
+        return self._object(
+            "presentation_entry", instance, lambda reply: presentation_from(reply["state"])
         )
 
     def _object(
-        self, entry: str, payload: dict[str, Any], priority: int = Priority.NEIGHBOUR
-    ) -> Reply:
-        """Request data of an object, less urgent than the next image."""
-        return self._submit(f"object_entries:{entry}", payload, priority, OBJECT_TIMEOUT_S)
+        self, entry: str, instance: Instance, convert: Callable[[dict[str, Any]], T], **place: Any
+    ) -> Future[T]:
+        """Request data of an object; a report is shown by itself, the rest over the next image."""
+        priority = Priority.VISIBLE if entry == "report_entry" else Priority.NEIGHBOUR
+        payload = {"instance": pack(instance), **place}
+        reply = self._submit(f"object_entries:{entry}", payload, priority, OBJECT_TIMEOUT_S)
+        return converted_reply(reply, instance.path, convert)
 
     def forget(self, instances: Iterable[Instance]) -> None:
         """Drop the cached frames and volumes of files; the files may be opened again later."""
@@ -468,6 +462,10 @@ class Decoder:
             if isinstance(outcome, Frame):
                 self._cache.put(key, outcome)
         pending.finish(outcome)
+
+
+def _layer_frame(reply: dict[str, Any]) -> LayerFrame:
+    return unpack_frame(reply["frame"])
 
 
 def _small(frame: Frame, size: int) -> NDArray[np.uint8]:

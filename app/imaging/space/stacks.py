@@ -64,7 +64,9 @@ class Stack:
     @property
     def even(self) -> bool:
         """Whether the slices are evenly spaced."""
-        return _is_even(self.gaps)
+        gaps = self.gaps
+        mean = float(gaps.mean())
+        return bool(np.abs(gaps - mean).max() <= max(GAP_MM, GAP_RATIO * mean))
 
     @property
     def shear(self) -> float:
@@ -143,7 +145,8 @@ def sort_stack(planes: Sequence[FramePlane], rows: int, columns: int) -> Stack:
     if (np.abs(spacings / spacings[0] - 1) > SAME_SPACING).any():
         raise NotAStackError("its images have different pixel spacings")
     origins = np.array([plane.origin for plane in planes])
-    order = _order_along_normal(origins, np.array(planes[0].normal))
+    # Along the normal; images at one position by x, y, z.
+    order = np.lexsort((*origins.T[::-1], origins @ np.array(planes[0].normal)))
     lowest = planes[order[0]]
     if np.abs(directions - directions[order[0]]).max() > PARALLEL:
         raise NotAStackError("its images are not parallel")
@@ -175,16 +178,6 @@ def first_at_each_position(planes: Sequence[FramePlane]) -> list[int]:
     if len({len(indices) for indices in places.values()}) > 1:
         return list(range(len(planes)))
     return [indices[0] for indices in places.values()]
-
-
-def _order_along_normal(origins: Array, normal: Array) -> NDArray[np.intp]:
-    """Return the order along the normal; images at one position are ordered by x, y, z."""
-    return np.lexsort((origins[:, 2], origins[:, 1], origins[:, 0], origins @ normal))
-
-
-def _is_even(gaps: Array) -> bool:
-    mean = float(gaps.mean())
-    return bool(np.abs(gaps - mean).max() <= max(GAP_MM, GAP_RATIO * mean))
 
 
 def voxel_grid(stack: Stack) -> VoxelGrid:
