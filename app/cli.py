@@ -104,6 +104,14 @@ def _parser(command: str, description: str) -> _Parser:
     return _Parser(prog=f"sightline {command}".strip(), description=description)
 
 
+def _add_json(parser: _Parser) -> _Parser:
+    """Add `--json` to a command; return a parent parser that adds it to the command's actions."""
+    parser.add_argument("--json", action="store_true", dest="as_json")
+    shared = _Parser(add_help=False)
+    shared.add_argument("--json", action="store_true", default=argparse.SUPPRESS, dest="as_json")
+    return shared
+
+
 def _view(argv: list[str]) -> int:
     parser = _Parser(
         prog="sightline",
@@ -113,7 +121,9 @@ def _view(argv: list[str]) -> int:
     )
     parser.add_argument("paths", nargs="*", type=Path, metavar="PATH")
     parser.add_argument("--demo", action="store_true", help="open the demo study")
-    parser.add_argument("--ask", metavar="PROMPT", help="ask this once the study is shown")
+    parser.add_argument(
+        "--ask", default="", metavar="PROMPT", help="ask this once the study is shown"
+    )
     parser.add_argument("--llm", metavar="NAME", help=_LLM_HELP)
     parser.add_argument(
         "--screenshot",
@@ -125,11 +135,7 @@ def _view(argv: list[str]) -> int:
     options = parser.parse_args(argv)
     from app.wiring import ViewRequest, view
 
-    return view(
-        ViewRequest(
-            tuple(options.paths), options.demo, options.ask or "", options.screenshot, options.llm
-        )
-    )
+    return view(ViewRequest(**vars(options)))
 
 
 def _render(argv: list[str]) -> int:
@@ -143,9 +149,13 @@ def _render(argv: list[str]) -> int:
         metavar="N",
         help="from 0; with --series or --plane it counts through the whole series",
     )
-    parser.add_argument("--series", metavar="NUMBER|UID", help="which series of SRC")
+    parser.add_argument("--series", default="", metavar="NUMBER|UID", help="which series of SRC")
     parser.add_argument(
-        "--plane", type=Plane, choices=list(Plane), help="sections through the series' volume"
+        "--plane",
+        type=Plane,
+        choices=list(Plane),
+        default=Plane.ACQUIRED,
+        help="sections through the series' volume",
     )
     parser.add_argument("--window", type=_window, metavar="CENTER,WIDTH")
     parser.add_argument(
@@ -157,17 +167,7 @@ def _render(argv: list[str]) -> int:
     options = parser.parse_args(argv)
     from app.headless.render import RenderRequest, render
 
-    return render(
-        RenderRequest(
-            options.src,
-            options.out,
-            options.frame,
-            options.window,
-            options.annotated,
-            options.series or "",
-            options.plane or Plane.ACQUIRED,
-        )
-    )
+    return render(RenderRequest(**vars(options)))
 
 
 def _window(text: str) -> Window:
@@ -183,59 +183,60 @@ def _window(text: str) -> Window:
 def _info(argv: list[str]) -> int:
     parser = _parser("info", "List studies, series, instances, and each problem with its reason.")
     parser.add_argument("src", nargs="+", type=Path)
-    parser.add_argument("--json", action="store_true")
+    _add_json(parser)
     options = parser.parse_args(argv)
     from app.headless.info import info
 
-    return info(options.src, as_json=options.json)
+    return info(options.src, as_json=options.as_json)
 
 
 def _ask(argv: list[str]) -> int:
     parser = _parser("ask", "One headless run of the assistant.")
     parser.add_argument("prompt")
-    parser.add_argument("--image", action="append", default=[], type=Path, metavar="SRC")
+    _add_images(parser)
     parser.add_argument("--llm", metavar="NAME", help=_LLM_HELP)
     parser.add_argument("--out", type=Path, metavar="DIR", help="for masks and pictures")
     parser.add_argument("--plan-only", action="store_true", help="print the calls, run none")
-    parser.add_argument("--json", action="store_true", help="one event a line")
+    parser.add_argument("--json", action="store_true", dest="as_json", help="one event a line")
     options = parser.parse_args(argv)
     if not options.prompt.strip():
         parser.error("the prompt is empty")
     from app.headless.runs import AskRequest, ask
 
-    return ask(
-        AskRequest(
-            options.prompt,
-            tuple(options.image),
-            options.llm,
-            options.out,
-            options.plan_only,
-            options.json,
-        )
-    )
+    return ask(AskRequest(**vars(options)))
 
 
 def _tools(argv: list[str]) -> int:
     parser = _parser("tools", "List the tools with their arguments.")
-    parser.add_argument("--json", action="store_true")
+    _add_json(parser)
     options = parser.parse_args(argv)
     from app.headless.runs import list_tools
 
-    return list_tools(as_json=options.json)
+    return list_tools(as_json=options.as_json)
 
 
 def _tool(argv: list[str]) -> int:
     parser = _parser("tool", "Run one tool.")
     parser.add_argument("name")
-    parser.add_argument("--args", type=_json_object, default={}, metavar="JSON")
-    parser.add_argument("--image", action="append", default=[], type=Path, metavar="SRC")
+    parser.add_argument("--args", type=_json_object, default={}, metavar="JSON", dest="arguments")
+    _add_images(parser)
     parser.add_argument("--out", type=Path, metavar="DIR")
-    parser.add_argument("--json", action="store_true")
+    _add_json(parser)
     options = parser.parse_args(argv)
     from app.headless.runs import run_tool
 
-    return run_tool(
-        options.name, options.args, tuple(options.image), options.out, as_json=options.json
+    return run_tool(**vars(options))
+
+
+def _add_images(parser: _Parser, about: str = "") -> None:
+    parser.add_argument(
+        "--image",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="SRC",
+        dest="images",
+        help=about or None,
     )
 
 
@@ -251,11 +252,10 @@ def _json_object(text: str) -> dict[str, Any]:
 
 def _models(argv: list[str]) -> int:
     parser = _parser("models", "Which models the tools need, where they are, whether intact.")
-    parser.add_argument("--json", action="store_true")
+    shared = _add_json(parser)
     names = "list | show | verify | install | get | pack | accept | remove"
     actions = parser.add_subparsers(dest="action", metavar=names)
-    shared = _Parser(add_help=False)
-    shared.add_argument("--json", action="store_true", default=argparse.SUPPRESS)
+    parser.set_defaults(action="list")
     agreeing = _Parser(add_help=False)
     agreeing.add_argument("--accept-terms", action="store_true", help="I accept the model's terms")
     agreeing.add_argument(
@@ -272,7 +272,12 @@ def _models(argv: list[str]) -> int:
     )
     install.add_argument("path", type=Path, metavar="PATH")
     install.add_argument(
-        "--name", metavar="NAME", help="which model it is; by default it is recognised"
+        "--name",
+        action="append",
+        default=[],
+        metavar="NAME",
+        dest="names",
+        help="which model it is; by default it is recognised",
     )
     install.add_argument(
         "--other",
@@ -292,19 +297,7 @@ def _models(argv: list[str]) -> int:
     options = parser.parse_args(argv)
     from app.headless.models_command import ModelsCommand, models
 
-    named = (options.name,) if getattr(options, "name", None) else ()
-    return models(
-        ModelsCommand(
-            action=options.action or "list",
-            names=(*named, *getattr(options, "names", ())),
-            path=getattr(options, "path", None),
-            accept_terms=getattr(options, "accept_terms", False),
-            allow_code=getattr(options, "allow_code", False),
-            other=getattr(options, "other", False),
-            markdown=getattr(options, "markdown", False),
-            as_json=options.json,
-        )
-    )
+    return models(ModelsCommand(**vars(options)))
 
 
 def _sessions(argv: list[str]) -> int:
@@ -313,10 +306,8 @@ def _sessions(argv: list[str]) -> int:
         "Earlier conversations. replay runs their tool calls again and ends with 1 when anything "
         "came out differently; what writes or sends is never run again.",
     )
-    parser.add_argument("--json", action="store_true")
+    shared = _add_json(parser)
     actions = parser.add_subparsers(dest="action", metavar="list | show | export | replay")
-    shared = _Parser(add_help=False)
-    shared.add_argument("--json", action="store_true", default=argparse.SUPPRESS)
     actions.add_parser("list", parents=[shared], help="the newest first (default)")
     show = actions.add_parser("show", parents=[shared], help="print one")
     export = actions.add_parser("export", help="write one to a file; it may hold patient data")
@@ -325,28 +316,22 @@ def _sessions(argv: list[str]) -> int:
         action.add_argument("thread_id", metavar="ID")
     export.add_argument("--format", choices=("md", "html", "json"), default="md")
     export.add_argument("--out", type=Path, required=True, metavar="FILE")
-    replay.add_argument(
-        "--image",
-        action="append",
-        default=[],
-        type=Path,
-        metavar="SRC",
-        help="where images lie that are not any more where they were",
-    )
+    _add_images(replay, "where images lie that are not any more where they were")
     replay.add_argument("--out", type=Path, metavar="DIR", help="keep what the calls make")
     options = parser.parse_args(argv)
     from app.headless import sessions
 
     match options.action:
         case "show":
-            return sessions.show(options.thread_id, as_json=options.json)
+            return sessions.show(options.thread_id, as_json=options.as_json)
         case "export":
             return sessions.export(options.thread_id, options.format, options.out)
         case "replay":
-            images = tuple(options.image)
-            return sessions.replay(options.thread_id, images, options.out, as_json=options.json)
+            return sessions.replay(
+                options.thread_id, options.images, options.out, as_json=options.as_json
+            )
         case _:
-            return sessions.list_all(as_json=options.json)
+            return sessions.list_all(as_json=options.as_json)
 
 
 def _audit(argv: list[str]) -> int:
@@ -355,10 +340,9 @@ def _audit(argv: list[str]) -> int:
         "What tools did, what was allowed, sent and exported. verify ends with 1 and says where, "
         "if anything was changed; find tells whether an image was sent.",
     )
-    parser.add_argument("--json", action="store_true")
+    shared = _add_json(parser)
     actions = parser.add_subparsers(dest="action", metavar="list | verify | find")
-    shared = _Parser(add_help=False)
-    shared.add_argument("--json", action="store_true", default=argparse.SUPPRESS)
+    parser.set_defaults(kind="", last=None)
     listed = actions.add_parser("list", parents=[shared], help="the oldest first (default)")
     listed.add_argument(
         "--kind", default="", help="tools, approvals, sent, exports, settings, runs, log"
@@ -373,12 +357,13 @@ def _audit(argv: list[str]) -> int:
 
     match options.action:
         case "verify":
-            return audit_command.verify_log(anchor=options.anchor, as_json=options.json)
+            return audit_command.verify_log(anchor=options.anchor, as_json=options.as_json)
         case "find":
-            return audit_command.find(options.target, as_json=options.json)
+            return audit_command.find(options.target, as_json=options.as_json)
         case _:
-            kind, last = getattr(options, "kind", ""), getattr(options, "last", None)
-            return audit_command.list_entries(kind=kind, last=last, as_json=options.json)
+            return audit_command.list_entries(
+                kind=options.kind, last=options.last, as_json=options.as_json
+            )
 
 
 _COMMANDS = {

@@ -41,12 +41,7 @@ def _short(match: re.Match[str]) -> str:
 
 
 def set_up(folder: Path | None = None, level: int = logging.WARNING) -> None:
-    """Send the program's log to stderr and to a rotating file.
-
-    Args:
-        folder: Folder for the log file; None to log to stderr only.
-        level: Lowest level of messages that appear on stderr.
-    """
+    """Send the log to stderr, from `level` on, and to a rotating file if there is a `folder`."""
     root = logging.getLogger(_NAME)
     root.setLevel(logging.INFO)
     root.propagate = False

@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 _log = logging.getLogger(__name__)
 _SERVICE = "sightline"
 _PROBE = "probe"
-_OLD_NAME = "openai"
 
 _OWN_HOSTS = {
     "openai@api.openai.com": "OPENAI_API_KEY",
@@ -42,27 +41,19 @@ class Secrets:
         self._memory: dict[str, str] = {}
         self._keyring_works: bool | None = None
         self._configured: frozenset[str] = frozenset()
-        self._old: str = ""
 
-    def configure(self, names: Iterable[str], old_name: str = "") -> None:
-        """Set which endpoints are in the settings.
+    def configure(self, names: Iterable[str]) -> None:
+        """Set the key names of the endpoints in the settings.
 
-        Args:
-            names: Key names of the endpoints. The environment variables SIGHTLINE_OPENAI_KEY,
-                SIGHTLINE_AZURE_KEY and SIGHTLINE_ANTHROPIC_KEY hold keys for these only.
-            old_name: Key name of the endpoint for which the key in version 1's settings was
-                entered.
+        The environment variables SIGHTLINE_OPENAI_KEY, SIGHTLINE_AZURE_KEY and
+        SIGHTLINE_ANTHROPIC_KEY hold keys for these only.
         """
         self._configured = frozenset(names) - {""}
-        self._old = old_name
 
     def get(self, name: str, *, chosen: bool = False) -> str:
         """Return a key, or "" if none is known.
 
-        Args:
-            name: Name of the key.
-            chosen: Whether to treat the key's endpoint as one of those in the settings; see
-                `configure`.
+        `chosen` treats the key's endpoint as one of those in the settings; see `configure`.
         """
         if not name:
             return ""
@@ -74,11 +65,7 @@ class Secrets:
         )
 
     def set(self, name: str, value: str) -> None:
-        """Store a key in the keyring or, if there is none, in memory until the program ends.
-
-        Raises:
-            ValueError: The name is empty.
-        """
+        """Store a key in the keyring or, if there is none, in memory until the program ends."""
         if not name:
             raise ValueError("a key needs the name of its host")
         if self.has_keyring:
@@ -93,14 +80,22 @@ class Secrets:
         self._memory[name] = value
 
     def forget(self, name: str) -> bool:
-        """Delete a key from the keyring and from memory; environment variables are not changed.
+        """Delete a key from keyring and memory, and return whether it is gone.
 
-        Returns:
-            Whether the key is gone from both.
+        Environment variables are not changed.
         """
         self._memory.pop(name, None)
-        gone = self._delete(name)
-        return (self._delete(_OLD_NAME) and gone) if name == self._old else gone
+        if not self.has_keyring:
+            return True
+        import keyring
+
+        try:
+            if keyring.get_password(_SERVICE, name) is not None:
+                keyring.delete_password(_SERVICE, name)
+        except Exception as error:  # a locked or denied keyring of any backend
+            _log.warning("keyring did not forget: %s", type(error).__name__)
+            return False
+        return True
 
     def where(self, name: str) -> str:
         """Return where a key is stored, in words for the user; "" if there is no such key."""
@@ -151,27 +146,10 @@ class Secrets:
         import keyring
 
         try:
-            found = keyring.get_password(_SERVICE, name)
-            if not found and name == self._old:
-                found = keyring.get_password(_SERVICE, _OLD_NAME)
-            return found or ""
+            return keyring.get_password(_SERVICE, name) or ""
         except Exception as error:  # a locked or denied keyring of any backend
             _log.warning("keyring unreadable: %s", type(error).__name__)
             return ""
-
-    def _delete(self, name: str) -> bool:
-        """Delete a key from the keyring, and return whether it is gone."""
-        if not self.has_keyring:
-            return True
-        import keyring
-
-        try:
-            if keyring.get_password(_SERVICE, name) is not None:
-                keyring.delete_password(_SERVICE, name)
-        except Exception as error:  # a locked or denied keyring of any backend
-            _log.warning("keyring did not forget: %s", type(error).__name__)
-            return False
-        return True
 
 
 def _origin(url: str) -> str:

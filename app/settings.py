@@ -103,7 +103,6 @@ class ModelSettings(_Part):
         azure: A deployment in Azure.
         anthropic: Anthropic's API.
         local: A model file on this machine.
-        old_key_url: Address for which the key in version 1's settings, named "openai", was entered.
     """
 
     kind: Kind = "offline"
@@ -113,20 +112,6 @@ class ModelSettings(_Part):
         base_url=ANTHROPIC_URL, context_tokens=200_000, images=True
     )
     local: ProviderSettings = ProviderSettings(context_tokens=8_192)
-    old_key_url: Text = ""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_version_1(cls, data: Any) -> Any:
-        """Return the fields of version 1, which had one endpoint, as those of version 2."""
-        if not isinstance(data, dict) or not {"base_url", "model"} & set(cast("Any", data)):
-            return data
-        fields = dict(cast("dict[str, Any]", data))
-        url, model = fields.pop("base_url", OPENAI_URL), fields.pop("model", "")
-        if "openai" not in fields:
-            fields["openai"] = {"base_url": url, "model": model}
-            fields.setdefault("old_key_url", url)
-        return fields
 
     def of(self, kind: str) -> ProviderSettings:
         """Return a provider's settings; for the offline planner, which has none, the defaults."""
@@ -150,8 +135,7 @@ class LimitSettings(_Part):
         calls_per_task: Maximum number of tool calls for one step in the plan.
         tokens: Maximum number of tokens in requests and answers together; 0 for no limit.
         cost: Maximum cost in US dollars, for models whose prices are known; 0 for no limit.
-        minutes: Maximum duration in minutes, not counting the time in which the user is asked; 0
-            for no limit.
+        minutes: Maximum duration, not counting the time in which the user is asked; 0 for no limit.
         rules_first: Whether rules answer the questions of which they are certain, without a
             language model.
     """
@@ -353,12 +337,8 @@ def bounds(part: type[BaseModel], name: str) -> tuple[float, float]:
 def load(path: Path, notices: list[str] | None = None) -> Settings:
     """Read the settings; return the defaults if there is no file.
 
-    A file that cannot be read as settings is renamed to `<name>.broken`.
-
-    Args:
-        path: Path of the settings file.
-        notices: List to which a sentence for the user is added for each value replaced by its
-            default.
+    A file that cannot be read as settings is renamed to `<name>.broken`. `notices` receives a
+    sentence for the user for each value replaced by its default.
     """
     messages: list[str] = [] if notices is None else notices
     try:
@@ -380,20 +360,12 @@ def load(path: Path, notices: list[str] | None = None) -> Settings:
 
 
 def save(settings: Settings, path: Path) -> None:
-    """Write the settings; a crash leaves either the old or the new file.
-
-    Raises:
-        OSError: The folder cannot be written.
-    """
+    """Write the settings; a crash leaves either the old or the new file."""
     write_atomic(path, settings.model_dump_json(indent=2).encode("utf-8"))
 
 
 def write_atomic(path: Path, data: bytes) -> None:
-    """Write a file through a temporary one in the same folder, so that it is never half written.
-
-    Raises:
-        OSError: The file cannot be written.
-    """
+    """Write a file through a temporary one in the same folder, so that it is never half written."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as stream:

@@ -47,8 +47,8 @@ class Entry:
     """One action in the log.
 
     Attributes:
-        number: Number of the entry: from 1, without gaps across all files.
-        time: Time of the action: ISO 8601 in UTC, to the millisecond.
+        number: From 1, without gaps across all files.
+        time: ISO 8601 in UTC, to the millisecond.
         action: The kind of action, one word.
         facts: Details of the action; no patient data.
         segment: Number of the file that contains it.
@@ -65,14 +65,9 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The end of the log: its last line, and a line that is being appended.
+    """The end of the log: number, file, file size in bytes and MAC of its last line.
 
-    Attributes:
-        number: Number of the last line; 0 if there are no lines yet.
-        segment: Number of the file that contains the last line.
-        size: Size of that file in bytes.
-        last: MAC of the last line.
-        pending: The line that is being appended, with its newline; empty if there is none.
+    `pending` is the line that is being appended, with its newline; empty if there is none.
     """
 
     number: int = 0
@@ -91,10 +86,7 @@ class Head:
 
 
 class Keys:
-    """The keys that are derived from the log's secret.
-
-    Args:
-        secret: At least 16 random bytes.
+    """The keys that are derived from the log's secret of at least 16 random bytes.
 
     Attributes:
         id: 16 hexadecimal digits that differ from secret to secret and reveal nothing about it.

@@ -49,12 +49,7 @@ def record_export(log: AuditLog | None, what: str, path: Path, **facts: Any) -> 
 
 
 def content_name(log: AuditLog, path: Path) -> str:
-    """Return the keyed hash that names a file's content in the log.
-
-    Raises:
-        OSError: The file cannot be read.
-        SightlineError: The log's key is not available.
-    """
+    """Return the keyed hash that names a file's content in the log."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").digest()
     return log.name("file", digest)

@@ -77,9 +77,9 @@ class AuditLog:
 
     Args:
         folder: Folder for the log's files; created when the first line is written.
-        secret: The key, or a function that returns it. The function is called once, when the key
-            is first needed, and may raise SightlineError.
-        segment_bytes: Size in bytes above which a new file is begun.
+        secret: The key, or a function that returns it; the function is called once, when the key is
+            first needed, and may raise SightlineError.
+        segment_bytes: Size above which a new file is begun.
     """
 
     def __init__(
@@ -110,14 +110,12 @@ class AuditLog:
 
         Args:
             action: The kind of action, one word.
-            facts: Details without patient data; images and files are named by the hashes from
-                `name`.
+            facts: Details without patient data; images and files are named by `name`.
             sync: Whether to return only once the line is on the disk; for actions that cannot be
                 undone.
 
         Raises:
-            AuditFailed: The action could not be written. It is kept and written together with a
-                later one.
+            AuditFailed: The action could not be written; it is kept for the next attempt.
         """
         with self._thread_lock:
             self._queue.append(_QueuedEntry(_now(), action, dict(facts or {}), sync))
@@ -133,20 +131,12 @@ class AuditLog:
             self.record(action, facts)
 
     def name(self, kind: str, value: str | bytes) -> str:
-        """Return the keyed hash for an image ("image", its UID) or a file ("file", its bytes).
-
-        Raises:
-            SightlineError: The log's key is not available.
-        """
+        """Return the keyed hash for an image ("image", its UID) or a file ("file", its bytes)."""
         return self.keys.name(kind, value)
 
     @property
     def keys(self) -> Keys:
-        """The keys that are derived from the secret.
-
-        Raises:
-            SightlineError: The secret is not available.
-        """
+        """The keys that are derived from the secret."""
         if self._keys is None:
             self._keys = Keys(self.secret)
         return self._keys
@@ -204,11 +194,7 @@ def folder_lock(folder: Path) -> FileLock:
 
 
 class _Writer:
-    """Appends lines while the caller holds the folder's lock.
-
-    Attributes:
-        head: Where the log ends; `find_end` sets it.
-    """
+    """Appends lines at `head`, the end of the log, while the caller holds the folder's lock."""
 
     def __init__(self, folder: Path, keys: Keys) -> None:
         self._folder = folder
@@ -228,9 +214,8 @@ class _Writer:
     def find_end(self, last_head: Head) -> None:
         """Find where to go on, and begin a new segment if the log is not as it was left.
 
-        Args:
-            last_head: The end that this process wrote last. An older end on the disk means that
-                an older copy of the log was put in its place.
+        An end on the disk that is older than `last_head`, the last that this process wrote, means
+        that an older copy of the log was put in its place.
         """
         data = self._head_file.read()
         head, key = decode_head(self._keys, data)
@@ -251,11 +236,7 @@ class _Writer:
             self.begin_segment(why)
 
     def append(self, action: str, facts: Facts, time: str = "") -> None:
-        """Write a line at the end of the log.
-
-        Raises:
-            OSError: It cannot be written; the log is as it was before.
-        """
+        """Write a line at the end of the log; after an OSError the log is as it was before."""
         head, file = self.head, self._file
         text = encode(head.number + 1, time or _now(), action, facts)
         line = signed(text, self._keys.line_mac(head.last, text))
@@ -270,11 +251,7 @@ class _Writer:
             raise
 
     def begin_segment(self, why: str) -> None:
-        """Begin a new file.
-
-        Args:
-            why: "begun" for the first, "full", or what is wrong with the file before.
-        """
+        """Begin a new file; `why` is "begun", "full", or what is wrong with the file before."""
         segment = max(self.head.segment, *segments(self._folder), 0) + 1
         facts = {"segment": segment, "after": self.head.last, "why": why, "key": self._keys.id}
         self.append(SEGMENT, facts)
@@ -293,11 +270,7 @@ class _Writer:
                 os.close(handle)
 
     def _continue(self, head: Head) -> bool:
-        """Open the file that the head names and complete a pending line.
-
-        Returns:
-            Whether the log ends as the head says.
-        """
+        """Open the file that the head names and complete a pending line; report if it fits."""
         size = 0
         if head.number:
             path = segment_path(self._folder, head.segment)
@@ -383,10 +356,6 @@ def _now() -> str:
 
 def audit_key(file: Path, keyring: Secrets) -> bytes:
     """Return the log's 32-byte key; create it if there is none. A slow keyring may take seconds.
-
-    Args:
-        file: The file that contains the key, or says that the keyring has it.
-        keyring: The system keyring.
 
     Raises:
         SightlineError: The key exists but cannot be read, or a new key cannot be stored.

@@ -44,13 +44,7 @@ _ANCHOR = re.compile(r"([0-9]{1,15}):([0-9a-f]{64})")
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A place where the log is not as it was written.
-
-    Attributes:
-        segment: Number of the file in which the problem is; 0 for the head.
-        line: Number of the line in that file, from 1; 0 for the whole file.
-        why: What is wrong, in words.
-    """
+    """A place where the log is not as it was written: segment 0 is the head, line 0 all of it."""
 
     segment: int
     line: int
@@ -69,12 +63,12 @@ class Report:
 
     Attributes:
         lines: Number of lines in the log.
-        problems: The problems, in the order in which they are in the log; at most 50.
+        problems: The problems in the order of the log; at most 50.
         notes: Facts worth knowing that are not problems.
         first: Time of the first line.
         last: Time of the last line.
-        anchor: The end of the log, to be noted elsewhere: if it is passed to a later `verify`, that
-            finds out whether the log was replaced by an older copy.
+        anchor: The end of the log, to be noted elsewhere: a later `verify` that is given it finds
+            out whether the log was replaced by an older copy.
     """
 
     lines: int = 0
@@ -101,8 +95,7 @@ def verify(folder: Path, secret: bytes, *, anchor: str = "") -> Report:
     Args:
         folder: The log's folder.
         secret: The log's key.
-        anchor: An end of the log noted earlier (`Report.anchor`), whose line must still exist; ""
-            for none.
+        anchor: A `Report.anchor` noted earlier, whose line must still exist; "" for none.
 
     Raises:
         OSError: The log cannot be read.

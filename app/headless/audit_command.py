@@ -31,9 +31,6 @@ def list_entries(*, kind: str = "", last: int | None = None, as_json: bool = Fal
         kind: One of `KINDS`, in upper or lower case; "" for all kinds.
         last: Number of latest entries to print; None for all.
         as_json: Whether to print each entry as one line of JSON.
-
-    Raises:
-        UsageError: `kind` or `last` is not valid.
     """
     if last is not None and last < 1:
         raise UsageError(f"--last: {last} is no number of lines", remedy="Give 1 or more.")
@@ -54,12 +51,7 @@ def list_entries(*, kind: str = "", last: int | None = None, as_json: bool = Fal
 def verify_log(*, anchor: str = "", as_json: bool = False) -> int:
     """Verify the log and print the problems; return the exit code, which is 1 if there are any.
 
-    Args:
-        anchor: The end of the log as noted earlier, from `Report.anchor`; "" for none.
-        as_json: Whether to print the result as one JSON object.
-
-    Raises:
-        UsageError: `anchor` is malformed.
+    `anchor` is an earlier `Report.anchor`, or "".
     """
     with open_program() as program:
         folder = program.audit.folder
@@ -101,13 +93,8 @@ def _print_report(report: Report) -> None:
 def find(target: str, *, as_json: bool = False) -> int:
     """Print the entries about an image or file; return the exit code, 1 if there are no entries.
 
-    Args:
-        target: A SOP Instance UID, or the path of an image, of a folder or archive of images, of a
-            picture that was sent, or of an exported document.
-        as_json: Whether to print each entry as one line of JSON.
-
-    Raises:
-        UsageError: `target` is neither a UID nor a path.
+    `target` is a SOP Instance UID, or the path of an image, of a folder or archive of images, of a
+    picture that was sent, or of an exported document.
     """
     with open_program() as program:
         names = set(_names(program, target))

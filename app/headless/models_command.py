@@ -27,12 +27,12 @@ class ModelsCommand:
         accept_terms: Whether the user accepts the terms.
         allow_code: Whether code that comes with the weights may run.
         other: Whether to install files even if they differ from the published ones.
-        markdown: Whether `list` prints the Markdown table used in the documentation.
+        markdown: Whether `list` prints the Markdown table of the documentation.
         as_json: Whether to print the models' statuses as JSON.
     """
 
     action: str = "list"
-    names: tuple[str, ...] = ()
+    names: Sequence[str] = ()
     path: Path | None = None
     accept_terms: bool = False
     allow_code: bool = False

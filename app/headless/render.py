@@ -63,9 +63,6 @@ class RenderRequest:
 def render(request: RenderRequest) -> int:
     """Write one frame at native matrix size (`annotated`: in true shape), or a report as a page.
 
-    Returns:
-        The exit code, 0.
-
     Raises:
         FileProblem: The source cannot be read, decoded or shown, or `out` cannot be written.
         UsageError: The requested frame or series does not exist.
@@ -290,12 +287,7 @@ def _layers_on(
 ) -> tuple[_Drawn, ...]:
     """Return what the scanned segmentations and contours draw on a frame, without empty ones.
 
-    Args:
-        decoder: Reads the objects.
-        result: The scan.
-        instance: The image, or sections through its series.
-        index: Index of the frame.
-        acquired: The image as it was acquired.
+    `acquired` is the image as it was acquired, of which `instance` may be a section.
     """
     objects = [
         item

@@ -52,15 +52,14 @@ class AskRequest:
     Attributes:
         prompt: The question.
         images: Files, folders or archives whose images are open for the question.
-        llm: Name of the language model, as for `Program.language_model`; None for the one in the
-            settings.
+        llm: As for `Program.language_model`.
         out: Folder for masks and pictures; None for the conversation's own folder.
         plan_only: Whether to print the planned tool calls without running any.
         as_json: Whether to print each event as a JSON object.
     """
 
     prompt: str
-    images: tuple[Path, ...] = ()
+    images: Sequence[Path] = ()
     llm: str | None = None
     out: Path | None = None
     plan_only: bool = False
@@ -125,12 +124,8 @@ async def _print_events(loop: AgentLoop, run: RunRequest, *, as_json: bool) -> i
 def _print_for_people(event: RunEvent, streaming: bool) -> bool:
     """Print an event as text: the answer to stdout, progress to stderr.
 
-    Args:
-        event: The event.
-        streaming: Whether the last line on stdout is unfinished.
-
-    Returns:
-        Whether it is unfinished now.
+    `streaming` says whether the last line on stdout is unfinished; the return value, whether it is
+    now.
     """
     if isinstance(event, TextDelta):
         # What a model writes must not steer the terminal.
@@ -231,7 +226,7 @@ def _spec_json(spec: Any) -> dict[str, Any]:
 def run_tool(
     name: str,
     arguments: dict[str, Any],
-    images: tuple[Path, ...],
+    images: Sequence[Path],
     out: Path | None,
     *,
     as_json: bool,
@@ -244,10 +239,6 @@ def run_tool(
         images: Files, folders or archives whose images are open for the tool.
         out: Folder for the files that the tool makes; None for a new folder in the data folder.
         as_json: Whether to print the result as JSON.
-
-    Raises:
-        UsageError: There is no such tool, or its arguments are wrong.
-        SightlineError: The tool failed.
     """
     from app.agent.loop.tool_execution import Outcome, parse_arguments
     from app.agent.loop.tool_execution import run_tool as execute
@@ -303,14 +294,7 @@ def run_tool(
 
 
 class _ToolCallRecord:
-    """Records in the audit log one tool call that is made outside of a run of the assistant.
-
-    Args:
-        log: The audit log.
-        spec: The tool.
-        run_id: The call's id.
-        arguments: The exact arguments; only their keyed hash is recorded.
-    """
+    """Records in the audit log one tool call made outside of a run, its arguments as a hash."""
 
     def __init__(
         self, log: AuditLog, spec: ToolSpec, run_id: str, arguments: Mapping[str, Any]
@@ -327,11 +311,7 @@ class _ToolCallRecord:
         self._arguments = json.dumps(plain(arguments), sort_keys=True)
 
     def begin(self) -> None:
-        """Record that the call begins. A tool that only reads runs without the log, too.
-
-        Raises:
-            AuditFailed: The log cannot be written, and the tool would write, send or execute.
-        """
+        """Record that the call begins; only a tool that reads or computes runs without the log."""
         acts = self._spec.approval in ACTING
         try:
             name = self._log.name("arguments", self._arguments)

@@ -65,7 +65,7 @@ def export(thread_id: str, form: Form, target: Path) -> int:
     return 0
 
 
-def replay(thread_id: str, images: tuple[Path, ...], out: Path | None, *, as_json: bool) -> int:
+def replay(thread_id: str, images: Sequence[Path], out: Path | None, *, as_json: bool) -> int:
     """Run a conversation's tool calls again; return 1 if any result differs.
 
     Args:
@@ -74,9 +74,6 @@ def replay(thread_id: str, images: tuple[Path, ...], out: Path | None, *, as_jso
             paths.
         out: Folder for the files that the calls make; None for a temporary folder.
         as_json: Whether to print one JSON object per call.
-
-    Raises:
-        FileProblem: There is no such conversation.
     """
     store = SessionStore(paths.sessions_dir())
     thread = store.read(thread_id)
@@ -88,9 +85,8 @@ def replay(thread_id: str, images: tuple[Path, ...], out: Path | None, *, as_jso
         folder.mkdir(parents=True, exist_ok=True)
         program = stack.enter_context(open_program())
         content = thread.content
-        noted = {str(note.get("id")): note for item in content.messages for note in item.images}
         renamed: dict[str, str] = {}
-        found = _ReplayImages(program, images, folder, list(noted.values()), renamed)
+        found = _ReplayImages(program, images, folder, renamed)
         old = thread.folder / "files"
         again = Replay(program.registry, found.context, old, folder, renamed, program.policy())
         return asyncio.run(_run_again(again, content, program, as_json=as_json))
@@ -141,17 +137,14 @@ class _ReplayImages:
     """Finds the images of each recorded run, by their UID and their pixels.
 
     Attributes:
-        program: The objects of the process.
         sources: Files or folders to search besides the recorded paths.
         folder: Folder for the files that the calls make.
-        noted: The images that the conversation names, for files of version 1.
-        renamed: RecordedCall path -> path at which the image was found; filled on the way.
+        renamed: Recorded path -> path at which the image was found; filled on the way.
     """
 
     program: Program
-    sources: tuple[Path, ...]
+    sources: Sequence[Path]
     folder: Path
-    noted: Sequence[Mapping[str, Any]]
     renamed: dict[str, str]
     _scans: dict[Path, tuple[Instance, ...]] = field(
         default_factory=dict[Path, "tuple[Instance, ...]"]
@@ -183,8 +176,7 @@ class _ReplayImages:
         """Open the images that the call's run read."""
         opened: list[OpenImage] = []
         missing: dict[str, str] = {}
-        # A version 1 file names what was open, not what was read.
-        used: Any = call.facts.get("used") or (() if call.facts else self.noted)
+        used: Any = call.facts.get("used") or ()
         for facts in used:
             name, path = str(facts.get("id")), str(facts.get("path"))
             instance = self._instance(facts)
@@ -213,8 +205,6 @@ class _ReplayImages:
         return None
 
     def _matches(self, instance: Instance, facts: Mapping[str, Any]) -> bool:
-        if "pixel_sha256" not in facts:  # version 1
-            return instance.path == Path(str(facts.get("path")))
         uid, frame = str(facts.get("sop_instance_uid")), int(facts.get("frame", 0))
         if instance.sop_instance_uid not in ("", uid) or not 0 <= frame < instance.frames:
             return False

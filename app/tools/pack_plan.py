@@ -121,6 +121,12 @@ class QuestionKind:
     addressed: bool = False
     means: tuple[str, ...] = ()
 
+    @property
+    def tool_names(self) -> tuple[str, ...]:
+        """Return all tools that may answer it, alternatives included."""
+        groups = (need.tools if isinstance(need, AnyOf) else (need,) for need in self.tools)
+        return tuple(name for group in groups for name in group)
+
 
 @dataclass(frozen=True, slots=True)
 class Feed:
@@ -316,6 +322,8 @@ class PackPlan:
         tools: Rules for those of its tools that need one.
         alternatives: Groups of tools that do the same work; priorities count within a group.
         successors: Tools that follow others.
+        targets: Things that the wordings of results distinguish, as pairs of a name ("lesion") and
+            the words for it. They only say what a question is about; no tool is chosen by them.
         wordings: How the results of its tools are worded in answers that are written without a
             language model.
         unanswered: A function that returns a sentence for each thing the user asked about that no
@@ -333,6 +341,7 @@ class PackPlan:
     tools: tuple[ToolRule, ...] = ()
     alternatives: tuple[AnyOf, ...] = ()
     successors: tuple[Successor, ...] = ()
+    targets: tuple[tuple[str, tuple[str, ...]], ...] = ()
     wordings: tuple[ResultWording, ...] = ()
     unanswered: Callable[[AnswerContext], Sequence[str]] | None = None
     disagreements: Callable[[Sequence[CallResult]], Sequence[Disagreement]] | None = None

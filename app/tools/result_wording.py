@@ -41,8 +41,8 @@ class ResultWording:
         kind: The kind of question that a result answers directly; that answer then comes first.
         subject: What the direct answer is about, to be named if the result is missing: "whether the
             heart is enlarged".
-        answer: A function that takes (output, question) and returns the direct answer, in which
-            each inner sequence is one line.
+        answer: A function that takes (output, targets) and returns the direct answer, in which
+            each inner sequence is one line; the targets are those of `AnswerContext`.
     """
 
     tool: str
@@ -50,7 +50,7 @@ class ResultWording:
     lines: Callable[[Data, Data], Sequence[Sentence]] | None = None
     kind: str = ""
     subject: str = ""
-    answer: Callable[[Data, str], Sequence[Sequence[Sentence]]] | None = None
+    answer: Callable[[Data, frozenset[str]], Sequence[Sequence[Sentence]]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +60,12 @@ class AnswerContext:
     Attributes:
         kinds: The kinds to which the question belongs.
         ran: The tools that returned a result.
-        question: The user's question.
+        targets: What the question mentions of the pack's `PackPlan.targets`, by name.
     """
 
     kinds: frozenset[str]
     ran: frozenset[str]
-    question: str
+    targets: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)

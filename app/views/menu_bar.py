@@ -32,11 +32,7 @@ _ICON_ONLY = Qt.ToolButtonStyle.ToolButtonIconOnly
 
 
 class MainActions:
-    """All actions of the main window, each created once and offered in menus and on the toolbar.
-
-    Args:
-        window: The main window, with its canvas and docks in place.
-    """
+    """All actions of the main window, each created once and offered in menus and on the toolbar."""
 
     def __init__(self, window: MainWindow) -> None:
         self._window = window
@@ -303,12 +299,7 @@ def _fill(menu: QMenu, entries: Iterable[QAction | QMenu | None]) -> None:
 
 
 class PresetMenu(QMenu):
-    """The menu of windows: the image's own VOI windows and LUTs, automatic, and by modality.
-
-    Args:
-        canvas: The canvas that shows the image.
-        parent: Qt parent.
-    """
+    """The menu of windows: the image's own VOI windows and LUTs, automatic, and by modality."""
 
     def __init__(self, canvas: Canvas, parent: QWidget) -> None:
         super().__init__("Window presets", parent)
@@ -335,13 +326,7 @@ class PresetMenu(QMenu):
 
 
 class PlaneMenu(QMenu):
-    """The menu of planes: as acquired, axial, coronal, sagittal.
-
-    Args:
-        planes: Switches between the planes.
-        make_action: `MainActions._action`.
-        parent: Qt parent.
-    """
+    """The menu of planes: as acquired, axial, coronal, sagittal."""
 
     def __init__(
         self, planes: PlaneSwitch, make_action: Callable[..., QAction], parent: QWidget
@@ -388,13 +373,7 @@ class PlaneMenu(QMenu):
 
 
 class HeatmapMenu(QMenu):
-    """The menu that sets how strongly heatmaps are drawn over the image.
-
-    Args:
-        canvas: The canvas that shows the heatmaps.
-        make_action: `MainActions._action`.
-        parent: Qt parent.
-    """
+    """The menu that sets how strongly heatmaps are drawn over the image."""
 
     def __init__(
         self, canvas: Canvas, make_action: Callable[..., QAction], parent: QWidget
@@ -421,11 +400,7 @@ class HeatmapMenu(QMenu):
 
 
 class Toolbar(QToolBar):
-    """The toolbar. In a narrow window, buttons lose their texts, then move behind an arrow.
-
-    Args:
-        parent: The main window.
-    """
+    """The toolbar. In a narrow window, buttons lose their texts, then move behind an arrow."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__("Toolbar", parent)

@@ -106,7 +106,7 @@ class Program:
             key_name(kind, providers.endpoint_url(kind, known.llm.of(kind)))
             for kind in providers.KINDS
         ]
-        self.secrets.configure(names, key_name("openai", known.llm.old_key_url))
+        self.secrets.configure(names)
 
     @property
     def settings_path(self) -> Path:
@@ -176,14 +176,7 @@ class Program:
         )
 
     def use_model(self, name: str) -> None:
-        """Use a language model in place of the one in the settings, without saving this choice.
-
-        Args:
-            name: See `language_model`.
-
-        Raises:
-            UsageError: There is no such model.
-        """
+        """Use a model (see `language_model`), but do not save this choice to the settings."""
         self.settings = self.settings.model_copy(update={"llm": self._model_settings(name)})
         self._configure_secrets(self.settings)
 
@@ -194,11 +187,7 @@ class Program:
         return chosen.with_provider(kind, chosen.of(kind).model_copy(update=named))
 
     def language_model_for(self, chosen: ModelSettings) -> LanguageModel:
-        """Return the language model that given settings name; they need not be those in use.
-
-        Raises:
-            UsageError: The model is not configured.
-        """
+        """Return the language model that given settings name; they need not be those in use."""
         fields = chosen.of(chosen.kind)
         key = self._key(chosen.kind, fields)
         return self.models.get(
@@ -256,8 +245,8 @@ class Program:
             thread: The conversation.
             out_dir: Folder for pictures and masks.
             approve: A function that answers requests for approval.
-            run_id: Id of the run; None for a new id.
-            cancel: Token that cancels the run; None if nothing cancels it.
+            run_id: None for a new id.
+            cancel: Token that cancels the run.
         """
         frozen = self.question(question, images, thread, out_dir)
         return RunRequest(
@@ -284,11 +273,7 @@ class Program:
     ) -> Question:
         """Return a question for the runner, with the images as they are currently open.
 
-        Args:
-            text: The user's text.
-            images: The open images, the shown one first.
-            thread: The conversation.
-            out_dir: Folder for pictures and masks; None for the conversation's own folder.
+        `out_dir` None stands for the conversation's own folder.
 
         Raises:
             FileProblem: The conversation's folder cannot be created.

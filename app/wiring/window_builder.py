@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,13 +40,11 @@ class ViewRequest:
         paths: Files and folders to open, in order.
         demo: Whether to open the demo study first.
         ask: Question to ask in the chat once everything is shown; "" for none.
-        screenshot: File to which a picture of the window is saved, after which the program quits;
-            None to stay open.
-        llm: Name of the language model, as for `Program.language_model`; None for the one in the
-            settings.
+        screenshot: File for a picture of the window, after which the program quits, or None.
+        llm: As for `Program.language_model`.
     """
 
-    paths: tuple[Path, ...] = ()
+    paths: Sequence[Path] = ()
     demo: bool = False
     ask: str = ""
     screenshot: Path | None = None
@@ -144,12 +142,7 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
 
 
 class _ActiveModel:
-    """The language model that answers, and the settings dialogue that changes it.
-
-    Args:
-        program: The objects of the process.
-        model: The model at the start.
-    """
+    """The language model that answers, and the settings dialogue that changes it."""
 
     def __init__(self, program: Program, model: LanguageModel) -> None:
         self._program = program
@@ -208,10 +201,9 @@ class _ActiveModel:
         agent.run_ended.connect(lambda _run_id, _kind: self._end_unused(agent))
 
     def _apply(self, changed: Settings) -> tuple[LanguageModel, bool]:
-        """Take changed settings into use; slow, so it is called on a thread.
+        """Take changed settings into use; return their model, and whether they could be saved.
 
-        Returns:
-            Their language model, and whether the settings could be saved.
+        It is slow, so it is called on a thread.
 
         Raises:
             SightlineError: The model is not configured; nothing is changed then.
@@ -232,10 +224,8 @@ def _model_or_offline(
 ) -> tuple[LanguageModel, SightlineError | None]:
     """Return the language model, and why it is the offline planner instead of the one wanted.
 
-    Settings that do not work must not keep the window from opening.
-
-    Raises:
-        SightlineError: The model `name` of the command line cannot be used.
+    Settings that do not work must not keep the window from opening; a model `name` of the command
+    line that cannot be used raises SightlineError.
     """
     if name is not None:
         program.use_model(name)  # the settings then show what is in use

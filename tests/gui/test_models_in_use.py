@@ -50,7 +50,7 @@ def test_the_tools_menu_opens_the_models_and_closing_the_window_ends_them(
 def test_the_settings_page_of_the_tools_opens_them_above_itself(made: Opened, wait_until: Wait):
     dialog = made.settings()
     open_page(dialog, "Tools")
-    click(dialog.tools.models.button)
+    click(dialog.tools.models_button)
     wait_until(lambda: shown(made))
     (window,) = shown(made)
     assert window.parent() is dialog
@@ -66,7 +66,7 @@ def test_where_models_run_and_how_long_they_stay_is_kept_and_in_use_at_once(
     monkeypatch.setattr(made.program.host, "end_when_idle", told.append)
     dialog = made.settings()
     open_page(dialog, "Tools")
-    part = dialog.tools.models
+    part = dialog.tools
     assert (part.device.value, part.idle.value()) == ("auto", 10)
     choose(part.device, "The processor")
     part.idle.setFocus()

@@ -132,20 +132,6 @@ def test_a_locked_keyring_keeps_the_key_for_this_session_and_says_that_it_did_no
     assert not store.forget(OPENAI)
 
 
-def test_the_old_key_serves_only_the_host_it_was_typed_for(ring: Ring):
-    ring.kept["openai"] = "sk-old"
-    store = Secrets()
-    assert store.get(HERE) == "", "nobody knows whose it is"
-    store.configure([HERE, OPENAI], old_name=HERE)
-    assert store.get(HERE) == "sk-old"
-    assert store.get(OPENAI) == ""
-    store.set(HERE, "sk-new")
-    assert store.get(HERE) == "sk-new"
-    assert store.forget(HERE)
-    assert store.get(HERE) == "", "the old one is gone too"
-    assert ring.kept == {}
-
-
 def test_our_variable_is_for_the_endpoint_of_the_settings(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("SIGHTLINE_OPENAI_KEY", "sk-env")
     store = Secrets()

@@ -59,7 +59,6 @@ whole = st.builds(
         azure=providers,
         anthropic=providers,
         local=providers,
-        old_key_url=texts,
     ),
     limits=st.builds(
         LimitSettings,
@@ -180,21 +179,6 @@ def test_in_code_a_value_out_of_range_is_an_error():
         LimitSettings(steps=0)
     with pytest.raises(ValidationError):
         ProviderSettings(input_price=float("inf"))
-
-
-def test_settings_of_the_first_version_open_with_their_endpoint(tmp_path: Path):
-    path = tmp_path / "settings.json"
-    llm = {"kind": "openai", "base_url": "http://127.0.0.1:11434/v1", "model": "m"}
-    path.write_text(json.dumps({"version": 1, "llm": llm, "device": "cuda"}))
-    notices: list[str] = []
-    loaded = settings.load(path, notices)
-    assert notices == []
-    assert loaded.device == "cuda"
-    assert loaded.llm.kind == "openai"
-    assert loaded.llm.openai == ProviderSettings(base_url=llm["base_url"], model="m")
-    assert loaded.llm.old_key_url == llm["base_url"], "the old key is for that address only"
-    settings.save(loaded, path)
-    assert settings.load(path) == loaded, "and stays so once the file is of the new version"
 
 
 def test_settings_of_a_later_version_do_not_break_an_older_program(tmp_path: Path):

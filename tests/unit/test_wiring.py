@@ -163,14 +163,6 @@ def test_no_key_is_in_the_settings_file_or_the_log(
     assert "sk-secret" not in caplog.text
 
 
-def test_settings_of_the_first_version_still_find_their_endpoint(program: Program):
-    with OpenAIServer([text_reply("OK")]) as server:
-        old = {"kind": "openai", "base_url": server.url, "model": "m"}
-        program.settings_path.write_text(json.dumps({"version": 1, "llm": old}))
-        ask(program.language_model())
-        assert server.requests[0]["model"] == "m"
-
-
 def test_the_limits_of_the_settings_reach_the_loop(program: Program, tmp_path: Path):
     limits = LimitSettings(
         steps=2, tool_calls=3, calls_per_task=4, tokens=90_000, cost=0.5, minutes=1.5

@@ -59,7 +59,7 @@ def write_summary(
     skipped: Sequence[Skipped],
     notes: Sequence[str],
     topics: Collection[str],
-    question: str = "",
+    targets: frozenset[str] = frozenset(),
     plans: Plans = NO_PLANS,
 ) -> str:
     """Return the answer that the offline planner gives.
@@ -69,11 +69,11 @@ def write_summary(
         skipped: Steps that were not run.
         notes: Remarks on the plan itself.
         topics: The kinds of the question.
-        question: The user's text, for the labels it asks about.
+        targets: The names of the packs' targets that the question asks about.
         plans: The packs' plans, with the wording for their tools' results.
     """
     ran = frozenset(message.tool for message in results if message.ok)
-    told = AnswerContext(frozenset(topics), ran, question)
+    told = AnswerContext(frozenset(topics), ran, targets)
     head = _head(results, skipped, topics)
     blocks = [head, *_direct_answers(results, skipped, told, plans)]
     blocks += _blocks(results, skipped, notes, plans)
@@ -143,7 +143,7 @@ def _direct_answers(
         if not wording.kind or wording.kind not in told.kinds:
             continue
         if wording.tool in done:
-            answers.append("\n".join(direct_answer(wording, done[wording.tool], told.question)))
+            answers.append("\n".join(direct_answer(wording, done[wording.tool], told.targets)))
         elif wording.tool in tried:
             text = f"I cannot say {wording.subject}: {wording.tool} gave no result (see below)."
             answers.append(text)
@@ -181,7 +181,7 @@ def render_result(message: Message, plans: Plans) -> list[str]:
     return [heading(wording), *(f"- {written([line], message.evidence)}" for line in lines)]
 
 
-def direct_answer(wording: ResultWording, message: Message, question: str) -> list[str]:
+def direct_answer(wording: ResultWording, message: Message, targets: frozenset[str]) -> list[str]:
     """Return the direct answers that a result gives, one per line.
 
     The list is empty if the pack has no wording for direct answers.
@@ -189,7 +189,7 @@ def direct_answer(wording: ResultWording, message: Message, question: str) -> li
     if wording.answer is None:
         return []
     try:
-        answer = wording.answer(_part(message, "output"), question)
+        answer = wording.answer(_part(message, "output"), targets)
         return [written(line, message.evidence) for line in answer]
     except Exception as error:
         _log.warning("A pack could not tell a result of %s (%s)", message.tool, type(error))

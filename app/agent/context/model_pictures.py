@@ -45,7 +45,6 @@ _ASPECTS = (0.05, 20.0)  # of a pixel; beyond them a file's figure is a mistake
 _SECONDARY_CAPTURE = "1.2.840.10008.5.1.4.1.1.7"
 """SOP Class UID; those of multi-frame secondary captures begin with it and a dot (PS3.4 B.5)."""
 _CODE = re.compile(r"[A-Z0-9][A-Z0-9 _/-]{0,15}")  # a DICOM Code String, PS3.5 6.2
-_MENTION = re.compile(r"\bimages?[\s#-]*(\d{1,6}(?:\s*(?:,|&|and)\s*\d{1,6})*)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +65,20 @@ class ShownPictures:
         return tuple(item.picture for item in self.shown)
 
 
-async def make_pictures(request: RunRequest) -> ShownPictures:
+async def make_pictures(request: RunRequest, named: Sequence[str] = ()) -> ShownPictures:
     """Make pictures of the current image and of others that the question names, in a thread.
 
     Nothing is sent. An image that cannot be read raises no error, because tools can still answer
     the question.
 
+    Args:
+        request: The run's request.
+        named: The ids of the images that the question names, from its intent.
+
     Raises:
         Cancelled: The run was stopped.
     """
-    names = wanted_images(request.question, request.images.names())
+    names = wanted_images(named, request.images.names())
     if not names:
         return ShownPictures()
     value, error = await in_thread(lambda: _look(request, names), "pictures")
@@ -189,16 +192,12 @@ def _captured(sop_class: str) -> bool:
     return sop_class == _SECONDARY_CAPTURE or sop_class.startswith(f"{_SECONDARY_CAPTURE}.")
 
 
-def wanted_images(question: str, names: Sequence[str]) -> list[str]:
-    """Return the current image (the first of `names`) and those that the question names.
+def wanted_images(named: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Return the current image (the first open one of `names`) and the open ones of `named`.
 
     At most four images are returned.
     """
     opened = [name for name in names if re.fullmatch(r"image-\d+", name)]
-    numbers = [
-        number for match in _MENTION.finditer(question) for number in re.findall(r"\d+", match[1])
-    ]
-    named = [f"image-{int(number)}" for number in numbers]
     return list(dict.fromkeys([*opened[:1], *(name for name in named if name in opened)]))[:MOST]
 
 

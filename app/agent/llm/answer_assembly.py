@@ -31,18 +31,17 @@ Finish = Literal["", "complete", "length", "filter"]
 
 
 class TextFilter(Protocol):
-    """Interface of the classes that find tool calls in text: `TextCalls` and `SchemaReader`."""
+    """Interface of the classes that find tool calls in text: `TextCalls` and `SchemaReader`.
+
+    At its `end`, `complete` says whether the model finished its answer, rather than being cut off.
+    """
 
     def take(self, text: str) -> Iterable[ModelEvent]:
         """Add a piece of text; return the events that it completes."""
         ...
 
     def end(self, complete: bool) -> Iterable[ModelEvent]:
-        """Return the remaining events.
-
-        Args:
-            complete: Whether the model finished its answer, rather than being cut off.
-        """
+        """Return the remaining events."""
         ...
 
 
@@ -55,11 +54,7 @@ class CallParts:
     arguments: str = ""
 
     def finished(self, complete: bool) -> Call:
-        """Return the finished call; arguments that cannot be parsed are kept as text in `raw`.
-
-        Args:
-            complete: Whether the model finished its answer, rather than being cut off.
-        """
+        """Return the call; arguments that cannot be parsed are kept as text in `raw`."""
         arguments = parse_arguments(self.arguments, complete=complete)
         if arguments is None:
             raw = self.arguments.strip() or "(cut off)"
@@ -68,11 +63,7 @@ class CallParts:
 
 
 class Assembly(ABC):
-    """Assembles one streamed answer; each API protocol has its own subclass.
-
-    Args:
-        at: The endpoint, named in error messages.
-        bounds: Limits on the size of the answer.
+    """Assembles one streamed answer within `bounds`; each API protocol has its own subclass.
 
     Attributes:
         started: Whether the endpoint has begun to answer.
@@ -89,12 +80,9 @@ class Assembly(ABC):
 
     @abstractmethod
     def take(self, chunk: Any) -> Iterable[ModelEvent]:
-        """Add a piece of the stream.
+        """Add a piece of the stream, and return the text and reasoning in it.
 
-        Return the text and reasoning in it. Tool calls are returned later, by `end`.
-
-        Raises:
-            ModelFailed: The answer is too long.
+        Tool calls are returned later, by `end`. An answer that is too long raises ModelFailed.
         """
 
     def end(self) -> Iterable[ModelEvent]:
@@ -130,11 +118,7 @@ class Assembly(ABC):
         return ()
 
     def _spend(self, chars: int, *, text: int = 0) -> None:
-        """Count characters of reasoning or calls, and of text.
-
-        Raises:
-            ModelFailed: The answer is too long.
-        """
+        """Count characters of reasoning or calls, and of text; too many raise ModelFailed."""
         self._chars_left -= chars + text
         self._text_chars_left -= text
         if min(self._chars_left, self._text_chars_left) < 0:
@@ -156,13 +140,7 @@ class Assembly(ABC):
 
 
 class ChatAssembly(Assembly):
-    """Assembles the answer to a chat-completions request.
-
-    Args:
-        at: The endpoint, named in error messages.
-        bounds: Limits on the size of the answer.
-        text_filter: Finds tool calls in the text; None to treat all text as plain text.
-    """
+    """Assembles the answer to a chat-completions request; `text_filter` finds calls in its text."""
 
     def __init__(self, at: Endpoint, bounds: Bounds, text_filter: TextFilter | None = None) -> None:
         super().__init__(at, bounds)

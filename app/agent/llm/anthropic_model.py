@@ -156,10 +156,9 @@ class _MessagesAssembly(Assembly):
 
 
 def wire_messages(messages: Sequence[Message], *, images: bool) -> list[dict[str, Any]]:
-    """Return the transcript without its system message, in the form that the Messages API expects.
+    """Return the transcript, without its system message, as the Messages API expects it.
 
-    The API expects tool results inside a user message, and consecutive messages with the same role
-    joined into one.
+    Tool results stand inside a user message; consecutive messages of one role are joined.
     """
     wire: list[dict[str, Any]] = []
     for message in messages:

@@ -16,8 +16,8 @@ class TooLong:
     """An endpoint's answer that a request does not fit into the model's context.
 
     Attributes:
-        limit: Maximum number of tokens in request and answer; 0 if the endpoint did not say.
-        used: Number of tokens that it counted in the request; 0 if it did not say.
+        limit: Tokens that request and answer may have together; 0 if the endpoint did not say.
+        used: Tokens that it counted in the request; 0 if it did not say.
     """
 
     limit: int = 0
@@ -50,7 +50,7 @@ class ModelInfo:
         input_price: US dollars per million request tokens; None if unknown.
         output_price: US dollars per million answer tokens; None if unknown.
         chars_per_token: Average for English text and JSON, used for estimates.
-        metered: Whether its use is counted in tokens; False for the rule-based planner.
+        metered: Whether its use is counted in tokens.
         rules: Whether it is the rule-based planner, which always gives the same answer.
     """
 
@@ -70,8 +70,6 @@ class ToolSchema:
     """A tool as it is described to the model.
 
     Attributes:
-        name: The name by which the model calls it.
-        description: What the tool does, in words for the model.
         parameters: JSON schema of the arguments.
         phrases: Phrases in a user's question that mean this tool, for the offline planner.
     """
@@ -98,12 +96,7 @@ class Reasoning:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A note for the user during an answer, e.g. that the model is being loaded.
-
-    Attributes:
-        text: The note.
-        passing: Whether it only describes the current moment, so that it need not be kept.
-    """
+    """A note for the user during an answer; a `passing` one only describes the current moment."""
 
     text: str
     passing: bool = False
@@ -146,18 +139,13 @@ _resend_check: ContextVar[Callable[[], None] | None] = ContextVar("resend", defa
 def set_resend_check(check: Callable[[], None]) -> None:
     """Set a check that runs before a model repeats its request within one stream.
 
-    Args:
-        check: Called in the task that is streaming; an error that it raises ends the stream.
+    It is called in the task that is streaming; an error that it raises ends the stream.
     """
     _resend_check.set(check)
 
 
 def check_resend() -> None:
-    """Run the check set by `set_resend_check` before a request is repeated.
-
-    Raises:
-        ModelFailed: The request may not be repeated.
-    """
+    """Run the check set by `set_resend_check`; it raises ModelFailed if nothing may be repeated."""
     check = _resend_check.get()
     if check is not None:
         check()
@@ -169,10 +157,7 @@ def is_encrypted(model: object) -> bool:
 
 
 class LanguageModel(Protocol):
-    """A language model.
-
-    It may also have the attributes `info` (see `model_info`) and `encrypted`.
-    """
+    """A language model; it may also have `info` (see `model_info`) and `encrypted`."""
 
     @property
     def name(self) -> str:

@@ -63,10 +63,7 @@ T = TypeVar("T")
 async def bounded_stream(
     source: AsyncGenerator[T], bounds: Bounds, at: Endpoint
 ) -> AsyncGenerator[T | Note]:
-    """Yield the items of a stream within its limits, and close it at the end.
-
-    Yields:
-        The stream's items, and a Note if the first one takes long.
+    """Yield a stream's items within its limits, and a Note if the first one takes long; close it.
 
     Raises:
         ModelFailed: The stream is silent for too long, or does not end in time.
@@ -118,10 +115,7 @@ async def _cancel(task: asyncio.Future[Any]) -> None:
 
 
 def load(package: str) -> tuple[Any, Any]:
-    """Import an endpoint's package and return it with `transport`.
-
-    The first import of a package takes about a second.
-    """
+    """Import an endpoint's package, which takes about a second; return it with `transport`."""
     with _loading, _no_collection():
         # The transport goes first: it keeps the packages from logging requests.
         transport = importlib.import_module("app.agent.llm.transport")
@@ -133,11 +127,7 @@ _loading = threading.Lock()
 
 @contextmanager
 def _no_collection() -> Generator[None]:
-    """Disable the garbage collector within the block.
-
-    Thousands of new classes would start it hundreds of times, and a full round stops the window for
-    30 to 60 ms.
-    """
+    """Disable the garbage collector: a round over thousands of new classes stops the window."""
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -64,13 +64,7 @@ _ELSE = "or choose another model in the settings"
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """The endpoint of a request, for error messages.
-
-    Attributes:
-        host: The host.
-        model: The name of the requested model.
-        secret: The API key, so that it can be removed from texts sent by the endpoint.
-    """
+    """The endpoint of a request, for error messages, which never hold its `secret`, the API key."""
 
     host: str
     model: str = ""
@@ -85,10 +79,7 @@ class Endpoint:
 def model_failure(error: BaseException, at: Endpoint, started: bool) -> ModelFailed:
     """Return an error from the packages `openai`, `anthropic` or `httpx2` as `ModelFailed`.
 
-    Args:
-        error: The error.
-        at: The endpoint that was asked.
-        started: Whether part of the answer had arrived.
+    `started` says whether part of the answer had arrived.
     """
     for item in _causes(error):
         if isinstance(item, ModelFailed):
@@ -271,8 +262,7 @@ def _status(error: Any, at: Endpoint) -> ModelFailed:
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the seconds that an endpoint asks to wait, or None if it does not say.
 
-    The header `retry-after-ms` takes precedence over Retry-After, which is a number of seconds or a
-    date (RFC 9110, 10.2.3).
+    `retry-after-ms` precedes Retry-After, a number of seconds or a date (RFC 9110, 10.2.3).
     """
     for name, scale in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         try:

@@ -163,9 +163,7 @@ def _instructed(messages: Sequence[Message], text: str) -> list[Message]:
 def wire_message(message: Message, *, images: bool = False) -> dict[str, Any]:
     """Return a message in the form that the endpoint expects.
 
-    Args:
-        message: The message.
-        images: Whether the model accepts pictures; otherwise captions replace them.
+    Captions replace pictures unless the model accepts `images`.
     """
     wire: dict[str, Any] = {"role": message.role, "content": message.text}
     if message.pictures:
@@ -185,11 +183,7 @@ def wire_message(message: Message, *, images: bool = False) -> dict[str, Any]:
 
 
 def wire_name(name: str) -> str:
-    """Return a tool's name with only the characters that endpoints accept.
-
-    Endpoints refuse a transcript that contains any other, even in an old call to a tool that no
-    longer exists.
-    """
+    """Return a tool's name with only the characters that endpoints accept, even in an old call."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] or "unknown"
 
 

@@ -18,11 +18,10 @@ _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
 def encoded(picture: Picture) -> str:
-    """Return the PNG as base64, or "" if the file cannot be sent.
+    """Return the PNG as base64, or "" if it is missing, too large, no PNG, or not the expected one.
 
-    A file cannot be sent if it is missing, too large, not a PNG, or not the expected one: a file
-    named by its digest (`context.model_pictures`) must have that digest, so that only the picture
-    that the user was shown and allowed is sent.
+    A file named by its digest (`context.model_pictures`) must have that digest, so that only the
+    picture that the user was shown and allowed is sent.
     """
     try:
         with Path(picture.path).open("rb") as file:
@@ -39,11 +38,6 @@ def encoded(picture: Picture) -> str:
 
 
 def missing(picture: Picture, sees: bool) -> str:
-    """Return the note that a model gets in place of a picture that cannot be sent.
-
-    Args:
-        picture: The picture.
-        sees: Whether the model accepts pictures at all.
-    """
+    """Return the note that a model, which `sees` pictures or not, gets in place of one."""
     why = "it is not there any more" if sees else "this model takes no pictures"
     return f"[A picture is not shown, {why}: {picture.caption}]"

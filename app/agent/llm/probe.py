@@ -13,16 +13,15 @@ import difflib
 import json
 import os
 import socket
-import ssl
 import sys
 import tempfile
 import time
 import urllib.request
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from app.agent.llm.anthropic_model import AnthropicModel
@@ -41,10 +40,10 @@ from app.agent.llm.base import (
 from app.agent.llm.endpoint import Bounds, host_of, is_loopback, load
 from app.agent.llm.failures import Endpoint, connection_failure
 from app.agent.llm.openai_model import OpenAIModel
-from app.agent.llm.providers import OWN_URLS, ModelChoice
+from app.agent.llm.providers import ModelChoice
 from app.agent.messages import Message, Picture
 from app.errors import Cancelled, SightlineError, UsageError
-from app.settings import AZURE_API_VERSION, ToolForm
+from app.settings import ToolForm
 from app.tools.api import CancelToken
 from app.tools.needs import is_installed, missing_package
 
@@ -59,7 +58,6 @@ BOUNDS = Bounds(connect_s=8, first_s=90, silence_s=20, answer_s=120, body_bytes=
 ENOUGH = 2_000
 """Number of characters after which the test stops reading an answer."""
 
-_KINDS = ("openai", "azure", "anthropic")
 _SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {"value": {"type": "integer"}},
@@ -67,8 +65,6 @@ _SCHEMA: dict[str, Any] = {
     "additionalProperties": False,
 }
 _TOOL = ToolSchema("note_number", "Notes a number.", _SCHEMA)
-_KEPT: tuple[Literal["✓"], str] = ("✓", "it keeps to a JSON schema")
-_NOT_KEPT: tuple[Literal["–"], str] = ("–", "it does not keep to a JSON schema")
 _RED = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAIAAAAlC+aJAAAAT0lEQVR42u3PQQkAAAgEsAtx/ZMZxgi+hcEKLNO+"
     "FgEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQGBywKqxUDxqh7TUQAAAABJRU5E"
@@ -113,20 +109,11 @@ class Probe:
         self._before_request = before_request
 
     def diagnose(self, choice: ModelChoice, cancel: CancelToken) -> Report:
-        """Test a model step by step.
-
-        Raises:
-            Cancelled: The test was cancelled.
-            SightlineError: The test cannot be started.
-        """
+        """Test a model step by step; if cancelled, Cancelled is raised."""
         if choice.kind == "local":
             return run(self._one_word(choice), cancel)
         self._before_request(choice)
-        fields = choice.fields
-        tried = examine(
-            choice.kind, choice.url, fields.model, choice.key, api_version=fields.api_version
-        )
-        return run(tried, cancel)
+        return run(examine(choice), cancel)
 
     def models(self, choice: ModelChoice, cancel: CancelToken) -> tuple[str, ...]:
         """Return the names of the models that an endpoint offers; empty if it has no such list.
@@ -136,16 +123,33 @@ class Probe:
             SightlineError: The endpoint cannot be reached, or does not list its models.
         """
         self._before_request(choice)
-        fields = choice.fields
-        if not fields.model.strip():  # not chosen yet, nor needed for a list
-            fields = fields.model_copy(update={"model": "any"})
-        model = self._build(ModelChoice(choice.kind, fields, choice.key))
+        if not choice.fields.model.strip():  # not chosen yet, nor needed for a list
+            choice = replace(choice, fields=choice.fields.model_copy(update={"model": "any"}))
+        model = self._build(choice)
         listed = getattr(model, "models", None)
         return tuple(run(_in_time(listed()), cancel)) if listed is not None else ()
 
-    def about_file(self, path: str) -> Report:
+    @staticmethod
+    def about_file(path: str) -> Report:
         """Report the size and memory requirement of a model file, and any missing packages."""
-        return about_file(path)
+        if not path.strip():
+            return Report(True, ("Choose a GGUF file, or a folder with safetensors.",))
+        file = Path(path)
+        try:
+            whole = _size(file)
+        except OSError as error:
+            return Report(
+                False, (f"It cannot be read ({error.strerror or type(error).__name__}).",)
+            )
+        except SightlineError as error:
+            return Report(False, (error.reason,))
+        lines = [_memory_line(whole)]
+        package = "transformers" if file.is_dir() else "xllamacpp"
+        if not is_installed(package):
+            lines.append(missing_package("A model on this computer", package).text)
+            return Report(False, tuple(lines))
+        memory = memory_bytes()
+        return Report(not memory or whole * _MEMORY_FACTOR < memory, tuple(lines))
 
     async def _one_word(self, choice: ModelChoice) -> Report:
         """Start a model on this computer and have it say one word."""
@@ -179,8 +183,7 @@ class Probe:
 
 async def _in_time(listing: Awaitable[list[str]]) -> list[str]:
     try:
-        async with asyncio.timeout(LIST_S):
-            return await listing
+        return await asyncio.wait_for(listing, LIST_S)
     except TimeoutError as error:
         raise ModelFailed(
             f"the endpoint did not list its models within {LIST_S:.0f} s",
@@ -189,11 +192,7 @@ async def _in_time(listing: Awaitable[list[str]]) -> list[str]:
 
 
 def run(work: Coroutine[Any, Any, T], cancel: CancelToken) -> T:
-    """Run a coroutine in a new event loop, which stops promptly when cancelled.
-
-    Raises:
-        Cancelled: The work was cancelled.
-    """
+    """Run a coroutine in a new event loop, which ends with Cancelled soon after a cancel."""
 
     async def watched() -> T:
         loop = asyncio.get_running_loop()
@@ -214,33 +213,8 @@ def run(work: Coroutine[Any, Any, T], cancel: CancelToken) -> T:
         raise Cancelled from None
 
 
-def about_file(path: str) -> Report:
-    """Report the size and memory requirement of a model file, and any missing packages."""
-    if not path.strip():
-        return Report(True, ("Choose a GGUF file, or a folder with safetensors.",))
-    file = Path(path)
-    try:
-        whole = _size(file)
-    except OSError as error:
-        return Report(False, (f"It cannot be read ({error.strerror or type(error).__name__}).",))
-    except SightlineError as error:
-        return Report(False, (error.reason,))
-    lines = [_memory_line(whole)]
-    package = "transformers" if file.is_dir() else "xllamacpp"
-    if not is_installed(package):
-        lines.append(missing_package("A model on this computer", package).text)
-        return Report(False, tuple(lines))
-    memory = memory_bytes()
-    return Report(not memory or whole * _MEMORY_FACTOR < memory, tuple(lines))
-
-
 def _size(file: Path) -> int:
-    """Return the size of the weights in bytes.
-
-    Raises:
-        OSError: It cannot be read.
-        SightlineError: It is no model.
-    """
+    """Return the size of the weights in bytes; raise SightlineError if the file is no model."""
     if file.is_dir():
         weights = [item.stat().st_size for item in file.glob("*.safetensors")]
         if not weights or not (file / "config.json").is_file():
@@ -259,10 +233,10 @@ def _memory_line(whole: int) -> str:
     memory = memory_bytes()
     if not memory:
         return f"{needs}."
-    enough = (
-        "" if whole * _MEMORY_FACTOR < memory else " This is too little: choose a smaller model."
-    )
-    return f"{needs}, this computer has {_in_words(memory)}.{enough}"
+    line = f"{needs}, this computer has {_in_words(memory)}."
+    if whole * _MEMORY_FACTOR < memory:
+        return line
+    return f"{line} This is too little: choose a smaller model."
 
 
 def _in_words(size: int) -> str:
@@ -270,7 +244,7 @@ def _in_words(size: int) -> str:
 
 
 class _MemoryStatus(ctypes.Structure):
-    """The structure MEMORYSTATUSEX of the Windows API."""
+    """MEMORYSTATUSEX of the Windows API."""
 
     _fields_ = (
         ("length", ctypes.c_uint32),
@@ -294,20 +268,13 @@ def memory_bytes() -> int:
 # -- the test of an endpoint ------------------------------------------------------------------
 
 
-async def examine(
-    kind: str, base_url: str, model: str, key: str, *, api_version: str = ""
-) -> Report:
+async def examine(choice: ModelChoice) -> Report:
     """Test an endpoint step by step, stopping at the first step that fails.
 
-    Args:
-        kind: "openai", "azure" or "anthropic".
-        base_url: The endpoint's address; "" for the provider's own.
-        model: The model's name; for Azure, the deployment name.
-        key: The API key; "" for none. It is never included in the report.
-        api_version: The Azure API version.
+    The API key is never included in the report.
     """
-    found = _Examination(kind, base_url.strip() or OWN_URLS.get(kind, ""), model.strip(), key)
-    found.api_version = api_version
+    at = Endpoint("", choice.fields.model.strip(), choice.key)
+    found = _Examination(choice, at)
     try:
         await found.connection()
         await found.models()
@@ -319,54 +286,26 @@ async def examine(
         found.say("✕", error.reason)
         found.lines.append(error.remedy or "Check the settings.")
         ok = False
-    at = Endpoint("", secret=key)
     return Report(ok, tuple(at.without_secret(line) for line in found.lines))
 
 
-def _model(
-    kind: str,
-    base_url: str,
-    model: str,
-    key: str,
-    api_version: str,
-    *,
-    form: ToolForm = "native",
-    schema: Mapping[str, Any] | None = None,
-) -> OpenAIModel | AnthropicModel:
-    if kind == "anthropic":
-        return AnthropicModel(model, key, base_url=base_url, info=_SEES, bounds=BOUNDS)
-    version = (api_version.strip() or AZURE_API_VERSION) if kind == "azure" else ""
-    return OpenAIModel(
-        base_url,
-        model,
-        key,
-        info=_SEES,
-        tool_form=form,
-        answer_schema=schema,
-        bounds=BOUNDS,
-        api_version=version,
-    )
+class _Answer(NamedTuple):
+    """The events of an answer, and the seconds until its first piece (0 for never)."""
 
+    events: list[ModelEvent]
+    first_s: float
 
-@dataclass(slots=True)
-class _Answer:
-    """The timing of one answer; `first_s` is when its first piece came, in seconds, 0 for never."""
-
-    text: str = ""
-    calls: list[Call] = field(default_factory=list[Call])
-    counted: bool = False
-    first_s: float = 0.0
+    @property
+    def text(self) -> str:
+        return "".join(item.text for item in self.events if isinstance(item, Text | Reasoning))
 
 
 @dataclass(slots=True)
 class _Examination:
     """The steps of a test; each adds lines, and raises what ends the test."""
 
-    kind: str
-    base_url: str
-    model: str
-    key: str
-    api_version: str = ""
+    choice: ModelChoice
+    at: Endpoint
     lines: list[str] = field(default_factory=list[str])
 
     def say(self, mark: Literal["✓", "✕", "–"], text: str) -> None:
@@ -375,11 +314,8 @@ class _Examination:
 
     async def connection(self) -> None:
         """Test host name, connection and TLS one by one, to show which of them fails."""
-        if self.kind not in _KINDS:
-            raise UsageError(f"there is no endpoint of the kind {self.kind!r}")
-        host = host_of(self.base_url)
-        parts = urlsplit(self.base_url)
-        at = Endpoint(host, self.model, self.key)
+        host = host_of(self.choice.url)
+        parts = urlsplit(self.choice.url)
         if not is_loopback(host) and _proxied(parts.scheme, host):
             self.say("–", "this computer's proxy is used, so name and connection are not tried")
             return
@@ -388,45 +324,44 @@ class _Examination:
             address = await _resolved(host, port)
             if host != address:
                 self.say("✓", f"{host} is {address}")
-            _, writer = await _connected(address, port)
+            writer = await _connected(address, port)
             writer.transport.abort()
             self.say("✓", f"port {port} accepts a connection")
             if parts.scheme == "https":
                 self.say("✓", f"TLS works: {await _tls_version(host, port)}")
         except (OSError, TimeoutError) as error:
-            raise _unreachable(error, at) from error
+            raise _unreachable(error, replace(self.at, host=host)) from error
 
     async def models(self) -> None:
         """Test whether the endpoint speaks the API, accepts the key and knows the model."""
         try:
-            names = await self._new_model().models()
+            names = await self._model().models()
         except ModelFailed as error:
             await self._explain(error)
             return
         self.say("✓", f"it lists {len(names)} model{'s' * (len(names) != 1)}")
-        if self.kind == "azure":
+        model = self.at.model
+        if self.choice.kind == "azure":
             self.say("–", "Azure lists models, not deployments: the next step tries the deployment")
-        elif self.model in names or f"{self.model}:latest" in names:
-            self.say("✓", f'the model "{self.model}" is there')
+        elif model in names or f"{model}:latest" in names:
+            self.say("✓", f'the model "{model}" is there')
         else:
-            self.say(
-                "–", f'the model "{self.model}" is not in the list{_offered(self.model, names)}'
-            )
+            self.say("–", f'the model "{model}" is not in the list{_offered(model, names)}')
 
     async def answer(self) -> None:
         """Test whether the endpoint streams an answer, and how soon."""
-        if not self.model:
+        if not self.at.model:
             raise UsageError(
                 "no model is named", remedy="Choose one of the endpoint's models, and test again."
             )
         answer = await self._ask(Message(role="user", text="Say OK."))
         if not answer.first_s:
             raise ModelFailed(
-                f'the model "{self.model}" ended its answer without a word',
+                f'the model "{self.at.model}" ended its answer without a word',
                 remedy="Test again, or choose another model.",
             )
         self.say("✓", f"it streams: the first word came after {max(answer.first_s, 0.1):.1f} s")
-        if not answer.counted:
+        if not any(isinstance(item, Tokens) for item in answer.events):
             self.say("–", "it does not count tokens: limits then rest on estimates")
 
     async def abilities(self) -> None:
@@ -434,13 +369,15 @@ class _Examination:
         order = Message(role="user", text="Call the tool note_number with the value 7.")
         if await self._calls(order, "native"):
             self.say("✓", "it calls tools")
-        elif self.kind != "anthropic" and await self._calls(order, "json_schema"):
+        elif self.choice.kind != "anthropic" and await self._calls(order, "json_schema"):
             self.say("✕", 'it calls tools only by JSON: choose "JSON schema" as the form of calls')
         else:
             self.say("✕", "it did not call a tool: choose another model to have it run tools")
-        if self.kind != "anthropic":
-            kept = await self._keeps_schema()
-            self.say(*_KEPT if kept else _NOT_KEPT)
+        if self.choice.kind != "anthropic":
+            if await self._keeps_schema():
+                self.say("✓", "it keeps to a JSON schema")
+            else:
+                self.say("–", "it does not keep to a JSON schema")
         await self._eyes()
 
     async def _keeps_schema(self) -> bool:
@@ -450,17 +387,15 @@ class _Examination:
             found = json.loads(answer.text)
         except (ModelFailed, ValueError, RecursionError):
             return False
-        return isinstance(found, dict) and list(cast("dict[str, Any]", found)) == ["value"]
+        return isinstance(found, dict) and found.keys() == {"value"}
 
     async def _calls(self, order: Message, form: ToolForm) -> bool:
         try:
             answer = await self._ask(order, [_TOOL], form)
         except ModelFailed:
             return False
-        return any(
-            item.call.name == _TOOL.name and item.call.arguments == {"value": 7}
-            for item in answer.calls
-        )
+        calls = [item.call for item in answer.events if isinstance(item, Call)]
+        return any(call.name == _TOOL.name and call.arguments == {"value": 7} for call in calls)
 
     async def _eyes(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -481,15 +416,16 @@ class _Examination:
         form: ToolForm = "native",
         schema: Mapping[str, Any] | None = None,
     ) -> _Answer:
-        answer, began = _Answer(), time.monotonic()
-        async with aclosing(self._new_model(form, schema).stream([message], tools)) as events:
-            async for event in events:
-                if not isinstance(event, Note | Tokens) and not answer.first_s:
-                    answer.first_s = max(time.monotonic() - began, 0.001)
-                _add(event, answer)
-                if len(answer.text) > ENOUGH:
+        events: list[ModelEvent] = []
+        first_s, began = 0.0, time.monotonic()
+        async with aclosing(self._model(form, schema).stream([message], tools)) as stream:
+            async for event in stream:
+                events.append(event)
+                if not isinstance(event, Note | Tokens):
+                    first_s = first_s or max(time.monotonic() - began, 0.001)
+                if len(_Answer(events, first_s).text) > ENOUGH:
                     break
-        return answer
+        return _Answer(events, first_s)
 
     async def _explain(self, error: ModelFailed) -> None:
         """Explain why no models were listed; raise unless the chat may work all the same."""
@@ -507,43 +443,35 @@ class _Examination:
 
     async def _better_address(self) -> str:
         """Return the address with "/v1" added, "" if that is not what is missing."""
-        url = self.base_url.rstrip("/")
-        if self.kind != "openai" or url.endswith("/v1"):
+        url = self.choice.url.rstrip("/")
+        if self.choice.kind != "openai" or url.endswith("/v1"):
             return ""
         # People paste Ollama's own address, or the whole one of a request.
         for end in ("/chat/completions", "/completions", "/models", "/api/chat", "/api"):
             url = url.removesuffix(end)
         better = url if url.endswith("/v1") else f"{url}/v1"
         try:
-            await _model("openai", better, self.model, self.key, "").models()
+            await self._model(url=better).models()
         except SightlineError:
             return ""
         return better
 
-    def _new_model(
-        self, form: ToolForm = "native", schema: Mapping[str, Any] | None = None
+    def _model(
+        self, form: ToolForm = "native", schema: Mapping[str, Any] | None = None, url: str = ""
     ) -> OpenAIModel | AnthropicModel:
-        return _model(
-            self.kind,
-            self.base_url,
-            self.model,
-            self.key,
-            self.api_version,
-            form=form,
-            schema=schema,
+        kind, url, key = self.choice.kind, url or self.choice.url, self.choice.key
+        if kind == "anthropic":
+            return AnthropicModel(self.at.model, key, base_url=url, info=_SEES, bounds=BOUNDS)
+        return OpenAIModel(
+            url,
+            self.at.model,
+            key,
+            info=_SEES,
+            tool_form=form,
+            answer_schema=schema,
+            bounds=BOUNDS,
+            api_version=self.choice.api_version,
         )
-
-
-def _add(event: ModelEvent, answer: _Answer) -> None:
-    match event:
-        case Text(text) | Reasoning(text):
-            answer.text += text
-        case Call():
-            answer.calls.append(event)
-        case Tokens():
-            answer.counted = True
-        case _:
-            return
 
 
 def _about_picture(folder: str) -> Message:
@@ -559,25 +487,20 @@ def _proxied(scheme: str, host: str) -> bool:
 
 
 async def _resolved(host: str, port: int) -> str:
-    found = await asyncio.wait_for(
-        asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM),
-        BOUNDS.connect_s,
-    )
+    looking = asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    found = await asyncio.wait_for(looking, BOUNDS.connect_s)
     return str(found[0][4][0])
 
 
-async def _connected(
-    host: str, port: int, tls: ssl.SSLContext | None = None, name: str | None = None
-) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    opening = asyncio.open_connection(host, port, ssl=tls, server_hostname=name)
-    return await asyncio.wait_for(opening, BOUNDS.connect_s)
+async def _connected(host: str, port: int, **tls: Any) -> asyncio.StreamWriter:
+    opening = asyncio.open_connection(host, port, **tls)
+    return (await asyncio.wait_for(opening, BOUNDS.connect_s))[1]
 
 
 async def _tls_version(host: str, port: int) -> str:
     _, transport = await asyncio.to_thread(load, "openai")
-    _, writer = await _connected(host, port, transport.tls_context(), host)
-    session = writer.get_extra_info("ssl_object")
-    version = str(session.version()) if session is not None else ""
+    writer = await _connected(host, port, ssl=transport.tls_context(), server_hostname=host)
+    version = str(writer.get_extra_info("ssl_object").version())
     writer.transport.abort()
     return version.replace("TLSv", "TLS ")
 

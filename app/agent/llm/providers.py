@@ -47,6 +47,12 @@ class ModelChoice:
         """The address in use; "" for the offline planner and a local model."""
         return endpoint_url(self.kind, self.fields)
 
+    @property
+    def api_version(self) -> str:
+        """The version of Azure's API; "" for all other endpoints."""
+        version = self.fields.api_version.strip() or AZURE_API_VERSION
+        return version if self.kind == "azure" else ""
+
 
 def endpoint_url(kind: str, fields: ProviderSettings) -> str:
     """Return the address in use; "" for the offline planner and a local model."""
@@ -56,11 +62,7 @@ def endpoint_url(kind: str, fields: ProviderSettings) -> str:
 
 
 def parse(name: str) -> tuple[Kind, str]:
-    """Return the kind and the model given on the command line as "KIND" or "KIND:MODEL".
-
-    Raises:
-        UsageError: There is no such kind.
-    """
+    """Return the kind and the model given on the command line as "KIND" or "KIND:MODEL"."""
     kind, _, model = name.partition(":")
     for known in KINDS:
         if kind == known:
@@ -82,11 +84,7 @@ def info_of_settings(fields: ProviderSettings) -> ModelInfo:
 
 
 def check(kind: Kind, fields: ProviderSettings) -> None:
-    """Refuse settings that cannot work, before a model is built or settings are saved.
-
-    Raises:
-        UsageError: A setting is missing or wrong.
-    """
+    """Raise UsageError for settings that cannot work, before they are used or saved."""
     if kind == "offline":
         return
     if kind == "local":
@@ -151,9 +149,7 @@ def _openai(choice: ModelChoice) -> LanguageModel:
         choice.key,
         info=info_of_settings(fields),
         tool_form=fields.tool_form,
-        api_version=(fields.api_version.strip() or AZURE_API_VERSION)
-        if choice.kind == "azure"
-        else "",
+        api_version=choice.api_version,
     )
 
 
@@ -198,11 +194,7 @@ class Models:
         self._lock = threading.Lock()
 
     def get(self, choice: ModelChoice) -> LanguageModel:
-        """Return a model to answer questions.
-
-        Raises:
-            UsageError: The model is not configured, or a package that it needs is missing.
-        """
+        """Return a model to answer questions; see `build`."""
         with self._lock:
             model = self._running_local(choice) or build(choice)
             if choice.kind == "local":
@@ -210,11 +202,7 @@ class Models:
             return model
 
     def trial_model(self, choice: ModelChoice) -> LanguageModel:
-        """Return a model to test and close; for a local model, the one already built, if any.
-
-        Raises:
-            UsageError: The model is not configured, or a package that it needs is missing.
-        """
+        """Return a model to test and close; for a local model, the one already built, if any."""
         with self._lock:
             return self._running_local(choice) or build(choice)
 

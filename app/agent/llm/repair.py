@@ -46,10 +46,8 @@ _PACKED = 2
 def parse_arguments(text: str, *, complete: bool = True) -> dict[str, Any] | None:
     """Return the arguments that a model wrote, or None if they cannot be read in exactly one way.
 
-    Args:
-        text: The text that the model wrote; blank text means no arguments.
-        complete: Whether the model finished its answer, rather than being cut off. In an answer cut
-            off at a length limit anything may be missing, so no closing bracket is added.
+    Blank text means no arguments. In an answer that is not `complete`, but cut off at a length
+    limit, anything may be missing, so no closing bracket is added.
     """
     if complete and not text.strip():
         return {}
@@ -90,11 +88,7 @@ def _read(text: str, complete: bool) -> Any:
 
 
 def _as_json(text: str, complete: bool) -> str:
-    """Return a damaged text's tokens as JSON tokens; ambiguous ones stay invalid.
-
-    Raises:
-        ValueError: A part of it is no token.
-    """
+    """Return a damaged text's tokens as JSON tokens; ambiguous ones stay invalid."""
     tokens: list[str] = []
     open_brackets: list[str] = []
     at = 0

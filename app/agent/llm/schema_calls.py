@@ -76,9 +76,8 @@ def response_format(tools: Sequence[ToolSchema]) -> dict[str, Any]:
 def portable(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return a schema that uses only keywords every server knows, with references written out.
 
-    It accepts everything that the original accepts, and possibly more: bounds and patterns are
-    checked later, when the arguments are validated. A schema that refers to itself becomes "any
-    value" at some depth.
+    It accepts all that the original accepts, and possibly more: arguments are validated later. A
+    schema that refers to itself becomes "any value" at some depth.
     """
     return _portable(schema, schema, _MAX_DEPTH)
 
@@ -154,12 +153,8 @@ def _brief(schema: Mapping[str, Any]) -> dict[str, Any]:
 class SchemaReader:
     """Reads one streamed answer in this form, and passes on its text while it arrives.
 
-    An endpoint that ignores the schema sends plain text, perhaps with calls in it (`TextCalls`).
-
-    Args:
-        tools: The tools offered to the model.
-        quoted: The data that the model was given, which does not count as a call when the model
-            quotes it; see `text_calls.quoted_data`.
+    An endpoint that ignores the schema sends plain text, perhaps with calls in it (`TextCalls`,
+    which explains `quoted`).
     """
 
     def __init__(self, tools: Sequence[ToolSchema], quoted: str = "") -> None:
@@ -183,11 +178,7 @@ class SchemaReader:
                 return []
 
     def end(self, complete: bool) -> list[ModelEvent]:
-        """Return the remaining events: the tool call, if the answer is one.
-
-        Args:
-            complete: Whether the model finished its answer, rather than being cut off.
-        """
+        """Return the remaining events: the tool call, if the answer is one."""
         if self._kind == "answer":
             # Half an escape at a cut stands for nothing; what follows the object is kept.
             rest = self._buffer if self._closed else ""

@@ -61,14 +61,10 @@ def quoted_data(messages: Sequence[Message]) -> str:
 
 
 class TextCalls:
-    """Separates tool calls from the text of one streamed answer.
+    """Separates calls of `tools` from the text of one streamed answer.
 
     Ordinary text is passed on at once. From the first sign of a call, everything is held back until
-    the end of the answer shows whether it is one.
-
-    Args:
-        tools: The tools offered to the model.
-        quoted: The data that the model was given; see `quoted_data`.
+    the end of the answer shows whether it is one. `quoted` is the data that the model was given.
     """
 
     def __init__(self, tools: Sequence[ToolSchema], quoted: str = "") -> None:
@@ -86,11 +82,7 @@ class TextCalls:
         return self._emit(len(self._buffer) if self._off else self._candidate(0))
 
     def end(self, complete: bool) -> list[ModelEvent]:
-        """Return the remaining text and the calls in it.
-
-        Args:
-            complete: Whether the model finished its answer, rather than being cut off.
-        """
+        """Return the remaining text and the calls in it."""
         events: list[ModelEvent] = []
         at = 0
         while not self._off and at < len(self._buffer):

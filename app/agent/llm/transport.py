@@ -42,14 +42,7 @@ for _name in ("openai", "anthropic", "httpx2", "httpcore2"):
 def make_client(
     at: Endpoint, bounds: Bounds, *, key_header: str = "authorization", key: str = ""
 ) -> httpx2.AsyncClient:
-    """Return an HTTP client for one endpoint.
-
-    Args:
-        at: The endpoint.
-        bounds: Limits on the time and size of an answer.
-        key_header: The name of the header that carries the API key.
-        key: The value of that header; "" to send none.
-    """
+    """Return an HTTP client for one endpoint, which sends `key` as `key_header` unless it is ""."""
     opened: list[Any] = []
 
     async def on_trace(event: str, info: Mapping[str, Any]) -> None:
@@ -90,8 +83,7 @@ def make_client(
 class _Client(httpx2.AsyncClient):
     """A client that closes all its connections.
 
-    httpx2 itself forgets one that is cancelled during its TLS handshake, which then stays open
-    until it is collected as garbage.
+    httpx2 forgets one that is cancelled during its TLS handshake.
     """
 
     def __init__(self, opened: list[Any], **settings: Any) -> None:
@@ -115,11 +107,7 @@ def tls_context() -> ssl.SSLContext:
 class _Bounded(httpx2.AsyncByteStream):
     """The body of a response, which raises an error above its size limit.
 
-    Args:
-        stream: The body.
-        bounds: Its limits.
-        at: The endpoint.
-        error_page: Whether it only explains an error: then the excess is left out instead.
+    Of an `error_page`, which only explains an error, the excess is left out instead.
     """
 
     def __init__(

@@ -41,7 +41,7 @@ from app.agent.loop.tool_calls import NOT_RUN, ToolCalls
 from app.agent.loop.tool_execution import Tools, log_unexpected
 from app.agent.loop.transcript import Transcript
 from app.agent.messages import Message, ToolCall
-from app.agent.planning import Planner
+from app.agent.planning import Intent, Planner
 from app.agent.policy import Grants, Policy
 from app.agent.privacy.consents import Consents
 from app.agent.privacy.send_consent import SendConsent
@@ -164,22 +164,15 @@ class _Run:
         self.meter = Meter(agent.limits, window.info)
         self.clock = WallClock(agent.limits.wall_s)
         self.transcript = Transcript(request.thread)
-        own: tuple[Tool, ...] = ()
+        self.own: tuple[Tool, ...] = ()
         if window.info.own_tools:
-            own = (
+            self.own = (
                 UpdatePlan(self.plan, self.director.check_plan),
                 ReadResult(request.thread, window.page_chars),
             )
-        tools = OfferedTools(agent.tools, own)
-        # The rule planner reads no description, and names what is missing by planning it.
-        ready = AvailableTools(
-            agent.tools,
-            request.question,
-            (lambda _: False) if window.info.rules else missing_needs(request.models_dir),
-        )
         self.calls = ToolCalls(
             request=request,
-            tools=tools,
+            tools=OfferedTools(agent.tools, self.own),
             approvals=agent.approvals,
             emitter=emitter,
             transcript=self.transcript,
@@ -205,15 +198,9 @@ class _Run:
             clock=self.clock,
             transcript=self.transcript,
         )
-        system = agent.system
-        if window.info.own_tools:
-            names = [tool.spec.name for tool in ready.all()]
-            system = f"{system}\n\n{planning_text(agent.plans, names)}".strip()
         self.answers = ModelTurns(
             request=request,
             model=agent.model,
-            system=ready.told_after(system),
-            schemas=OfferedTools(ready, own).schemas(),
             window=window,
             retry=agent.retry,
             emitter=emitter,
@@ -284,17 +271,18 @@ class _Run:
             intent = self.director.begin(model.planner, schemas)
             self.answers.model = model.following(intent)
         else:
-            self.director.begin(self.agent.planner, schemas)
+            intent = self.director.begin(self.agent.planner, schemas)
+        self._offer_tools(intent)
         rules_first = self.agent.rules_first and not self.answers.window.info.rules
         if rules_first and self.rules.begin():
-            await self.asking.keep()
+            await self.asking.keep(intent.images)
             answer = await self.rules.answer()
             if answer is not None:
                 self.ruled = True
                 return answer
             self.director.seen = await self.asking.go_on()
         else:
-            self.director.seen = await self.asking.ask()
+            self.director.seen = await self.asking.ask(intent.images)
         while True:
             message = await self.answers.process()
             if isinstance(message, Stop):
@@ -306,6 +294,18 @@ class _Run:
             stop = await self._work(message.text, calls)
             if stop is not None:
                 return stop
+
+    def _offer_tools(self, intent: Intent) -> None:
+        """Set the system prompt, and the tools that the model may call for this question."""
+        agent, info = self.agent, self.answers.window.info
+        # The rule planner reads no description, and names what is missing by planning it.
+        lacks = (lambda _: False) if info.rules else missing_needs(self.request.models_dir)
+        ready = AvailableTools(agent.tools, intent.named, lacks)
+        system = agent.system
+        if info.own_tools:
+            names = [tool.spec.name for tool in ready.all()]
+            system = f"{system}\n\n{planning_text(agent.plans, names)}".strip()
+        self.answers.offer(ready.told_after(system), OfferedTools(ready, self.own).schemas())
 
     async def _work(self, text: str, calls: Sequence[ToolCall]) -> Stop | None:
         """Make the calls of one message of the model, and those that rules insert.

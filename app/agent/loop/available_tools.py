@@ -8,7 +8,7 @@ reports what is missing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -99,16 +99,18 @@ class AvailableTools:
 
     Args:
         tools: All tools.
-        question: The user's text. A tool that it names is kept even if something is missing,
+        named: The tools that the question names. They are kept even if something is missing,
             because the tool's own error explains more.
         lacks: Returns whether something that a tool needs is missing.
     """
 
-    def __init__(self, tools: Tools, question: str, lacks: Callable[[ToolSpec], bool]) -> None:
+    def __init__(
+        self, tools: Tools, named: Collection[str], lacks: Callable[[ToolSpec], bool]
+    ) -> None:
         self._left_out = {
             tool.spec.name: tool
             for tool in tools.all()
-            if tool.spec.needs and tool.spec.name not in question and lacks(tool.spec)
+            if tool.spec.needs and tool.spec.name not in named and lacks(tool.spec)
         }
         self._tools = tools
 

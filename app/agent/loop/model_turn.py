@@ -86,13 +86,12 @@ class ModelTurns:
         told_shortened: Whether the user has been told that the context was shortened.
         redactor: Removes identifiers from what a remote model receives; None until the first
             request.
+        system: The system prompt.
         offered: The tool schemas as they are sent, with identifiers removed for a remote model.
     """
 
     request: RunRequest
     model: LanguageModel
-    system: str
-    schemas: list[ToolSchema]
     window: ContextWindow
     retry: Retry
     emitter: Emitter
@@ -102,13 +101,16 @@ class ModelTurns:
     reply: Reply = field(default_factory=Reply)
     told_shortened: bool = False
     redactor: Redactor | None = None
+    system: str = ""
     offered: list[ToolSchema] = field(default_factory=list[ToolSchema])
 
-    def __post_init__(self) -> None:
-        self.offered = self.schemas
+    def offer(self, system: str, schemas: list[ToolSchema]) -> None:
+        """Set the system prompt and the tools of the run."""
+        self.system = system
+        self.offered = schemas
         if self.model.remote_host:
             # By no patient's name: what is missing in a text that others know would tell it.
-            self.offered = without_paths(self.schemas, Redactor([]).text)
+            self.offered = without_paths(schemas, Redactor([]).text)
 
     async def process(self) -> Message | Stop:
         """Return the model's message, or the limit that was reached.

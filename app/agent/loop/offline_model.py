@@ -93,7 +93,7 @@ async def _work(
     found += [item for item in turn if item.role == "tool" and item.call_id.startswith(INSERTED)]
     if not plan.steps:
         found = [message for message in scene.earlier if message.role == "tool"]
-    text = write_summary(found, skipped, notes, plan.topics, intent.question, scene.plans)
+    text = write_summary(found, skipped, notes, plan.topics, intent.targets, scene.plans)
     async for event in _spoken(text):
         yield event
 

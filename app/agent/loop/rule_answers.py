@@ -142,7 +142,7 @@ class RuleAnswers:
         director = self.director
         notes = [*finished.notes, *director.notes]
         told = write_summary(
-            director.results, [], notes, finished.topics, director.intent.question, self.plans
+            director.results, [], notes, finished.topics, director.intent.targets, self.plans
         )
         text = f"{BY_RULES}{told}"
         self.emitter.emit(TextDelta, text=text)

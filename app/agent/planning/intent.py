@@ -24,6 +24,7 @@ class Intent:
         absent: Tools that would answer the question but are not installed.
         by_eye: The tools in `wanted` that a model does not need if it sees the picture.
         subjects: The tools whose subjects the question mentions ("nuclei"), excluded or not.
+        targets: What the question mentions of the packs' `PackPlan.targets`, by name.
         certain: Whether every word is understood, so that rules alone may answer the question.
         expects_data: Whether an empty result would be suspicious.
         needs_image: Whether the question is about an open image.
@@ -47,6 +48,7 @@ class Intent:
     absent: tuple[str, ...] = ()
     by_eye: frozenset[str] = frozenset()
     subjects: frozenset[str] = frozenset()
+    targets: frozenset[str] = frozenset()
     certain: bool = False
     expects_data: bool = False
     needs_image: bool = False

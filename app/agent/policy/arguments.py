@@ -123,13 +123,7 @@ class Piece:
 def judge_arguments(
     spec: ToolSpec, arguments: Mapping[str, Any], scope: Scope, rules: PolicySettings
 ) -> Judgement:
-    """Judge the exact arguments of a call.
-
-    Args:
-        spec: The tool.
-        arguments: The arguments as plain JSON, as returned by `grants.exact`.
-        scope: The files that the run may touch.
-        rules: The rules of the user or site.
+    """Judge the exact arguments of a call, plain JSON as returned by `grants.exact`.
 
     Raises:
         NestedTooDeeply: The arguments are nested deeper than `DEEPEST`.
@@ -158,11 +152,7 @@ def _refused(spec: ToolSpec, where: str, why: str, remedy: str) -> Judgement:
 
 
 def pieces(input_type: type[BaseModel], arguments: Mapping[str, Any]) -> list[Piece]:
-    """Return every piece of exact arguments (plain JSON), including the keys of tables.
-
-    Raises:
-        NestedTooDeeply: The arguments are nested deeper than `DEEPEST`.
-    """
+    """Return every piece of exact arguments (plain JSON), including the keys of tables."""
     found: list[Piece] = []
     schema = _schema(input_type)
     for name, value in arguments.items():

@@ -33,11 +33,7 @@ def fingerprint(
 ) -> str:
     """Return the SHA-256 (hex) of a call: tool, version, effect, exact arguments and their reach.
 
-    Args:
-        spec: The tool.
-        arguments: The call's arguments.
-        touches: Files and hosts that the call would reach. They are included because the same path
-            may lead elsewhere tomorrow.
+    The reach, `touches`, is included because the same path may lead elsewhere tomorrow.
     """
     whole = [spec.name, spec.version, str(spec.approval), exact(arguments)]
     whole += [[item.what, item.argument, item.shown] for item in touches]

@@ -144,10 +144,8 @@ def _address_notes(address: Address) -> list[str]:
 def is_listed(host: Host, patterns: Iterable[str]) -> bool:
     """Report whether one of the patterns matches the host.
 
-    Args:
-        host: The host.
-        patterns: Host names, "*.name" for all hosts below a name, or networks ("10.0.0.0/8"). A
-            name may be followed by a port.
+    A pattern is a host name, "*.name" for all hosts below a name, or a network ("10.0.0.0/8"); a
+    name may be followed by a port.
     """
     return any(_matches(host, pattern.strip().lower()) for pattern in patterns)
 

@@ -55,9 +55,7 @@ _UNREADABLE_SITE = {
 class Policy:
     """Rules on top of `DEFAULTS`. They can only be stricter, so no settings file can permit more.
 
-    Attributes:
-        rules: The rules of the user or a site.
-        also: Further policies that apply as well, such as the site's in addition to the user's.
+    `also` are policies that apply as well, such as the site's in addition to the user's.
     """
 
     rules: PolicySettings = field(default_factory=PolicySettings)
@@ -78,10 +76,7 @@ class Policy:
         return cls(parse_rules(data))
 
     def rule(self, spec: ToolSpec) -> Rule:
-        """Return the strictest rule for a tool regardless of its arguments.
-
-        For a tool with an unknown effect, the rule is to ask the user.
-        """
+        """Return the strictest rule for a tool whatever its arguments; an unknown effect asks."""
         effect = spec.approval  # once: a pack's own type may answer differently the second time
         tools = self.rules.tools
         own = (
@@ -104,13 +99,7 @@ class Policy:
         arguments: BaseModel | Mapping[str, Any],
         scope: Scope = NO_SCOPE,
     ) -> Judgement:
-        """Return the strictest judgement of a call with these arguments.
-
-        Args:
-            spec: The tool.
-            arguments: The exact arguments of the call.
-            scope: The files that the run may touch.
-        """
+        """Return the strictest judgement of a call with exactly these arguments."""
         rule = self.rule(spec)
         if rule is Rule.DENY:
             reason = f"The policy of this installation does not allow {spec.name}."
@@ -155,12 +144,10 @@ def _suggestion(name: str, names: Iterable[str]) -> str:
 
 
 def site_policies(files: Iterable[Path], notices: list[str]) -> tuple[Policy, ...]:
-    """Return the policies in a site's files; they apply in addition to the user's own.
+    """Return the policies in a site's JSON files; they apply in addition to the user's own.
 
-    Args:
-        files: JSON files; missing ones are skipped.
-        notices: Receives a sentence for the user for each file that cannot be used. Until such a
-            file is corrected, every tool asks and none may write, send or run programs.
+    `notices` receives a sentence for the user for each file that cannot be used: until it is
+    corrected, every tool asks and none may write, send or run programs. Missing files are skipped.
     """
     policies: list[Policy] = []
     for file in files:

@@ -33,13 +33,7 @@ class Scope:
 
     @classmethod
     def for_run(cls, images: Any, notes: Sequence[Mapping[str, Any]], folder: Path) -> Scope:
-        """Return the scope of a run.
-
-        Args:
-            images: The `app.tools.api.Images` of the run.
-            notes: The open images, in the form of `RunRequest.image_notes`.
-            folder: The run's output folder.
-        """
+        """Return the scope of a run; `notes` are as in `RunRequest.image_notes`."""
         names = _names(images, notes)
         own = (paths.config_dir(), paths.data_dir(), paths.log_dir(), paths.cache_dir())
         return cls(folder, names, getattr(images, "knows", None), own)

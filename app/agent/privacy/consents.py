@@ -22,13 +22,7 @@ Sent = Literal["text", "pictures"]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The remote model to which a conversation would be sent.
-
-    Attributes:
-        thread_id: The conversation's id.
-        host: The host, including the port if it is not the default one.
-        model: The model's name.
-    """
+    """The remote model to which a conversation would be sent; `host` includes an unusual port."""
 
     thread_id: str
     host: str
@@ -106,11 +100,7 @@ class Consents:
             return (to, digest(picture)) in self._sees
 
     def hosts(self, what: Sent = "text") -> tuple[str, ...]:
-        """Return the hosts for which a consent currently holds, in any conversation.
-
-        Args:
-            what: What may be sent: "text" or "pictures".
-        """
+        """Return the hosts to which "text" or "pictures" of some conversation may be sent."""
         with self._lock:
             given = self._text if what == "text" else {to for to, _ in self._sees}
             return tuple(sorted({to.host for to in given}))
@@ -145,11 +135,7 @@ def consent_request(
 ) -> dict[str, Any]:
     """Return the fields of the question whether a conversation may be sent to a remote model.
 
-    Args:
-        model: The model's name.
-        host: The model's host.
-        pictures: Whether the model accepts pictures; a second question then asks about them.
-        encrypted: Whether the connection is encrypted.
+    If the model accepts `pictures`, a second question asks about them.
     """
     pixels = (
         "Pictures are sent only if you allow that in a second question."
@@ -175,13 +161,7 @@ def consent_request(
 
 
 def picture_request(model: str, host: str, shown: Sequence[Shown]) -> dict[str, Any]:
-    """Return the fields of the second question, whether these pictures may be sent.
-
-    Args:
-        model: The model's name.
-        host: The model's host.
-        shown: The pictures.
-    """
+    """Return the fields of the second question, whether these pictures may be sent."""
     again = " You are asked once more about those that say why." if _risky(shown) else ""
     return _pictures("pictures", model, host, shown) | {
         "title": f"Also send pictures to {host}?",
@@ -196,13 +176,7 @@ def picture_request(model: str, host: str, shown: Sequence[Shown]) -> dict[str, 
 
 
 def risky_request(model: str, host: str, shown: Sequence[Shown]) -> dict[str, Any]:
-    """Return the fields of the third question, whether risky pictures may be sent.
-
-    Args:
-        model: The model's name.
-        host: The model's host.
-        shown: The pictures that may show who the patient is.
-    """
+    """Return the fields of the third question, whether these risky pictures may be sent."""
     one = len(shown) == 1
     reasons = " ".join(f"{item.picture.image_id}: {item.risk}" for item in shown)
     return _pictures("risky_pictures", model, host, shown) | {

@@ -48,8 +48,7 @@ _HOMES = frozenset(("home", "users"))
 def telling_names(path: str) -> Iterator[str]:
     """Yield the names of a file (without suffixes) and its folder, if they may name a person.
 
-    Args:
-        path: The path of an open image, in the notation of any operating system.
+    The path is that of an open image, in the notation of any operating system.
     """
     pure = PureWindowsPath(path) if "\\" in path else PurePosixPath(path)
     stem = re.sub(r"(?:\.[A-Za-z0-9]{1,5}){1,2}$", "", pure.name)
@@ -100,11 +99,7 @@ class Redactor:
     A file that is an open image is called by the app's id. Any other file is called "result-N" with
     its suffix, numbered in the order of appearance, so that names stay the same while the
     transcript grows. Cleaned messages are cached for as long as the transcript stays the same or
-    only grows.
-
-    Args:
-        messages: The whole transcript.
-        identifiers: Values known to identify the open patients.
+    only grows. `identifiers` are values known to identify the open patients.
     """
 
     def __init__(self, messages: Sequence[Message], identifiers: Sequence[str] = ()) -> None:
@@ -146,10 +141,9 @@ class Redactor:
             self._take_names(named)
 
     def messages(self, messages: Sequence[Message]) -> list[Message]:
-        """Return copies of messages without identifiers.
+        """Return copies of messages without identifiers, after `learn`.
 
-        New messages are first searched for identifiers, as by `learn`. The same objects are
-        returned for the same messages until something new is learnt.
+        The same objects are returned for the same messages until something new is learnt.
         """
         self.learn(messages)
         made: list[Message] = []
@@ -196,13 +190,9 @@ class Redactor:
         return _without(self._pattern, text, REMOVED) if self._pattern else text
 
     def value(self, value: Any, key: str = "") -> Any:
-        """Return a value with identifiers removed at any depth.
+        """Return a JSON value, which stands under a key, with identifiers removed at any depth.
 
         Everything under an identifying key is removed.
-
-        Args:
-            value: JSON values.
-            key: The key under which the value stands.
         """
         if key and is_identifying(key):
             return value if value in (None, "") else REMOVED

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from app.agent.approvals import ask
@@ -49,12 +49,7 @@ class Known:
 
 
 def known_of(headers: Iterable[tuple[str, str]]) -> Known:
-    """Return the identifiers in file headers.
-
-    Args:
-        headers: The (keyword, value) pairs of all attributes; for a private attribute, the tag
-            takes the place of the keyword.
-    """
+    """Return the identifiers in the (keyword, or tag of a private attribute; value) of headers."""
     identifiers: set[str] = set()
     texts: set[str] = set()
     for keyword, whole in headers:
@@ -75,13 +70,9 @@ def _values(whole: str) -> list[str]:
 async def known_to(request: RunRequest, host: str) -> Known:
     """Return the identifiers in the open files; cached while the same files are open.
 
-    A model on this machine receives everything. The files are read for its questions too, because
-    a later question may go to a remote model after the files have been closed; but the question
-    then waits only briefly for the reading.
-
-    Args:
-        request: The question.
-        host: The model's host; "" for this machine.
+    A model on this machine (`host` "") receives everything. The files are read for its questions
+    too, because a later question may go to a remote model after the files have been closed; but the
+    question then waits only briefly for the reading.
 
     Raises:
         ModelFailed: The files cannot be read, and the question would leave this machine.
@@ -122,15 +113,7 @@ def _known_before(request: RunRequest) -> Known:
 class SendConsent:
     """Obtains the consents needed to send one run's question to a model, and keeps the question.
 
-    Attributes:
-        request: The question.
-        model: The model.
-        eyes: Whether the model accepts pictures.
-        consents: The user's earlier consents.
-        emitter: Emits the questions to the user.
-        clock: The run's clock; paused while waiting for the user.
-        transcript: Receives the question.
-        look: The pictures; None until they are made.
+    `eyes` says whether the model accepts pictures; `look` are the pictures once they are made.
     """
 
     request: RunRequest
@@ -142,11 +125,10 @@ class SendConsent:
     transcript: Transcript
     look: ShownPictures | None = None
 
-    async def ask(self) -> bool:
-        """Ask for consent and add the question to the transcript.
+    async def ask(self, images: Sequence[str] = ()) -> bool:
+        """Ask for consent, add the question to the transcript; return whether pictures are seen.
 
-        Returns:
-            Whether the model sees pictures.
+        `images` are the ids of the images that the question names.
 
         Raises:
             ModelFailed: The user does not allow the conversation to be sent, or the open files
@@ -157,15 +139,15 @@ class SendConsent:
         try:
             await self._consent()
             known = await self._known()
-            await self._make()
+            await self._make(images)
             pictures = await self._allowed()
         finally:
             # Kept also where it is not answered: the user asked it.
             self._say(known, pictures)
         return bool(pictures)
 
-    async def keep(self) -> None:
-        """Add the question to the transcript for rules.
+    async def keep(self, images: Sequence[str] = ()) -> None:
+        """Add the question to the transcript for rules; see `ask`.
 
         Nothing is sent, and the user is not asked.
         """
@@ -174,21 +156,14 @@ class SendConsent:
         try:
             # A model may have to go on, or read this later.
             known = await self._known()
-            await self._make()
+            await self._make(images)
             # None of them is sent that was not allowed, whatever stands in the conversation.
             pictures = list(self.look.pictures) if self.look is not None else []
         finally:
             self._say(known, pictures)
 
     async def go_on(self) -> bool:
-        """Ask for consent if a model is needed after all.
-
-        Returns:
-            Whether the model sees pictures.
-
-        Raises:
-            ModelFailed: The user does not allow the conversation to be sent.
-        """
+        """Ask for consent if a model is needed after all; else like `ask`."""
         await self._consent()
         return bool(await self._allowed())
 
@@ -215,9 +190,9 @@ class SendConsent:
         make_folder(self.request.out_dir)
         return known
 
-    async def _make(self) -> None:
+    async def _make(self, images: Sequence[str]) -> None:
         if self.eyes:
-            self.look = await make_pictures(self.request)
+            self.look = await make_pictures(self.request, images)
 
     async def _allowed(self) -> list[Picture]:
         """Return the pictures that the model may get; for a remote model the user is asked."""

@@ -13,10 +13,8 @@ from app.agent.context.model_messages import INTERRUPTED, error_message, result_
 from app.agent.events import (
     TERMINAL,
     ModelRetry,
-    RunCancelled,
     RunEvent,
     RunFailed,
-    RunFinished,
     RunStarted,
     TextDelta,
     ToolFinished,
@@ -51,7 +49,7 @@ class PastRun:
     """A question in a thread and the events of its run.
 
     Attributes:
-        run_id: The run's id; "" in a version 1 file, which kept no events.
+        run_id: The run's id.
         question: The user's text.
         events: The events in order. Streamed pieces that were joined are one event, so `seq` may
             skip numbers. Unless `state` is "running", the last event is terminal and every started
@@ -93,11 +91,7 @@ class Content:
 
 
 def read(path: Path) -> Content:
-    """Read a session file. Runs without an end stay "running"; `close_runs` ends them.
-
-    Raises:
-        FileProblem: The file cannot be read, or was written by a newer version of the program.
-    """
+    """Read a session file. Runs without an end stay "running"; `close_runs` ends them."""
     content = Content(folder=path.parent)
     _Reader(path.parent, content).take(entries(path, content.problems))
     return content
@@ -109,15 +103,14 @@ class _Reader:
         self._content = content
         self._answered: set[str] = set()
         self._by_id: dict[str, PastRun] = {}
-        self._open_run: PastRun | None = None  # the run under way that has only messages
-        self._number = -1
         self._first: dict[str, int] = {}  # index of each run's first entry
 
     def take(self, lines: Iterable[Entry]) -> None:
+        number = 0
         for entry in lines:
             if entry.get("type") != "header":
-                self._number += 1
-                self._first.setdefault(str(entry.get("run_id", "")), self._number)
+                self._first.setdefault(str(entry.get("run_id", "")), number)
+                number += 1
             match entry.get("type"):
                 case "header":
                     self._content.header = self._content.header or entry
@@ -126,14 +119,13 @@ class _Reader:
                 case "tool_call":
                     self._call(entry)
                 case "event":
-                    self._event(entry)
+                    self._event(entry, number - 1)
                 case "run":
                     run_id = str(entry.get("run_id", ""))
                     known = self._content.run_facts.setdefault(run_id, {})
                     known.update(_well_formed(entry))
                 case _:
                     pass
-        self._end_open_run()
 
     def _message(self, entry: Entry) -> None:
         raw: Any = entry.get("message")
@@ -148,8 +140,6 @@ class _Reader:
             self._answered.add(message.call_id)
             message = self._whole(message, entry, with_text="text" in raw)
         self._content.messages.append(message)
-        if not entry.get("run_id"):
-            self._add_message_events(message)
 
     def _whole(self, message: Message, entry: Entry, *, with_text: bool) -> Message:
         data = message.data
@@ -171,7 +161,7 @@ class _Reader:
         whole = {**_well_formed(entry), "result": _well_formed(result)}
         self._content.calls.setdefault(call_id, whole)
 
-    def _event(self, entry: Entry) -> None:
+    def _event(self, entry: Entry, number: int) -> None:
         raw: Any = entry.get("event")
         if isinstance(raw, dict) and raw.get("kind") == "tool_finished":
             logged = self._content.calls.get(str(raw.get("call_id")), {})
@@ -184,70 +174,16 @@ class _Reader:
         run = self._by_id.get(event.run_id)
         if run is None:
             question = event.question if isinstance(event, RunStarted) else ""
-            known = self._open_run
-            if known is not None and question and known.question == question:
-                # Its message came before its first event.
-                self._content.runs.remove(known)
-                self._open_run = None
-            self._end_open_run()
-            start = self._first.get(event.run_id, self._number)
-            run = PastRun(event.run_id, question, start=start)
+            run = PastRun(event.run_id, question, start=self._first.get(event.run_id, number))
             self._by_id[event.run_id] = run
             self._content.runs.append(run)
         if event.seq < run.next_seq or run.state != "running":
             return  # a duplicate
         run.events.append(event)
-        run.next_seq = event.seq + max(1, _whole_number(entry.get("count")))
+        count: Any = entry.get("count")
+        run.next_seq = event.seq + (max(1, count) if isinstance(count, int) else 1)
         if event.kind in TERMINAL:
             run.state = "interrupted" if entry.get("interrupted") else _STATES[event.kind]
-
-    def _add_message_events(self, message: Message) -> None:
-        """Make events of a message without a run, as version 1 wrote them."""
-        if message.role == "user":
-            self._end_open_run()
-            self._open_run = PastRun("", message.text, start=self._number)
-            self._content.runs.append(self._open_run)
-        run = self._open_run
-        if run is None:
-            return
-        if message.role == "assistant" and message.text:
-            _add(run, TextDelta, text=message.text)
-        for call in message.tool_calls:
-            _add(run, ToolStarted, call_id=call.id, tool=call.name, arguments=call.arguments)
-        if message.role == "tool":
-            _add(run, ToolFinished, **_call_fields_of_message(message))
-        if message.role == "assistant" and not message.tool_calls:
-            _add(run, RunFinished, answer=message.text)
-            run.state = "finished"
-            self._open_run = None
-
-    def _end_open_run(self) -> None:
-        if self._open_run is not None:
-            for call in _unfinished_calls(self._open_run):
-                _add(self._open_run, ToolFinished, **_call_end(call, None))
-            _add(self._open_run, RunCancelled)
-            self._open_run.state = "cancelled"
-            self._open_run = None
-
-
-def _add(run: PastRun, kind: Any, **fields: Any) -> None:
-    run.events.append(kind(run_id=run.run_id, seq=run.next_seq, time="", **fields))
-    run.next_seq += 1
-
-
-def _call_fields_of_message(message: Message) -> dict[str, Any]:
-    data = message.data
-    error = f"{data.get('error', '')} {data.get('remedy', '')}".strip()
-    output, metadata = data.get("output"), data.get("metadata")
-    return {
-        "call_id": message.call_id,
-        "tool": message.tool,
-        "status": "ok" if message.ok else "failed",
-        "summary": str(data.get("summary", error)),
-        "output": output if isinstance(output, dict) else {},
-        "metadata": metadata if isinstance(metadata, dict) else {},
-        "error": error,
-    }
 
 
 def _artifact(raw: Any) -> Artifact | None:
@@ -277,22 +213,12 @@ def _well_formed(entry: Entry) -> Entry:
     return {key: value for key, value in entry.items() if is_well(key, value)}
 
 
-def _whole_number(value: Any) -> int:
-    return value if isinstance(value, int) else 1
-
-
 def close_runs(content: Content, time: str) -> list[Entry]:
-    """Close what a crash left open in `content`.
+    """Close what a crash left open in `content`, and return the entries to append to its file.
 
     Every call gets a result: the one on its `tool_call` line if there is one. Streamed text that
-    was not yet saved as a message becomes one, and every run gets its terminal event.
-
-    Args:
-        content: The content of a file; it is modified.
-        time: Time of the new entries, as ISO 8601 in UTC.
-
-    Returns:
-        The entries to append to the file.
+    was not yet saved as a message becomes one, and every run gets its terminal event. The new
+    entries have the `time` given, as ISO 8601 in UTC.
     """
     from app.agent.loop.transcript import INTERRUPTED_ANSWER  # it imports Thread
 
@@ -342,14 +268,19 @@ def _result_message(call_id: str, tool: str, result: Entry | None) -> Message:
 
 def _closing_events(run: PastRun, calls: Mapping[str, Entry], time: str) -> list[RunEvent]:
     closing: list[RunEvent] = []
-
-    def add(kind: Any, **fields: Any) -> None:
-        seq = run.next_seq + len(closing)
-        closing.append(kind(run_id=run.run_id, seq=seq, time=time, **fields))
-
     for started in _unfinished_calls(run):
-        add(ToolFinished, **_call_end(started, calls.get(started.call_id)))
-    add(RunFailed, error=INTERRUPTED_RUN, remedy=INTERRUPTED_REMEDY)
+        seq = run.next_seq + len(closing)
+        fields = _call_end(started, calls.get(started.call_id))
+        closing.append(ToolFinished(run_id=run.run_id, seq=seq, time=time, **fields))
+    closing.append(
+        RunFailed(
+            run_id=run.run_id,
+            seq=run.next_seq + len(closing),
+            time=time,
+            error=INTERRUPTED_RUN,
+            remedy=INTERRUPTED_REMEDY,
+        )
+    )
     return closing
 
 

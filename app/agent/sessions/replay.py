@@ -41,16 +41,7 @@ _REPLAYED = (Approval.READ, Approval.COMPUTE)
 
 @dataclass(frozen=True, slots=True)
 class RecordedCall:
-    """A tool call as recorded in the session file.
-
-    Attributes:
-        call_id: The call's id.
-        run_id: The id of its run; "" in a version 1 file.
-        tool: The tool's name.
-        arguments: The arguments as recorded.
-        result: The complete result, as returned by `Thread.result`.
-        facts: The "run" entry for the run: model, images, output folder.
-    """
+    """A tool call as recorded in the session file, with the "run" entry of its run as `facts`."""
 
     call_id: str
     run_id: str
@@ -65,9 +56,7 @@ class ReplayedCall:
     """The outcome of making a call again.
 
     Attributes:
-        call_id: The call's id.
-        tool: The tool's name.
-        status: The outcome; "left out" for a call that was not made again.
+        status: "left out" for a call that was not made again.
         reasons: The differences, or why the call was left out.
         harmless: Whether the call was left out on purpose (it writes or sends, or had been stopped
             when it was recorded), not because something is missing.
@@ -229,11 +218,6 @@ class _Comparison:
 
     Files and findings get a new name each time, so their contents are compared; once a file was
     found equal, its old name counts as equal to the new one.
-
-    Attributes:
-        old_dir: Folder of the recorded files.
-        new_dir: Folder of the new ones.
-        renamed: Old names of files and findings, and their new ones.
     """
 
     old_dir: Path
@@ -241,12 +225,7 @@ class _Comparison:
     renamed: dict[str, str] = field(default_factory=dict[str, str])
 
     def results(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-        """Return the differences as sentences.
-
-        Args:
-            old: As `Thread.result` gives it.
-            new: The same keys.
-        """
+        """Return the differences of two results, as `Thread.result` gives them, as sentences."""
         if old.get("status") != new.get("status"):
             error = f" ({_text(new.get('error'))})" if new.get("error") else ""
             return [f"status: {old.get('status')} then, {new.get('status')} now{error}"]

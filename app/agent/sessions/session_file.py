@@ -9,8 +9,6 @@ newline was cut off by a crash, and was never shown, since a line is written bef
     run        what a run rests on: model, images, studies
     tool_call  arguments, whole result, start and end times, the weights' sha256
 
-Version 2 has all of these; version 1 had header, message and tool_call only.
-
 A result above `RESULT_LIMIT` lies in a file of its own in the folder "results", named by its
 SHA-256; the line's field "beside" gives the file of each key that was taken out.
 """
@@ -60,9 +58,7 @@ def encode(entry: Entry) -> bytes:
 def entries(path: Path, problems: list[str]) -> Iterator[Entry]:
     """Yield the entries in a file, the header first.
 
-    Args:
-        path: The session file.
-        problems: Receives a sentence for each line that cannot be read.
+    `problems` receives a sentence for each line that cannot be read.
 
     Raises:
         FileProblem: The file cannot be read, or was written by a newer version of the program.
@@ -112,14 +108,10 @@ def _check_version(entry: Entry, thread_id: str) -> None:
 def save_large_values(
     folder: Path, data: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Write the large values in a result to files of their own.
+    """Write the values in a result that are too large for its line to files of their own.
 
     The files are named by their SHA-256, so that a message and a call with the same value share one
     file, and nothing is written twice.
-
-    Args:
-        folder: The thread's folder.
-        data: A result; its "output" and "metadata" may be large.
 
     Returns:
         The values that stay in the line, and the name of the file for each key that was taken out.
@@ -157,13 +149,7 @@ def load_large_values(
 def copy_large_value(
     source: Path, target: Path, name: object, names: Mapping[str, str]
 ) -> tuple[str, bytes]:
-    """Copy a value's file to another thread, with the names inside it replaced.
-
-    Args:
-        source: The folder of the thread that has the value.
-        target: The folder of the other thread.
-        name: The name of the value's file.
-        names: Maps old names to new ones, as they are written in JSON.
+    """Copy a value's file to another thread's folder, with the names inside it replaced.
 
     Returns:
         The name of the new file, and its content. If the value's file is missing, the name is

@@ -43,9 +43,9 @@ class ThreadInfo:
     """A thread's entry in the list of threads.
 
     Attributes:
-        thread_id: The thread's id, for `SessionStore.open`.
+        thread_id: For `SessionStore.open`.
         title: The first question, shortened; "" if nothing was asked yet.
-        created: When the thread was created, as ISO 8601 in UTC.
+        created: ISO 8601 in UTC.
         updated: When its file was last written, as ISO 8601 in UTC.
     """
 
@@ -56,11 +56,7 @@ class ThreadInfo:
 
 
 class SessionStore:
-    """The threads under one folder. Its methods may be called from any thread of the program.
-
-    Args:
-        root: The folder, usually `paths.sessions_dir()`.
-    """
+    """The threads under a folder, usually `paths.sessions_dir()`. Thread-safe."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -68,11 +64,7 @@ class SessionStore:
         self._guard = threading.Lock()
 
     def new_thread(self) -> Thread:
-        """Start a thread in a folder of its own, whose name contains no patient data.
-
-        Raises:
-            FileProblem: The folder cannot be created.
-        """
+        """Start a thread in a folder of its own, whose name contains no patient data."""
         thread_id = new_id()
         folder = self._root / thread_id
         try:
@@ -80,13 +72,13 @@ class SessionStore:
             _write_header(folder)
         except OSError as error:
             raise folder_error(folder, error) from error
-        return self._keep(Thread(thread_id, folder, read(folder / FILE), ThreadLock(folder)))
+        thread = Thread(thread_id, folder, read(folder / FILE), ThreadLock(folder))
+        with self._guard:
+            self._live[thread_id] = thread
+        return thread
 
     def threads(self) -> tuple[ThreadInfo, ...]:
-        """Return every thread in which something was asked, the newest first.
-
-        Unreadable threads are left out; `open` raises an error that says why.
-        """
+        """Return every readable thread in which something was asked, the newest first."""
         found = [_info(folder) for folder in self._folders()]
         listed = [info for info in found if info is not None and info.title]
         return tuple(sorted(listed, key=lambda info: info.updated, reverse=True))
@@ -107,16 +99,17 @@ class SessionStore:
             if live is not None and not live.closed:
                 return live
             folder = self._folder(thread_id)
-            thread = _open_thread(thread_id, folder, ThreadLock(folder))
+            lock = ThreadLock(folder)
+            content = read(folder / FILE)
+            repairs = close_runs(content, utc_now())
+            content.messages = complete(content.messages)
+            thread = Thread(thread_id, folder, content, lock)
+            thread.repair(repairs)
             self._live[thread_id] = thread
             return thread
 
     def read(self, thread_id: str) -> Thread:
-        """Return a thread that can only be read, even while another program is writing it.
-
-        Raises:
-            FileProblem: There is no such thread, or a newer version of the program wrote it.
-        """
+        """Return a thread that can only be read, even one that another program is writing."""
         folder = self._folder(thread_id)
         self._flush(thread_id)
         content = read(folder / FILE)
@@ -149,11 +142,6 @@ class SessionStore:
         if live is not None:
             live.flush()
 
-    def _keep(self, thread: Thread) -> Thread:
-        with self._guard:
-            self._live[thread.thread_id] = thread
-        return thread
-
     def _folder(self, thread_id: str) -> Path:
         folder = self._root / thread_id
         try:
@@ -178,26 +166,17 @@ def new_id() -> str:
 
 
 def _write_header(folder: Path) -> None:
-    """Begin a thread's file with its header.
-
-    Raises:
-        OSError: It cannot be written.
-    """
-    header = {"type": "header", "format": FORMAT, "version": VERSION, "thread_id": folder.name}
+    """Begin a thread's file with its header; raise OSError if it cannot be written."""
     writer = LineWriter(folder / FILE)
-    writer.put(encode({**header, "created": utc_now()}), sync=True)
+    writer.put(_header(folder), sync=True)
     writer.close()
     if writer.error is not None:
         raise writer.error
 
 
-def _open_thread(thread_id: str, folder: Path, lock: ThreadLock) -> Thread:
-    content = read(folder / FILE)
-    repairs = close_runs(content, utc_now())
-    content.messages = complete(content.messages)
-    thread = Thread(thread_id, folder, content, lock)
-    thread.repair(repairs)
-    return thread
+def _header(folder: Path, **more: Any) -> bytes:
+    head = {"type": "header", "format": FORMAT, "version": VERSION, "thread_id": folder.name}
+    return encode({**head, "created": utc_now(), **more})
 
 
 def _info(folder: Path) -> ThreadInfo | None:
@@ -223,18 +202,10 @@ def _info(folder: Path) -> ThreadInfo | None:
 
 
 def _copy_until(source: Path, question_index: int, target: Path) -> None:
-    """Make `target` a thread with everything that `source` held before a question.
+    """Make `target` a thread with everything that `source` held before a question; see `branch`.
 
     The files that it refers to are copied and named by their new paths, so that either thread can
-    be deleted without harm to the other.
-
-    Args:
-        source: A thread's folder; it is only read, and another program may be writing it.
-        question_index: Of `Thread.runs()`, from 0; their number for a copy of everything.
-        target: The new thread's folder; it is there as a whole or not at all.
-
-    Raises:
-        FileProblem: There is no such question, or something cannot be read or written.
+    be deleted without harm to the other. The target is there as a whole or not at all.
     """
     runs = read(source / FILE).runs
     if not 0 <= question_index <= len(runs):
@@ -246,16 +217,15 @@ def _copy_until(source: Path, question_index: int, target: Path) -> None:
     if question_index < len(runs):
         start = runs[question_index].start
         lines, origin["run_id"] = lines[:start], runs[question_index].run_id
-    names = _renamed_folder(source, target)
-    header = {"type": "header", "format": FORMAT, "version": VERSION, "thread_id": target.name}
-    header |= {"created": utc_now(), "branched_from": origin}
+    old, new = str(source), str(target)
+    names = {json.dumps(old)[1:-1]: json.dumps(new)[1:-1], old: new}  # also inside JSON text
     _sweep(target.parent)
     partial = target.with_name(f".{target.name}{_PARTIAL}")
     try:
         partial.mkdir(parents=True, mode=0o700)
         results: list[bytes] = []
         moved = [encode(_moved_entry(entry, source, partial, names, results)) for entry in lines]
-        text = b"".join((encode(header), *moved))
+        text = b"".join((_header(target, branched_from=origin), *moved))
         _copy_named(source / "files", partial / "files", b"".join((text, *results)))
         (partial / FILE).write_bytes(text)
         (partial / FILE).chmod(0o600)
@@ -270,10 +240,7 @@ def _copy_until(source: Path, question_index: int, target: Path) -> None:
 
 
 def _sweep(root: Path) -> None:
-    """Remove unfinished branches, which hold patients' data that no list shows.
-
-    Only after an hour: another program may be branching now.
-    """
+    """Remove unfinished branches, which hold patients' data that no list shows, after an hour."""
     for folder in root.glob(f".*{_PARTIAL}"):
         with suppress(OSError):
             if time.time() - folder.stat().st_mtime > _STALE_S:
@@ -293,12 +260,6 @@ def _moved_entry(
             results.append(text)
         made["beside"] = kept
     return made
-
-
-def _renamed_folder(source: Path, target: Path) -> Mapping[str, str]:
-    """Return old and new names of the folder, as they are and inside JSON text."""
-    old, new = str(source), str(target)
-    return {json.dumps(old)[1:-1]: json.dumps(new)[1:-1], old: new}
 
 
 def _replaced(value: Any, names: Mapping[str, str]) -> Any:

@@ -106,7 +106,7 @@ class Thread:
         return self._writer.problem if self._writer is not None else ""
 
     def take_notice(self) -> str:
-        """Return `unsaved` the first time, then "", so that the user is notified only once."""
+        """Return `unsaved` the first time, then ""."""
         if self._notice_taken or not self.unsaved:
             return ""
         self._notice_taken = True
@@ -139,7 +139,7 @@ class Thread:
             result: The result, with the keys listed at the method `result`.
             started: When the call started, as ISO 8601 in UTC.
             ended: When the call ended, as ISO 8601 in UTC.
-            images: The `app.tools.api.Images` of the run; those it has read are noted with the run.
+            images: The `RunImages` of the run; those it has read are noted with the run.
         """
         entry: Entry = {
             "type": "tool_call",
@@ -161,15 +161,12 @@ class Thread:
             self._write_buffered()
             self._put(line)
             self._logged.add(call_id)
-            used = _used_images(images)
+            used = _listed(images, "used")
             if used and used != self._content.run_facts.get(self._run_id, {}).get("used"):
                 self.note_run(self._run_id, {"used": used})
 
     def record(self, event: RunEvent) -> None:
-        """Write an event of a run to disk, before it is shown.
-
-        Streamed text, reasoning and progress are held back for a moment and written together.
-        """
+        """Write an event of a run to disk, before it is shown."""
         if self._writer is None:
             return
         with self._guard:
@@ -188,12 +185,10 @@ class Thread:
     def note_run(self, run_id: str, facts: Mapping[str, Any], images: object = None) -> None:
         """Write what a run is based on (model, images, output folder); earlier facts are updated.
 
-        Args:
-            run_id: The run's id.
-            facts: The facts, in a form that can be written as JSON.
-            images: The `app.tools.api.Images` of the run; the UIDs of its studies are added.
+        `facts` can be written as JSON; the UIDs of the studies of `images`, a `RunImages`, are
+        added.
         """
-        studies = _study_uids(images)
+        studies = _listed(images, "studies")
         known = {**facts, "studies": studies} if studies else facts
         with self._guard:
             entry = {"type": "run", "time": utc_now(), "run_id": run_id, **known}
@@ -204,8 +199,8 @@ class Thread:
     def result(self, call_id: str) -> dict[str, Any] | None:
         """Return the complete result of a call, or None if there is none.
 
-        Keys are status, summary, output, metadata, error, findings and artifacts; for a version 1
-        file perhaps only those that the model was given.
+        Keys are status, summary, output, metadata, error, findings and artifacts; for a call that
+        did not run only those that the model was given.
         """
         found = self._results.get(call_id)
         if found is not None:
@@ -215,8 +210,6 @@ class Thread:
 
     def runs(self) -> list[PastRun]:
         """Return the questions with their events, the oldest first; [] for a thread in memory."""
-        if self.folder is None:
-            return []
         return self.content.runs
 
     @property
@@ -224,9 +217,6 @@ class Thread:
         """Return the content of the file.
 
         Runs and calls that a crash left open are closed; a run in progress is left as it is.
-
-        Raises:
-            FileProblem: The file cannot be read.
         """
         if self.folder is None:
             return Content(messages=list(self._history))
@@ -242,9 +232,6 @@ class Thread:
 
         All runs share it, since a later question ("show that overlay") must reach what an earlier
         one made, and a run may read only its output folder.
-
-        Raises:
-            FileProblem: The thread has no folder, or the output folder cannot be created.
         """
         if self.folder is None:
             raise FileProblem("this thread keeps nothing on disk", subject=self.thread_id)
@@ -275,17 +262,13 @@ class Thread:
         """Append the entries that `close_runs` made for what a crash left open."""
         with self._guard:
             for entry in entries:
-                self._put(self._line(entry), sync=entry is entries[-1])
-
-    def _line(self, entry: Entry) -> bytes:
-        match entry:
-            case {"type": "message", "message": Message() as message}:
-                head = {key: value for key, value in entry.items() if key != "message"}
-                return self._message_line(head, message)
-            case {"type": "event", "event": event}:
-                return _event_line(event, event.seq, 1, self._results, entry)
-            case _:
-                return encode(entry)
+                if "message" in entry:
+                    head = {key: value for key, value in entry.items() if key != "message"}
+                    line = self._message_line(head, entry["message"])
+                else:
+                    event: RunEvent = entry["event"]
+                    line = _event_line(event, event.seq, 1, self._results, entry)
+                self._put(line, sync=entry is entries[-1])
 
     def _message_line(self, head: Entry, message: Message) -> bytes:
         raw: Any = message
@@ -353,16 +336,10 @@ def _result_sources(result: Mapping[str, Any]) -> dict[str, list[str]]:
     return {"weights": sorted(weights - {""}), "sop_instance_uids": sorted(images - {""})}
 
 
-def _used_images(images: object) -> list[Any]:
-    """Return the images that a run has read (`RunImages.used`), [] if that is not known."""
-    used: Any = getattr(images, "used", None)
-    return [] if used is None else list(used())
-
-
-def _study_uids(images: object) -> list[str]:
-    """Return the StudyInstanceUIDs that a run may read (`RunImages.studies`), [] if not known."""
-    studies: Any = getattr(images, "studies", None)
-    return [] if studies is None else list(studies())
+def _listed(images: object, name: str) -> list[Any]:
+    """Return what `RunImages` lists by a method, [] for images that do not have it."""
+    method: Any = getattr(images, name, None)
+    return [] if method is None else list(method())
 
 
 def short_title(text: str) -> str:

@@ -31,8 +31,7 @@ from pydicom.uid import (
 from pydicom.values import convert_string
 
 MAX_HEADER = 2**17
-"""Bytes before the pixels. A longer header goes through the checks of `item_counts`, which no
-shorter one can fail."""
+"""Bytes before the pixels; in a longer header, items are counted before they are parsed."""
 
 _FIRST_READ = 2**14
 _MOST_GROUPS = 256

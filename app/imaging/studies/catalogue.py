@@ -337,8 +337,3 @@ def _warnings(members: Sequence[Instance], order: str) -> tuple[str, ...]:
         thickness=thickness[0] if thickness else None,
     )
     return tuple(found)
-
-
-def sorted_instances(instances: Sequence[Instance]) -> list[Instance]:
-    """Return the instances in display order; see `ordering.display_order`."""
-    return display_order(instances)[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.tools.pack_plan import ValueWords
+from app.tools.pack_plan import ValueWords, phrases
 
 LABELS = tuple(
     ValueWords("labels", label, words)
@@ -36,3 +36,32 @@ FINDINGS = (
     *("verdichtung*", "laesion*", "rundschatten", "verkalk*", "fluessigkeit", "stauung"),
 )
 """All terms for findings, scored by the classifier or not."""
+
+TARGETS = (
+    *((item.value, item.words) for item in LABELS),
+    ("Cardiomegaly", ("enlarged heart",)),
+    ("Enlarged Cardiomediastinum", ("widen* mediastinum", "mediastin* .. widen*")),
+    (
+        "lesion",
+        phrases("""
+            tumor*, tumour*, lesion*, mass, masses, nodul*, cancer*, metasta*, cavit*, fractur*,
+            infiltrat*, opacit*, effusion*, consolidat*, pneumothora*
+        """),
+    ),
+    (
+        "size",
+        phrases("""
+            size, how many|much|big|large|long|wide, measure*, count, number of, largest, smallest,
+            diameter, segment*, outline*, contour*, delineate*, box, boxes
+        """),
+    ),
+    (
+        "part",
+        phrases("""
+            left, right, upper, lower, middle, lobe, lobar, bilateral*, unilateral*, apical, apex,
+            apices, basal, bases
+        """),
+    ),
+    ("volume", ("volume", "capacity")),
+)
+"""What the wordings of results distinguish: the classifier's labels, and what no tool finds."""

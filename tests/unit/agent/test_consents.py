@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from app.agent.context.model_pictures import ShownPictures, make_pictures, may_send, risk_of
+from app.agent.context.model_pictures import ShownPictures, may_send, risk_of
 from app.agent.events import ApprovalRequested
 from app.agent.llm.picture_encoding import encoded
 from app.agent.loop.agent_loop import AgentLoop
@@ -25,6 +25,7 @@ from tests.support.fake_tools import FakeRegistry
 from tests.support.scripted_model import ScriptedModel, says
 from tests.unit.agent.test_context_in_runs import User, model, pictured
 from tests.unit.agent.test_pictures import Source, opened, request
+from tests.unit.agent.test_pictures import pictured as shown_of
 
 HOST = "api.example.org"
 
@@ -44,7 +45,7 @@ class Case:
     def sends(self, images: RunImages, folder: Path, **more: Any) -> int:
         """How many pictures of one question may go."""
         asked = self.request(images, folder, more.pop("question", "What is it?"))
-        look = asyncio.run(make_pictures(asked))
+        look = shown_of(asked)
         return len(self.allowed(asked, look, **more))
 
     def allowed(
@@ -157,7 +158,7 @@ def test_a_risky_picture_needs_a_second_yes_and_the_others_do_not_wait_for_it(
     mixed = RunImages([replace(first, instance=marked), second], tmp_path / "files", source)
     case = Case(*answers)
     run = case.request(mixed, tmp_path / "files", "Compare with image 2.")
-    look = asyncio.run(make_pictures(run))
+    look = shown_of(run)
     assert [item.image_id for item in case.allowed(run, look)] == sent
     events = list(case.user.asked)
     assert case.about == asked
@@ -172,7 +173,7 @@ def test_a_question_shows_exactly_the_files_that_would_be_sent(tmp_path: Path):
     images, _ = opened(tmp_path, (8, 8), BurnedInAnnotation="NO")
     case = Case(True)
     run = case.request(images, tmp_path / "files")
-    (picture,) = case.allowed(run, asyncio.run(make_pictures(run)))
+    (picture,) = case.allowed(run, shown_of(run))
     (event,) = case.user.asked
     (shown,) = event.pictures
     assert shown == {
@@ -186,7 +187,7 @@ def test_what_takes_the_place_of_a_picture_that_was_shown_is_not_sent(tmp_path: 
     images, _ = opened(tmp_path, (8, 8), (9, 9), BurnedInAnnotation="NO")
     case = Case(True)
     run = case.request(images, tmp_path / "files", "image 2")
-    one, two = case.allowed(run, asyncio.run(make_pictures(run)))
+    one, two = case.allowed(run, shown_of(run))
     assert encoded(one)
     Path(one.path).write_bytes(Path(two.path).read_bytes())
     assert encoded(one) == ""
@@ -202,7 +203,7 @@ def test_a_run_that_is_stopped_between_the_questions_has_allowed_nothing(tmp_pat
         return True
 
     run = replace(case.request(images, tmp_path / "files"), approve=stops)
-    look = asyncio.run(make_pictures(run))
+    look = shown_of(run)
     with pytest.raises(asyncio.CancelledError):
         case.allowed(run, look)
     assert not case.consents.sees(Target(case.thread.thread_id, HOST, "m"), look.pictures[0])

@@ -14,7 +14,9 @@ from app.agent.llm import transport
 from app.agent.llm.endpoint import load
 from app.agent.llm.openai_model import OpenAIModel
 from app.agent.llm.probe import Report, examine
+from app.agent.llm.providers import ModelChoice
 from app.errors import SightlineError
+from app.settings import Kind, ProviderSettings
 from tests.support.anthropic_server import AnthropicServer, start, stop, text, tool_use
 from tests.support.fault_server import CERTIFICATE, FaultServer
 from tests.support.openai_server import OpenAIServer, Reply, call_reply, text_reply
@@ -29,8 +31,9 @@ def _loaded() -> Iterator[None]:
     transport.tls_context.cache_clear()
 
 
-def tried(url: str, model: str = "test-model", kind: str = "openai", **changes: Any) -> Report:
-    found = asyncio.run(examine(kind, url, model, KEY, **changes))
+def tried(url: str, model: str = "test-model", kind: Kind = "openai", **changes: Any) -> Report:
+    fields = ProviderSettings(base_url=url, model=model, **changes)
+    found = asyncio.run(examine(ModelChoice(kind, fields, KEY)))
     assert KEY not in str(found)
     assert found.lines
     if not found.ok:

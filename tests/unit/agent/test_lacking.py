@@ -26,7 +26,7 @@ def names(ready: AvailableTools) -> set[str]:
 
 
 def test_tools_without_their_model_are_named_and_not_described(tmp_path: Path):
-    ready = AvailableTools(load_packs([]), "Where are the lungs?", missing_needs(tmp_path))
+    ready = AvailableTools(load_packs([]), (), missing_needs(tmp_path))
     assert {"dicom_processor", "chest_xray_segmentation"} <= names(ready)
     assert not {EXPERT, CLASSIFIER, "llava_med_qa"} & names(ready)
     assert EXPERT in ready.told_after("")
@@ -36,7 +36,7 @@ def test_tools_without_their_model_are_named_and_not_described(tmp_path: Path):
 def test_a_tool_is_offered_once_its_model_is_there(tmp_path: Path):
     file = card("densenet121-res224-all").files[0].name
     (tmp_path / file).write_bytes(b"weights")
-    ready = AvailableTools(load_packs([]), "Where are the lungs?", missing_needs(tmp_path))
+    ready = AvailableTools(load_packs([]), (), missing_needs(tmp_path))
     assert CLASSIFIER in names(ready)
     assert CLASSIFIER not in ready.told_after("")
 
@@ -46,18 +46,19 @@ def test_either_layout_of_a_model_will_do(tmp_path: Path):
     other.mkdir()
     for file in card(other.name).files:
         (other / file.name.replace("*", "-00001-of-00001")).write_bytes(b"x")
-    assert "llava_med_qa" in names(AvailableTools(load_packs([]), "?", missing_needs(tmp_path)))
+    assert "llava_med_qa" in names(AvailableTools(load_packs([]), (), missing_needs(tmp_path)))
 
 
 def test_models_of_other_packs_are_not_judged(tmp_path: Path):
     tool = FakeTool("counts", Strict, ok())
     tool.spec = replace(tool.spec, needs=(Need("weights", "their-own-model"),))
-    assert names(AvailableTools(FakeRegistry(tool), "?", missing_needs(tmp_path))) == {"counts"}
+    assert names(AvailableTools(FakeRegistry(tool), (), missing_needs(tmp_path))) == {"counts"}
 
 
 def test_a_tool_that_the_user_names_is_offered_so_that_it_says_what_is_missing(tmp_path: Path):
-    ready = AvailableTools(load_packs([]), f"Run {EXPERT} on it", missing_needs(tmp_path))
+    ready = AvailableTools(load_packs([]), {EXPERT}, missing_needs(tmp_path))
     assert EXPERT in names(ready)
+    assert CLASSIFIER not in names(ready)
 
 
 @pytest.mark.parametrize("rules", [False, True])

@@ -21,6 +21,7 @@ from app.agent.context.model_pictures import (
     wanted_images,
 )
 from app.agent.events import ApprovalRequested
+from app.agent.planning import Planner, Scene
 from app.agent.request import RunRequest
 from app.agent.sessions import Thread
 from app.errors import FileProblem
@@ -99,8 +100,13 @@ def request(
     )
 
 
+def named(question: str) -> tuple[str, ...]:
+    """The images that the question names, as the planner reads it."""
+    return Planner().interpret(question, Scene((), {})).images
+
+
 def pictured(asked: RunRequest) -> ShownPictures:
-    return asyncio.run(make_pictures(asked))
+    return asyncio.run(make_pictures(asked, named(asked.question)))
 
 
 def test_the_picture_is_what_the_viewer_shows_reduced_and_says_so(tmp_path: Path):
@@ -181,8 +187,8 @@ def test_the_current_image_and_those_named_are_pictured_four_at_most(tmp_path: P
 )
 def test_which_images_a_question_wants(question: str, wanted: list[str]):
     names = ["image-1", "image-2", "image-3", "/out/made.png"]
-    assert wanted_images(question, names) == wanted
-    assert wanted_images(question, ["/out/made.png"]) == []
+    assert wanted_images(named(question), names) == wanted
+    assert wanted_images(named(question), ["/out/made.png"]) == []
 
 
 def test_an_image_that_cannot_be_read_or_is_none_leaves_the_others(tmp_path: Path):

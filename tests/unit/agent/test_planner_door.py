@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from app.agent.llm.base import LanguageModel, Text
+from app.agent.answers.result_summaries import write_summary
+from app.agent.context.model_messages import result_message
+from app.agent.llm.base import LanguageModel, ModelInfo, Text
 from app.agent.loop.agent_loop import AgentLoop
 from app.agent.loop.offline_model import OfflineModel
-from app.agent.planning import Intent, Planner, Scene
+from app.agent.planning import Intent, Planner, Scene, schema_of
+from app.agent.privacy import send_consent
+from app.agent.request import RunRequest
 from app.tools.registry import load_packs
 from tests.support.fake_tools import collect, pack, request
-from tests.support.scripted_model import ScriptedModel, call
+from tests.support.scripted_model import ScriptedModel, call, says
 
 QUESTION = "Where are the lungs, and is the heart enlarged?"
 CERTAIN = "Is the heart enlarged?"
@@ -69,3 +75,65 @@ def test_with_a_language_model_goal_rules_and_footer_share_one_interpretation(
         interpreted, tools = runs_of(model, tmp_path, monkeypatch)
     assert interpreted == [QUESTION]
     assert tools[0] == "chest_xray_segmentation"
+
+
+def misread(monkeypatch: pytest.MonkeyPatch, **read: object) -> None:
+    """The planner reads any question as this, whatever its text says."""
+    interpret = Planner.interpret
+
+    def interpreted(self: Planner, question: str, scene: Scene) -> Intent:
+        return replace(interpret(self, question, scene), **read)
+
+    monkeypatch.setattr(Planner, "interpret", interpreted)
+
+
+def test_a_model_is_shown_the_images_that_the_intent_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    pictured: list[Sequence[str]] = []
+
+    async def make(request: RunRequest, named: Sequence[str]) -> send_consent.ShownPictures:
+        pictured.append(named)
+        return send_consent.ShownPictures()
+
+    monkeypatch.setattr(send_consent, "make_pictures", make)
+    misread(monkeypatch, images=("image-7",))
+    with ScriptedModel(says("Seen."), info=ModelInfo(images=True)) as model:
+        runs_of(model, tmp_path, monkeypatch, "Look at image 2.")
+    assert pictured == [("image-7",)]
+
+
+def test_a_model_is_offered_the_unready_tools_that_the_intent_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    misread(monkeypatch, named=frozenset({"llava_med_qa"}))
+    with ScriptedModel(says("Nothing.")) as model:
+        loop = AgentLoop(model, load_packs([]))
+        asyncio.run(collect(loop, request(tmp_path, "What does medgemma_qa say?")))
+    offered = {schema.name for schema in model.schemas[0]}
+    assert "llava_med_qa" in offered
+    assert "medgemma_qa" not in offered
+
+
+@pytest.mark.parametrize(
+    ("question", "answered"),
+    [
+        ("Is there a pleural effusion?", "**Effusion:** score 0.70"),
+        ("Liegt ein Pleuraerguss vor?", "**Effusion:** score 0.70"),
+        ("Is the lung collapsed?", "**Atelectasis:** score 0.30"),
+        ("Which disease is it?", "**Which disease:**"),
+        ("Is there a mass in the left lung?", "On which side or in which part"),
+        ("How large is the nodule?", "Outline, size or number of a lesion"),
+        ("What is the lung volume, and is there a mass?", "A volume: a radiograph is flat"),
+    ],
+)
+def test_the_packs_wordings_answer_what_the_intent_is_about(question: str, answered: str):
+    packs = load_packs([])
+    tools = {tool.spec.name: schema_of(tool) for tool in packs.all()}
+    intent = Planner(packs.plans).interpret(question, Scene((), tools))
+    output = {"Effusion": 0.7, "Atelectasis": 0.3, "Mass": 0.2, "Nodule": 0.1}
+    scores = result_message("1", "chest_xray_classifier", {"output": output})
+    text = write_summary([scores], [], [], {"disease"}, intent.targets, packs.plans)
+    assert answered in text
+    silent = write_summary([scores], [], [], {"disease"}, frozenset(), packs.plans)
+    assert (answered in silent) == (answered == "**Which disease:**")

@@ -11,7 +11,7 @@ import pytest
 
 from app.agent.llm import probe
 from app.agent.llm.base import LanguageModel, ModelEvent, Note, Text
-from app.agent.llm.probe import Probe, Report, about_file
+from app.agent.llm.probe import Probe, Report
 from app.agent.llm.providers import ModelChoice, build
 from app.errors import Cancelled, SightlineError
 from app.settings import ProviderSettings
@@ -143,12 +143,12 @@ def test_a_file_is_described_by_its_size_and_the_memory_it_needs(
         stream.write(b"GGUF")
         stream.truncate(3 * 2**30)
     monkeypatch.setattr(probe, "memory_bytes", lambda: 16 * 2**30)
-    assert about_file(str(file)) == Report(
+    assert Probe.about_file(str(file)) == Report(
         True, ("3.0 GB; needs about 3.6 GB of memory, this computer has 16.0 GB.",)
     )
     monkeypatch.setattr(probe, "memory_bytes", lambda: 3 * 2**30)
-    assert not about_file(str(file)).ok
-    assert "too little" in about_file(str(file)).lines[0]
+    assert not Probe.about_file(str(file)).ok
+    assert "too little" in Probe.about_file(str(file)).lines[0]
 
 
 def test_this_computers_memory_is_known():
@@ -161,7 +161,7 @@ def test_a_missing_package_is_named_with_what_to_do(
     file = tmp_path / "small.gguf"
     file.write_bytes(b"GGUF")
     monkeypatch.setattr(probe, "is_installed", lambda _package: False)
-    report = about_file(str(file))
+    report = Probe.about_file(str(file))
     assert not report.ok
     assert "xllamacpp" in report.lines[-1]
     assert "install" in report.lines[-1]
@@ -184,7 +184,7 @@ def test_what_is_no_model_is_said_to_be_none(
         file.write_bytes(content)
     elif content is not None:
         file.mkdir()
-    report = about_file(str(file))
+    report = Probe.about_file(str(file))
     assert not report.ok
     assert said in report.lines[0]
 
@@ -193,6 +193,6 @@ def test_a_folder_of_transformers_files_is_described(tmp_path: Path):
     pytest.importorskip("transformers")
     (tmp_path / "config.json").write_text("{}")
     (tmp_path / "model.safetensors").write_bytes(bytes(2**20))
-    report = about_file(str(tmp_path))
+    report = Probe.about_file(str(tmp_path))
     assert report.ok
     assert report.lines[0].startswith("1 MB")

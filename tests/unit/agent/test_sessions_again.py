@@ -300,32 +300,6 @@ def test_what_a_kill_left_of_a_branching_is_removed_by_a_later_one(tmp_path: Pat
     assert fresh.exists(), "another program may be at it"
 
 
-def test_a_version_1_file_opens_and_goes_on(tmp_path: Path):
-    folder = tmp_path / "old"
-    folder.mkdir()
-    messages = [
-        Message(role="user", text="first"),
-        Message(role="assistant", tool_calls=[ToolCall(id="1", name="tool", arguments={})]),
-        Message(role="tool", call_id="1", tool="tool", data={"summary": "s"}, text="{}"),
-        Message(role="assistant", text="answer"),
-        Message(role="user", text="second"),
-    ]
-    header = {"type": "header", "format": "sightline-session", "version": 1, "thread_id": "old"}
-    entries = [header, *({"type": "message", "message": m.model_dump()} for m in messages)]
-    text = "".join(f"{json.dumps(entry)}\n" for entry in entries)
-    (folder / "thread.jsonl").write_text(text, encoding="utf-8")
-    store = SessionStore(tmp_path)
-    thread = store.open("old")
-    assert list(thread.history) == messages
-    assert [run.state for run in thread.runs()] == ["finished", "cancelled"]
-    ask(thread, "third", says("new answer"))
-    runs = after_a_crash(thread).runs()
-    assert [run.question for run in runs] == ["first", "second", "third"]
-    assert [run.state for run in runs] == ["finished", "cancelled", "finished"]
-    branched = SessionStore(tmp_path).branch("old", 1)
-    assert [item.text for item in branched.history][-1] == "answer"
-
-
 def test_a_full_disk_is_told_once_and_loses_nothing_once_there_is_space(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

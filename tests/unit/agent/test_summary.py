@@ -134,8 +134,7 @@ def test_every_sentence_about_a_result_cites_it_and_what_is_always_so_does_not()
     heart = cited("cardiothoracic_ratio", 3, {"ratio": 0.61, "warnings": ["rotated"]})
     scores = cited("chest_xray_classifier", 4, {"Effusion": 0.7, "Mass": 0.2})
     topics = {"heart_size", "disease"}
-    question = "Is the heart enlarged? Is there an effusion?"
-    text = write_summary([heart, scores], [], [], topics, question, PLANS)
+    text = write_summary([heart, scores], [], [], topics, frozenset({"Effusion"}), PLANS)
     assert text.split("\n\n")[1:6] == [
         "**Heart size:** the cardiothoracic ratio is about 0.61, above 0.5 [3]. Above 0.5 on an "
         "upright PA film an adult's heart is commonly read as enlarged.",
@@ -153,7 +152,7 @@ def test_every_sentence_about_a_result_cites_it_and_what_is_always_so_does_not()
 
 def test_a_direct_answer_needs_its_result():
     failed = error_message("1", "cardiothoracic_ratio", "no weights")
-    text = write_summary([failed], [], [], {"heart_size"}, "Is it large?", PLANS)
+    text = write_summary([failed], [], [], {"heart_size"}, frozenset(), PLANS)
     assert "I cannot say whether the heart is enlarged: cardiothoracic_ratio gave no" in text
 
 
@@ -166,7 +165,7 @@ def test_a_pack_tells_its_own_results(caplog: pytest.LogCaptureFixture):
 
     wording = ResultWording("cell_counter", "Cells", lines)
     plans = Plans([PackPlan("cells", wordings=(wording,), unanswered=unanswered)])
-    text = write_summary([cited("cell_counter", 1, {"count": 12})], [], [], (), "", plans)
+    text = write_summary([cited("cell_counter", 1, {"count": 12})], [], [], (), frozenset(), plans)
     assert "**Cells** (cell_counter)\n- 12 cells [1].\n- Clumps count once.\n" in text
     assert "**What this does not answer**\n- cell_counter does not say which cells." in text
     assert "12" in summarise([cited("cell_counter", 1, {"count": 12})], (), plans)

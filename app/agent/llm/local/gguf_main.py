@@ -54,11 +54,7 @@ _CAUSES = (
 
 
 def serve(config: ServerConfig, stage: Stage) -> Serving:
-    """Load the file and serve it on a free port of 127.0.0.1.
-
-    Raises:
-        EngineFailed: The file cannot be loaded.
-    """
+    """Load the file and serve it on a free port of 127.0.0.1, or raise EngineFailed."""
     size = Path(config.path).stat().st_size
     stage(f"{size / 1e9:.1f} GB are being read")
     template, notes = config.chat_template, list[str]()
@@ -85,11 +81,7 @@ def serve(config: ServerConfig, stage: Stage) -> Serving:
 
 
 def _start_server(config: ServerConfig, template: str) -> Any:
-    """Return the server, None if it refuses the template.
-
-    Raises:
-        EngineFailed: It does not start for another reason.
-    """
+    """Return the server, None if it refuses the template; other reasons raise EngineFailed."""
     try:
         return _llama.Server(_parameters(config, template))
     except RuntimeError as error:

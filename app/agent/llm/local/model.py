@@ -70,9 +70,8 @@ class LocalModel:
         chat_template: A Jinja template that replaces the file's own; "" to keep that one.
         temperature: Sampling temperature; 0 always takes the likeliest token.
         seed: Random seed for sampling; None for a new seed for each answer.
-        idle_s: Seconds without a question after which the process ends; None for never.
-        output_tokens: Maximum length of an answer; None for a quarter of the context, but at most
-            the default of `ModelInfo`.
+        idle_s: None for never.
+        output_tokens: None for a quarter of the context, but at most the default of `ModelInfo`.
     """
 
     remote_host = ""
@@ -172,11 +171,7 @@ class LocalModel:
             waiting.cancel()
 
     def _check(self) -> None:
-        """Check the path before a process is started.
-
-        Raises:
-            ModelFailed: There is no such file or folder, or it is none of a model.
-        """
+        """Check the path before a process is started."""
         if not self._path.exists():
             reason = "the model's file is not there"
         elif self._path.is_dir() and not (self._path / "config.json").is_file():
@@ -268,13 +263,7 @@ class Ready:
 class LocalServer:
     """The process of one model: started on demand, restarted after a crash, and ended when idle.
 
-    Thread-safe.
-
-    Args:
-        config: The model and its settings; the key is replaced at each start.
-        title: The model's name in messages.
-        idle_s: Seconds without a request after which the process ends; None for never.
-        start_timeout_s: Maximum time for loading the model, in seconds.
+    Thread-safe. The key in `config` is replaced at each start; `title` names the model in messages.
     """
 
     def __init__(
@@ -457,11 +446,7 @@ class _ServerProcess:
             return self._exitcode if self._ended else self._process.exitcode
 
     def poll(self) -> Ready | None:
-        """Return the server once it is ready, None before.
-
-        Raises:
-            ModelFailed: It failed or has ended.
-        """
+        """Return the server once it is ready, None before; raise ModelFailed if it has ended."""
         with self._lock:
             if self._ready is not None:
                 return self._ready

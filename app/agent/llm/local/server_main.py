@@ -32,20 +32,7 @@ _ONCE = 0x8
 
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
-    """The settings of a model's process.
-
-    Attributes:
-        engine: Entry point of the engine, "module:function".
-        path: The GGUF file, or the folder of transformers files.
-        name: The model's name in its answers.
-        key: The key that requests must carry.
-        context_tokens: Maximum number of tokens in a request and its answer together.
-        output_tokens: Maximum number of tokens in an answer.
-        threads: Number of threads used for computing.
-        chat_template: A Jinja template that replaces the file's own; "" to keep that one.
-        temperature: Sampling temperature; 0 always takes the likeliest token.
-        seed: Random seed for sampling; None for a new seed for each answer.
-    """
+    """The settings of a model's process (see `LocalModel`); `engine` is "module:function"."""
 
     engine: str
     path: str

@@ -46,11 +46,7 @@ _TEMPLATE_ERRORS = (jinja2.TemplateError, TypeError, ValueError, KeyError, Attri
 
 
 def serve(config: ServerConfig, stage: Stage) -> Serving:
-    """Load the folder's model and serve it on a free port of 127.0.0.1.
-
-    Raises:
-        EngineFailed: The model cannot be loaded.
-    """
+    """Load the folder's model and serve it on a free port of 127.0.0.1, or raise EngineFailed."""
     torch.set_num_threads(config.threads)
     size = sum(file.stat().st_size for file in Path(config.path).glob("*.safetensors"))
     stage(f"{size / 1e9:.1f} GB are being read")
@@ -285,11 +281,6 @@ class ChatServer(ThreadingHTTPServer):
     """Serves `/v1/chat/completions` (streamed only) and `/v1/models` on a port of 127.0.0.1.
 
     One answer is made at a time; other requests wait.
-
-    Args:
-        name: The model's name.
-        key: The key that each request must carry.
-        answerer: Makes the answers.
     """
 
     daemon_threads = True
