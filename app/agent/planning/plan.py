@@ -145,7 +145,7 @@ class Scene:
         """
         for message in reversed(self.earlier):
             if message.role == "tool" and message.ok and tool in ("", message.tool):
-                value = message.data.get("output", {}).get(key)
+                value = message.output.get(key)
                 if value:
                     return value
         return None
@@ -222,7 +222,7 @@ def _lookup(
             tool = steps[number - 1].tool
             message = results.get(number)
             if message is not None and message.ok:
-                value = message.data.get("output", {}).get(key)
+                value = message.output.get(key)
                 if value:
                     return value
                 state = f"returned no {key}"
