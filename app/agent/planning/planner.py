@@ -16,13 +16,13 @@ from app.agent.planning.image_choice import (
     may_concern_another_image,
     relevant_scene,
 )
-from app.agent.planning.intent import Intent
 from app.agent.planning.mentions import Mention, with_phrases, without_phrases
 from app.agent.planning.named_tools import plan_named_tools
 from app.agent.planning.plain_questions import no_image_text, no_rule_text, plan_plain_question
 from app.agent.planning.plan import (
     Decision,
     EarlierOutput,
+    Intent,
     MissingValue,
     NoRule,
     OpenImage,
