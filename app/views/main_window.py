@@ -253,13 +253,7 @@ class MainWindow(QMainWindow):
             return
         finding, shown = annotation.finding, self.canvas.frame
         if shown is None or finding.image != shown.ref:
-            uid, viewport = finding.image.sop_instance_uid, self.workspace.viewport
-            if viewport.instance is not None and viewport.instance.sop_instance_uid == uid:
-                viewport.scroll_to(finding.image.frame)
-                return
-            instance = self.workspace.instance_of(uid)
-            if instance is not None:
-                viewport.show(instance, finding.image.frame)
+            self.workspace.show_image(finding.image)
             return
         for item in self.canvas.annotation_items():
             if item.finding.id == finding_id and item.outline is not None:
