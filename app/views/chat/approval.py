@@ -10,14 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import (
-    QFrame,
-    QLayout,
-    QLineEdit,
-    QPushButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QFrame, QLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from app.agent.events import ApprovalRequested
 from app.agent.request import Decision

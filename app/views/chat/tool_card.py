@@ -12,14 +12,7 @@ from pathlib import PurePath
 from typing import Any
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import (
-    QFrame,
-    QGridLayout,
-    QLayout,
-    QPushButton,
-    QSizePolicy,
-    QWidget,
-)
+from PySide6.QtWidgets import QFrame, QGridLayout, QLayout, QPushButton, QSizePolicy, QWidget
 
 from app.agent.events import ToolFinished, ToolProgress, ToolStarted
 from app.agent.messages import for_people
