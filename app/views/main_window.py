@@ -92,7 +92,9 @@ class MainWindow(QMainWindow):
     ) -> None:
         super().__init__()
         self.workspace = workspace
-        self._layout_file = layout_file or _own_layout_file()
+        offscreen = QGuiApplication.platformName() == "offscreen"
+        own = None if offscreen else paths.config_dir() / "window.ini"
+        self._layout_file = layout_file or own
         self.open_demo = open_demo
         self.open_settings = open_settings
         self.open_audit = open_audit
@@ -156,7 +158,7 @@ class MainWindow(QMainWindow):
         column(self.splitter, parent=center)
         self.setCentralWidget(center)
         self.notices = Notices(center)
-        buttons: list[tuple[str, Callable[[], object]]] = [
+        buttons: list[Action] = [
             ("Open files…", self.choose_files),
             ("Open folder…", self.choose_folder),
         ]
@@ -263,7 +265,7 @@ class MainWindow(QMainWindow):
 
     def _offer_undo(self, count: int) -> None:
         text = f"{count} finding{'' if count == 1 else 's'} removed"
-        self.notices.show_notice("info", text, action=Action("Undo", self.workspace.commands.undo))
+        self.notices.show_notice("info", text, action=("Undo", self.workspace.commands.undo))
 
     def _update_status(self) -> None:
         studies = self.workspace.studies
@@ -299,13 +301,8 @@ class MainWindow(QMainWindow):
         self.opening.cancel()
         self.planes.close()
         self.loader.close()
-        for part in (
-            self.canvas,
-            self.documents,
-            self.study_list,
-            self.findings_list,
-            self.attributes,
-        ):
+        lists = (self.study_list, self.findings_list, self.attributes)
+        for part in (self.canvas, self.documents, *lists):
             part.close_models()
         if isinstance(self.chat, ChatDock):
             self.chat.close_models()
@@ -323,12 +320,6 @@ class _Center(QSplitter):
         narrow = event.size().width() < NARROW_MIDDLE
         self.setOrientation(Qt.Orientation.Vertical if narrow else Qt.Orientation.Horizontal)
         super().resizeEvent(event)
-
-
-def _own_layout_file() -> Path | None:
-    if QGuiApplication.platformName() == "offscreen":
-        return None
-    return paths.config_dir() / LAYOUT_FILE
 
 
 LEAST_SENDING_MS = 900  # shortest time that sending is shown, so that it is seen
@@ -424,7 +415,6 @@ class ModelHostButton(QPushButton):
             restyle(self)
 
 
-LAYOUT_FILE = "window.ini"
 LAYOUT_VERSION = 2  # raised when docks are added or renamed: older layouts are then ignored
 _AREA = Qt.DockWidgetArea
 _ACROSS, _DOWN = Qt.Orientation.Horizontal, Qt.Orientation.Vertical

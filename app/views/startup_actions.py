@@ -66,8 +66,8 @@ class StartupActions(QObject):
             self._window.opening.opened.connect(self._on_opened)
             self._window.open_paths(self._request.paths)
         if self._request.ask or self._request.screenshot:
-            self._wait_until_idle(
-                lambda: self._window.busy, SHOW_TIMEOUT_S, self._continue_when_shown
+            self._timer = settle(
+                lambda: self._window.busy, self._continue_when_shown, timeout_s=SHOW_TIMEOUT_S
             )
 
     def _on_opened(self, result: ScanResult) -> None:
@@ -90,7 +90,9 @@ class StartupActions(QObject):
             self._chat.run_ended.connect(self._on_run_ended)
             self._chat.submit(self._request.ask)
             if self._request.screenshot:
-                self._wait_until_idle(self._running, RUN_TIMEOUT_S, self._continue_when_answered)
+                self._timer = settle(
+                    self._running, self._continue_when_answered, timeout_s=RUN_TIMEOUT_S
+                )
         else:
             self._save_picture()
 
@@ -121,11 +123,6 @@ class StartupActions(QObject):
     def _fail(self, reason: str) -> None:
         self._failed = True
         self._report(reason)
-
-    def _wait_until_idle(
-        self, busy: Callable[[], bool], timeout_s: float, done: Callable[[bool], object]
-    ) -> None:
-        self._timer = settle(busy, done, timeout_s=timeout_s)
 
 
 SETTLED_MS = 120  # quiet for so long counts as settled: layouts and queued paints are done

@@ -110,8 +110,18 @@ class ActivityBar(QWidget):
         super().__init__()
         bar = ThinProgress()
         bar.setFixedWidth(36)
-        self.text = label("Thinking…", "caption")
-        row(bar, (self.text, 1), margins=(2, 0, 2, 0), parent=self)
+        self._label = label("Thinking…", "caption")
+        row(bar, (self._label, 1), margins=(2, 0, 2, 0), parent=self)
+
+    @property
+    def text(self) -> str:
+        """The text beside the bar; "" while it is hidden."""
+        return "" if self.isHidden() else self._label.text()
+
+    def say(self, text: str) -> None:
+        """Show the bar with `text`; hide it if that is ""."""
+        self.setVisible(bool(text))
+        self._label.setText(text)
 
 
 class RunStatus:
@@ -131,32 +141,12 @@ class RunStatus:
         self.bar = ActivityBar() if live else None
         self._insert = insert
         self._live = live
-        self._stopping = ""  # the text from the moment the user pressed stop
-
-    @property
-    def text(self) -> str:
-        """The text beside the bar; "" while it is not shown."""
-        return self.bar.text.text() if self.bar is not None and not self.bar.isHidden() else ""
-
-    def tick(self) -> None:
-        """Update the countdown."""
-        if self.line is not None:
-            self.line.tick()
+        self.stopping = ""  # the text from the moment the user pressed stop
 
     def say(self, text: str) -> None:
-        """Show the bar with `text`.
-
-        Hide the bar if `text` is "", unless the run is being stopped.
-        """
-        text = self._stopping or text
+        """Show the bar with `text`; hide it if that is "", unless the run is being stopped."""
         if self.bar is not None:
-            self.bar.setVisible(bool(text))
-            self.bar.text.setText(text)
-
-    def say_stopping(self, text: str) -> None:
-        """Show `text` until the run ends."""
-        self._stopping = text
-        self.say(text)
+            self.bar.say(self.stopping or text)
 
     def note(self, event: ModelRetry | Noted) -> None:
         """Show a notice or a retry; it replaces the current line if that one is only temporary."""
@@ -170,10 +160,8 @@ class RunStatus:
         elif event.text.strip():
             if line is None or isinstance(line, RetryLine) or not line.passing:
                 line = NoteLine()
-                line.say(event)
                 self._put(line)
-            else:
-                line.say(event)
+            line.say(event)
             self.say("Waiting…" if event.passing else "Thinking…")
 
     def clear_line(self, event: RunEvent) -> None:
@@ -204,10 +192,7 @@ class RunStatus:
 def _remove(widget: QWidget) -> None:
     """Take a widget out of its layout at once; Qt deletes it later."""
     widget.hide()
-    parent = widget.parentWidget()
-    layout = parent.layout() if parent is not None else None
-    if layout is not None:
-        layout.removeWidget(widget)
+    widget.setParent(None)
     widget.deleteLater()
 
 
@@ -282,11 +267,12 @@ class RunView(QWidget):
     @property
     def state_text(self) -> str:
         """The text beside the activity bar; "" while there is no bar."""
-        return self._status.text
+        return self._status.bar.text if self._status.bar is not None else ""
 
     def tick(self) -> None:
         """Update elapsed times and activity bars."""
-        self._status.tick()
+        if self.note is not None:
+            self.note.tick()
         self._stream.tick()
         for card in self.cards.values():
             if card.running:
@@ -300,7 +286,8 @@ class RunView(QWidget):
         after = "Stopping after this tool…" if len(running) < 2 else "Stopping after these tools…"
         for card in running if how == "now" else ():
             card.stopping()
-        self._status.say_stopping("Stopping…" if how == "now" else after)
+        self._status.stopping = "Stopping…" if how == "now" else after
+        self._status.say("")
 
     def handle(self, event: RunEvent) -> None:
         """Show an event of the run."""
@@ -393,7 +380,10 @@ class RunView(QWidget):
             return
         card.finish(event)
         self._stream.add_findings(event.findings)
-        if not any(item.running for item in self.cards.values()):
+        self._say_thinking()
+
+    def _say_thinking(self) -> None:
+        if not any(card.running for card in self.cards.values()):
             self._status.say("Thinking…")
 
     def _request(self, event: ApprovalRequested) -> None:
@@ -423,8 +413,7 @@ class RunView(QWidget):
             self._consent_denied = denied and not self.cards
             if request.call_id in self.cards:
                 self.cards[request.call_id].waiting(False)
-            if not any(card.running for card in self.cards.values()):
-                self._status.say("Thinking…")
+            self._say_thinking()
 
     # -- the end
 
