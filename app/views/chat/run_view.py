@@ -460,9 +460,7 @@ class RunView(QWidget):
             tone = "muted" if self._consent_denied else "error"
             notice = Notice(event.error, event.remedy, tone=tone)
         else:
-            # Transcripts of the first version do not record how a run ended.
-            known = self.past is None or self.past.run_id
-            notice = Notice("Stopped" if known else "No answer was recorded.")
+            notice = Notice("Stopped")
         notice.add_action("Ask again", "rotate-ccw", self._menu.ask_again)
         return notice
 

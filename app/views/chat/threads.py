@@ -19,7 +19,6 @@ from app.agent.sessions.export import Form, export
 from app.audit import AuditLog
 from app.audit.exports import record_export
 from app.errors import SightlineError
-from app.tools.api import Artifact
 from app.views.background import Background
 from app.views.chat.conversation import Conversation
 from app.views.chat.message import Notice
@@ -233,7 +232,7 @@ class EarlierRuns(QObject):
         for event in run.events:
             if isinstance(event, ToolFinished):
                 found = self._services.links.of_call(event.call_id) if event.status == "ok" else []
-                pictures = [item for item in _pictures(event) if _is_inside(item.path, folder)]
+                pictures = [item for item in event.artifacts if _is_inside(item.path, folder)]
                 yield event.model_copy(update={"findings": found, "artifacts": pictures})
             elif isinstance(event, ApprovalRequested):
                 sent = [
@@ -257,14 +256,6 @@ def _first_shown(runs: Sequence[PastRun]) -> int:
             break
         place -= 1
     return place
-
-
-def _pictures(event: ToolFinished) -> list[Artifact]:
-    """Return the pictures of a call; files of the first version name them in the output only."""
-    if event.artifacts or event.run_id or event.status != "ok":
-        return event.artifacts
-    named = [value for key, value in event.output.items() if str(key).endswith("image_path")]
-    return [Artifact(Path(value)) for value in named if isinstance(value, str)]
 
 
 def _is_inside(path: Path, folder: Path | None) -> bool:
