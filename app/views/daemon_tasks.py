@@ -21,11 +21,7 @@ _log = get_logger(__name__)
 class DaemonTasks:
     """Runs each task on its own daemon thread, since a keyring or a server may never respond.
 
-    Results are delivered on the GUI thread; none are delivered after `close`.
-
-    Args:
-        owner: Results are no longer delivered once this object is deleted; None if only `close`
-            ends the tasks.
+    Results come on the GUI thread; none after `close`, or once `owner` is deleted.
     """
 
     def __init__(self, owner: QObject | None = None) -> None:

@@ -178,11 +178,7 @@ def local_paths(data: QMimeData) -> list[Path]:
 
 
 class FileDrops(QObject):
-    """Opens files that are dropped anywhere on a window, including its text fields.
-
-    Args:
-        middle: The widget that a drop indicator covers while files are dragged over the window.
-    """
+    """Opens files dropped anywhere on a window, its text fields too; `middle` shows a mark."""
 
     def __init__(
         self, window: QWidget, middle: QWidget, opened: Callable[[Sequence[Path]], object]

@@ -360,10 +360,7 @@ class ModelHostButton(QPushButton):
         return bool(self._sending)
 
     def set_model(self, name: str, remote_host: str) -> None:
-        """Set the model that answers the next question, and its host.
-
-        "" for a model on this machine.
-        """
+        """Set the model that answers the next question, and its host; "" for this machine."""
         self._model, self._host = name, remote_host
         self._show()
 
@@ -430,12 +427,7 @@ _DOCK_ICONS = {
 
 
 class WindowDocks(QObject):
-    """Puts the panels into docks of the main window.
-
-    Args:
-        middle: The widget between the docks.
-        panels: Panels by name: Studies, Attributes, Findings, Layers and optionally Assistant.
-    """
+    """Puts the panels, by their names in `_DOCK_ICONS`, into docks around `middle`."""
 
     def __init__(self, window: QMainWindow, middle: QWidget, panels: Mapping[str, QWidget]) -> None:
         super().__init__(window)
@@ -530,12 +522,7 @@ def save_layout(window: QMainWindow, path: Path) -> None:
 
 
 def restore_layout(window: QMainWindow, path: Path) -> bool:
-    """Restore the layout that `save_layout` wrote.
-
-    Returns:
-        True if the layout was restored; False if the file is missing, damaged or of an older
-        version.
-    """
+    """Restore what `save_layout` wrote; return False if it is missing, damaged or older."""
     settings = QSettings(str(path), QSettings.Format.IniFormat)
     geometry, state = (
         QByteArray.fromBase64(str(settings.value(f"window/{name}", "")).encode())

@@ -46,11 +46,7 @@ Action = tuple[str, Callable[[], object]]
 
 
 class Notice(QFrame):
-    """One notice; all of its text is shown as plain text.
-
-    Args:
-        tone: "error", "warning" or "info".
-    """
+    """One notice, all plain text; `tone` is "error", "warning" or "info"."""
 
     def __init__(self, tone: str, title: str, text: str, action: Action | None = None) -> None:
         super().__init__()

@@ -153,12 +153,7 @@ def settle(
 
 
 def window_image(window: QWidget, ratio: float | None = None) -> QImage:
-    """Return the window's contents as an image.
-
-    Args:
-        window: A window that is shown.
-        ratio: Physical pixels per logical pixel; None for the screen's own ratio.
-    """
+    """Return a shown window's contents; `ratio` is physical px per logical, None the screen's."""
     QApplication.sendPostedEvents()
     scale = window.devicePixelRatioF() if ratio is None else ratio
     size = window.size()

@@ -344,10 +344,7 @@ class FindingRow:
 
     @property
     def detail(self) -> str:
-        """Return the second line of the row: description and score, after the location.
-
-        The location is given only for a finding that is not on the shown image.
-        """
+        """Second line: where the finding is if not on the shown image, description and score."""
         finding = self.finding
         # Do not repeat the title: "Left Lung: 31%" below "Left Lung".
         parts = [wording.one_line(finding.description).removeprefix(f"{self.title}:").strip()]

@@ -47,12 +47,7 @@ _ROOM_FOR_TITLE = 360  # px
 
 
 class ChatDock(QWidget):
-    """The chat with the assistant, docked in the main window.
-
-    Args:
-        model: Name of the model that answers (`LanguageModel.name`).
-        remote_host: Host of the model; "" for this machine.
-    """
+    """The chat with the assistant, docked in the main window."""
 
     run_ended = Signal(str, str)  # run id, kind of its last event; once its end is shown
     model_settings_wanted = Signal()
@@ -65,8 +60,8 @@ class ChatDock(QWidget):
         workspace: Workspace,
         store: SessionStore,
         *,
-        model: str = "offline",
-        remote_host: str = "",
+        model: str = "offline",  # LanguageModel.name
+        remote_host: str = "",  # "" for this machine
         texts: PackTexts | None = None,
         parent: QWidget | None = None,
     ) -> None:
@@ -154,10 +149,7 @@ class ChatDock(QWidget):
         self._threads.open(thread_id)
 
     def close_models(self) -> None:
-        """Stop all threads and disconnect from the workspace.
-
-        Call before the window is destroyed.
-        """
+        """Stop all threads and leave the workspace; call before the window is destroyed."""
         self._links.close()
         for disconnect in self._disconnect:
             disconnect()

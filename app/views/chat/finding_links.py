@@ -69,10 +69,7 @@ class FindingChip(QAbstractButton):
 
 
 class FindingLinks:
-    """Keeps chips and findings in sync, one for each dock.
-
-    Call `close` before the dock is destroyed.
-    """
+    """Keeps chips and findings in sync; call `close` before the dock is destroyed."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace

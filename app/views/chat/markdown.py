@@ -210,10 +210,7 @@ class MarkdownWriter:
         results: Mapping[int, str] | None = None,
         unknown: Collection[int] = (),
     ) -> None:
-        """Set the links, also in text that is already written.
-
-        The arguments are those of `Linker`.
-        """
+        """Set the links, also in text already written; the arguments are those of `Linker`."""
         self._linker = Linker(targets, results, unknown)
         if self._text:
             self.set_text(self._text)

@@ -46,14 +46,9 @@ _CHARS = 400
 
 
 class NoteLine(QWidget):
-    """A wrapped line of plain grey text with an icon.
+    """A wrapped line of plain grey text with an icon."""
 
-    Attributes:
-        passing: Whether the text describes only the current moment ("The model is being loaded").
-            Such a line is rewritten in place and removed afterwards.
-    """
-
-    passing = False
+    passing = False  # whether it is of this moment only: rewritten in place, removed afterwards
 
     def __init__(self, icon: str = "info", tint: str = THEME.text_faint) -> None:
         super().__init__()
@@ -125,16 +120,7 @@ class ActivityBar(QWidget):
 
 
 class RunStatus:
-    """The activity bar at the end of a run, with at most one line of grey text above it.
-
-    Args:
-        insert: Adds a widget at the end of the run, above the bar.
-        live: Whether the run is in progress; an earlier run has no bar.
-
-    Attributes:
-        line: The line of text currently shown; None if there is none.
-        bar: The activity bar; None once the run has ended.
-    """
+    """The activity bar at the end of a run in progress, with at most one grey line above it."""
 
     def __init__(self, insert: Callable[[QWidget], object], *, live: bool) -> None:
         self.line: NoteLine | None = None
@@ -203,15 +189,7 @@ _PLAN_TOOLS = ("update_plan", "check_answer")  # calls of the loop that the chec
 class RunView(QWidget):
     """One run: the question, its cards and its answer, in order of arrival.
 
-    Args:
-        past: The recorded run to show; None for a run that is starting.
-        place: Index of the recorded run in its thread, from 0.
-
-    Attributes:
-        run_id: Id of the run; "" before it has started.
-        ended: Kind of the terminal event; "" while the run is in progress.
-        notice: How the run ended; None if its answer already says that.
-        missing: Notice naming missing models that several calls needed; None if there are none.
+    `past` is the recorded run to show, at index `place` of its thread; None for a run that starts.
     """
 
     def __init__(
@@ -220,15 +198,15 @@ class RunView(QWidget):
         super().__init__()
         self.question = question
         self.run_id = past.run_id if past is not None else ""
-        self.ended = ""
+        self.ended = ""  # kind of the terminal event
         self.past = past
         self.place = place
         self.cards: dict[str, ToolCard] = {}
         self.approvals: dict[str, RequestCard] = {}
         self._without_card: set[str] = set()  # calls that the plan shows instead
         self.plan: PlanView | None = None
-        self.notice: Notice | None = None
-        self.missing: Notice | None = None
+        self.notice: Notice | None = None  # how it ended, unless its answer says so
+        self.missing: Notice | None = None  # names models that several calls lacked
         self._actions = actions
         self._live = live = past is None
         self._model = ""

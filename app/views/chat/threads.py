@@ -90,10 +90,7 @@ class Threads(QObject):
         self._submit(work, thread_id)
 
     def branch(self, thread_id: str, find: Callable[[list[PastRun]], int], draft: str) -> None:
-        """Open a new thread with the runs that came before one run in another thread.
-
-        `find` takes that thread's runs and returns the index of the first one to leave out.
-        """
+        """Open a new thread with the runs before the one whose index `find` returns."""
 
         def work() -> OpenedThread:
             runs = self._store.read(thread_id).runs()
@@ -269,17 +266,13 @@ def _is_inside(path: Path, folder: Path | None) -> bool:
 
 
 class ThreadExporter(QObject):
-    """Saves a thread as a document, after a warning that it may hold patient data.
-
-    Attributes:
-        audit: Records each export in the audit log; if it is not set, nothing is saved.
-    """
+    """Saves a thread as a document, after a warning that it may hold patient data."""
 
     def __init__(
         self, window: QWidget, background: Background, tell: Callable[[Notice], object]
     ) -> None:
         super().__init__(window)
-        self.audit: AuditLog | None = None
+        self.audit: AuditLog | None = None  # without it nothing is saved
         self._window = window
         self._background = background
         self._tell = tell
