@@ -15,6 +15,7 @@ from app.imaging.dicom.dicom_items import items_of, text_of
 from app.imaging.dicom.frame_attributes import FrameAttributes
 from app.imaging.dicom.placement import numbers, orientation_of, spacing_and_calibration
 from app.imaging.files import sources
+from app.imaging.files.identity import content_uid
 from app.imaging.space import projections
 from app.imaging.space.planes import FramePlane, image_plane
 from app.imaging.space.projections import KEYWORD, Course, projection_for_code
@@ -65,6 +66,11 @@ def attribute_texts(header: Header) -> dict[str, str]:
     texts[projections.KEYWORD] = view_code(header.dataset)
     texts["TransferSyntaxUID"] = str(header.syntax)
     return {keyword: text[:MAX_TEXT] for keyword, text in texts.items() if text}
+
+
+def uid_of(header: Header) -> str:
+    """Return the SOP Instance UID, or one derived from the path if the file has none."""
+    return header.text("SOPInstanceUID") or content_uid(str(header.path).encode("utf-8", "replace"))
 
 
 @lru_cache(maxsize=4)
