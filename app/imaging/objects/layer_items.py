@@ -1,7 +1,10 @@
-"""Fixed palette for layer items that recommend no colour of their own."""
+"""Words for layer items, and a palette for those that recommend no colour of their own."""
 
 from __future__ import annotations
 
+from pydicom.dataset import Dataset
+
+from app.imaging.dicom.dicom_items import first_item, text_of
 from app.imaging.layers import RGB
 
 _PALETTE: tuple[RGB, ...] = (
@@ -25,15 +28,26 @@ _SHADES = ((0, 0.0), (255, 0.5), (0, 0.35))
 
 
 def palette_color(number: int) -> RGB:
-    """Return the colour of an item that has none of its own.
+    """Return the colour of item `number`, from 1, of a layer.
 
     Beyond the first twelve, lighter and then darker shades are used: a whole-body segmentation has
     over a hundred items.
-
-    Args:
-        number: The item's number in its layer, from 1.
     """
     turn, place = divmod(number - 1, len(_PALETTE))
     toward, share = _SHADES[turn % len(_SHADES)]
     red, green, blue = (round(v + (toward - v) * share) for v in _PALETTE[place])
     return red, green, blue
+
+
+def property_text(item: Dataset, prefix: str) -> str:
+    """Return category and type of what an item shows, e.g. "Organ: Liver"."""
+    codes = [f"{prefix}PropertyCategoryCodeSequence", f"{prefix}PropertyTypeCodeSequence"]
+    texts = (text_of(first_item(item, code), "CodeMeaning") for code in codes)
+    return ": ".join(dict.fromkeys(text for text in texts if text))
+
+
+def maker_text(name: str, how: str) -> str:
+    """Return e.g. "Made by TotalSegmentator (automatic)"; "" if nothing is known."""
+    if name:
+        return f"Made by {name} ({how})" if how else f"Made by {name}"
+    return f"Made: {how}" if how else ""
