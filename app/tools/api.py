@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from app.errors import Cancelled, SightlineError
 from app.imaging.findings import Finding, Provenance
@@ -88,6 +88,12 @@ class Approval(StrEnum):
     WRITE = "write"
     SEND = "send"
     EXECUTE = "execute"
+
+
+class ToolInput(BaseModel):
+    """Base class of a tool's arguments; a call with any other argument is refused."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 @dataclass(frozen=True, slots=True)

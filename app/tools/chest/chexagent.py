@@ -178,13 +178,7 @@ def build_network(folder: Path, device: str, dtype: torch.dtype) -> dict[str, nn
 
 
 def load(folder: Path, device: str, dtype: torch.dtype, tell: Callable[[float], None]) -> CheXagent:
-    """Load the published model from its folder.
-
-    Args:
-        folder: The model's folder.
-        device: "cpu", "cuda" or "mps".
-        dtype: Data type of the parameters.
-        tell: Called with the fraction loaded so far, 0..1.
+    """Load the published model from its folder; `tell` receives the fraction loaded so far, 0..1.
 
     Raises:
         OtherLayout: The folder's layout differs from that of the published model.

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
-from pydantic import BaseModel, ConfigDict, Field, RootModel
+from pydantic import Field, RootModel
 
 from app.imaging.findings import Finding, Heatmap, Provenance, new_id
 from app.imaging.types import ImageRef
-from app.tools.api import Approval, Need, ToolContext, ToolResult, ToolRetry, ToolSpec
+from app.tools.api import Need, ToolContext, ToolInput, ToolResult, ToolRetry, ToolSpec
 from app.tools.chest import image_suitability
 from app.tools.chest.model_pictures import ModelInput
 from app.tools.chest.model_results import call_model, model_metadata, required_model, with_warnings
@@ -138,10 +138,7 @@ class Square:
         In both, pixel centres have integer coordinates.
         """
         scale = self.side / INPUT_SIZE
-        return (
-            self.left + (x + 0.5) * scale - 0.5,
-            self.top + (y + 0.5) * scale - 0.5,
-        )
+        return (self.left + (x + 0.5) * scale - 0.5, self.top + (y + 0.5) * scale - 0.5)
 
 
 def map_to_image(cells: NDArray[Any], shape: tuple[int, int]) -> NDArray[np.float32]:
@@ -202,10 +199,8 @@ _ENTRY = "app.tools.chest.densenet:entry"
 _TIMEOUT_S = 110.0
 
 
-class ClassifierInput(BaseModel):
+class ClassifierInput(ToolInput):
     """Arguments of `chest_xray_classifier`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     image_path: str = Field(description="The chest radiograph: the app's image id or its path.")
     labels: list[str] | None = Field(
@@ -233,13 +228,7 @@ SPEC = ToolSpec(
     ),
     Input=ClassifierInput,
     Output=ClassifierOutput,
-    needs=(
-        Need("package", "torch"),
-        Need("package", "torchxrayvision"),
-        Need("weights", MODEL),
-    ),
-    approval=Approval.COMPUTE,
-    timeout_s=120.0,
+    needs=(Need("package", "torch"), Need("package", "torchxrayvision"), Need("weights", MODEL)),
     pack="chest",
 )
 
@@ -254,14 +243,10 @@ class ChestXRayClassifier:
         context.progress(0.02, "Reading the image")
         requested = match(args.labels)
         snapshot = context.images.resolve(args.image_path)
-        admission = image_suitability.admit(snapshot, context, turns=True, needs=(MODEL,))
+        admission = image_suitability.admit(snapshot, context, needs=(MODEL,))
         model = required_model(MODEL, "The chest classifier", _PACKAGES, context)
         shown = ModelInput.of(snapshot)
-        payload = {
-            "pixels": shown.pixels,
-            "labels": list(requested),
-            "spread": bool(requested),
-        }
+        payload = {"pixels": shown.pixels, "labels": list(requested), "spread": bool(requested)}
         answer = call_model(_ENTRY, model, payload, context, _TIMEOUT_S)
         scores: dict[str, float] = {k: round(float(v), 6) for k, v in answer["scores"].items()}
         warnings = [*admission.warnings, *shown.hanging.warnings, *model.warnings]

@@ -231,10 +231,8 @@ def measure(
 
 
 def _view_warnings(position: Position) -> list[str]:
+    if position == "PA":
+        return []
     if position == "AP":
         return ["AP view: the heart is magnified, the ratio comes out too large"]
-    return (
-        []
-        if position == "PA"
-        else ["the view (PA or AP) is unknown: on AP films the ratio is too large"]
-    )
+    return ["the view (PA or AP) is unknown: on AP films the ratio is too large"]

@@ -27,12 +27,6 @@ _PUBLISHED: dict[str, Any] = xrv.models.model_urls[NAME]
 LABELS: list[str] = _PUBLISHED["labels"]
 MARGIN = 16
 """Pixels cut off at two sides for each corner variant: a fifteenth of the width."""
-_CLASSES = (
-    xrv.models.DenseNet,
-    xrv.models._DenseLayer,  # pyright: ignore[reportPrivateUsage]
-    xrv.models._DenseBlock,  # pyright: ignore[reportPrivateUsage]
-    xrv.models._Transition,  # pyright: ignore[reportPrivateUsage]
-)
 # Skip torchxrayvision's check of the first image's range, which prints a warning.
 xrv.utils.warning_log["norm_check"] = True
 
@@ -43,7 +37,7 @@ def load(path: Path) -> Any:
     Raises:
         ToolFailed: The file is damaged or belongs to a different model.
     """
-    state = load_state(path, _CLASSES)
+    state = load_state(path)
     # The state dict of a loaded model contains operating points, the published file does not.
     thresholds = state.pop("op_threshs", None)
     model = xrv.models.DenseNet(weights=None, num_classes=len(_PUBLISHED["labels"]))

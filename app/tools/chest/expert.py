@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from app.imaging.findings import Box
 from app.tools.api import (
-    Approval,
     ImageSnapshot,
     ToolContext,
     ToolFailed,
+    ToolInput,
     ToolResult,
     ToolRetry,
     ToolSpec,
@@ -60,10 +60,8 @@ _TIMEOUT_S = 890.0
 _MARKS = re.compile(r"<\|")
 
 
-class ExpertInput(BaseModel):
+class ExpertInput(ToolInput):
     """Arguments of `chest_xray_expert`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     image_paths: list[str] = Field(
         min_length=1,
@@ -107,7 +105,6 @@ SPEC = ToolSpec(
     Input=ExpertInput,
     Output=ExpertOutput,
     needs=needs_of(MODEL, _PACKAGES),
-    approval=Approval.COMPUTE,
     timeout_s=900.0,
     pack="chest",
     phrases=("chest expert", "chexagent"),
@@ -137,8 +134,7 @@ class ChestXRayExpert:
         context.progress(0.02, "Reading the images")
         snapshots = [context.images.resolve(name) for name in args.image_paths]
         admitted = [
-            image_suitability.admit(snapshot, context, turns=True, needs=(MODEL,))
-            for snapshot in snapshots
+            image_suitability.admit(snapshot, context, needs=(MODEL,)) for snapshot in snapshots
         ]
         model = required_model(MODEL, _FEATURE, _PACKAGES, context)
         shown = [ModelInput.of(snapshot) for snapshot in snapshots]

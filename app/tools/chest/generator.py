@@ -11,17 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from app.imaging.files import synthetic
-from app.tools.api import (
-    Approval,
-    Artifact,
-    ToolContext,
-    ToolFailed,
-    ToolResult,
-    ToolSpec,
-)
+from app.tools.api import Artifact, ToolContext, ToolFailed, ToolInput, ToolResult, ToolSpec
 from app.tools.chest.image_suitability import COLOUR_SPREAD, grey
 from app.tools.chest.model_results import call_model, needs_of, required_model, with_warnings
 from app.tools.files import plain, save_png
@@ -91,10 +84,8 @@ _MAX_SEED = 2**31 - 1
 _COLOURED = 0.02  # share of coloured pixels above which the user is warned
 
 
-class GeneratorInput(BaseModel):
+class GeneratorInput(ToolInput):
     """Arguments of `chest_xray_generator`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     prompt: str = Field(
         min_length=1,
@@ -143,7 +134,6 @@ SPEC = ToolSpec(
     Input=GeneratorInput,
     Output=GeneratorOutput,
     needs=needs_of(CARD, _PACKAGES),
-    approval=Approval.COMPUTE,
     timeout_s=_TIMEOUT_S + 60,
     pack="chest",
     sequential=True,
@@ -197,10 +187,7 @@ def _check(answer: dict[str, Any], pixels: NDArray[np.uint8]) -> None:
 
 
 def _warnings(
-    args: GeneratorInput,
-    model: InstalledModel,
-    answer: dict[str, Any],
-    pixels: NDArray[np.uint8],
+    args: GeneratorInput, model: InstalledModel, answer: dict[str, Any], pixels: NDArray[np.uint8]
 ) -> list[str]:
     texts = [warning([model.card.title]), *model.warnings]
     if answer.get("cut"):

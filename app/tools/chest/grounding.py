@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from app.imaging.findings import Box
 from app.tools.api import (
-    Approval,
     Artifact,
     ImageSnapshot,
     ToolContext,
     ToolFailed,
+    ToolInput,
     ToolResult,
     ToolRetry,
     ToolSpec,
@@ -52,10 +52,8 @@ _TIMEOUT_S = 590.0
 _MARKS = re.compile(r"</?[A-Za-z]+\d*>|<\|")
 
 
-class GroundingInput(BaseModel):
+class GroundingInput(ToolInput):
     """Arguments of `xray_phrase_grounding`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     image_path: str = Field(
         description="The frontal chest radiograph: the app's image id or its path."
@@ -106,7 +104,6 @@ SPEC = ToolSpec(
     Input=GroundingInput,
     Output=GroundingOutput,
     needs=needs_of(MODEL, _PACKAGES),
-    approval=Approval.COMPUTE,
     timeout_s=600.0,
     pack="chest",
     phrases=("phrase grounding", "ground the phrase"),
@@ -136,7 +133,7 @@ class XRayPhraseGrounding:
             raise ToolRetry('the phrase must be plain words, such as "left pleural effusion"')
         context.progress(0.02, "Reading the image")
         snapshot = context.images.resolve(args.image_path)
-        admission = image_suitability.admit(snapshot, context, turns=True, needs=(MODEL,))
+        admission = image_suitability.admit(snapshot, context, needs=(MODEL,))
         model = required_model(MODEL, _FEATURE, _PACKAGES, context)
         shown = ModelInput.of(snapshot)
         if shown.blank:
@@ -152,12 +149,7 @@ class XRayPhraseGrounding:
         answer_data = call_model(_ENTRY, model, payload, context, _TIMEOUT_S)
         context.cancel.check()
         answer = _answer(answer_data, shown, phrase)
-        warnings = [
-            *admission.warnings,
-            *shown.hanging.warnings,
-            *model.warnings,
-            *answer.warnings,
-        ]
+        warnings = [*admission.warnings, *shown.hanging.warnings, *model.warnings, *answer.warnings]
         return _result(args, phrase, snapshot, model, answer, context, warnings)
 
 

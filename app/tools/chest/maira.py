@@ -190,13 +190,7 @@ def build_network(folder: Path, device: str, dtype: torch.dtype) -> dict[str, nn
 
 
 def load(folder: Path, device: str, dtype: torch.dtype, tell: Callable[[float], None]) -> Maira:
-    """Load the published model from its folder.
-
-    Args:
-        folder: The model's folder.
-        device: "cpu", "cuda" or "mps".
-        dtype: Data type of the parameters.
-        tell: Called with the fraction loaded so far, 0..1.
+    """Load the published model from its folder; `tell` receives the fraction loaded so far, 0..1.
 
     Raises:
         OtherLayout: The folder's layout differs from that of the published model.
@@ -334,11 +328,8 @@ def visible_part(images: Any, rows: int, columns: int) -> InputRectangle:
         rows: Rows of the image.
         columns: Columns of the image.
     """
-    size = dict(images.size)
-    shortest = size.get("shortest_edge")
-    if not shortest:  # resized to a fixed size, so nothing is cropped
-        return whole_image(rows, columns)
-    if not images.do_center_crop:
+    shortest = dict(images.size).get("shortest_edge")
+    if not shortest or not images.do_center_crop:  # a fixed size is reached without cropping
         return whole_image(rows, columns)
     crop = dict(images.crop_size)
     return centre_crop(rows, columns, int(shortest), int(crop["height"]), int(crop["width"]))

@@ -25,8 +25,12 @@ from transformers import (
 
 from app.tools.api import Progress, ToolFailed
 from app.tools.chest.decoding import SpecialIds, generate_tokens, rgb
-from app.tools.chest.folders import current_name, load_model
-from app.tools.chest.published_weights import check_weights, uninitialised_modules
+from app.tools.chest.published_weights import (
+    check_weights,
+    current_name,
+    load_model,
+    uninitialised_modules,
+)
 from app.tools.chest.questions import remove_control_signs, tokens_left
 from app.tools.model_process.serving import Work, serve
 
@@ -124,11 +128,7 @@ def prepare_inputs(
     talk = messages(asked, [rgb(image) for image in pixels])
     return dict(
         gemma.processor.apply_chat_template(
-            talk,
-            add_generation_prompt=True,
-            tokenize=True,
-            return_dict=True,
-            return_tensors="pt",
+            talk, add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt"
         )
     )
 

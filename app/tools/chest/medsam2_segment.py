@@ -9,17 +9,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from app.imaging.findings import Box, Finding, Mask, Point, new_id
-from app.tools.api import (
-    Approval,
-    ImageSnapshot,
-    ToolContext,
-    ToolResult,
-    ToolRetry,
-    ToolSpec,
-)
+from app.tools.api import ImageSnapshot, ToolContext, ToolInput, ToolResult, ToolRetry, ToolSpec
 from app.tools.chest.image_suitability import grey
 from app.tools.chest.mask_figures import area_note, organ_metrics, spacing_mm
 from app.tools.chest.model_results import (
@@ -187,10 +180,8 @@ _ENTRY = "app.tools.chest.medsam2:entry"
 _TIMEOUT_S = 170.0
 
 
-class MedSam2Input(BaseModel):
+class MedSam2Input(ToolInput):
     """Arguments of `medsam2_segment`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     image_path: str = Field(description="The image: the app's image id or its path.")
     box: list[float] | None = Field(
@@ -241,7 +232,6 @@ SPEC = ToolSpec(
     Input=MedSam2Input,
     Output=MedSam2Output,
     needs=needs_of(CARD, _PACKAGES),
-    approval=Approval.COMPUTE,
     timeout_s=180.0,
     pack="chest",
 )

@@ -140,11 +140,7 @@ def _inner_point(mask: Mask) -> tuple[int, int]:
     return int(y[nearest]), int(x[nearest])
 
 
-def _legend(
-    pen: ImageDraw.ImageDraw,
-    font: Font,
-    lines: list[tuple[str, str, RGB]],
-) -> None:
+def _legend(pen: ImageDraw.ImageDraw, font: Font, lines: list[tuple[str, str, RGB]]) -> None:
     """Draw each structure's letter, colour and name in the top left corner."""
     if not lines:
         return

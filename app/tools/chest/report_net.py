@@ -22,7 +22,7 @@ from transformers import BertTokenizer, VisionEncoderDecoderModel, ViTImageProce
 
 from app.tools.api import Progress
 from app.tools.chest.decoding import SpecialIds, generate_tokens, rgb
-from app.tools.chest.folders import cpu_work, load_model
+from app.tools.chest.published_weights import cpu_work, load_model
 from app.tools.model_process.serving import Work, serve
 
 MOST_TOKENS = 127  # without [CLS]
@@ -87,9 +87,7 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     def work(section: Section, doing: Work) -> dict[str, Any]:
         doing.progress(0.15, "Looking at the image")
         values = preprocess(section, payload["pixels"])
-        inputs = {
-            "pixel_values": values.to(doing.placement.device, doing.placement.torch_dtype),
-        }
+        inputs = {"pixel_values": values.to(doing.placement.device, doing.placement.torch_dtype)}
         names = section.tokenizer
         ids = SpecialIds((names.sep_token_id,), names.pad_token_id, names.cls_token_id)
         tokens = generate_tokens(section.model, inputs, ids, doing, most=MOST_TOKENS, beams=_BEAMS)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from app.imaging.findings import Finding, Mask, new_id
 from app.tools.api import (
-    Approval,
     Artifact,
     ImageSnapshot,
     Need,
     ToolContext,
     ToolFailed,
+    ToolInput,
     ToolResult,
     ToolSpec,
 )
@@ -26,10 +26,8 @@ from app.tools.models.cards import card
 from app.tools.models.store import ModelStore
 
 
-class SegmentationInput(BaseModel):
+class SegmentationInput(ToolInput):
     """Arguments of `chest_xray_segmentation`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     image_path: str = Field(description="The chest radiograph: the app's image id or its path.")
     organs: list[str] | None = Field(
@@ -80,8 +78,6 @@ SPEC = ToolSpec(
     Input=SegmentationInput,
     Output=SegmentationOutput,
     needs=(Need("package", "torch"), Need("weights", PSPNET, optional=True)),
-    approval=Approval.COMPUTE,
-    timeout_s=120.0,
     pack="chest",
 )
 
@@ -99,7 +95,7 @@ class ChestXRaySegmentation:
         wanted = organs.match(args.organs, organs.ALL)
         context.progress(0.02, "Reading the image")
         snapshot = context.images.resolve(args.image_path)
-        admission = image_suitability.admit(snapshot, context, turns=True)
+        admission = image_suitability.admit(snapshot, context)
         model = self._segmenter.choose(context)
         able = tuple(organ for organ in wanted if organ in model.organs)
         unavailable = tuple(organ for organ in wanted if organ not in model.organs)

@@ -161,11 +161,7 @@ class Segmenter:
         return known.only(wanted)
 
     def _run(
-        self,
-        pixels: NDArray[np.uint8],
-        snapshot: ImageSnapshot,
-        model: Model,
-        context: ToolContext,
+        self, pixels: NDArray[np.uint8], snapshot: ImageSnapshot, model: Model, context: ToolContext
     ) -> Segmentation:
         shown = ModelInput.of(snapshot, pixels)
         payload = {"pixels": shown.pixels, "organs": list(model.organs)}
