@@ -89,3 +89,17 @@ def frames_of(reference: Dataset) -> tuple[int, ...]:
     values = numbers(value_of(reference, "ReferencedFrameNumber"))
     kept = {int(value) - 1: None for value in values if 1 <= value <= MAX_FRAME}
     return tuple(kept)
+
+
+def property_text(item: Dataset, prefix: str) -> str:
+    """Return category and type of what an item shows, e.g. "Organ: Liver"."""
+    codes = [f"{prefix}PropertyCategoryCodeSequence", f"{prefix}PropertyTypeCodeSequence"]
+    texts = (text_of(first_item(item, code), "CodeMeaning") for code in codes)
+    return ": ".join(dict.fromkeys(text for text in texts if text))
+
+
+def maker_text(name: str, how: str) -> str:
+    """Return e.g. "Made by TotalSegmentator (automatic)"; "" if nothing is known."""
+    if name:
+        return f"Made by {name} ({how})" if how else f"Made by {name}"
+    return f"Made: {how}" if how else ""

@@ -15,7 +15,15 @@ from pydicom.dataset import Dataset
 
 from app.imaging.dicom.cielab import color_from_cielab
 from app.imaging.dicom.dicom_file import Header, value_of
-from app.imaging.dicom.dicom_items import first_item, items_of, number_of, numbered_items, text_of
+from app.imaging.dicom.dicom_items import (
+    first_item,
+    items_of,
+    maker_text,
+    number_of,
+    numbered_items,
+    property_text,
+    text_of,
+)
 from app.imaging.dicom.frame_attributes import numbers
 from app.imaging.dicom.instance_attributes import cached_header
 from app.imaging.dicom.pixel_layout import layout_of
@@ -24,7 +32,7 @@ from app.imaging.files import sources
 from app.imaging.findings import Geometry, Point, Polygon, Polyline
 from app.imaging.layers import Layer, LayerFrame, LayerItem, Shape
 from app.imaging.objects.graphics import ellipse_corners, point_tuples
-from app.imaging.objects.layer_items import maker_text, palette_color, property_text
+from app.imaging.objects.layer_colors import palette_color
 from app.imaging.objects.layer_targets import Target, image_references, refusal
 from app.imaging.types import Instance
 

@@ -31,7 +31,7 @@ from app.imaging.dicom.shutters import has_shutter, shutter_of
 from app.imaging.findings import XY, Geometry, Polygon, Polyline
 from app.imaging.layers import RGB, Label, Layer, LayerItem, Shape
 from app.imaging.objects.graphics import coordinate_pairs, ellipse, graphic_geometries, pixel_point
-from app.imaging.objects.layer_items import palette_color
+from app.imaging.objects.layer_colors import palette_color
 from app.imaging.objects.layer_targets import ALL_FRAMES, referenced_frames
 from app.imaging.objects.report_values import class_name, date_text, person_text
 from app.imaging.presentation import ImagePresentation, PresentationState

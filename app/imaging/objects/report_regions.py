@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from app.imaging.layers import Layer, LayerItem, Shape
-from app.imaging.objects.layer_items import palette_color
+from app.imaging.objects.layer_colors import palette_color
 from app.imaging.report import REFERENCE, Report, ReportNode
 from app.imaging.types import Instance
 

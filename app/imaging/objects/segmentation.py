@@ -16,12 +16,18 @@ from app.errors import FileProblem
 from app.imaging.dicom.cielab import color_from_cielab
 from app.imaging.dicom.codecs import decode
 from app.imaging.dicom.dicom_file import Header, value_of
-from app.imaging.dicom.dicom_items import number_of, text_of, whole_number
+from app.imaging.dicom.dicom_items import (
+    maker_text,
+    number_of,
+    property_text,
+    text_of,
+    whole_number,
+)
 from app.imaging.dicom.frame_attributes import numbers
 from app.imaging.dicom.palette import palette_of
 from app.imaging.findings import Heatmap, Mask
 from app.imaging.layers import RGB, Layer, LayerFrame, LayerItem, Shape
-from app.imaging.objects.layer_items import maker_text, palette_color, property_text
+from app.imaging.objects.layer_colors import palette_color
 from app.imaging.objects.layer_targets import Target
 from app.imaging.objects.segment_index import (
     FRACTIONAL,

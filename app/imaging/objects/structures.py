@@ -32,7 +32,7 @@ from app.imaging.files import sources
 from app.imaging.findings import Geometry, Point, Polygon, Polyline
 from app.imaging.layers import RGB, Layer, LayerFrame, LayerItem, Shape
 from app.imaging.objects.graphics import point_tuples
-from app.imaging.objects.layer_items import palette_color
+from app.imaging.objects.layer_colors import palette_color
 from app.imaging.objects.layer_targets import (
     ALL_FRAMES,
     SAME_PLANE_MM,

@@ -26,7 +26,7 @@ from app.errors import FileProblem
 from app.imaging.dicom.cielab import color_from_cielab
 from app.imaging.findings import Heatmap, Mask
 from app.imaging.layers import LayerFrame
-from app.imaging.objects.layer_items import palette_color
+from app.imaging.objects.layer_colors import palette_color
 from app.imaging.objects.layer_reading import read_layer
 from app.imaging.reading.image_entries import read_instance
 from app.imaging.types import Instance

@@ -1,10 +1,7 @@
-"""Words for layer items, and a palette for those that recommend no colour of their own."""
+"""Fixed palette for layer items that recommend no colour of their own."""
 
 from __future__ import annotations
 
-from pydicom.dataset import Dataset
-
-from app.imaging.dicom.dicom_items import first_item, text_of
 from app.imaging.layers import RGB
 
 _PALETTE: tuple[RGB, ...] = (
@@ -37,17 +34,3 @@ def palette_color(number: int) -> RGB:
     toward, share = _SHADES[turn % len(_SHADES)]
     red, green, blue = (round(v + (toward - v) * share) for v in _PALETTE[place])
     return red, green, blue
-
-
-def property_text(item: Dataset, prefix: str) -> str:
-    """Return category and type of what an item shows, e.g. "Organ: Liver"."""
-    codes = [f"{prefix}PropertyCategoryCodeSequence", f"{prefix}PropertyTypeCodeSequence"]
-    texts = (text_of(first_item(item, code), "CodeMeaning") for code in codes)
-    return ": ".join(dict.fromkeys(text for text in texts if text))
-
-
-def maker_text(name: str, how: str) -> str:
-    """Return e.g. "Made by TotalSegmentator (automatic)"; "" if nothing is known."""
-    if name:
-        return f"Made by {name} ({how})" if how else f"Made by {name}"
-    return f"Made: {how}" if how else ""
