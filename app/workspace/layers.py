@@ -358,14 +358,9 @@ def place_bitmap(
     rows: int,
     columns: int,
 ) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
-    """Return a bitmap placed in an array of the image's size; parts outside are cut off.
+    """Return a bitmap in an array [rows, columns] of the image; parts outside are cut off.
 
-    Args:
-        pixels: [overlay rows, overlay columns] bool.
-        row: Image row of the bitmap's first row; may be negative.
-        column: Image column of the bitmap's first column; may be negative.
-        rows: Number of rows in the image.
-        columns: Number of columns in the image.
+    Its first pixel lies at `row` and `column` of the image, which may be negative.
     """
     result = np.zeros((rows, columns), np.bool_)
     top, left = max(row, 0), max(column, 0)

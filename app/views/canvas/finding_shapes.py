@@ -148,13 +148,8 @@ def is_light(finding: Finding) -> bool:
     return not isinstance(finding.geometry, Mask | Heatmap)
 
 
-def build(finding: Finding) -> Shape:
-    """Return a finding's shape; this takes tens of ms for masks and heatmaps."""
-    return of_geometry(finding.geometry)
-
-
-def of_geometry(geometry: Geometry) -> Shape:
-    """Return the shape that draws a geometry."""
+def build(geometry: Geometry) -> Shape:
+    """Return the shape that draws a geometry; this takes tens of ms for masks and heatmaps."""
     return _BUILDERS[type(geometry)](geometry)
 
 

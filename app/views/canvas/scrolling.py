@@ -115,10 +115,6 @@ class Scroller(QObject):
             return
         self._go(steps)
 
-    def to_end(self, direction: int) -> None:
-        """Go to the first (-1) or last (1) frame or image."""
-        self.to(0 if direction < 0 else self.place[1] - 1)
-
     def to(self, place: int) -> None:
         """Go to a position, counted from 0, among all frames of the series."""
         self._owed = 0
