@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class ImageRef:
-    """An exact reference to the pixels of one frame.
+    """An exact reference to the pixels of one frame (from 0).
 
     Attributes:
         sop_instance_uid: SOP Instance UID; for a PNG or JPEG, a UID under 2.25 derived from the
             file's content.
-        frame: Frame index from 0.
         pixel_sha256: Hex digest of the decoded stored values (C order, little endian).
     """
 
@@ -50,7 +49,6 @@ class Spacing:
     Attributes:
         row_mm: Distance between rows (vertical) in mm; None if unknown.
         column_mm: Distance between columns (horizontal) in mm; None if unknown.
-        source: Where the distances come from.
         aspect: Height of a pixel divided by its width; 1.0 if unknown.
         note: Why the spacing is unknown or doubtful, for the corner text and warnings.
     """
@@ -425,14 +423,13 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """The series with the same Study Instance UID and patient.
+    """The series with the same Study Instance UID and patient, in order of SeriesNumber.
 
     Attributes:
         uid: StudyInstanceUID; for pictures, a UID derived from the folder.
         title: Title in the list: StudyDescription, or modality and body part.
         patient: PatientName as written in the file, for display on this machine only.
         date: StudyDate as YYYYMMDD, or "".
-        series: Series in order of SeriesNumber.
         key: Key that is unique among open studies: `uid`, extended if two patients share it.
         warnings: Warnings for the user, e.g. "another patient has the same Study Instance UID".
     """

@@ -181,16 +181,10 @@ def _drop(reference: weakref.ref[Answer]) -> None:
 class WorkerPool:
     """Several workers that share one queue; requests with the lowest `Priority` value go first.
 
-    One additional worker can be reserved for `Priority.VISIBLE`; it is started by the first such
-    request or by `warm`. The next visible image then finds a ready process even if all others are
-    busy or hang. Threads are daemons and processes end with the app, so neither delays exit.
-
-    Args:
-        count: Number of processes, not counting the reserved one.
-        name: Name used in messages.
-        stand_by: Modules that the reserved worker imports when it starts; None to reserve no
-            worker.
-        options: Keyword arguments for `Worker`.
+    One additional worker can be reserved for `Priority.VISIBLE`; it imports the modules `stand_by`,
+    and is started by the first such request or by `warm`. The next visible image then finds a ready
+    process even if all others are busy or hang. Threads are daemons and processes end with the app,
+    so neither delays exit. The options are those of `Worker`.
     """
 
     def __init__(
@@ -304,8 +298,7 @@ class WorkerPool:
     def _some_wait(self) -> bool:
         """Wait for a request; return False when the pool is closed."""
         with self._lock:
-            while not self._closed.is_set() and not len(self._queue):
-                self._any.wait()
+            self._any.wait_for(lambda: self._closed.is_set() or len(self._queue))
             return not self._closed.is_set()
 
     def _serve(self, worker: Worker) -> None:

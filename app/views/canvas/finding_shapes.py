@@ -28,8 +28,7 @@ class Shape:
             edges.
         anchor: Where to place the label.
         ends: End points of a measured line, where ticks are drawn.
-        image: A translucent overlay, or None.
-        image_rect: Where the overlay is drawn.
+        image: A translucent overlay to be drawn in `image_rect`, or None.
     """
 
     path: QPainterPath

@@ -88,11 +88,7 @@ def _font(pixels: float) -> QFont:
 
 
 class SyntheticBand(QLabel):
-    """The band above a picture; hidden unless a generative model made the picture.
-
-    Attributes:
-        model: Title of the model that made the picture, or "".
-    """
+    """The band above a picture; hidden unless a generative model made the picture."""
 
     def __init__(self) -> None:
         super().__init__()
