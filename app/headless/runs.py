@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,7 +21,7 @@ from app.agent.llm.base import LanguageModel
 from app.agent.loop.agent_loop import AgentLoop, Approve, RunRequest
 from app.agent.loop.audit_trail import ACTING
 from app.agent.policy import Rule, Scope, exact
-from app.agent.request import Decision
+from app.agent.request import Decision, make_folder
 from app.agent.sessions import Thread
 from app.audit import AuditFailed, AuditLog
 from app.errors import FileProblem, SightlineError, UsageError, printable
@@ -85,7 +86,7 @@ def ask(request: AskRequest) -> int:
             approve=_approver(model),
             run_id=run_id,
         )
-        _make_folder(run.out_dir)
+        make_folder(run.out_dir)
         with _cancel_on_interrupt(run.cancel):
             done = asyncio.run(_print_events(program.loop(model), run, as_json=request.as_json))
         unsaved = thread.take_notice()
@@ -178,9 +179,8 @@ def _plan_only(program: Program, request: AskRequest, images: Sequence[OpenImage
             "only the offline planner knows its calls beforehand",
             remedy="Use --plan-only with --llm offline.",
         )
-    with contextlib.ExitStack() as stack:
-        out_dir = Path(stack.enter_context(_temporary_folder()))
-        notes = RunImages(images, out_dir, program.decoder).notes(remote=False)
+    with tempfile.TemporaryDirectory(prefix="sightline-") as folder:
+        notes = RunImages(images, Path(folder), program.decoder).notes(remote=False)
         calls = Planner(program.registry.plans).planned_calls(
             request.prompt, notes, program.registry.all()
         )
@@ -257,8 +257,10 @@ def run_tool(
         args = parse_arguments(tool.spec, ToolCall(id=run_id, name=name, arguments=arguments))
         if isinstance(args, Outcome):
             raise UsageError(args.error_text)
-        out_dir = _make_folder(out or paths.data_dir() / "runs" / run_id)
-        context = _context(program, run_id, opened, out_dir)
+        out_dir = out or paths.data_dir() / "runs" / run_id
+        make_folder(out_dir)
+        run_images = RunImages(opened, out_dir, program.decoder)
+        context = program.tool_context(run_id, run_id, run_images, out_dir, _print_progress)
         # Typing the command is the approval that a tool asks for; a refusal by rule still holds.
         scope = Scope.for_run(context.images, (), out_dir)
         judged = program.policy().judge(tool.spec, args, scope)
@@ -339,23 +341,8 @@ class _ToolCallRecord:
             self._log.record("tool_finished", {**self._facts, "status": status, "images": names})
 
 
-def _context(
-    program: Program, run_id: str, images: Sequence[OpenImage], out_dir: Path
-) -> ToolContext:
-    def progress(fraction: float, text: str) -> None:
-        print(f"  {fraction:4.0%} {text}", file=sys.stderr)
-
-    return ToolContext(
-        run_id=run_id,
-        call_id=run_id,
-        images=RunImages(images, out_dir, program.decoder),
-        out_dir=out_dir,
-        host=program.host,
-        models_dir=paths.models_dir(),
-        device=program.settings.device,
-        cancel=CancelToken(),
-        progress=progress,
-    )
+def _print_progress(fraction: float, text: str) -> None:
+    print(f"  {fraction:4.0%} {text}", file=sys.stderr)
 
 
 @contextlib.contextmanager
@@ -366,24 +353,6 @@ def _cancel_on_interrupt(cancel: CancelToken) -> Generator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _temporary_folder() -> contextlib.AbstractContextManager[str]:
-    import tempfile
-
-    return tempfile.TemporaryDirectory(prefix="sightline-")
-
-
-def _make_folder(path: Path) -> Path:
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileProblem(
-            f"the output folder cannot be made ({error.strerror})",
-            subject=str(path),
-            remedy="Choose one you may write to with --out.",
-        ) from error
-    return path
 
 
 def _open_images(decoder: Decoder, sources: Sequence[Path]) -> tuple[OpenImage, ...]:

@@ -6,7 +6,7 @@ import logging
 import tempfile
 import threading
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -30,7 +30,7 @@ from app.imaging.decode import Decoder
 from app.imaging.types import Instance
 from app.secrets import Secrets, key_name
 from app.settings import LimitSettings, ModelSettings, ProviderSettings, Settings
-from app.tools.api import CancelToken
+from app.tools.api import CancelToken, ToolContext
 from app.tools.hosting.host import ProcessHost
 from app.tools.images import OpenImage, RunImages
 from app.tools.models.store import ModelStore
@@ -290,6 +290,27 @@ class Program:
             models_dir=paths.models_dir(),
             device=self.settings.device,
             identifiers=identifiers(image.instance for image in images),
+        )
+
+    def tool_context(
+        self,
+        run_id: str,
+        call_id: str,
+        images: RunImages,
+        out_dir: Path,
+        progress: Callable[[float, str], None] = lambda _fraction, _text: None,
+    ) -> ToolContext:
+        """Return the context of a tool call that is made outside of a run."""
+        return ToolContext(
+            run_id=run_id,
+            call_id=call_id,
+            images=images,
+            out_dir=out_dir,
+            host=self.host,
+            models_dir=paths.models_dir(),
+            device=self.settings.device,
+            cancel=CancelToken(),
+            progress=progress,
         )
 
     def _files_dir(self, thread: Thread) -> Path:
