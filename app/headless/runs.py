@@ -10,7 +10,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -46,11 +46,18 @@ _VARIABLES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class AskRequest:
-    """The arguments of `ask`.
+def ask(
+    prompt: str,
+    images: Sequence[Path] = (),
+    llm: str | None = None,
+    out: Path | None = None,
+    *,
+    plan_only: bool = False,
+    as_json: bool = False,
+) -> int:
+    """Run the assistant on one question; return the exit code, which is 0 if the run finished.
 
-    Attributes:
+    Args:
         prompt: The question.
         images: Files, folders or archives whose images are open for the question.
         llm: As for `Program.language_model`.
@@ -58,37 +65,24 @@ class AskRequest:
         plan_only: Whether to print the planned tool calls without running any.
         as_json: Whether to print each event as a JSON object.
     """
-
-    prompt: str
-    images: Sequence[Path] = ()
-    llm: str | None = None
-    out: Path | None = None
-    plan_only: bool = False
-    as_json: bool = False
-
-
-def ask(request: AskRequest) -> int:
-    """Run the assistant on one question; return the exit code, which is 0 if the run finished."""
     with open_program() as program:
-        images = _open_images(program.decoder, request.images)
-        if request.plan_only:
-            return _plan_only(program, request, images)
-        model = program.language_model(request.llm)
+        opened = _open_images(program.decoder, images)
+        model = program.language_model(llm)
+        if plan_only:
+            return _plan_only(program, model, prompt, opened, as_json=as_json)
         for notice in program.notices():
             print(f"sightline: settings: {printable(notice)}", file=sys.stderr)
-        run_id = new_run_id()
-        thread = _new_thread(program, request.out)
+        thread = _new_thread(program, out)
         run = program.request(
-            request.prompt,
-            images,
+            prompt,
+            opened,
             thread=thread,
-            out_dir=request.out or thread.files_dir(),
+            out_dir=out or thread.files_dir(),
             approve=_approver(model),
-            run_id=run_id,
         )
         make_folder(run.out_dir)
         with _cancel_on_interrupt(run.cancel):
-            done = asyncio.run(_print_events(program.loop(model), run, as_json=request.as_json))
+            done = asyncio.run(_print_events(program.loop(model), run, as_json=as_json))
         unsaved = thread.take_notice()
         if unsaved:
             print(f"sightline: {printable(unsaved)}", file=sys.stderr)
@@ -170,10 +164,16 @@ def _hosts(variable: str) -> set[str]:
     return {host.strip().lower() for host in os.environ.get(variable, "").split(",")} - {""}
 
 
-def _plan_only(program: Program, request: AskRequest, images: Sequence[OpenImage]) -> int:
+def _plan_only(
+    program: Program,
+    model: LanguageModel,
+    prompt: str,
+    images: Sequence[OpenImage],
+    *,
+    as_json: bool,
+) -> int:
     from app.agent.planning import Planner
 
-    model = program.language_model(request.llm)
     if model.name != "offline":
         raise UsageError(
             "only the offline planner knows its calls beforehand",
@@ -181,12 +181,10 @@ def _plan_only(program: Program, request: AskRequest, images: Sequence[OpenImage
         )
     with tempfile.TemporaryDirectory(prefix="sightline-") as folder:
         notes = RunImages(images, Path(folder), program.decoder).notes(remote=False)
-        calls = Planner(program.registry.plans).planned_calls(
-            request.prompt, notes, program.registry.all()
-        )
-    if request.as_json:
+        calls = Planner(program.registry.plans).planned_calls(prompt, notes, program.registry.all())
+    if as_json:
         print_json([plain(call) for call in calls])
-    for number, call in enumerate(() if request.as_json else calls, start=1):
+    for number, call in enumerate(() if as_json else calls, start=1):
         print(f"{number}) {call.tool} {json.dumps(plain(call.arguments), ensure_ascii=False)}")
     if not calls:
         print("No tool call is planned for this question.", file=sys.stderr)

@@ -234,8 +234,6 @@ class Program:
         thread: Thread,
         out_dir: Path,
         approve: Approve,
-        run_id: str | None = None,
-        cancel: CancelToken | None = None,
     ) -> RunRequest:
         """Return the request for a run: the question, and the images as they are currently open.
 
@@ -245,12 +243,10 @@ class Program:
             thread: The conversation.
             out_dir: Folder for pictures and masks.
             approve: A function that answers requests for approval.
-            run_id: None for a new id.
-            cancel: Token that cancels the run.
         """
         frozen = self.question(question, images, thread, out_dir)
         return RunRequest(
-            run_id=run_id or new_run_id(),
+            run_id=new_run_id(),
             thread=thread,
             question=question,
             images=frozen.images,
@@ -259,7 +255,7 @@ class Program:
             host=frozen.host,
             models_dir=frozen.models_dir,
             device=frozen.device,
-            cancel=cancel or CancelToken(),
+            cancel=CancelToken(),
             approve=approve,
             identifiers=frozen.identifiers,
         )
