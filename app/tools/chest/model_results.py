@@ -9,7 +9,7 @@ from typing import Any
 
 from app.imaging.findings import Finding, Geometry, Provenance, new_id
 from app.imaging.types import ImageRef
-from app.tools.api import Need, ToolContext
+from app.tools.api import Need, ToolContext, ToolFailed
 from app.tools.models.store import InstalledModel, ModelStore
 from app.tools.needs import require_packages
 
@@ -166,7 +166,7 @@ def check_text(answer: Mapping[str, Any]) -> CheckedText:
     signs = re.sub(r"\s", "", text)
     if sum(sign.isalnum() for sign in signs) < _LEAST_LETTERS * len(signs):
         return CheckedText("", ("what the model wrote is no text",))
-    kept = _before_loop(text)
+    kept = _before_same_sentences(_before_same_phrases(text))
     if kept != text:
         return CheckedText(kept, ("the model repeated itself; the repetition is left out",))
     if not answer.get("finished", True):
@@ -176,9 +176,19 @@ def check_text(answer: Mapping[str, Any]) -> CheckedText:
     return CheckedText(text)
 
 
-def _before_loop(text: str) -> str:
-    """Return the text up to the end of the first round of a loop, or all of it."""
-    return _before_same_sentences(_before_same_phrases(text))
+def usable_text(answer: Mapping[str, Any], title: str) -> CheckedText:
+    """Return the checked text in the answer of a model with this title; see `check_text`.
+
+    Raises:
+        ToolFailed: Nothing in it is usable.
+    """
+    written = check_text(answer)
+    if not written.text:
+        raise ToolFailed(
+            f"{title} gave no usable answer: {'; '.join(written.faults)}",
+            remedy="Ask in other words, or another tool.",
+        )
+    return written
 
 
 def _before_same_phrases(text: str) -> str:
