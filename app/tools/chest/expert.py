@@ -155,9 +155,8 @@ class ChestXRayExpert:
             )
         if answer["too_long"]:
             warnings.append(_too_long(len(snapshots), answer["context"]))
-        return _result(
-            args, snapshots[0].ref, model, answer, written.text, boxes, context, warnings
-        )
+        image = snapshots[0].ref
+        return _result(args, image, model, answer, written.text, boxes, context, warnings)
 
 
 def _check_number(names: Sequence[str]) -> None:

@@ -243,8 +243,8 @@ def _summary(phrase: str, boxes: Sequence[tuple[str, Box]], warnings: list[str])
             f"x {box.x0:.0f} to {box.x1:.0f}, y {box.y0:.0f} to {box.y1:.0f}" for _, box in boxes
         )
         text = (
-            f'"{phrase}": {len(boxes)} {"box" if len(boxes) == 1 else "boxes"} in pixels of the original '
-            f"image ({corners}). {NOTE}"
+            f'"{phrase}": {len(boxes)} {"box" if len(boxes) == 1 else "boxes"} in pixels of the '
+            f"original image ({corners}). {NOTE}"
         )
     else:
         text = f'No finding: the model marked no place for "{phrase}". {NOTE}'
