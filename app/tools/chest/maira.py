@@ -98,11 +98,6 @@ class Maira:
     language: Any
     image_token: int
 
-    @property
-    def end(self) -> int:
-        """Id of the token that ends an answer."""
-        return int(self.tokenizer.eos_token_id)
-
     def preprocess(self, grey: NDArray[np.uint8]) -> Tensor:
         """Return the image with stretched grey levels, prepared by the published processor.
 
@@ -140,6 +135,22 @@ class Maira:
         found = self.language.get_input_embeddings()(ids)
         found[ids == self.image_token] = seen[0].to(found.dtype)
         return found
+
+    def ask(
+        self, grey: NDArray[np.uint8], phrase: str, most: int, work: Work
+    ) -> tuple[ParsedText, GeneratedTokens, list[int]]:
+        """Return the parsed answer, its tokens, and the input's size as [rows, columns]."""
+        with torch.inference_mode():
+            inputs = embedded_inputs(self.embed(phrase, grey))
+        end = SpecialIds.of(int(self.tokenizer.eos_token_id))
+        written = generate_tokens(self.language, inputs, end, work, most=most)
+        text = self.tokenizer.decode(written.ids, skip_special_tokens=True)
+        crop = dict(self.images.crop_size)
+        return read_maira(text), written, [int(crop["height"]), int(crop["width"])]
+
+    def seen(self, rows: int, columns: int) -> InputRectangle:
+        """Return the part of an image that the model sees, as a rectangle in pixel edges."""
+        return visible_part(self.images, rows, columns)
 
 
 def stretch_levels(grey: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -244,7 +255,7 @@ class Published:
     def ask(
         self, grey: NDArray[np.uint8], phrase: str, most: int, work: Work
     ) -> tuple[ParsedText, GeneratedTokens, list[int]]:
-        """Return the parsed answer, its tokens, and the input's size as [rows, columns]."""
+        """Answer as `Maira.ask` does."""
         given = self.processor.format_and_preprocess_phrase_grounding_input(
             frontal_image=rgb(grey), phrase=phrase, return_tensors="pt"
         )
@@ -256,7 +267,7 @@ class Published:
         return self._read(text), written, list(given["pixel_values"].shape[-2:])
 
     def seen(self, rows: int, columns: int) -> InputRectangle:
-        """Return the part of an image that the model sees, as a rectangle in pixel edges."""
+        """Return the part of an image that the model sees, as `Maira.seen` does."""
         images = getattr(self.processor, "image_processor", None)
         if images is not None and getattr(images, "size", None):
             return visible_part(images, rows, columns)
@@ -296,12 +307,8 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
     def work_with(model: Maira | Published, work: Work) -> dict[str, Any]:
         work.progress(0.2, "Looking at the image")
-        if isinstance(model, Published):
-            reading, written, size = model.ask(grey, phrase, most, work)
-            seen = model.seen(*grey.shape)
-        else:
-            reading, written, size = _answer(model, grey, phrase, most, work)
-            seen = visible_part(model.images, *grey.shape)
+        reading, written, size = model.ask(grey, phrase, most, work)
+        seen = model.seen(*grey.shape)
         return {
             "groups": [
                 [group.phrase, [list(box) for box in group.boxes]] for group in reading.groups
@@ -318,16 +325,7 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def visible_part(images: Any, rows: int, columns: int) -> InputRectangle:
-    """Return the part of an image that is left after the image processor has cropped it.
-
-    The rectangle is in pixel edges: (0, 0) is the outer corner of the first pixel. If the processor
-    does not crop, it is the whole image.
-
-    Args:
-        images: The transformers image processor.
-        rows: Rows of the image.
-        columns: Columns of the image.
-    """
+    """Return the part of an image that a transformers image processor leaves, in pixel edges."""
     shortest = dict(images.size).get("shortest_edge")
     if not shortest or not images.do_center_crop:  # a fixed size is reached without cropping
         return whole_image(rows, columns)
@@ -338,18 +336,6 @@ def visible_part(images: Any, rows: int, columns: int) -> InputRectangle:
 def _load(folder: Path, work: Work) -> Maira | Published:
     dtype = work.placement.torch_dtype
     return published_programs.load_either_way(load, Published, folder, work, dtype, "MAIRA-2")
-
-
-def _answer(
-    model: Maira, grey: NDArray[np.uint8], phrase: str, most: int, work: Work
-) -> tuple[ParsedText, GeneratedTokens, list[int]]:
-    with torch.inference_mode():
-        embedded = model.embed(phrase, grey)
-    inputs = embedded_inputs(embedded)
-    written = generate_tokens(model.language, inputs, SpecialIds.of(model.end), work, most=most)
-    text = model.tokenizer.decode(written.ids, skip_special_tokens=True)
-    crop = dict(model.images.crop_size)
-    return read_maira(text), written, [int(crop["height"]), int(crop["width"])]
 
 
 def _corners(
