@@ -341,11 +341,7 @@ class RunImages:
         return source, RegistrationTarget(self._reopened(origin.target, None), origin.scale)
 
     def _reopened(self, wanted: ImageRef, window: Window | None) -> ImageSnapshot:
-        """Return the open image with these pixels.
-
-        Raises:
-            ToolRetry: It is not open any more.
-        """
+        """Return the open image with these pixels; raise `ToolRetry` if it is not open any more."""
         for image in self._opened:
             same = image.instance.sop_instance_uid == wanted.sop_instance_uid
             if same and 0 <= wanted.frame < image.instance.frames:
@@ -407,14 +403,7 @@ def registered_snapshot(
 
     The patient, date, view and synthetic mark are taken from the source. The sides are taken from
     the target, and so is the pixel spacing, which is multiplied by the scale, since the picture has
-    the target's rows and columns.
-
-    Args:
-        path: The picture's file.
-        frame: Its decoded pixels.
-        display: The same pixels as uint8 [rows, columns].
-        source: The image that the picture shows.
-        target: The image that the source was registered to, and the scale.
+    the target's rows and columns. `frame` and `display` are the decoded picture.
     """
     sides = target.image.frame.orientation
     instance = source.instance
@@ -440,10 +429,7 @@ def registered_snapshot(
 
 
 def _spacing(source: ImageSnapshot, target: RegistrationTarget) -> Spacing:
-    """Return the pixel spacing of the shown image, which was scaled to fit the target.
-
-    Its origin is that of the source's spacing, by which the scale was found.
-    """
+    """Return the shown image's pixel spacing, whose origin is that of the source, scaled to fit."""
     own, other = source.frame.spacing, target.image.frame.spacing
     rows, columns = other.row_mm, other.column_mm
     if target.scale is None or rows is None or columns is None or not own.known:

@@ -149,10 +149,7 @@ def _rounded(value: float | None) -> float | None:
 
 
 def _width(line: ctr_geometry.Line, spacing: Spacing) -> tuple[float, str]:
-    """Return a horizontal line's length and its unit.
-
-    For mm the unit names the spacing's source.
-    """
+    """Return a horizontal line's length and its unit, which for mm names the spacing's source."""
     if spacing.column_mm is None:
         return round(line.length, 1), "px"
     return round(line.length * spacing.column_mm, 1), f"mm ({spacing.source})"

@@ -155,10 +155,7 @@ class CheXagent:
 
 
 def build_network(folder: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
-    """Create the network described in a model's folder; its parameters are not initialised.
-
-    Returns:
-        Prefix of the published weight names -> module.
+    """Create the network described in a model's folder, uninitialised, by prefix of its weights.
 
     Raises:
         OtherLayout: The folder's layout differs from that of the published model.
@@ -252,10 +249,8 @@ class Published:
 def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """Answer a question about images.
 
-    Args:
-        payload: The dictionary from `InstalledModel.payload` with these added: "paths" (PNG files),
-            "prompt" and "max_new_tokens".
-        progress: Called after each token.
+    `payload` is that of `InstalledModel.payload` with "paths" (PNG files), "prompt" and
+    "max_new_tokens".
 
     Returns:
         "text" including the model's marks; "cut", True if the answer was cut off; "tokens";

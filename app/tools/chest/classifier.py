@@ -118,11 +118,7 @@ def central_square(shape: tuple[int, int]) -> tuple[int, int, int]:
 
 
 def map_to_image(cells: NDArray[Any], shape: tuple[int, int]) -> NDArray[np.float32]:
-    """Interpolate a map from the cells of the last layer to the pixels of the image.
-
-    Args:
-        cells: The map [7, 7], without negative values.
-        shape: (rows, columns) of the image.
+    """Interpolate a map [7, 7] from the cells of the last layer to the pixels of the image.
 
     Returns:
         float32 [rows, columns], scaled to a maximum of 1; 0 outside the model's square.

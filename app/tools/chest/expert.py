@@ -160,11 +160,7 @@ class ChestXRayExpert:
 
 
 def _check_number(names: Sequence[str]) -> None:
-    """Refuse more images than the model takes, before it is loaded.
-
-    Raises:
-        ToolRetry: There are too many images.
-    """
+    """Refuse more images than the model takes, before it is loaded."""
     if len(names) > MOST_IMAGES:
         raise ToolRetry(
             f"CheXagent-2 can be asked about one or two images, not {len(names)}: each takes half "

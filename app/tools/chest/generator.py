@@ -154,11 +154,7 @@ class ChestXRayGenerator:
 
 
 def _check(answer: dict[str, Any], pixels: NDArray[np.uint8]) -> None:
-    """Check that the model gave an image.
-
-    Raises:
-        ToolFailed: The model's safety checker blacked it out, or it has one grey value only.
-    """
+    """Refuse an image that the model's safety checker blacked out, or that has one grey only."""
     if answer.get("refused"):
         raise ToolFailed(
             "the model's own safety checker took the image for unsuitable and blacked it out",

@@ -154,12 +154,7 @@ class Maira:
 
 
 def stretch_levels(grey: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return the image with its grey levels stretched to 0..255.
-
-    Levels are rounded down, as in the published program.
-
-    Args:
-        grey: uint8 [rows, columns].
+    """Return a grey image with its levels stretched to 0..255 and rounded down, as published.
 
     Raises:
         ValueError: All pixels are equal.
@@ -172,10 +167,7 @@ def stretch_levels(grey: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def build_network(folder: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
-    """Create the network described in a model's folder; its parameters are not initialised.
-
-    Returns:
-        Prefix of the published weight names -> module.
+    """Create the network described in a model's folder, uninitialised, by prefix of its weights.
 
     Raises:
         OtherLayout: The folder's layout differs from that of the published model.
@@ -232,11 +224,7 @@ def _model_settings(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tokenizer(folder: Path) -> Any:
-    """Return the folder's tokenizer with its conversation format, which one of two files contains.
-
-    Raises:
-        OtherLayout: No file contains the format.
-    """
+    """Return the tokenizer with its conversation format, which one of two files contains."""
     found = PreTrainedTokenizerFast.from_pretrained(str(folder), local_files_only=True)
     if not found.chat_template and (folder / "chat_template.json").is_file():
         found.chat_template = read_config(folder, "chat_template.json").get("chat_template")
@@ -290,10 +278,8 @@ class Published:
 def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """Locate a phrase on an image.
 
-    Args:
-        payload: The dictionary from `InstalledModel.payload` with these added: "grey" uint8
-            [rows, columns], "phrase" and "max_new_tokens".
-        progress: Called after each token.
+    `payload` is that of `InstalledModel.payload` with "grey" uint8 [rows, columns], "phrase" and
+    "max_new_tokens".
 
     Returns:
         "seen", the part of the image that the model saw, as [left, top, right, bottom] in pixel

@@ -261,11 +261,7 @@ class MedSam2Segment:
 
 
 def _requested_marks(args: MedSam2Input, snapshot: ImageSnapshot) -> Marks:
-    """Return the marks of the arguments or, without any, those that the user has drawn.
-
-    Raises:
-        ToolRetry: Nothing is marked on this image, or a mark lies outside it.
-    """
+    """Return the marks of the arguments or, without any, those that the user has drawn."""
     if args.box is None and not args.points:
         marked = drawn_marks(snapshot.drawn)
     else:

@@ -24,11 +24,8 @@ def required_model(
 ) -> InstalledModel:
     """Return an installed model, after checking that the packages that run it are installed.
 
-    Args:
-        name: Name on the model's card.
-        feature: Name of the feature that needs the model, for the message ("The report generator").
-        packages: Import names of the packages.
-        context: The context of the tool call.
+    `name` stands on the model's card; `feature` needs the model, for the message ("The report
+    generator").
 
     Raises:
         ToolFailed: The model or a package is not installed, or the model's terms are not accepted.
@@ -104,15 +101,7 @@ def labelled_findings(
     description: str,
     group: str,
 ) -> tuple[Finding, ...]:
-    """Return one finding per labelled shape, all in one group and without scores.
-
-    Args:
-        shapes: The label and geometry of each finding.
-        image: The image that the findings belong to.
-        provenance: The tool and model that made the findings.
-        description: The description given to each finding.
-        group: Identifier of the group; its findings are shown and hidden together.
-    """
+    """Return one finding per (label, geometry), in one group that is shown and hidden as one."""
     return tuple(
         Finding(
             id=new_id(),
@@ -156,9 +145,7 @@ class CheckedText:
 def check_text(answer: Mapping[str, Any]) -> CheckedText:
     """Check whether the text in an entry's answer is empty, repeats itself or is cut off.
 
-    Args:
-        answer: The entry's answer, with the keys "text"; "finished", False if the model was stopped
-            by the token limit; "most", that limit.
+    The answer has "text"; "finished", False if the token limit "most" stopped the model.
     """
     text = re.sub(r"[ \t]+\n", "\n", str(answer.get("text", ""))).strip()
     if not text:

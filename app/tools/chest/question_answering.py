@@ -51,10 +51,6 @@ def model_picture(snapshot: ImageSnapshot, model: str) -> ModelPicture:
     A radiograph is shown upright and in the window set in its file. Any other image is shown as in
     the viewer, since on a CT the window decides which structures are visible.
 
-    Args:
-        snapshot: The image.
-        model: Title of the model, for the warnings.
-
     Raises:
         ToolFailed: The image is blank.
     """
@@ -86,8 +82,7 @@ def answer_question(
     Args:
         entry: The model's entry function in the model process.
         model: The model.
-        arguments: The call's "question" and "max_new_tokens", and the names of the images for the
-            metadata.
+        arguments: The call's arguments, "question" and "max_new_tokens" among them.
         images: The images, in the form that the entry takes.
         warnings: Warnings about the images.
         context: The context of the tool call.

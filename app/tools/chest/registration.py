@@ -102,15 +102,12 @@ class Fit:
 def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """Register two images.
 
-    Args:
-        payload: "current" and "prior", each with "pixels" uint8 [rows, columns], "lungs" uint8 of
-            the same size, and "spacing" [between columns, between rows].
-        progress: Called before each step.
+    `payload` has "current" and "prior", each with "pixels" uint8 [rows, columns], "lungs" uint8 of
+    the same size, and "spacing" [between columns, between rows].
 
     Returns:
-        "matrix" [3][3], "degrees", "scale", "overlap", "before", "by" as in `Fit`, and
-        "registered", the prior resampled to the current image: uint8 [rows, columns], 0 outside the
-        prior.
+        The attributes of `Fit`, and "registered", the prior resampled to the current image: uint8
+        [rows, columns], 0 outside the prior.
     """
     # Use the host's limit of threads; ITK would take all cores.
     sitk.ProcessObject.SetGlobalDefaultNumberOfThreads(int(os.environ.get("OMP_NUM_THREADS", "1")))
@@ -143,13 +140,10 @@ def register(current: View, prior: View, progress: Progress = lambda fraction, t
 def resample(
     pixels: NDArray[np.uint8], matrix: Matrix, shape: tuple[int, ...], *, nearest: bool = False
 ) -> NDArray[np.uint8]:
-    """Return an image resampled by a transform.
+    """Return an image uint8 [rows, columns] resampled to `shape` by a matrix [3, 3].
 
-    Args:
-        pixels: uint8 [rows, columns].
-        matrix: [3, 3], from pixels of the result to pixels of `pixels`.
-        shape: (rows, columns) of the result.
-        nearest: True to take the nearest pixel, False for bilinear interpolation.
+    The matrix leads from pixels of the result to pixels of the image. Interpolation is bilinear, or
+    takes the nearest pixel.
     """
     transform = sitk.AffineTransform(2)
     transform.SetMatrix(matrix[:2, :2].ravel().tolist())
