@@ -12,13 +12,7 @@ from pydantic import BaseModel, Field
 
 from app.imaging.findings import Box
 from app.imaging.types import ImageRef
-from app.tools.api import (
-    ToolContext,
-    ToolInput,
-    ToolResult,
-    ToolRetry,
-    ToolSpec,
-)
+from app.tools.api import ToolContext, ToolInput, ToolResult, ToolRetry, ToolSpec
 from app.tools.chest import image_suitability
 from app.tools.chest.boxes import (
     ParsedText,

@@ -290,10 +290,7 @@ class _Evidence:
 
 
 def admit(
-    snapshot: ImageSnapshot,
-    context: ToolContext | None = None,
-    *,
-    needs: Sequence[str] = (),
+    snapshot: ImageSnapshot, context: ToolContext | None = None, *, needs: Sequence[str] = ()
 ) -> Admission:
     """Check an image's modality, body part, view, orientation and content.
 
