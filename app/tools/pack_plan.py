@@ -121,6 +121,12 @@ class QuestionKind:
     addressed: bool = False
     means: tuple[str, ...] = ()
 
+    @property
+    def tool_names(self) -> tuple[str, ...]:
+        """Return all tools that may answer it, alternatives included."""
+        groups = (need.tools if isinstance(need, AnyOf) else (need,) for need in self.tools)
+        return tuple(name for group in groups for name in group)
+
 
 @dataclass(frozen=True, slots=True)
 class Feed:

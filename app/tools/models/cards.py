@@ -61,7 +61,7 @@ class CardFile:
 
 @dataclass(frozen=True, slots=True)
 class ModelCard:
-    """A model as it is described before it is installed.
+    """A model as it is described before it is installed; texts may be "".
 
     Attributes:
         name: The model's name in commands and in `Need`, and the name of its folder.
@@ -70,24 +70,20 @@ class ModelCard:
         files: The model's files. The file of a single-file model is in the models folder itself.
         folder: Whether the model is a folder of files (transformers, diffusers) and not a single
             file.
-        repository: "owner/name" on the Hugging Face hub; "" if it has no repository there.
+        repository: "owner/name" on the Hugging Face hub.
         revision: The commit to use; if "", the commit is pinned by the installation.
         url: Address of a page about the model.
         licence: Short name of the model's licence.
-        terms: Text that the user must accept before the model is installed; "" if there is none.
-        gated: Whether the hub lets only accounts that have accepted its terms download it (with a
-            token).
+        terms: Text that the user must accept before the model is installed.
+        gated: Whether the hub gives it only to accounts that accepted its terms (with a token).
         trust_remote_code: Whether programs come with its weights; they run only with the user's
             permission.
         packages: Import names of the Python packages that the model needs.
-        memory: Bytes of memory that the model needs, by torch dtype ("float32", "bfloat16",
-            "float16").
+        memory: Bytes of memory that the model needs, by torch dtype (see `DTYPES`).
         intended_use: The purpose for which the model was made.
         limits: The model's known limits, one sentence for each.
-        tried: How the model has been tested with the program: with real weights, with tiny ones, on
-            a GPU, or not at all.
-        check: "module:function" that loads the model's files in the model process to check them; ""
-            if there is none.
+        tried: How it was tested here: with real weights, with tiny ones, on a GPU, or not at all.
+        check: "module:function" that loads the model's files in the model process to check them.
         embedded: Whether the model is shipped with the program, in `resources/models/<name>`; its
             file's digest is in the `card.json` beside it, which training writes.
     """
@@ -229,11 +225,7 @@ def _check_file(file: CardFile, made: ModelCard) -> None:
 
 
 def cards_table(known: Iterable[ModelCard] | None = None) -> str:
-    """Return the Markdown table of models for the documentation, with one row for each model.
-
-    Args:
-        known: The cards to list; by default the shipped ones.
-    """
+    """Return the documentation's Markdown table of models, by default of the shipped cards."""
     head = (
         "| model | tools | from | size | licence | terms | code | tried here |",
         "|---|---|---|---|---|---|---|---|",

@@ -29,13 +29,7 @@ _FILE = "model-digests.json"
 
 
 class ByteProgress:
-    """Counts bytes that are read or written, reports the progress, and stops when cancelled.
-
-    Args:
-        total: Total number of bytes expected.
-        progress: Called with a fraction from 0 to 1 and a status text.
-        cancel: Token; once it is cancelled, counting raises `Cancelled`.
-    """
+    """Counts bytes that are read or written; reports the progress and heeds a cancel."""
 
     def __init__(
         self, total: int, progress: Progress | None = None, cancel: CancelToken | None = None
@@ -46,11 +40,7 @@ class ByteProgress:
         self._cancel = cancel
 
     def __call__(self, count: int) -> None:
-        """Add `count` bytes to those counted.
-
-        Raises:
-            Cancelled: The token was cancelled.
-        """
+        """Add `count` bytes; raise `Cancelled` if the token was cancelled."""
         if self._cancel is not None:
             self._cancel.check()
         self._done += count
@@ -71,8 +61,7 @@ def sha256_of(
     """Return the hex digest of a file; a remembered one if the file has not changed.
 
     Raises:
-        Cancelled: `cancel` was set.
-        OSError: The file cannot be read.
+        OSError: The file cannot be read; or `Cancelled`.
     """
     key = file_key(path)
     known = _remembered(key)
@@ -90,8 +79,7 @@ def read_sha256(
     """Return the hex digest of a file, reading it even if its digest is remembered.
 
     Raises:
-        Cancelled: `cancel` was set.
-        OSError: The file cannot be read.
+        OSError: The file cannot be read; or `Cancelled`.
     """
     digest = hashlib.sha256()
     with path.open("rb") as stream:
@@ -111,11 +99,7 @@ def combined_sha256(files: Iterable[tuple[str, str]]) -> str:
 
 
 def file_key(path: Path) -> _Key:
-    """Return a file's (path, size in bytes, modification time in ns), the key of its digest.
-
-    Raises:
-        OSError: The file does not exist.
-    """
+    """Return a file's (path, size in bytes, modification time in ns), the key of its digest."""
     found = path.stat()
     return (str(path), found.st_size, found.st_mtime_ns)
 

@@ -91,13 +91,9 @@ def delete_downloads(place: Place) -> None:
 
 @dataclass(slots=True)
 class ModelDownload:
-    """The download of one model.
+    """The download of one model; `cancel` stops it, and what was downloaded is kept.
 
-    Attributes:
-        place: The model's place.
-        alternative: Text on other ways to get the model, for error messages.
-        progress: Called with a fraction from 0 to 1 and a status text.
-        cancel: Token that stops the download when it is cancelled; what was downloaded is kept.
+    `alternative` is a text on other ways to get the model, for error messages.
     """
 
     place: Place
@@ -114,8 +110,7 @@ class ModelDownload:
 
         Raises:
             Cancelled: `cancel` was set.
-            SightlineError: The user has not given a consent that is needed, or a file cannot be
-                downloaded.
+            SightlineError: A consent is missing, or a file cannot be downloaded.
         """
         card = self.place.card
         check_consent(checked_model(card, (), self.place), consent)  # before any host is asked
@@ -211,12 +206,9 @@ class ModelDownload:
 def list_repository(
     repository: str, revision: str, alternative: str = ""
 ) -> tuple[str, tuple[PlannedFile, ...]]:
-    """Ask the hub for a repository's commit and files.
+    """Ask the hub for the commit and the files of a repository ("owner/name").
 
-    Args:
-        repository: "owner/name".
-        revision: A commit; "" for the main branch.
-        alternative: Text on other ways to get the model, for error messages.
+    `revision` is a commit, "" for the main branch.
 
     Raises:
         SightlineError: The hub cannot be reached, or its answer cannot be understood.
@@ -399,10 +391,7 @@ def _verify(part: Path, file: PlannedFile, url: str) -> None:
 
 
 def _prepare_library(guard: Callable[[httpx2.Response], None]) -> None:
-    """Check that huggingface_hub is there, and set it to report nothing to anyone.
-
-    Args:
-        guard: Called with each answer, before the library reads it.
+    """Set huggingface_hub to report nothing to anyone, and to call `guard` with each answer.
 
     Raises:
         ToolFailed: It is not installed; says how to add it.

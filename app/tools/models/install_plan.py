@@ -15,7 +15,7 @@ from app.tools.models.digests import sha256_of
 from app.tools.models.file_names import hostile, is_revision
 from app.tools.models.model_packs import LONGEST_MANIFEST, MANIFEST, PackModel, read_manifest
 from app.tools.models.places import Place, is_program, split_files
-from app.tools.models.sources import FileSource, FolderSource, Source, open_source
+from app.tools.models.sources import Source, folder_source, open_source
 from app.tools.models.status import terms_accepted
 from app.tools.needs import command
 
@@ -24,15 +24,14 @@ _SPACE_MARGIN = 1 << 26
 
 @dataclass(frozen=True, slots=True)
 class PlannedFile:
-    """A file that would be installed.
+    """A file that would be installed; digests are "" if none is known.
 
     Attributes:
         inside: The file's name in the source.
         name: The file's name in the model.
         size: Size in bytes.
-        sha256: Digest given in the manifest or the hub's list; "" if none is given.
-        git_sha1: Git's digest of the file, which the hub gives for small files; "" if none is
-            given.
+        sha256: Digest given in the manifest or the hub's list.
+        git_sha1: Git's digest of the file, which the hub gives for small files.
     """
 
     inside: str
@@ -56,7 +55,7 @@ class PlannedModel:
         files: The files to install.
         revision: Commit in the model's repository; "" if not known.
         left_out: Names of files in the source that are not installed.
-        problems: Reasons why the model cannot be installed; empty if it can.
+        problems: Reasons why the model cannot be installed.
         other: Reason why this is not the published model, judged by names and sizes; it is then
             installed only on request ("--other"). "" if no difference is known.
         terms: Terms that the user must still accept; "" if there are none.
@@ -85,13 +84,7 @@ class PlannedModel:
 
 @dataclass(frozen=True, slots=True)
 class InstallPlan:
-    """The models that an installation would install, and what the user must agree to.
-
-    Attributes:
-        path: The file, folder or pack.
-        models: The models found there.
-        source: The source from which their files are read.
-    """
+    """The models found at a path, which an installation would read from `source`."""
 
     path: Path
     models: tuple[PlannedModel, ...]
@@ -129,9 +122,9 @@ class Consent:
     """What the user has agreed to.
 
     Attributes:
-        terms: Whether the user accepts the terms of every model.
-        code: Whether the programs that come with the models may run.
-        other: Whether files that are not the published ones may be installed.
+        terms: The terms of every model.
+        code: That the programs that come with the models may run.
+        other: That files that are not the published ones may be installed.
     """
 
     terms: bool = False
@@ -189,7 +182,7 @@ def check_space(folder: Path, needed: int) -> None:
 def plan_install(
     places: Mapping[str, Place], path: Path, name: str | None, *, cards: Mapping[str, ModelCard]
 ) -> InstallPlan:
-    """Identify the models at a path and list the files that would be installed.
+    """Identify the models at a path and list the files that would be installed; nothing is written.
 
     Args:
         places: Maps each card's name to the place of its model.
@@ -242,12 +235,7 @@ def checked_model(
 ) -> PlannedModel:
     """Return a planned model, with its problems and the terms that must still be accepted.
 
-    Args:
-        wanted: The model's card.
-        files: The files that would be installed.
-        place: The model's place.
-        revision: Text that the source gives as its commit; it need not be a valid commit id.
-        left_out: Names of files in the source that are not installed.
+    `revision` is what the source gives as its commit; it need not be a valid commit id.
     """
     names = {file.name for file in files}
     missing = [
@@ -367,7 +355,7 @@ def _identify(source: Source, path: Path, cards: Mapping[str, ModelCard]) -> Mod
         UsageError: It is none of the known models, or could be several.
     """
     found = [known for known in cards.values() if _has_name_of(known, source, path)]
-    if not found and isinstance(source, FileSource):
+    if not found and source.is_file:
         digest = sha256_of(path)
         found = [c for c in cards.values() if digest in {f.sha256 for f in c.files if f.sha256}]
     if not found:
@@ -401,7 +389,7 @@ def _has_name_of(known: ModelCard, source: Source, path: Path) -> bool:
         return source.repository == known.repository
     called = {source.label.casefold(), path.name.casefold()}
     last = known.repository.rpartition("/")[2].casefold()
-    return not isinstance(source, FileSource) and bool(called & {known.name, last} - {""})
+    return not source.is_file and bool(called & {known.name, last} - {""})
 
 
 def _configured_repository(source: Source) -> str:
@@ -459,7 +447,13 @@ def _plan_hub_cache(
             remedy="Say which it is with --name, or install one folder models--* at a time.",
         )
     snapshot, card = found[0]
-    source = FolderSource(snapshot, snapshot.parents[1], card.name, snapshot.name, card.repository)
+    source = folder_source(
+        snapshot,
+        card.name,
+        root=snapshot.parents[1],
+        revision=snapshot.name,
+        repository=card.repository,
+    )
     return InstallPlan(path, (_plan_model(source, card, places[card.name]),), source)
 
 

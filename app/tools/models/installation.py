@@ -38,16 +38,7 @@ _TRIED_BELOW = 2_000_000_000  # bytes; loading larger models to check them takes
 
 @dataclass(slots=True)
 class Installation:
-    """An installation in progress.
-
-    Attributes:
-        models: The models folder.
-        places: Maps each card's name to the place of its model.
-        progress: Called with a fraction from 0 to 1 and a status text.
-        cancel: Token that stops the installation when it is cancelled.
-        host: Model process in which files that are not the published ones are loaded, to check that
-            this works.
-    """
+    """An installation in progress; the attributes are those of `ModelStore`'s methods."""
 
     models: Path
     places: Mapping[str, Place]
@@ -91,7 +82,6 @@ class Installation:
             consent: What the user has agreed to.
 
         Raises:
-            Cancelled: `cancel` was set.
             SightlineError: A file does not have the expected content, or cannot be put in place.
         """
         folder = staging / model.card.name

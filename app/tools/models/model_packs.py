@@ -113,18 +113,11 @@ def write_pack(
     progress: Progress | None = None,
     cancel: CancelToken | None = None,
 ) -> Manifest:
-    """Write installed models into a pack, checking each file against its record.
-
-    Args:
-        places: The places of the models to write.
-        out: Path of the pack to write, ending in .zip, .tar, .tar.gz or .tgz; it must not exist
-            yet.
-        progress: Called with a fraction from 0 to 1 and a status text.
-        cancel: Token that stops the writing when it is cancelled.
+    """Write installed models into a new pack, checking each file against its record.
 
     Raises:
-        UsageError: The file already exists, its ending is none of these, or a model is not
-            installed.
+        UsageError: The file exists, its ending is not .zip, .tar, .tar.gz or .tgz, or a model is
+            not installed.
         Cancelled: `cancel` was set; no file is left behind.
         SightlineError: There is no disk space, or a model has changed since it was installed.
     """

@@ -67,12 +67,7 @@ class Place:
         return found if found is not None and found.name == self.card.name else None
 
     def present_files(self, record: Record | None) -> tuple[str, ...]:
-        """Return the names of the model's files that exist.
-
-        Args:
-            record: The installation record, which lists the model's files; if it is None, the card
-                is used.
-        """
+        """Return the names of existing files that are in the record, or else on the card."""
         if not self.card.folder:
             return (self.path.name,) if self.path.is_file() else ()
         found = [name for name in files_below(self.base) if name != RECORD]

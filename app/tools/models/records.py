@@ -41,18 +41,17 @@ class RecordedFile:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A model as it was installed.
+    """A model as it was installed; texts are "" for what is not known or was not given.
 
     Attributes:
         name: The card's name.
-        revision: Commit in the model's repository; "" if not known.
+        revision: Commit in the model's repository.
         source: Origin: a pack's or folder's name, an address, or "the models folder".
         installed: Time of the installation, ISO 8601 in UTC.
         files: The installed files.
-        terms_sha256: Digest of the text of the accepted terms; "" if none were accepted.
-        terms_accepted: Time at which the terms were accepted; "" if they were not.
-        code_allowed: Time at which the user allowed the programs among the files to run; "" if the
-            user did not.
+        terms_sha256: Digest of the text of the accepted terms.
+        terms_accepted: Time at which the terms were accepted.
+        code_allowed: Time at which the user allowed the programs among the files to run.
     """
 
     name: str

@@ -35,6 +35,10 @@ from app.tools.needs import command
 class ModelStore:
     """The user's models folder together with the shipped models. Thread-safe.
 
+    Long operations call `progress` with a fraction from 0 to 1 and a status text, and end with
+    `Cancelled` once their `cancel` is set; `host` is the model process in which files that are not
+    the published ones are loaded, to check that this works.
+
     Args:
         folder: The models folder; by default `paths.models_dir()`.
         shipped: The folder that contains the embedded models; by default `resources/models`.
@@ -92,8 +96,7 @@ class ModelStore:
             feature: The feature that needs the model, for the message ("The report generator").
 
         Raises:
-            ToolFailed: The model is not installed, or its terms are not accepted; the message says
-                what to do.
+            ToolFailed: The model is not installed, or its terms are not accepted.
         """
         wanted = self.card(name)
         found = self.find(wanted)
@@ -130,19 +133,11 @@ class ModelStore:
         cancel: CancelToken | None = None,
         host: ModelHost | None = None,
     ) -> tuple[ModelStatus, ...]:
-        """Read every file and return the status of one model, or of all.
-
-        Args:
-            name: The card's name; "" for all models.
-            progress: Called with a fraction from 0 to 1 and a status text.
-            cancel: Token that stops the work when it is cancelled.
-            host: Model process in which files that are not the published ones are loaded, to check
-                that this works.
+        """Read every file and return the status of one model, or of all if `name` is "".
 
         Raises:
             UsageError: There is no model with that name.
             SightlineError: A file cannot be read.
-            Cancelled: `cancel` was set.
         """
         wanted = [self.card(name)] if name else list(self.cards.values())
         total = sum(self.status(one).bytes for one in wanted if self.has(one.name))
@@ -162,16 +157,11 @@ class ModelStore:
     ) -> ModelStatus:
         """Record that the user accepts an installed model's terms and its files as they are.
 
-        This also makes a record for a folder that was copied into place by hand.
-
-        Args:
-            name: The card's name.
-            code: Whether the user also allows the programs among its files to run.
-            cancel: Token that stops the reading of files whose digests are not known yet.
+        This also makes a record for a folder that was copied into place by hand. `code` says
+        whether the user also allows the programs among its files to run.
 
         Raises:
-            UsageError: There is no such model, it is not installed, or `code` is true but its card
-                does not provide for programs.
+            UsageError: There is no such model, it is not installed, or its card has no code.
             SightlineError: The record cannot be written.
         """
         wanted = self.card(name)
@@ -218,11 +208,7 @@ class ModelStore:
         return self.status(wanted)
 
     def plan_install(self, path: Path, name: str | None = None) -> InstallPlan:
-        """Identify the models at a path, and what the user must agree to. Nothing is written.
-
-        Args:
-            path: A file, folder, archive or model pack.
-            name: The card's name, or None to identify the model by its files.
+        """Identify the models at a path, and what the user must agree to; see `install_plan`.
 
         Raises:
             UsageError: There is nothing at the path, or the model cannot be identified.
@@ -245,18 +231,11 @@ class ModelStore:
     ) -> tuple[ModelStatus, ...]:
         """Copy the planned models into the models folder and verify them: all of them or none.
 
-        Args:
-            plan: The plan returned by `plan_install`.
-            accepted: Whether the user accepts `plan.terms`.
-            code_allowed: Whether the user allows the programs in `plan.code` to run; if not, they
-                are left out if the model works without them.
-            other: Whether to install files that are not the published ones, if they can be loaded.
-            host: Model process in which such files are loaded to check them.
-            progress: Called with a fraction from 0 to 1 and a status text.
-            cancel: Token that stops the work when it is cancelled.
+        `accepted` is the user's yes to `plan.terms`, `code_allowed` that to `plan.code` (else the
+        programs are left out, if the model works without them), `other` that to files that are
+        not the published ones but can be loaded.
 
         Raises:
-            Cancelled: `cancel` was set.
             SightlineError: The plan has problems, a consent of the user is missing, or a file is
                 damaged or cannot be copied. Models that were installed before remain unchanged.
         """
@@ -287,16 +266,10 @@ class ModelStore:
     ) -> ModelStatus:
         """Download a model and install it; resume an earlier download that was interrupted.
 
-        Args:
-            name: The card's name.
-            accepted: Whether the user accepts the model's terms.
-            code_allowed: Whether the user allows the programs that come with its weights to run.
-            progress: Called with a fraction from 0 to 1 and a status text.
-            cancel: Token that stops the work when it is cancelled.
+        A cancelled download can be resumed, too. The consents are those of `install`.
 
         Raises:
             UsageError: There is no such model, or it is embedded.
-            Cancelled: `cancel` was set; what was downloaded is kept for the next try.
             SightlineError: The terms are not accepted, there is no network or disk space, or the
                 received files are not the expected ones.
         """

@@ -19,11 +19,7 @@ _LOAD_TIMEOUT_S = 300.0
 def verify(place: Place, counter: ByteCounter, host: ModelHost | None) -> ModelStatus:
     """Read all files of a model, even if their digests are remembered, and return its status.
 
-    Args:
-        place: The model's place.
-        counter: Called after each read with the number of bytes read; may raise `Cancelled`.
-        host: Model process in which files that are not the published ones are loaded, to check that
-            this works.
+    Files that are not the published ones are loaded in `host`, to check that this works.
 
     Raises:
         OSError: A file cannot be read.
