@@ -28,12 +28,7 @@ _LEAST_SHARE = 0.02
 
 
 class Durations:
-    """Durations of earlier calls on this machine.
-
-    Args:
-        file: A function that returns the path of the file in which they are kept; None to keep
-            none.
-    """
+    """Durations of earlier calls on this machine, kept in the file whose path `file` returns."""
 
     def __init__(self, file: Callable[[], Path] | None) -> None:
         self._file = file
@@ -82,9 +77,7 @@ class Durations:
 class Estimate:
     """Estimate of one call's remaining time.
 
-    Args:
-        usual: Seconds that such a call usually takes; None if not known.
-        clock: A monotonic clock in seconds.
+    `usual` is what such a call usually takes in seconds, or None; `clock` is monotonic, in seconds.
     """
 
     def __init__(self, usual: float | None, clock: Callable[[], float] = time.monotonic) -> None:
@@ -106,9 +99,7 @@ class Estimate:
     def left(self, fraction: float) -> float | None:
         """Return the estimated remaining seconds; None if not known or too few to report.
 
-        Args:
-            fraction: Progress from 0 to 1. The nearer it is to 1, the more weight the progress has
-                and the less weight the usual duration has.
+        The nearer `fraction` is to 1, the more weight it has, and the less the usual duration.
         """
         elapsed, fraction = self.elapsed, min(max(fraction, 0.0), 1.0)
         if not self._noticed:

@@ -13,6 +13,7 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +51,6 @@ class ByteProgress:
 
 
 _Key = tuple[str, int, int]
-_digests: dict[_Key, str] = {}
-_loaded = False
 _lock = threading.Lock()
 
 
@@ -64,7 +63,8 @@ def sha256_of(
         OSError: The file cannot be read; or `Cancelled`.
     """
     key = file_key(path)
-    known = _remembered(key)
+    with _lock:
+        known = _digests().get(key)
     if known is None:
         known = read_sha256(path, counter, cancel)
         remember(key, known)
@@ -107,28 +107,20 @@ def file_key(path: Path) -> _Key:
 def remember(key: _Key, sha256: str) -> None:
     """Remember the digest of a file that was read; for a large file also after the program ends."""
     with _lock:
-        _digests[key] = sha256
+        _digests()[key] = sha256
         if key[1] < _STORED_FROM:
             return
+        large = [[*key, digest] for key, digest in _digests().items() if key[1] >= _STORED_FROM]
         with contextlib.suppress(OSError):  # the next program reads the file again then
-            stored = {**_load(), key: sha256}
-            rows = [[*key, digest] for key, digest in list(stored.items())[-_MOST_STORED:]]
             target = paths.cache_dir() / _FILE
             partial = target.with_name(f"{_FILE}.{os.getpid()}")
-            partial.write_text(json.dumps(rows), encoding="utf-8")
+            partial.write_text(json.dumps(large[-_MOST_STORED:]), encoding="utf-8")
             partial.replace(target)
 
 
-def _remembered(key: _Key) -> str | None:
-    global _loaded
-    with _lock:
-        if not _loaded and key[1] >= _STORED_FROM:
-            _loaded = True
-            _digests.update({**_load(), **_digests})
-        return _digests.get(key)
-
-
-def _load() -> dict[_Key, str]:
+@cache
+def _digests() -> dict[_Key, str]:
+    """Return the remembered digests, at first those that earlier programs stored."""
     try:
         rows: Any = json.loads((paths.cache_dir() / _FILE).read_text(encoding="utf-8"))
         return {(str(p), int(size), int(time)): str(sha) for p, size, time, sha in rows}

@@ -16,7 +16,7 @@ from app.tools.models.digests import ByteProgress
 from app.tools.models.downloads import ModelDownload, delete_downloads
 from app.tools.models.folder_changes import ChangeLock, delete, is_aside, recover, sweep
 from app.tools.models.install_plan import Consent, InstallPlan, plan_install
-from app.tools.models.installation import Installation
+from app.tools.models.installation import Installation, verify
 from app.tools.models.model_packs import Manifest, write_pack
 from app.tools.models.places import Place
 from app.tools.models.records import write_record
@@ -28,7 +28,6 @@ from app.tools.models.status import (
     installed_model,
     quick_status,
 )
-from app.tools.models.verification import verify
 from app.tools.needs import command
 
 

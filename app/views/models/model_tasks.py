@@ -68,11 +68,7 @@ class Outcome:
 
 
 class TaskBar(QWidget):
-    """The line at the foot of the window: the running task's progress, or how the last one ended.
-
-    Args:
-        cancel: Called when Cancel is clicked.
-    """
+    """The line at the foot of the window: a task's progress, or how the last one ended."""
 
     def __init__(self, cancel: Callable[[], object]) -> None:
         super().__init__()
@@ -123,12 +119,8 @@ class TaskBar(QWidget):
 class ModelTasks(QObject):
     """Runs tasks on the models folder, one at a time.
 
-    Args:
-        store: The models folder.
-        host: The model host.
-        note: Writes to the audit log; called on any thread, so that a task is logged even if the
-            window is closed meanwhile.
-        parent: The parent for Qt.
+    `note` writes to the audit log; it is called on any thread, so that a task is logged even if the
+    window is closed meanwhile.
 
     Attributes:
         finished: Emitted with an `Outcome` when a task ends, even if it failed or was cancelled.
