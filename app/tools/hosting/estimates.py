@@ -7,7 +7,6 @@ seconds; nothing about any image.
 from __future__ import annotations
 
 import json
-import os
 import statistics
 import threading
 import time
@@ -15,6 +14,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from app.settings import write_atomic
 
 _KEPT = 5
 _MOST_KEYS = 300
@@ -68,10 +69,7 @@ class Durations:
         if self._file is None:
             return
         with suppress(OSError):  # an estimate is not worth an error
-            path = self._file()
-            new = path.with_name(f"{path.name}.{os.getpid()}")
-            new.write_text(json.dumps(known), encoding="utf-8")
-            new.replace(path)
+            write_atomic(self._file(), json.dumps(known).encode())
 
 
 class Estimate:

@@ -10,18 +10,15 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from app import paths
+from app.settings import write_atomic
 from app.tools.api import CancelToken, Progress
-
-ByteCounter = Callable[[int], None]
-"""Called with the number of bytes that were just read."""
 
 CHUNK = 1 << 20
 _STORED_FROM = 1 << 23  # smaller files are read again in each program: that takes milliseconds
@@ -54,9 +51,7 @@ _Key = tuple[str, int, int]
 _lock = threading.Lock()
 
 
-def sha256_of(
-    path: Path, counter: ByteCounter | None = None, cancel: CancelToken | None = None
-) -> str:
+def sha256_of(path: Path, cancel: CancelToken | None = None) -> str:
     """Return the hex digest of a file; a remembered one if the file has not changed.
 
     Raises:
@@ -66,15 +61,13 @@ def sha256_of(
     with _lock:
         known = _digests().get(key)
     if known is None:
-        known = read_sha256(path, counter, cancel)
+        known = read_sha256(path, cancel=cancel)
         remember(key, known)
-    elif counter is not None:
-        counter(key[1])
     return known
 
 
 def read_sha256(
-    path: Path, counter: ByteCounter | None = None, cancel: CancelToken | None = None
+    path: Path, counter: ByteProgress | None = None, cancel: CancelToken | None = None
 ) -> str:
     """Return the hex digest of a file, reading it even if its digest is remembered.
 
@@ -112,10 +105,8 @@ def remember(key: _Key, sha256: str) -> None:
             return
         large = [[*key, digest] for key, digest in _digests().items() if key[1] >= _STORED_FROM]
         with contextlib.suppress(OSError):  # the next program reads the file again then
-            target = paths.cache_dir() / _FILE
-            partial = target.with_name(f"{_FILE}.{os.getpid()}")
-            partial.write_text(json.dumps(large[-_MOST_STORED:]), encoding="utf-8")
-            partial.replace(target)
+            rows = json.dumps(large[-_MOST_STORED:]).encode()
+            write_atomic(paths.cache_dir() / _FILE, rows)
 
 
 @cache

@@ -20,7 +20,6 @@ from app.tools.api import CancelToken, ModelHost, Progress
 from app.tools.models.cards import ModelCard
 from app.tools.models.digests import (
     CHUNK,
-    ByteCounter,
     ByteProgress,
     combined_sha256,
     file_key,
@@ -38,7 +37,7 @@ from app.tools.models.install_plan import (
     check_space,
 )
 from app.tools.models.places import Place, files_below
-from app.tools.models.records import RECORD, Record, RecordedFile, write_record
+from app.tools.models.records import RECORD, Record, recorded_file, write_record
 from app.tools.models.sources import Source, archive_errors
 from app.tools.models.status import (
     InstalledModel,
@@ -178,10 +177,9 @@ class Installation:
         label: str,
     ) -> None:
         folder, now = staging / model.card.name, utc_now()
-        files: list[RecordedFile] = []
-        for name, sha256 in sorted(digests.items()):
-            _, size, modified = file_key(folder / name)
-            files.append(RecordedFile(name, size, sha256, modified))
+        files = tuple(
+            recorded_file(folder / name, name, sha256) for name, sha256 in sorted(digests.items())
+        )
         earlier = self.places[model.card.name].record()
         accepted = now if model.terms or earlier is None else earlier.terms_accepted
         record = Record(
@@ -189,7 +187,7 @@ class Installation:
             revision=model.revision,
             source=label.encode("utf-8", "replace").decode(),
             installed=now,
-            files=tuple(files),
+            files=files,
             terms_sha256=model.card.terms_sha256,
             terms_accepted=accepted if model.card.terms else "",
             code_allowed=now if consent.code and model.code else "",
@@ -244,7 +242,7 @@ def _write_error(error: OSError, models: Path) -> SightlineError:
     )
 
 
-def verify(place: Place, counter: ByteCounter, host: ModelHost | None) -> ModelStatus:
+def verify(place: Place, counter: ByteProgress, host: ModelHost | None) -> ModelStatus:
     """Read all files of a model, even if their digests are remembered, and return its status.
 
     Files that are not the published ones are loaded in `host`, to check that this works.

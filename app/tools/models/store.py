@@ -5,7 +5,8 @@ Nothing here imports torch, and nothing is downloaded except by `ModelStore.get`
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from app import paths
@@ -194,8 +195,7 @@ class ModelStore:
             raise UsageError(f"{wanted.name} comes with Sightline and stays")
         place = self.place(wanted)
         try:
-            with self._changing.held():
-                sweep(self.folder, self._places().values())
+            with self._swept():
                 delete(place)
                 delete_downloads(place)
         except OSError as error:
@@ -215,7 +215,7 @@ class ModelStore:
             SightlineError: The path cannot be read.
         """
         called = self.card(name).name if name is not None else None
-        return plan_install(self._places(), path, called, cards=self.cards)
+        return plan_install(self._places(), path, called)
 
     def install(
         self,
@@ -247,9 +247,7 @@ class ModelStore:
                 remedy="Download it again. Weights of your own that the model can load are taken "
                 "with --other; results then carry a warning.",
             )
-        with self._changing.held():
-            places = self._places()
-            sweep(self.folder, places.values())
+        with self._swept() as places:
             installation = Installation(self.folder, places, progress, cancel, host)
             installation.install(plan.source, plan.models, Consent(accepted, code_allowed, other))
         return tuple(self.status(model.card) for model in plan.models)
@@ -284,10 +282,8 @@ class ModelStore:
                 return status
         consent = Consent(accepted or status.accepted, code_allowed)
         place = self.place(wanted)
-        download = ModelDownload(place, self.how_to_get(wanted), progress, cancel)
-        with self._changing.held():
-            places = self._places()
-            sweep(self.folder, places.values())
+        download = ModelDownload(place, progress, cancel)
+        with self._swept() as places:
             staging, model = download.run(consent)
             source = wanted.repository or wanted.files[0].url
             installation = Installation(self.folder, places, cancel=cancel)
@@ -308,6 +304,14 @@ class ModelStore:
         places = [self.place(self.card(name)) for name in dict.fromkeys(names)]
         with self._changing.held():  # a pack is of one version of each
             return write_pack(places, out, progress=progress, cancel=cancel)
+
+    @contextmanager
+    def _swept(self) -> Generator[Mapping[str, Place]]:
+        """Lock the models folder and delete what killed installations left; yield all places."""
+        with self._changing.held():
+            places = self._places()
+            sweep(self.folder, places.values())
+            yield places
 
     def _recovered_place(self, wanted: ModelCard) -> Place:
         """Return a model's place, after undoing a replacement that a kill cut off."""
