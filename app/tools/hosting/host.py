@@ -288,7 +288,6 @@ class CallTracker:
         return self._board.get(self._device, self._model) if self._model else None
 
     def _rest(self, *, lost: bool = False) -> None:
-        """Set the model's state to ready, if it is loaded."""
         known = self._known()
         if known is None:
             return
@@ -478,7 +477,6 @@ class ProcessHost:
             queue.end_when_idle(self._idle_s)
 
     def _make(self, queue: DeviceQueue, job: Job) -> dict[str, Any]:
-        """Make a call when it is its turn."""
         tracker = CallTracker(self._board, queue.name, job.model, job.progress, self._durations)
         before = queue.worker.pid
         if before is None:
@@ -522,7 +520,6 @@ class ProcessHost:
 
 
 def _failed(error: SightlineError, timeout_s: float) -> ToolFailed:
-    """Return the user's error for an error of the model process."""
     missing = _NO_MODULE.search(error.detail)
     if missing and missing[1].partition(".")[0] in AI_PACKAGES:
         return missing_package("This tool", missing[1].partition(".")[0])

@@ -305,7 +305,6 @@ def _replaced() -> ToolFailed:
 
 
 def _once(doing: _ShareWatch, load: Callable[[Path, Work], Any], work: Callable[..., Any]) -> Any:
-    """Load the model if needed, and do the work once."""
     try:
         key = ModelKey.of(doing.source, doing.placement)
     except OSError as error:
@@ -337,11 +336,7 @@ def _load(key: ModelKey, doing: Work, load: Callable[[Path, Work], Any]) -> Any:
 
 
 def _step_down(doing: _ShareWatch, *, exact: bool, detail: str) -> str:
-    """Take the next step against lack of memory; return a sentence on it for the user.
-
-    Raises:
-        protocol.OutOfMemory: There is no further step.
-    """
+    """Take the next step against lack of memory; return a sentence on it for the user."""
     key = ModelKey.of(doing.source, doing.placement)
     if _cache.drop(lambda other: other != key):
         return _OTHERS_UNLOADED

@@ -176,11 +176,7 @@ def _adapter() -> TypeAdapter[ModelCard]:
 
 
 def _check(made: ModelCard) -> None:
-    """Check what the types do not express.
-
-    Raises:
-        ValueError: A value is impossible.
-    """
+    """Check what the types do not express."""
     if not _NAME.fullmatch(made.name):
         raise ValueError(f"{made.name!r} is no name: small letters, digits, '.', '_', '-'")
     if not made.files:

@@ -387,11 +387,7 @@ def _verify(part: Path, file: PlannedFile, url: str) -> None:
 
 
 def _prepare_library(guard: Callable[[httpx2.Response], None]) -> None:
-    """Set huggingface_hub to report nothing to anyone, and to call `guard` with each answer.
-
-    Raises:
-        ToolFailed: It is not installed; says how to add it.
-    """
+    """Set huggingface_hub to report nothing to anyone, and to call `guard` with each answer."""
     if not is_installed("huggingface_hub"):
         raise missing_package("The download of models", "huggingface_hub")
     from huggingface_hub import constants
@@ -491,11 +487,7 @@ def _status_error(code: int, url: str, alternative: str, remedy: str) -> Sightli
 
 
 def _token() -> str:
-    """Return the user's access token from HF_TOKEN, or "".
-
-    Raises:
-        SightlineError: It is no token; the message does not repeat it.
-    """
+    """Return the user's access token from HF_TOKEN, or ""; an error does not repeat it."""
     token = os.environ.get("HF_TOKEN", "").strip()
     if not _TOKEN.fullmatch(token):
         raise SightlineError(
@@ -511,7 +503,6 @@ def _authorization() -> dict[str, str]:
 
 
 def _remote_file(entry: Any) -> PlannedFile:
-    """Return a `RepoSibling` of huggingface_hub as a checked file."""
     size = int((entry.lfs.size if entry.lfs else entry.size) or 0)
     sha256 = str(entry.lfs.sha256) if entry.lfs else ""
     if size < 0 or (sha256 and not is_sha256(sha256)):

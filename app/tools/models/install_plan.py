@@ -132,6 +132,9 @@ class Consent:
     other: bool = False
 
 
+NO_CONSENT = Consent()
+
+
 def check_consent(model: PlannedModel, consent: Consent) -> PlannedModel:
     """Return the model as it may be installed, without its programs if those are not allowed.
 
@@ -213,7 +216,6 @@ def plan_install(places: Mapping[str, Place], path: Path, name: str | None) -> I
 
 
 def _plan_model(source: Source, place: Place) -> PlannedModel:
-    """Plan a model that lies in a source without a manifest."""
     wanted = place.card
     if wanted.embedded:
         raise UsageError(f"{wanted.name} comes with Sightline", remedy="Nothing has to be done.")
@@ -291,11 +293,7 @@ def _plan_single_file(source: Source, place: Place) -> PlannedModel:
 
 
 def _plan_pack_model(source: Source, entry: PackModel, places: Mapping[str, Place]) -> PlannedModel:
-    """Plan a model that a manifest lists.
-
-    Raises:
-        SightlineError: This Sightline has no card for it, or it has files that are not taken.
-    """
+    """Plan a model that a manifest lists."""
     place = places.get(entry.card)
     if place is None or place.card.embedded:
         raise SightlineError(
@@ -334,7 +332,6 @@ def _check_listed(source: Source, models: Iterable[PlannedModel]) -> None:
 
 
 def _read_small(source: Source, name: str) -> bytes:
-    """Return the bytes of a file that must be short."""
     if source.sizes[name] > LONGEST_MANIFEST:
         raise hostile(f"its {name} is too long")
     for _name, stream in source.streams(frozenset({name})):
@@ -343,11 +340,7 @@ def _read_small(source: Source, name: str) -> bytes:
 
 
 def _identify(source: Source, path: Path, cards: list[ModelCard]) -> ModelCard:
-    """Identify the model of a file or folder by its names, its repository or its digest.
-
-    Raises:
-        UsageError: It is none of the known models, or could be several.
-    """
+    """Identify the model of a file or folder by its names, its repository or its digest."""
     found = [known for known in cards if _has_name_of(known, source, path)]
     if not found and source.is_file:
         digest = sha256_of(path)
@@ -411,11 +404,7 @@ def _hub_folders(path: Path) -> list[Path]:
 def _plan_hub_cache(
     places: Mapping[str, Place], path: Path, folders: list[Path], name: str | None
 ) -> InstallPlan:
-    """Plan the one model in a Hugging Face cache that has a card.
-
-    Raises:
-        UsageError: There is none, or more than one.
-    """
+    """Plan the one model in a Hugging Face cache that has a card."""
     cards = [place.card for place in places.values() if name in (None, place.card.name)]
     known = {card.repository.casefold(): card for card in cards if card.repository}
     found: list[tuple[Path, ModelCard]] = []
@@ -447,11 +436,7 @@ def _plan_hub_cache(
 
 
 def _snapshot(top: Path, card: ModelCard) -> Path:
-    """Return the snapshot of the card's revision, else of the main branch, else the only one.
-
-    Raises:
-        UsageError: There are several, and none of them is the card's or the main branch's.
-    """
+    """Return the snapshot of the card's revision, else of the main branch, else the only one."""
     snapshots = {p.name: p for p in (top / "snapshots").iterdir() if p.is_dir()}
     main = top / "refs" / "main"
     commit = main.read_text(encoding="utf-8", errors="replace").strip() if main.is_file() else ""

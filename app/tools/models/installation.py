@@ -196,7 +196,6 @@ class Installation:
 
 
 def _copy(stream: IO[bytes], target: Path, file: PlannedFile, counter: ByteProgress) -> str:
-    """Copy a file of the expected size; return its digest."""
     digest, count = hashlib.sha256(), 0
     with target.open("xb") as out:
         while block := stream.read(CHUNK):

@@ -207,13 +207,7 @@ class ModelTasks(QObject):
         def work(progress: Progress, cancel: CancelToken) -> Statuses:
             self._unload(*terms)
             statuses = self._store.install(
-                plan,
-                accepted=consent.terms,
-                code_allowed=consent.code,
-                other=consent.other,
-                host=self._host,
-                progress=progress,
-                cancel=cancel,
+                plan, consent, host=self._host, progress=progress, cancel=cancel
             )
             for status in statuses:
                 self._note_installed(status, terms=terms[status.card.name])
@@ -226,10 +220,7 @@ class ModelTasks(QObject):
 
         def work(progress: Progress, cancel: CancelToken) -> Statuses:
             self._unload(name)
-            accepted, code = consent.terms, consent.code
-            status = self._store.get(
-                name, accepted=accepted, code_allowed=code, progress=progress, cancel=cancel
-            )
+            status = self._store.get(name, consent, progress=progress, cancel=cancel)
             self._note_installed(status, terms=consent.terms)
             return (status,)
 
@@ -363,7 +354,6 @@ class ModelTasks(QObject):
 
 
 def _verified_text(statuses: Statuses) -> ColouredText:
-    """Return a text on models whose files were all read."""
     bad = [one for one in statuses if one.state in ("broken", "other", "partly")]
     if bad:
         texts = [

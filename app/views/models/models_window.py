@@ -142,7 +142,8 @@ class ModelsWindow(QDialog):
         self._stack.addWidget(self.table)
         buttons = Flow(SPACE.s)
         own = (self.get_button, self.verify_button, self.agree_button, self.unload_button)
-        buttons.add(*own, self.remove_button)
+        for button in (*own, self.remove_button):
+            buttons.addWidget(button)
         column((self.details, 1), buttons, parent=right)
         split = QSplitter(Qt.Orientation.Horizontal)
         split.setChildrenCollapsible(False)
