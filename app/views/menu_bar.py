@@ -21,7 +21,7 @@ from app.views.canvas.image_view import WHEEL_STEP
 from app.views.canvas.plane_switch import PlaneSwitch
 from app.views.theme import SPACE
 from app.views.widgets import plain_tip
-from app.workspace import measurements, user_marks
+from app.workspace import drawing
 
 if TYPE_CHECKING:
     from app.views.main_window import MainWindow
@@ -138,11 +138,11 @@ class MainActions:
             return action
 
         self.drawing_tools: dict[str, QAction] = {}
-        self.ruler = add("Measure a length", measurements.RULER, "L", "ruler")
-        self.angle = add("Measure an angle", measurements.ANGLE, "Shift+L", "angle")
-        self.mark_box = add("Mark a box", user_marks.BOX, "B", "square-dashed")
-        self.mark_point = add("Mark a point", user_marks.POINT, "M", "crosshair")
-        self.mark_outside = add("Mark a point outside", user_marks.OUTSIDE, "Shift+M")
+        self.ruler = add("Measure a length", drawing.RULER, "L", "ruler")
+        self.angle = add("Measure an angle", drawing.ANGLE, "Shift+L", "angle")
+        self.mark_box = add("Mark a box", drawing.BOX, "B", "square-dashed")
+        self.mark_point = add("Mark a point", drawing.POINT, "M", "crosshair")
+        self.mark_outside = add("Mark a point outside", drawing.OUTSIDE, "Shift+M")
         segment = self._window.segment_marked if self._window.has_assistant else None
         self.segment = self._action("Segment what I marked", segment, "Ctrl+B", "shapes")
 

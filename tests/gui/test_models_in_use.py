@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QMenu
 
 from app.tools.chest.plan import PLAN
 from app.views.models.models_window import ModelsWindow
-from app.workspace import user_marks
+from app.workspace import drawing
 from tests.gui import test_settings_in_use
 from tests.gui.canvas_scene import move
 from tests.gui.chat_support import picture
@@ -89,7 +89,7 @@ def test_a_marked_box_is_asked_about_and_the_card_leads_to_the_model_that_is_not
     _drag(made, (60, 60), (200, 180))
     assert actions.segment.isEnabled()
     (drawn,) = window.workspace.shown_marks()
-    assert drawn.provenance.tool == user_marks.BOX
+    assert drawn.provenance.tool == drawing.BOX
     actions.mark_box.trigger()
     menu = _menu(made, wait_until)
     assert menu.actions()[0] is actions.segment
