@@ -28,9 +28,7 @@ from app.tools.api import Artifact
 def event_json(event: RunEvent, out_dir: Path) -> dict[str, Any]:
     """Return an event in the JSON form that the command line prints.
 
-    Args:
-        event: The event.
-        out_dir: The folder for PNGs of masks and heat maps.
+    PNGs of masks and heat maps are written to `out_dir`.
 
     Raises:
         FileProblem: A PNG cannot be written to `out_dir`.

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+MAX_TEXT = 512
+"""Characters of a value that the panel shows."""
+
 
 @dataclass(frozen=True, slots=True)
 class AttributeRow:
@@ -24,3 +27,13 @@ class AttributeRow:
     vr: str
     value: str
     depth: int = 0
+
+
+def shortened(text: str) -> str:
+    """Return a text that ends in "…" if it had more than `MAX_TEXT` characters."""
+    return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
+
+
+def attribute_row(name: str, value: object) -> AttributeRow:
+    """Return a row for what a file without DICOM tags says, on one line and shortened."""
+    return AttributeRow("", name, "", shortened(" ".join(str(value).split())))

@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,7 @@ from app.imaging.space.volume_store import VolumeStore, file_key
 from app.imaging.types import Frame, Instance, ScanResult, Series
 from app.imaging.volume import Plane, Volume
 
+T = TypeVar("T")
 Key = tuple[str, str, int, int, int, int, int]
 """`file_key` of the image, and the frame."""
 
@@ -68,10 +69,10 @@ def _array_bytes(value: Any) -> int:
 
 
 class FrameCache:
-    """Cache of decoded frames with a limit on their total size; not thread-safe by itself.
+    """Cache of decoded frames; not thread-safe by itself.
 
     Args:
-        budget: Limit in bytes. Only pinned frames may exceed it.
+        budget: Limit of their total size in bytes. Only pinned frames may exceed it.
     """
 
     def __init__(self, budget: int) -> None:
@@ -108,7 +109,7 @@ class FrameCache:
     def put(self, key: Key, frame: Frame) -> None:
         """Add a frame, evicting others to make room; drop it if it does not fit and is not pinned.
 
-        If a frame with the same key is already cached, that frame is kept, since it may be in use.
+        A frame that is already cached with this key is kept, since it may be in use.
         """
         if key in self._frames:
             return
@@ -122,10 +123,8 @@ class FrameCache:
     def pin(self, owner: Hashable, keys: Iterable[Key]) -> None:
         """Pin the frames that a viewer shows or waits for, in place of those it pinned before.
 
-        Args:
-            owner: The viewer; each viewer has its own pins.
-            keys: Keys of frames that must not be evicted once they are cached; if empty, all pins
-                of this viewer are removed.
+        They are not evicted once they are cached. Without keys, all pins of this viewer are
+        removed.
         """
         pins = frozenset(keys)
         if pins:
@@ -177,9 +176,9 @@ _WHOLE_FILE_KINDS = ("tiff", "volume")
 def frame_timeout_s(instance: Instance) -> float:
     """Return the time limit in seconds for decoding one frame; larger frames get more time.
 
-    The limit is at least five times the duration of the slowest codec (JPEG 2000: 110 ns per
-    sample) plus the time to read the file from a slow network drive. It is never below 10 s, since
-    the machine may be busy, nor above `FRAME_TIMEOUT_S`.
+    It is at least five times the duration of the slowest codec (JPEG 2000: 110 ns per sample) plus
+    the time to read the file from a slow network drive, and at least 10 s, since the machine may be
+    busy.
     """
     frames = instance.frames if instance.kind in _WHOLE_FILE_KINDS else 1
     samples = instance.rows * instance.columns * frames * 3
@@ -193,7 +192,6 @@ def key_of(instance: Instance, index: int) -> Key:
 
 
 def _file(instance: Instance) -> dict[str, Any]:
-    """Describe an image file for the workers."""
     return {
         "path": str(instance.path),
         "mtime_ns": instance.mtime_ns,
@@ -212,8 +210,7 @@ class Decoder:
         cache_bytes: Size limit of the frame cache; the least recently used frames are evicted
             first.
         memory_limit_bytes: Limit on the address space of one process.
-        index: File that stores the scan index, which makes a second scan immediate; None for no
-            index.
+        index: Folder of the scan index, which makes a second scan immediate; None for no index.
 
     Example:
         >>> decoder = Decoder()
@@ -256,18 +253,16 @@ class Decoder:
         found: ScanFound | None = None,
         opened: OpenInstances | None = None,
     ) -> Future[ScanResult]:
-        """Find the images in files and folders.
+        """Find the images in files and folders. The callbacks are called on the scan's thread.
 
         Args:
             paths: Files and folders; relative paths are made absolute.
             cancel: Token that ends the scan; the future then raises `Cancelled`.
-            progress: Called on the scan's thread with the number of files done and the number of
-                files found so far.
-            found: Called repeatedly on the scan's thread with the studies that have grown since the
-                last call, each as far as it has been read, so that the first one can be shown
-                early.
-            opened: Called on the scan's thread; returns the instances that are already open. Copies
-                of them are left out and reported as a `Problem`.
+            progress: Called with the number of files done and the number of files found so far.
+            found: Called repeatedly with the studies that have grown since the last call, each as
+                far as it has been read, so that the first one can be shown early.
+            opened: Returns the instances that are already open. Copies of them are left out and
+                reported as a `Problem`.
 
         Returns:
             A future for the result. A bad file never makes it fail: each file that cannot be shown
@@ -282,11 +277,8 @@ class Decoder:
         """Decode one frame, or take it from the cache.
 
         Requesting a queued frame again can raise its priority. A request is dropped once all its
-        callers have cancelled it.
-
-        Returns:
-            A future for the frame; it fails with a `FileProblem` that names the file, the reason
-            and a remedy.
+        callers have cancelled it. The future fails with a `FileProblem` that names the file, the
+        reason and a remedy.
         """
         if instance.kind == reformat.KIND:
             return self._volumes.section(instance, index)
@@ -313,11 +305,9 @@ class Decoder:
         return mine
 
     def pin(self, owner: Hashable, shown: Iterable[tuple[Instance, int]]) -> None:
-        """Set the frames that a viewer shows or waits for; the cache does not evict them.
+        """Set the (image, frame from 0) pairs that a viewer shows or waits for.
 
-        Args:
-            owner: The viewer; a call replaces only this viewer's pins.
-            shown: Pairs of an image and a frame index from 0; empty when the viewer shows nothing.
+        The cache does not evict them. A call replaces only this viewer's pins.
         """
         keys = [key_of(instance, index) for instance, index in shown]
         with self._lock:
@@ -337,15 +327,9 @@ class Decoder:
     ) -> Future[Volume]:
         """Return the voxels of a series of single-frame images, or of one multi-frame instance.
 
-        Args:
-            source: The series, or the multi-frame instance.
-            cancel: Token that ends this request.
-            progress: Called on a thread of the volume store with the number of slices decoded and
-                the total number of slices.
-
-        Returns:
-            A future for the volume; it fails with `FileProblem` if the images do not form a volume.
-            If the volume was resampled, `Volume.warnings` says so.
+        `progress` is called on another thread with the number of slices decoded and in total. The
+        future fails with `FileProblem` if the images do not form a volume. If the volume was
+        resampled, `Volume.warnings` says so.
         """
         return self._volumes.volume(source, cancel, progress)
 
@@ -354,10 +338,8 @@ class Decoder:
     ) -> Future[Instance]:
         """Return an instance whose frames are sections through a volume.
 
-        `reformat.available_planes` lists the possible planes.
-
-        The volume is built first, so that `frame` returns sections without delay. The future fails
-        in the same cases as that of `volume`.
+        The volume is built first, so that `frame` returns sections without delay; the future fails
+        where that of `volume` does. `reformat.available_planes` lists the possible planes.
         """
         return self._volumes.reformat(source, plane, cancel)
 
@@ -388,10 +370,7 @@ class Decoder:
 
         The future fails with `FileProblem` if the object cannot be read.
         """
-        reply = self._object("layer_entry", {"instance": pack(instance)})
-        return converted_reply(
-            reply, instance.path, lambda message: unpack(Layer, message["layer"])
-        )
+        return self._object("layer_entry", instance, lambda reply: unpack(Layer, reply["layer"]))
 
     def layer_frame(self, instance: Instance, target: Instance, index: int) -> Future[LayerFrame]:
         """Return what a segmentation, structure set or annotation draws on one frame of an image.
@@ -403,9 +382,8 @@ class Decoder:
         """
         if target.kind == reformat.KIND:
             return self._section_layer(instance, target, index)
-        payload = {"instance": pack(instance), "target": pack(target), "index": index}
-        reply = self._object("layer_frame_entry", payload)
-        return converted_reply(reply, instance.path, lambda message: unpack_frame(message["frame"]))
+        place = {"target": pack(target), "index": index}
+        return self._object("layer_frame_entry", instance, _layer_frame, **place)
 
     def _section_layer(
         self, instance: Instance, target: Instance, index: int
@@ -415,30 +393,27 @@ class Decoder:
             text = "not drawn: these sections were resampled, and are not the slices it was made on"
             return completed_future(LayerFrame(warnings=(text,)))
         slices, cut = found
-        payload = {"instance": pack(instance), "slices": slices, "cut": pack(cut)}
-        reply = self._object("section_layer_entry", payload)
-        return converted_reply(reply, instance.path, lambda message: unpack_frame(message["frame"]))
+        place = {"slices": slices, "cut": pack(cut)}
+        return self._object("section_layer_entry", instance, _layer_frame, **place)
 
     def report(self, instance: Instance) -> Future[Report]:
         """Return a structured report or key object selection as a tree of text."""
-        payload = {"instance": pack(instance)}
-        reply = self._object("report_entry", payload, Priority.VISIBLE)
-        return converted_reply(
-            reply, instance.path, lambda message: unpack(Report, message["report"])
-        )
+        return self._object("report_entry", instance, lambda reply: unpack(Report, reply["report"]))
 
     def presentation(self, instance: Instance) -> Future[PresentationState]:
         """Return the display settings stored in a presentation state."""
-        reply = self._object("presentation_entry", {"instance": pack(instance)})
-        return converted_reply(
-            reply, instance.path, lambda message: presentation_from(message["state"])
+        return self._object(
+            "presentation_entry", instance, lambda reply: presentation_from(reply["state"])
         )
 
     def _object(
-        self, entry: str, payload: dict[str, Any], priority: int = Priority.NEIGHBOUR
-    ) -> Reply:
-        """Request data of an object, less urgent than the next image."""
-        return self._submit(f"object_entries:{entry}", payload, priority, OBJECT_TIMEOUT_S)
+        self, entry: str, instance: Instance, convert: Callable[[dict[str, Any]], T], **place: Any
+    ) -> Future[T]:
+        """Request data of an object; a report is shown by itself, the rest over the next image."""
+        priority = Priority.VISIBLE if entry == "report_entry" else Priority.NEIGHBOUR
+        payload = {"instance": pack(instance), **place}
+        reply = self._submit(f"object_entries:{entry}", payload, priority, OBJECT_TIMEOUT_S)
+        return converted_reply(reply, instance.path, convert)
 
     def forget(self, instances: Iterable[Instance]) -> None:
         """Drop the cached frames and volumes of files; the files may be opened again later."""
@@ -487,6 +462,10 @@ class Decoder:
             if isinstance(outcome, Frame):
                 self._cache.put(key, outcome)
         pending.finish(outcome)
+
+
+def _layer_frame(reply: dict[str, Any]) -> LayerFrame:
+    return unpack_frame(reply["frame"])
 
 
 def _small(frame: Frame, size: int) -> NDArray[np.uint8]:

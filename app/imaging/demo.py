@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import metadata
-from importlib.util import find_spec
 from pathlib import Path
 
 from app.errors import FileProblem
@@ -23,23 +21,14 @@ def demo_paths() -> tuple[Path, Path]:
     Raises:
         FileProblem: The pydicom-data package is not installed; the error says how to get it.
     """
-    chest, ultrasound = (_find(name) for name in (CHEST, ULTRASOUND))
-    if chest is None or ultrasound is None:
+    from pydicom.data import get_testdata_file
+
+    chest, ultrasound = (
+        get_testdata_file(name, read=False, download=False) for name in (CHEST, ULTRASOUND)
+    )
+    if not (isinstance(chest, str) and isinstance(ultrasound, str)):
         raise FileProblem(
             "the demo study is not installed",
             remedy="Run `python3 installer/bootstrap.py run` once, or `pip install pydicom-data`",
         )
-    return chest, ultrasound
-
-
-def _find(name: str) -> Path | None:
-    """Return a file of the package, wherever it is installed, also in a frozen app."""
-    spec = find_spec("data_store")
-    folders = list(spec.submodule_search_locations or ()) if spec is not None else []
-    candidates = [Path(folder) / "data" / name for folder in folders]
-    try:
-        files = metadata.files("pydicom-data") or []
-    except metadata.PackageNotFoundError:
-        files = []
-    candidates += [Path(str(file.locate())) for file in files if file.name == name]
-    return next((path for path in candidates if path.is_file()), None)
+    return Path(chest), Path(ultrasound)

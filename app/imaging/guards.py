@@ -22,22 +22,19 @@ COPY_AGAIN = "Copy it again from its source, or ask for a new export"
 
 
 def problem(path: Path | str, reason: str, remedy: str = "", detail: str = "") -> FileProblem:
-    """Return a `FileProblem` for a file, with a reason, a remedy and technical details."""
+    """Return a `FileProblem` for a file."""
     return FileProblem(reason, subject=str(path), remedy=remedy, detail=detail)
 
 
 class Unreadable(FileProblem):
-    """The file cannot be accessed because of a disk, network or permission error.
-
-    May be temporary.
-    """
+    """The file cannot be accessed, perhaps for a moment: a disk, network or permission error."""
 
 
 def check_regular(path: Path, status: os.stat_result) -> None:
-    """Check that a path names a regular file that is not empty.
+    """Refuse a path that names a folder, a device, a pipe or an empty file.
 
     Raises:
-        FileProblem: The path names a folder, a device, a pipe or an empty file.
+        FileProblem: It does.
     """
     if stat.S_ISDIR(status.st_mode):
         raise problem(path, "it is a folder, not a file", "Open the folder to see its images")

@@ -37,10 +37,7 @@ class ImageReferences:
         return self._sets.keys() == {id(one) for one in objects}
 
     def refers(self, one: Instance, sop_instance_uid: str) -> bool:
-        """Return whether an object refers to an image.
-
-        For an object without a set, it is searched.
-        """
+        """Return whether an object refers to an image; without a set, the object is searched."""
         known = self._sets.get(id(one))
         return sop_instance_uid in (known[1] if known is not None else one.references)
 
@@ -53,13 +50,9 @@ def layers_for(
 ) -> list[Instance]:
     """Return the segmentations, structure sets and annotations that may be drawn over an image.
 
-    Objects that refer to the image come first, then those that share its frame of reference and
-    its study or patient. `Decoder.layer_frame` tells whether they draw anything on a given frame.
-
-    Args:
-        instance: The image.
-        objects: Open instances; those that cannot be drawn over images are ignored.
-        named_by: The objects' references, if their sets have already been built.
+    Objects that refer to the image come first, then those that share its frame of reference and its
+    study or patient. `Decoder.layer_frame` tells whether they draw anything on a given frame.
+    `named_by` are the objects' references, if their sets have already been built.
     """
     named: list[Instance] = []
     near: list[Instance] = []

@@ -35,12 +35,11 @@ class LayerItem:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """What an object draws over images, divided into items.
+    """What an object draws over images, divided into items in file order.
 
     Attributes:
         instance: The object that draws.
         title: Title in lists, e.g. SeriesDescription or Content Label.
-        items: The object's items in file order.
         warnings: Warnings for the user, e.g. "overlapping segments".
     """
 
@@ -85,10 +84,9 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class LayerFrame:
-    """What a layer draws on one frame of an image; this may be nothing.
+    """What a layer draws on one frame of an image, in drawing order; this may be nothing.
 
     Attributes:
-        shapes: Shapes in drawing order.
         warnings: Warnings for the user, e.g. "resampled from another pixel grid".
     """
 

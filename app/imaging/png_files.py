@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import uuid
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,7 @@ from app.imaging import guards
 
 
 def write_png(path: Path, pixels: NDArray[Any]) -> None:
-    """Write an image as a PNG file.
-
-    Args:
-        path: File to write; its folder must exist.
-        pixels: uint8 or uint16 [rows, columns], or uint8 RGB [rows, columns, 3].
+    """Write uint8 or uint16 [rows, columns], or uint8 RGB [rows, columns, 3], as a PNG file.
 
     Raises:
         ValueError: The array is empty, or its type or shape is not supported.
@@ -31,31 +27,20 @@ def write_png(path: Path, pixels: NDArray[Any]) -> None:
     if not (grey or colour) or pixels.size == 0:
         raise ValueError(f"no PNG from {pixels.dtype} {pixels.shape}")
     picture = Image.fromarray(np.ascontiguousarray(pixels))
+    partial = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.part")
     try:
-        _write_atomically(path, picture)
+        with partial.open("xb") as file:
+            # Level 1: half the time of the default for a few per cent more bytes.
+            picture.save(file, format="PNG", compress_level=1)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
     except OSError as error:
         raise guards.problem(
             path,
             f"it cannot be written ({error.strerror or 'unknown reason'})",
             "Check the folder's permissions and the space on the disk",
         ) from None
-
-
-def _write_atomically(path: Path, picture: Image.Image) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            # Level 1: half the time of the default for a few per cent more bytes.
-            picture.save(file, format="PNG", compress_level=1)
-            file.flush()
-            os.fsync(file.fileno())
-        # mkstemp makes files that only their owner may read, unlike any other file.
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
-        temporary.replace(path)
-    except BaseException:
+    finally:
         with suppress(OSError):
-            temporary.unlink()
-        raise
+            partial.unlink()

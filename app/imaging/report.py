@@ -5,7 +5,7 @@ Types only. `objects` makes them of SR documents and key object selections (PS3.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from app.imaging.layers import Shape
@@ -16,12 +16,7 @@ REFERENCE = "REFERENCE"
 
 @dataclass(frozen=True, slots=True)
 class ImageLink:
-    """A reference from a content item to an image or another object.
-
-    Attributes:
-        sop_instance_uid: SOP Instance UID of the object.
-        frames: Indices of the frames referred to, from 0; empty for all frames.
-    """
+    """A reference to an image or other object; without `frames` (from 0), to all of its frames."""
 
     sop_instance_uid: str
     frames: tuple[int, ...] = ()
@@ -116,29 +111,3 @@ def key_images(report: Report) -> tuple[ImageLink, ...]:
         if node.kind in ("IMAGE", "COMPOSITE", "WAVEFORM") and node.links:
             found[node.links[0]] = None
     return tuple(found)
-
-
-def node_shapes(node: ReportNode) -> dict[tuple[str, int], tuple[Shape, ...]]:
-    """Return the shapes in a node, in its descendants and in the SCOORD items they refer to.
-
-    Returns:
-        Maps (SOP Instance UID, frame from 0) to shapes in that image's pixels, in the order of the
-        report. Frame -1 holds shapes for all frames of the image, in addition to those listed
-        under a single frame.
-    """
-    return _shapes(nodes_of(node))
-
-
-def report_shapes(report: Report) -> dict[tuple[str, int], tuple[Shape, ...]]:
-    """Return the shapes of all SCOORD items, each once, mapped as by `node_shapes`."""
-    return _shapes(node for node in nodes_of(report.root) if node.kind != REFERENCE)
-
-
-def _shapes(nodes: Iterable[ReportNode]) -> dict[tuple[str, int], tuple[Shape, ...]]:
-    found: dict[tuple[str, int], list[Shape]] = {}
-    for node in nodes:
-        if node.shapes:
-            for link in node.links:
-                for frame in link.frames or (-1,):
-                    found.setdefault((link.sop_instance_uid, frame), []).extend(node.shapes)
-    return {key: tuple(shapes) for key, shapes in found.items()}

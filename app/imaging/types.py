@@ -77,15 +77,15 @@ class VoiFunction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A VOI window in modality units (after rescale).
+    """A VOI window in modality units, after rescale.
 
     Attributes:
         center: Window Center (0028,1050).
         width: Window Width (0028,1051); at least 1 for LINEAR, otherwise above 0.
         function: VOI LUT Function (0028,1056).
         explanation: Name of the window in the file or of the preset, or "auto".
-        lut: Index into `Frame.voi.luts` of a VOI LUT that is used instead of the function; -1 if
-            there is none. With a LUT, centre and width give the range of values that it maps.
+        lut: Index into `Frame.voi.luts` of a VOI LUT that is used instead of the function, or -1.
+            With a LUT, centre and width give the range of values that it maps.
     """
 
     center: float
@@ -150,10 +150,8 @@ class RealWorldMap:
     Attributes:
         first: Lowest stored value that the item maps.
         last: Highest stored value that the item maps.
-        slope: Real World Value Slope; not used if there is a LUT.
-        intercept: Real World Value Intercept; not used if there is a LUT.
-        lut: Array of last - first + 1 real world values, one for each stored value from `first`
-            to `last`; None if slope and intercept apply.
+        slope: Real World Value Slope; like the intercept, not used if there is a LUT.
+        lut: One real world value for each stored value from `first` to `last`, or None.
         units: UCUM code, e.g. "mm2/s", "{SUVbw}g/ml"; "" if the value has no units.
         label: LUT Label or the name of the quantity, e.g. "ADC".
     """
@@ -174,7 +172,7 @@ class OverlayPlane:
     Attributes:
         pixels: Bool array [overlay rows, overlay columns].
         row: Image row (from 0, may be negative) of the overlay's first row.
-        column: Image column (from 0, may be negative) of the overlay's first column.
+        column: The same for columns.
         group: Group number, 0x6000 to 0x601E.
         kind: "G" for graphics or "R" for a region of interest.
         label: Overlay Label or Overlay Description, or "".
@@ -218,10 +216,6 @@ class Region:
     See PS3.3 C.8.5.5. Edges are columns and rows counted from 0; they belong to the region.
 
     Attributes:
-        x0: Left column.
-        y0: Top row.
-        x1: Right column.
-        y1: Bottom row.
         dx: Physical units per column, with the sign from the file; never 0.
         dy: Physical units per row, with the sign from the file; never 0.
         x_units: Units of `dx`: "mm" (cm are converted), "s", "Hz", "mm/s", "mV", "%", ...
@@ -393,7 +387,7 @@ class Instance:
         return self.content is Content.IMAGE
 
     def get(self, keyword: str) -> str:
-        """Return the text of an attribute; "" if the instance does not have it."""
+        """Return the text of an attribute, or ""."""
         return self.attributes.get(keyword, "")
 
 
@@ -448,7 +442,6 @@ class Study:
         uid: StudyInstanceUID; for pictures, a UID derived from the folder.
         title: Title in the list: StudyDescription, or modality and body part.
         patient: PatientName as written in the file, for display on this machine only.
-        patient_id: PatientID.
         date: StudyDate as YYYYMMDD, or "".
         series: Series in order of SeriesNumber.
         key: Key that is unique among open studies: `uid`, extended if two patients share it.
@@ -467,13 +460,9 @@ class Study:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A message about a file that the user must see.
+    """A message about a file or folder that the user must see: a reason and a remedy.
 
-    Attributes:
-        path: The file or folder.
-        reason: Why the file is not shown, or a remark.
-        remedy: Advice to the user.
-        remark: Whether this is only a remark and nothing is missing, e.g. for a duplicate file.
+    If `remark` is true nothing is missing, e.g. for a duplicate file.
     """
 
     path: Path

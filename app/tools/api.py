@@ -7,7 +7,7 @@ anything heavy (torch) goes through `context.host` into the model process.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -15,14 +15,13 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from app.errors import Cancelled, SightlineError
 from app.imaging.findings import Finding, Provenance
 from app.imaging.types import Frame, ImageRef, Instance, Window
 from app.tools.pack_plan import PackPlan
 
-JsonValue = None | bool | int | float | str | Sequence["JsonValue"] | Mapping[str, "JsonValue"]
 JsonDict = dict[str, Any]
 Progress = Callable[[float, str], None]
 """`progress(fraction 0..1, text)` reports how far a piece of work is."""
@@ -88,6 +87,12 @@ class Approval(StrEnum):
     WRITE = "write"
     SEND = "send"
     EXECUTE = "execute"
+
+
+class ToolInput(BaseModel):
+    """Base class of a tool's arguments; a call with any other argument is refused."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 @dataclass(frozen=True, slots=True)

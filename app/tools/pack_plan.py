@@ -121,6 +121,12 @@ class QuestionKind:
     addressed: bool = False
     means: tuple[str, ...] = ()
 
+    @property
+    def tool_names(self) -> tuple[str, ...]:
+        """Return all tools that may answer it, alternatives included."""
+        groups = (need.tools if isinstance(need, AnyOf) else (need,) for need in self.tools)
+        return tuple(name for group in groups for name in group)
+
 
 @dataclass(frozen=True, slots=True)
 class Feed:
@@ -345,11 +351,7 @@ class PackPlan:
 
 
 class Plans:
-    """The plans of all packs, looked up by tool and by kind.
-
-    Args:
-        packs: The plans, in the order in which they were registered.
-    """
+    """The plans of all packs, looked up by tool and by kind."""
 
     def __init__(self, packs: Iterable[PackPlan] = ()) -> None:
         self.packs = tuple(packs)

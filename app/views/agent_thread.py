@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import count, islice
@@ -28,9 +28,8 @@ from app.agent.events import (
 )
 from app.agent.request import Decision
 from app.errors import SightlineError
-from app.imaging.findings import Finding
 from app.log import get_logger
-from app.tools.api import Artifact
+from app.workspace.workspace import Workspace
 
 BATCH_MS = 30  # the longest that events wait: not noticeable, yet several tokens arrive in it
 SLICE_S = 0.008  # GUI time of a batch before other GUI events get their turn
@@ -41,59 +40,23 @@ _log = get_logger(__name__)
 
 
 class Runner(Protocol):
-    """Runs questions, like `app.agent.loop.runner.AgentRunner`; called on the GUI thread."""
+    """The used part of `app.agent.loop.runner.AgentRunner`, whose imports lead to parsers."""
 
-    def start(self) -> None:
-        """Start the thread."""
-        ...
-
-    def ask(self, question: Any) -> str:
-        """Start a run and return its id at once."""
-        ...
-
-    def cancel(self, run_id: str, *, after_tool: bool = False) -> object:
-        """Stop a run, at once or after its current tool calls."""
-        ...
-
-    def resolve(self, approval_id: str, decision: Decision | bool) -> None:
-        """Pass on the user's decision about an approval request."""
-        ...
-
-    def close(self) -> None:
-        """Stop everything and join the thread."""
-        ...
-
-
-class Results(Protocol):
-    """Receives the results of tools; the workspace is one such receiver."""
-
-    def take_results(
-        self, tool: str, findings: Sequence[Finding], artifacts: Sequence[Artifact]
-    ) -> None:
-        """Take the findings and artifacts of one tool call."""
-        ...
+    def start(self) -> None: ...
+    def ask(self, question: Any) -> str: ...
+    def cancel(self, run_id: str, *, after_tool: bool = False) -> object: ...
+    def resolve(self, approval_id: str, decision: Decision | bool) -> None: ...
+    def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, together with the request that was built when the user asked it.
-
-    Attributes:
-        number: A unique number; later questions have higher numbers.
-        text: The user's text.
-        thread: The conversation thread that the question belongs to.
-        request: The request for the runner, or the SightlineError that building it raised.
-    """
+    """A question, together with the request that was built when the user asked it."""
 
     number: int
     text: str
     thread: Any
-    request: Any
-
-
-OnEvent = Callable[[RunEvent], None]
-MakeRunner = Callable[[OnEvent], Runner]
-MakeRequest = Callable[[str, Any], Any]
+    request: Any  # for the runner, or the SightlineError that building it raised
 
 
 class AgentThread(QObject):
@@ -106,27 +69,23 @@ class AgentThread(QObject):
             as soon as the user asks a question, even while another question runs, so that a queued
             question refers to the images that were open when it was asked.
         results: Receives the findings and artifacts of an event before `run_event` is emitted.
-        parent: Qt parent.
 
     Attributes:
         run_event: Emitted with each RunEvent in order. Adjacent pieces of text are joined and
             outdated progress reports are left out, so `seq` may skip numbers.
-        asked: Emitted with the Question that is handed to the runner, before its events.
-        changed: Emitted when `busy`, `stopping` or `pending` has changed.
-        run_ended: Emitted with the run's id and the kind of its last event, after `run_event`.
     """
 
     run_event = Signal(object)
-    asked = Signal(object)
-    changed = Signal()
-    run_ended = Signal(str, str)
+    asked = Signal(object)  # the Question handed to the runner, before its events
+    changed = Signal()  # `busy`, `stopping` or `pending`
+    run_ended = Signal(str, str)  # run id, kind of the last event; after `run_event`
     _arrived = Signal()
 
     def __init__(
         self,
-        make_runner: MakeRunner,
-        make_request: MakeRequest,
-        results: Results | None = None,
+        make_runner: Callable[[Callable[[RunEvent], None]], Runner],
+        make_request: Callable[[str, Any], Any],
+        results: Workspace | None = None,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
@@ -145,7 +104,6 @@ class AgentThread(QObject):
         self._timer.timeout.connect(self._drain)
         self._arrived.connect(self._on_arrived, Qt.ConnectionType.QueuedConnection)
         self._runner = make_runner(self.receive)
-        self._started = False
 
     @property
     def busy(self) -> bool:
@@ -162,20 +120,9 @@ class AgentThread(QObject):
         """The queued questions; the first one runs next."""
         return tuple(self._pending)
 
-    @property
-    def current(self) -> Question | None:
-        """The question that is running, or None."""
-        return self._current
-
     def is_idle(self) -> bool:
         """Return whether nothing is running, queued or waiting to be delivered."""
         return self._current is None and not self._pending and not self._inbox
-
-    def start(self) -> None:
-        """Start the runner's thread; optional, since the first question starts it too."""
-        if not self._started and not self._closed:
-            self._started = True
-            self._runner.start()
 
     def ask(self, text: str, thread: Any) -> Question:
         """Send a question, or queue it while another one runs."""
@@ -224,8 +171,7 @@ class AgentThread(QObject):
             self._inbox.clear()
         self._timer.stop()
         self._pending.clear()
-        if self._started:
-            self._runner.close()
+        self._runner.close()
 
     def receive(self, event: RunEvent) -> None:
         """Take an event from the runner; any thread may call it."""
@@ -295,7 +241,7 @@ class AgentThread(QObject):
         if isinstance(question.request, SightlineError):
             self._fail(question, question.request.reason, question.request.remedy)
             return
-        self.start()
+        self._runner.start()
         try:
             self._run_id = self._runner.ask(question.request)
         except (SightlineError, RuntimeError) as error:

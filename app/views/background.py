@@ -26,10 +26,6 @@ OnError = Callable[[SightlineError], object]
 class Background(QObject):
     """A thread pool that delivers its results on the thread that created this object.
 
-    Args:
-        workers: Number of threads.
-        parent: Qt parent.
-
     Attributes:
         pending: Number of results that have not been delivered yet.
     """
@@ -38,7 +34,7 @@ class Background(QObject):
         super().__init__(parent)
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="sightline-view")
         self._closed = False
-        self.pending = 0
+        self.pending = 0  # results not delivered yet
         self._gui = gui_calls()
 
     def submit(

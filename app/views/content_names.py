@@ -10,16 +10,9 @@ from app.imaging.types import Content, Series
 
 @dataclass(frozen=True, slots=True)
 class ContentName:
-    """The icon and the names for a kind of content.
+    """The icon and the names for a kind of content."""
 
-    Attributes:
-        icon: Name of the icon that is shown when there is no thumbnail.
-        one: Noun for a single object.
-        many: Noun for several objects.
-        thumbnail: Whether a thumbnail is shown instead of the icon.
-    """
-
-    icon: str
+    icon: str  # where there is no thumbnail
     one: str
     many: str
     thumbnail: bool = False

@@ -9,13 +9,14 @@ from pathlib import Path
 
 from PySide6.QtCore import QElapsedTimer, QEvent, QMimeData, QObject, Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
-from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QWidget
 
 from app.errors import SightlineError
 from app.imaging.openable import CONTAINERS, OPENABLE
 from app.imaging.types import Instance, ScanResult
 from app.tools.api import CancelToken
 from app.views.garbage_collection import CollectionPause
+from app.views.layouts import column
 from app.views.loader import Loader
 from app.views.notices import Notices
 from app.views.widgets import ProgressRow, label, tool_button
@@ -30,33 +31,18 @@ of its series.
 
 @dataclass(eq=False)
 class _Scan:
-    """A running scan.
-
-    Attributes:
-        paths: The opened files and folders.
-        before: The instance that was shown when it began.
-        cancel: Token that stops it.
-        grown: Whether some of its results are in the workspace.
-        shown: Whether one of its images was shown.
-        clock: Time since it began.
-    """
+    """A running scan."""
 
     paths: tuple[Path, ...]
-    before: Instance | None
+    before: Instance | None  # that was shown when it began
     cancel: CancelToken = field(default_factory=CancelToken)
-    grown: bool = False
-    shown: bool = False
+    grown: bool = False  # some of its results are in the workspace
+    shown: bool = False  # one of its images was shown
     clock: QElapsedTimer = field(default_factory=QElapsedTimer)
 
 
 class FileOpening(QObject):
-    """Scans what the user opens and adds it to the workspace.
-
-    Args:
-        workspace: Takes the results.
-        loader: Runs the scans.
-        notices: Shows problems.
-    """
+    """Scans what the user opens and adds it to the workspace."""
 
     opened = Signal(object)  # the ScanResult, when the workspace has it
 
@@ -195,9 +181,7 @@ class FileDrops(QObject):
     """Opens files that are dropped anywhere on a window, including its text fields.
 
     Args:
-        window: The main window.
         middle: The widget that a drop indicator covers while files are dragged over the window.
-        opened: Called with the dropped paths.
     """
 
     def __init__(
@@ -247,10 +231,9 @@ class _DropMark(QFrame):
         super().__init__(parent)
         self.setProperty("drop", True)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        column = QVBoxLayout(self)
         text = label("Drop to open", "heading")
         text.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        column.addWidget(text)
+        column(text, parent=self)
         self.hide()
 
     def appear(self, over: QWidget) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QDialog, QGridLayout, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QGridLayout, QScrollArea, QVBoxLayout, QWidget
 
 from app import __version__
+from app.views.layouts import LayoutPart, column, row
 from app.views.theme import SPACE
 from app.views.widgets import IconLabel, label, push_button, rule
 
@@ -65,71 +66,51 @@ GESTURES: tuple[tuple[str, Rows], ...] = (
         ),
     ),
 )
-_COLUMNS = ((0, 1), (2,))
-"""Numbers of the groups in each column; the columns fit side by side in the smallest window."""
-
 _HELP_WIDTH = 1000  # px: each gesture on one line
 
 
 def about(parent: QWidget) -> QDialog:
     """Return the about dialog."""
-    dialog = _dialog(parent, "About Sightline")
-    head = QHBoxLayout()
-    head.setSpacing(SPACE.l)
-    head.addWidget(IconLabel("sightline", 64))
-    words = QVBoxLayout()
-    words.setSpacing(2)
-    words.addWidget(label("Sightline", "heading"))
-    words.addWidget(label(f"Version {__version__}", "muted"))
-    head.addLayout(words, 1)
-    column = dialog.layout()
-    assert isinstance(column, QVBoxLayout)
-    column.addLayout(head)
-    column.addWidget(label("A viewer for medical images with an assistant inside.", wrap=True))
-    warning = label(
-        "Not for diagnosis. It is not a medical device; AI results may be wrong or incomplete.",
-        "warning",
-        wrap=True,
+    words = column(
+        label("Sightline", "heading"), label(f"Version {__version__}", "muted"), spacing=2
     )
-    column.addWidget(warning)
-    column.addWidget(rule())
-    column.addWidget(
-        label(
-            "Fonts: Inter (OFL 1.1), JetBrains Mono (Apache 2.0). Icons: Lucide (ISC). "
-            "Built with Qt for Python (LGPL 3), pyqtgraph and pydicom (MIT).",
-            "caption",
-            wrap=True,
-        )
+    warning = (
+        "Not for diagnosis. It is not a medical device; AI results may be wrong or incomplete."
     )
-    column.addWidget(push_button("Close", dialog.accept), 0, Qt.AlignmentFlag.AlignRight)
+    credits_ = (
+        "Fonts: Inter (OFL 1.1), JetBrains Mono (Apache 2.0). Icons: Lucide (ISC). "
+        "Built with Qt for Python (LGPL 3), pyqtgraph and pydicom (MIT)."
+    )
+    dialog, _layout = _dialog(
+        parent,
+        "About Sightline",
+        row(IconLabel("sightline", 64), (words, 1), spacing=SPACE.l),
+        label("A viewer for medical images with an assistant inside.", wrap=True),
+        label(warning, "warning", wrap=True),
+        rule(),
+        label(credits_, "caption", wrap=True),
+    )
     dialog.setFixedWidth(420)
     return dialog
 
 
 def shortcuts(parent: QWidget) -> QDialog:
     """Return the dialog that lists the keys and mouse gestures."""
-    dialog = _dialog(parent, "Keyboard and mouse")
-    column = dialog.layout()
-    assert isinstance(column, QVBoxLayout)
+    left, middle, right = (
+        column(label(title, "title"), _grid(rows), spacing=SPACE.m) for title, rows in GESTURES
+    )
     inside = QWidget()
-    beside = QHBoxLayout(inside)
-    beside.setContentsMargins(0, 0, 0, 0)
-    beside.setSpacing(SPACE.xl)
-    for groups, share in zip(_COLUMNS, (11, 9), strict=True):
-        below = QVBoxLayout()
-        below.setSpacing(SPACE.m)
-        for number in groups:
-            title, rows = GESTURES[number]
-            below.addWidget(label(title, "title"))
-            below.addLayout(_grid(rows))
-        below.addStretch(1)
-        beside.addLayout(below, share)
-    column.addWidget(_scrolling(inside, "Keys and gestures"), 1)
-    close = push_button("Close", dialog.accept)
-    column.addWidget(close, 0, Qt.AlignmentFlag.AlignRight)
-    margins = column.contentsMargins()
+    beside = row(
+        (column(left, middle, 1, spacing=SPACE.m), 11),
+        (column(right, 1), 9),
+        spacing=SPACE.xl,
+        parent=inside,
+    )
+    area = _scrolling(inside, "Keys and gestures")
+    dialog, layout = _dialog(parent, "Keyboard and mouse", (area, 1))
+    margins = layout.contentsMargins()
     width = _HELP_WIDTH - margins.left() - margins.right() - SPACE.l  # and a scroll bar
-    around = margins.top() + column.spacing() + close.sizeHint().height() + margins.bottom()
+    around = layout.minimumSize().height() - area.minimumSizeHint().height()
     wanted = QSize(_HELP_WIDTH, beside.totalHeightForWidth(width) + around)
     room = dialog.screen().availableGeometry().size() - QSize(40, 60)
     dialog.resize(wanted.boundedTo(room))
@@ -162,11 +143,11 @@ def _grid(rows: Rows) -> QGridLayout:
     return grid
 
 
-def _dialog(parent: QWidget, title: str) -> QDialog:
+def _dialog(parent: QWidget, title: str, *parts: LayoutPart) -> tuple[QDialog, QVBoxLayout]:
+    """Return a dialog with the parts above a Close button, and its layout."""
     dialog = QDialog(parent)
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     dialog.setWindowTitle(title)
-    column = QVBoxLayout(dialog)
-    column.setContentsMargins(SPACE.xl, SPACE.xl, SPACE.xl, SPACE.l)
-    column.setSpacing(SPACE.m)
-    return dialog
+    foot = row(1, push_button("Close", dialog.accept))
+    margins = (SPACE.xl, SPACE.xl, SPACE.xl, SPACE.l)
+    return dialog, column(*parts, foot, spacing=SPACE.m, margins=margins, parent=dialog)

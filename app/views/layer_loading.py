@@ -21,18 +21,7 @@ from app.workspace.workspace import REFORMAT, Workspace
 
 
 class LayerLoading(QObject):
-    """Keeps the workspace's layers in step with the canvas, and shows objects on their images.
-
-    Args:
-        workspace: The models.
-        canvas: The canvas that shows the image.
-        decoder: Reads files in worker processes.
-        background: Delivers results on the GUI thread.
-        tell: Shows a failure to the user.
-
-    Attributes:
-        states: Presentation states that apply to the shown image.
-    """
+    """Keeps the workspace's layers in step with the canvas, and shows objects on their images."""
 
     def __init__(
         self,
@@ -50,7 +39,7 @@ class LayerLoading(QObject):
         self._tell = tell
         self._applying: Instance | None = None
         self._reading: dict[Place, tuple[LayerRequest, Future[LayerFrame]]] = {}
-        self.states: tuple[Instance, ...] = ()
+        self.states: tuple[Instance, ...] = ()  # those that apply to the shown image
         self._image: Instance | None = None
         self._objects: list[Instance] = []
         self._all_states: list[Instance] = []

@@ -11,23 +11,19 @@ LayoutPart = QWidget | QLayout | int | tuple[QWidget | QLayout, int]
 """A part of a row or column: a widget or layout, a pair (widget or layout, stretch factor), or the
 stretch factor of an empty gap."""
 
-Margins = tuple[int, int, int, int]
-"""Left, top, right and bottom margins in px."""
+Margins = tuple[int, int, int, int] | int
+"""Left, top, right and bottom margins in px, or one for all sides."""
 
 
 def row(
     *parts: LayoutPart,
     spacing: int = SPACE.s,
-    margins: Margins = (0, 0, 0, 0),
+    margins: Margins = 0,
     parent: QWidget | None = None,
 ) -> QHBoxLayout:
-    """Return a layout with the parts side by side.
+    """Return a layout with the parts side by side, `spacing` px apart.
 
-    Args:
-        parts: The parts from left to right.
-        spacing: Gap between the parts in px.
-        margins: Margins around all parts.
-        parent: Widget that gets the layout; None for a layout inside another one.
+    `parent` is the widget that gets the layout; None for a layout inside another one.
     """
     layout = QHBoxLayout(parent) if parent is not None else QHBoxLayout()
     _fill(layout, *parts, spacing=spacing, margins=margins)
@@ -37,7 +33,7 @@ def row(
 def column(
     *parts: LayoutPart,
     spacing: int = SPACE.s,
-    margins: Margins = (0, 0, 0, 0),
+    margins: Margins = 0,
     parent: QWidget | None = None,
 ) -> QVBoxLayout:
     """Return a layout with the parts one below the other; the arguments are those of `row`."""
@@ -47,7 +43,7 @@ def column(
 
 
 def _fill(layout: QBoxLayout, *parts: LayoutPart, spacing: int, margins: Margins) -> None:
-    layout.setContentsMargins(*margins)
+    layout.setContentsMargins(*((margins,) * 4 if isinstance(margins, int) else margins))
     layout.setSpacing(spacing)
     for part in parts:
         if isinstance(part, int):
@@ -70,14 +66,11 @@ def icon_row(mark: QWidget, content: QWidget | QLayout, spacing: int = 10) -> QH
 class Flow(QLayout):
     """A layout that wraps its widgets into rows."""
 
-    def __init__(self, spacing: int = 6) -> None:
+    def __init__(self, spacing: int = 6, *widgets: QWidget) -> None:
         super().__init__()
         self._items: list[QLayoutItem] = []
         self.setSpacing(spacing)
         self.setContentsMargins(0, 0, 0, 0)
-
-    def add(self, *widgets: QWidget) -> None:
-        """Add widgets at the end."""
         for widget in widgets:
             self.addWidget(widget)
 

@@ -35,9 +35,6 @@ class Loader:
     """Answers the viewport's requests and fetches data for lists and pages.
 
     Args:
-        viewport: The viewport whose requests are answered.
-        decoder: Decodes in worker processes.
-        background: Delivers results on the GUI thread.
         place_of: Returns the series that contains an image and the image's position in it, so that
             the neighbouring images can be prefetched.
     """
@@ -228,10 +225,6 @@ class Prefetching:
     """Requests the frames around the shown one, and cancels requests for frames left behind.
 
     Each step of the wheel requests one more frame and cancels one; the others stay in the queue.
-
-    Args:
-        decoder: Decodes and caches frames.
-        place_of: Returns the series that contains an image and the image's position in it, or None.
     """
 
     def __init__(self, decoder: Decoder, place_of: PlaceOf) -> None:

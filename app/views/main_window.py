@@ -22,7 +22,6 @@ from PySide6.QtWidgets import (
     QPushButton,
     QSizePolicy,
     QSplitter,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -47,6 +46,7 @@ from app.views.file_opening import FileDrops, FileOpening
 from app.views.garbage_collection import freeze_startup_objects
 from app.views.icons import icon
 from app.views.layer_loading import LayerLoading
+from app.views.layouts import column
 from app.views.loader import Loader
 from app.views.menu_bar import MainActions
 from app.views.notices import Action, Notices, Placeholder
@@ -71,18 +71,9 @@ class MainWindow(QMainWindow):
     """The program's main window, which shows a workspace.
 
     Args:
-        workspace: The models.
         decoder: Reads images in worker processes; closed by its owner.
-        chat: The widget in the chat dock, or None for a window without chat.
-        open_demo: Opens the demo study; None hides the menu entry.
-        open_settings: Shows the settings; None hides the menu entry.
-        open_audit: Shows the audit log; None hides the menu entry.
-        open_models: Shows the models; None hides the menu entry.
         layout_file: File that stores the window layout. None for the default: a file in the user's
             settings folder, or no file if Qt draws into memory.
-
-    Attributes:
-        closing: Emitted when the window closes for good.
     """
 
     closing = Signal()
@@ -162,9 +153,7 @@ class MainWindow(QMainWindow):
         self.splitter.setStretchFactor(1, 2)
         # A splitter would lay out notices that are placed over it, so it is wrapped in a widget.
         center = self._center = QWidget()
-        column = QVBoxLayout(center)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.splitter)
+        column(self.splitter, parent=center)
         self.setCentralWidget(center)
         self.notices = Notices(center)
         buttons: list[tuple[str, Callable[[], object]]] = [
@@ -460,13 +449,8 @@ class WindowDocks(QObject):
     """Puts the panels into docks of the main window.
 
     Args:
-        window: The main window.
         middle: The widget between the docks.
         panels: Panels by name: Studies, Attributes, Findings, Layers and optionally Assistant.
-
-    Attributes:
-        by_name: The docks, in the order of the View menu.
-        titles: Title bars by name.
     """
 
     def __init__(self, window: QMainWindow, middle: QWidget, panels: Mapping[str, QWidget]) -> None:

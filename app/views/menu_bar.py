@@ -21,7 +21,7 @@ from app.views.canvas.image_view import WHEEL_STEP
 from app.views.canvas.plane_switch import PlaneSwitch
 from app.views.theme import SPACE
 from app.views.widgets import plain_tip
-from app.workspace import measurements, user_marks
+from app.workspace import drawing
 
 if TYPE_CHECKING:
     from app.views.main_window import MainWindow
@@ -32,11 +32,7 @@ _ICON_ONLY = Qt.ToolButtonStyle.ToolButtonIconOnly
 
 
 class MainActions:
-    """All actions of the main window, each created once and offered in menus and on the toolbar.
-
-    Args:
-        window: The main window, with its canvas and docks in place.
-    """
+    """All actions of the main window, each created once and offered in menus and on the toolbar."""
 
     def __init__(self, window: MainWindow) -> None:
         self._window = window
@@ -142,11 +138,11 @@ class MainActions:
             return action
 
         self.drawing_tools: dict[str, QAction] = {}
-        self.ruler = add("Measure a length", measurements.RULER, "L", "ruler")
-        self.angle = add("Measure an angle", measurements.ANGLE, "Shift+L", "angle")
-        self.mark_box = add("Mark a box", user_marks.BOX, "B", "square-dashed")
-        self.mark_point = add("Mark a point", user_marks.POINT, "M", "crosshair")
-        self.mark_outside = add("Mark a point outside", user_marks.OUTSIDE, "Shift+M")
+        self.ruler = add("Measure a length", drawing.RULER, "L", "ruler")
+        self.angle = add("Measure an angle", drawing.ANGLE, "Shift+L", "angle")
+        self.mark_box = add("Mark a box", drawing.BOX, "B", "square-dashed")
+        self.mark_point = add("Mark a point", drawing.POINT, "M", "crosshair")
+        self.mark_outside = add("Mark a point outside", drawing.OUTSIDE, "Shift+M")
         segment = self._window.segment_marked if self._window.has_assistant else None
         self.segment = self._action("Segment what I marked", segment, "Ctrl+B", "shapes")
 
@@ -303,12 +299,7 @@ def _fill(menu: QMenu, entries: Iterable[QAction | QMenu | None]) -> None:
 
 
 class PresetMenu(QMenu):
-    """The menu of windows: the image's own VOI windows and LUTs, automatic, and by modality.
-
-    Args:
-        canvas: The canvas that shows the image.
-        parent: Qt parent.
-    """
+    """The menu of windows: the image's own VOI windows and LUTs, automatic, and by modality."""
 
     def __init__(self, canvas: Canvas, parent: QWidget) -> None:
         super().__init__("Window presets", parent)
@@ -335,13 +326,7 @@ class PresetMenu(QMenu):
 
 
 class PlaneMenu(QMenu):
-    """The menu of planes: as acquired, axial, coronal, sagittal.
-
-    Args:
-        planes: Switches between the planes.
-        make_action: `MainActions._action`.
-        parent: Qt parent.
-    """
+    """The menu of planes: as acquired, axial, coronal, sagittal."""
 
     def __init__(
         self, planes: PlaneSwitch, make_action: Callable[..., QAction], parent: QWidget
@@ -388,13 +373,7 @@ class PlaneMenu(QMenu):
 
 
 class HeatmapMenu(QMenu):
-    """The menu that sets how strongly heatmaps are drawn over the image.
-
-    Args:
-        canvas: The canvas that shows the heatmaps.
-        make_action: `MainActions._action`.
-        parent: Qt parent.
-    """
+    """The menu that sets how strongly heatmaps are drawn over the image."""
 
     def __init__(
         self, canvas: Canvas, make_action: Callable[..., QAction], parent: QWidget
@@ -421,11 +400,7 @@ class HeatmapMenu(QMenu):
 
 
 class Toolbar(QToolBar):
-    """The toolbar. In a narrow window, buttons lose their texts, then move behind an arrow.
-
-    Args:
-        parent: The main window.
-    """
+    """The toolbar. In a narrow window, buttons lose their texts, then move behind an arrow."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__("Toolbar", parent)

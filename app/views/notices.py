@@ -10,10 +10,8 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
     QFrame,
-    QHBoxLayout,
     QPushButton,
     QStackedLayout,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -24,6 +22,7 @@ from app.views import wording
 from app.views.browser.problem_list import by_reason, problems_text
 from app.views.canvas.canvas import Canvas
 from app.views.content_names import counted
+from app.views.layouts import column, row
 from app.views.theme import SPACE, THEME
 from app.views.widgets import (
     ElidedLabel,
@@ -62,9 +61,6 @@ class Notice(QFrame):
 
     Args:
         tone: "error", "warning" or "info".
-        title: What happened, or the file it concerns.
-        text: The reason and the remedy.
-        action: A button, or None.
     """
 
     def __init__(self, tone: str, title: str, text: str, action: Action | None = None) -> None:
@@ -77,19 +73,16 @@ class Notice(QFrame):
         self.text = label(text, "muted", wrap=True)
         self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         name, tint = _TONES[tone]
-        words = QVBoxLayout()
-        words.setSpacing(2)
-        words.addWidget(self.title)
-        if text:
-            words.addWidget(self.text)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(SPACE.m, SPACE.m, SPACE.s, SPACE.m)
-        row.setSpacing(SPACE.m)
-        row.addWidget(IconLabel(name, 18, tint), 0, Qt.AlignmentFlag.AlignTop)
-        row.addLayout(words, 1)
-        if action is not None:
-            row.addWidget(push_button(action.text, lambda: self._act(action)))
-        row.addWidget(tool_button("x", "Dismiss", self.dismiss, 14), 0, Qt.AlignmentFlag.AlignTop)
+        if not text:
+            self.text.hide()
+        mark = IconLabel(name, 18, tint)
+        away = tool_button("x", "Dismiss", self.dismiss, 14)
+        buttons = [push_button(action.text, lambda: self._act(action))] if action else []
+        words = column(self.title, self.text, spacing=2)
+        margins = (SPACE.m, SPACE.m, SPACE.s, SPACE.m)
+        line = row(mark, (words, 1), *buttons, away, spacing=SPACE.m, margins=margins, parent=self)
+        for part in (mark, away):
+            line.setAlignment(part, Qt.AlignmentFlag.AlignTop)
 
     def _act(self, action: Action) -> None:
         action.run()
@@ -103,18 +96,12 @@ class Notice(QFrame):
 
 
 class Notices(QWidget):
-    """A column of notices at the bottom of `host`; the newest is last.
-
-    Args:
-        host: The widget that the notices lie over.
-    """
+    """A column of notices at the bottom of `host`; the newest is last."""
 
     def __init__(self, host: QWidget) -> None:
         super().__init__(host)
         self._host = host
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(SPACE.s)
+        self._column = column(parent=self)
         host.installEventFilter(self)
         self.hide()
 
@@ -198,14 +185,7 @@ PATIENCE_MS = 200  # a wait shorter than this is not worth a flicker
 
 
 class Placeholder(QWidget):
-    """The page that covers the canvas when no image is shown: start page, progress or error.
-
-    Args:
-        canvas: The canvas.
-        viewport: The canvas's viewport.
-        actions: (text, function) for each button on the start page; the first is the primary
-            button.
-    """
+    """The page that covers the canvas when no image is shown: start page, progress or error."""
 
     def __init__(
         self,
@@ -280,17 +260,17 @@ def _begin_page(actions: list[tuple[str, Callable[[], object]]]) -> QWidget:
             for number, (text, run) in enumerate(actions)
         ]
     )
-    labels = (
-        label("Open a study to begin", "heading"),
-        label(
-            f"Drop {OPENABLE} files, or {CONTAINERS} of them, anywhere on this window. "
-            "Images stay on this computer.",
-            "muted",
-            wrap=True,
-        ),
-    )
     buttons.setContentsMargins(0, SPACE.s, 0, 0)
-    return _page(IconLabel("sightline", 72), *labels, buttons)
+    hint = (
+        f"Drop {OPENABLE} files, or {CONTAINERS} of them, anywhere on this window. "
+        "Images stay on this computer."
+    )
+    return _page(
+        IconLabel("sightline", 72),
+        label("Open a study to begin", "heading"),
+        label(hint, "muted", wrap=True),
+        buttons,
+    )
 
 
 class _Buttons(QWidget):
@@ -298,13 +278,7 @@ class _Buttons(QWidget):
 
     def __init__(self, buttons: list[QPushButton]) -> None:
         super().__init__()
-        self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
-        self._row.setContentsMargins(0, 0, 0, 0)
-        self._row.setSpacing(SPACE.s)
-        self._row.addStretch(1)
-        for button in buttons:
-            self._row.addWidget(button)
-        self._row.addStretch(1)
+        self._row = row(1, *buttons, 1, parent=self)
         self._buttons = buttons
 
     def minimumSizeHint(self) -> QSize:

@@ -18,12 +18,7 @@ _WORD = re.compile(r"(?<![\w./-])[A-Za-z_]\w*(?![\w/-])")
 class PackTexts:
     """Titles, icons and suggested questions for the installed tools.
 
-    Args:
-        specs: The installed tools. Any other tool is titled by its own name.
-        plans: What the packs declare to the planner, including the suggested questions.
-
     Attributes:
-        suggestions: Questions to offer before the user asks the first one.
         marked_question: Question that asks to outline what the user has marked on the image; "" if
             no installed pack can do that.
     """

@@ -30,32 +30,15 @@ _log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class StartupRequest:
-    """What the command line asks the window to do.
-
-    Attributes:
-        paths: Files and folders to open, in order.
-        ask: Question for the chat once the files are shown; "" for none.
-        screenshot: File to save a screenshot of the window to once everything is shown; the program
-            then quits. None to keep the window open.
-    """
+    """What the command line asks the window to do."""
 
     paths: Sequence[Path] = ()
-    ask: str = ""
-    screenshot: Path | None = None
+    ask: str = ""  # question for the chat once the files are shown
+    screenshot: Path | None = None  # saved once everything is shown; then the program quits
 
 
 class StartupActions(QObject):
-    """Performs the requested actions one after the other, without blocking the window.
-
-    Args:
-        window: The main window, which is already shown.
-        chat: The window's chat dock.
-        request: The actions.
-        report: Receives the reason for a failure as one line of text.
-
-    Attributes:
-        audit: Audit log that records the screenshot; None to record nothing.
-    """
+    """Performs the requested actions one after the other, without blocking the window."""
 
     def __init__(
         self,
@@ -152,11 +135,6 @@ def settle(
     busy: Callable[[], bool], done: Callable[[bool], object], *, timeout_s: float = 30.0
 ) -> QTimer:
     """Call `done(True)` once nothing is pending, or `done(False)` after `timeout_s`.
-
-    Args:
-        busy: Returns whether anything is pending, e.g. `MainWindow.busy`.
-        done: Called on the GUI thread.
-        timeout_s: Longest time to wait, in seconds.
 
     Returns:
         The timer that calls `busy`; stop it to cancel the wait.

@@ -37,12 +37,6 @@ class PlainTextBrowser(QTextBrowser):
 
     `QTextBrowser` provides links and selection; its loading of resources, navigation and rich text
     on the clipboard are switched off.
-
-    Args:
-        parent: Qt parent.
-
-    Attributes:
-        more_actions: Called with the context menu, to add further actions; None for none.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -105,16 +99,11 @@ class TextView(PlainTextBrowser):
     """Selectable text that grows to its full height instead of scrolling.
 
     Args:
-        parent: Qt parent.
         max_height: Height in px above which the view scrolls; 0 for no limit.
-
-    Attributes:
-        finding_clicked: Emitted with the id of the finding whose link was activated.
-        result_clicked: Emitted with the number of the result whose citation was activated.
     """
 
-    finding_clicked = Signal(str)
-    result_clicked = Signal(int)
+    finding_clicked = Signal(str)  # id
+    result_clicked = Signal(int)  # number
 
     def __init__(self, parent: QWidget | None = None, *, max_height: int = 0) -> None:
         super().__init__(parent)
@@ -211,11 +200,7 @@ class TextView(PlainTextBrowser):
 def literal_view(text: str, tone: str = "", name: str = "", *, max_height: int = 0) -> TextView:
     """Return a view that shows text from an outside source literally.
 
-    Args:
-        text: The text.
-        tone: Value of the `tone` property that the style sheet uses.
-        name: Accessible name.
-        max_height: Height in px above which the view scrolls; 0 for no limit.
+    `tone` is the value of the property that the style sheet uses.
     """
     view = TextView(max_height=max_height)
     view.setProperty("tone", tone)
@@ -228,13 +213,6 @@ class LongText(TextView):
     """Plain text of any length, inserted piece by piece so that the window never stalls.
 
     The view scrolls to new text while its end is visible.
-
-    Args:
-        max_height: Height in px above which the view scrolls.
-        tone: Value of the `tone` property that the style sheet uses.
-
-    Attributes:
-        filled: Emitted when all appended text is shown.
     """
 
     filled = Signal()

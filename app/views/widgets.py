@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from PySide6.QtCore import QAbstractItemModel, QSize, Qt
-from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
+from PySide6.QtCore import (
+    QAbstractItemModel,
+    QAbstractTableModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QSize,
+    Qt,
+)
+from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractItemView,
     QDockWidget,
     QFrame,
     QGridLayout,
-    QHBoxLayout,
     QHeaderView,
     QLabel,
     QProgressBar,
@@ -26,8 +34,10 @@ from PySide6.QtWidgets import (
 )
 
 from app.views import icons
-from app.views.layouts import row
+from app.views.layouts import column, row
 from app.views.theme import SPACE, THEME
+
+Index = QModelIndex | QPersistentModelIndex
 
 
 def plain_tip(text: str) -> str:
@@ -38,10 +48,7 @@ def plain_tip(text: str) -> str:
 def label(text: str = "", role: str = "", *, wrap: bool = False) -> QLabel:
     """Return a label that never interprets its text as rich text.
 
-    Args:
-        text: The text, shown literally.
-        role: A text role in the style sheet: heading, title, section, muted, caption, ...
-        wrap: Whether the text wraps onto several lines.
+    `role` is a text role in the style sheet: heading, title, section, muted, caption, ...
     """
     result = QLabel()
     result.setTextFormat(Qt.TextFormat.PlainText)
@@ -54,6 +61,8 @@ def label(text: str = "", role: str = "", *, wrap: bool = False) -> QLabel:
 
 class ElidedLabel(QLabel):
     """One line of plain text, elided if it does not fit; the tooltip shows the whole text."""
+
+    _mode = Qt.TextElideMode.ElideRight
 
     def __init__(self, text: str = "", role: str = "") -> None:
         super().__init__()
@@ -72,10 +81,7 @@ class ElidedLabel(QLabel):
 
     def shown_text(self) -> str:
         """Return the text as it is currently painted, elided if it does not fit."""
-        metrics = QFontMetrics(self.font())
-        return metrics.elidedText(
-            self.text(), Qt.TextElideMode.ElideRight, self.contentsRect().width()
-        )
+        return self.fontMetrics().elidedText(self.text(), self._mode, self.contentsRect().width())
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
@@ -117,14 +123,39 @@ def push_button(
     return button
 
 
+class RowModel(QAbstractTableModel):
+    """The rows of a table; subclasses name the columns and describe a cell in `data`."""
+
+    columns: tuple[str, ...] = ()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.rows: Sequence[Any] = ()
+
+    def show_rows(self, rows: Sequence[Any]) -> None:
+        """Replace the rows."""
+        self.beginResetModel()
+        self.rows = rows
+        self.endResetModel()
+
+    def rowCount(self, parent: Index | None = None) -> int:
+        return 0 if parent is not None and parent.isValid() else len(self.rows)
+
+    def columnCount(self, parent: Index | None = None) -> int:
+        return 0 if parent is not None and parent.isValid() else len(self.columns)
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> object:
+        if role == Qt.ItemDataRole.DisplayRole and orientation == Qt.Orientation.Horizontal:
+            return self.columns[section]
+        return None
+
+
 class RowTable(QTableView):
     """A table in which whole rows are selected and each row is one line; Tab leaves the table.
 
-    Args:
-        model: The rows and columns.
-        name: Accessible name.
-        row_height: Height of a row in px.
-        widths: Column widths in px, by column number.
+    `row_height` and the `widths` by column number are in px.
     """
 
     def __init__(
@@ -144,8 +175,8 @@ class RowTable(QTableView):
         header = self.horizontalHeader()
         header.setHighlightSections(False)
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft)
-        for column, width in widths.items():
-            self.setColumnWidth(column, width)
+        for number, width in widths.items():
+            self.setColumnWidth(number, width)
 
 
 def rule() -> QFrame:
@@ -183,57 +214,36 @@ class EmptyState(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.title = label(title, "strong", wrap=True)
         self.text = label(text, "muted", wrap=True)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE.xl, SPACE.xl, SPACE.xl, SPACE.xl)
-        column.setSpacing(SPACE.s)
-        column.addStretch(1)
-        column.addWidget(
-            IconLabel(icon_name, 30, THEME.text_faint), 0, Qt.AlignmentFlag.AlignHCenter
-        )
         for part in (self.title, self.text):
             part.setAlignment(Qt.AlignmentFlag.AlignCenter)
-            column.addWidget(part)
-        column.addStretch(2)
+        mark = row(1, IconLabel(icon_name, 30, THEME.text_faint), 1)
+        column(1, mark, self.title, self.text, 2, margins=SPACE.xl, parent=self)
 
 
 def center_page(page: QWidget, parts: Sequence[QWidget], max_width: int) -> QVBoxLayout:
-    """Stack widgets vertically in the middle of a page, and return their layout.
+    """Stack widgets, an icon first, in the middle of a page, and return their layout.
 
-    Args:
-        page: An empty widget.
-        parts: The widgets from top to bottom, an icon first; the text of labels is centred.
-        max_width: Greatest width of the stack in pixels.
+    The text of labels is centred; `max_width` is in px.
     """
     inner = QWidget()
     inner.setMaximumWidth(max_width)
-    column = QVBoxLayout(inner)
-    column.setContentsMargins(SPACE.xl, 0, SPACE.xl, 0)
-    column.setSpacing(SPACE.m)
-    column.addWidget(parts[0], 0, Qt.AlignmentFlag.AlignHCenter)
-    for part in parts[1:]:
+    for part in parts:
         if isinstance(part, QLabel):
             part.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        column.addWidget(part)
+    margins = (SPACE.xl, 0, SPACE.xl, 0)
+    stack = column(*parts, spacing=SPACE.m, margins=margins, parent=inner)
+    stack.setAlignment(parts[0], Qt.AlignmentFlag.AlignHCenter)
     outer = QGridLayout(page)
     outer.addWidget(inner, 1, 1)
     for side in (0, 2):
         outer.setRowStretch(side, 1)
         outer.setColumnStretch(side, 1)
     outer.setColumnStretch(1, 4)
-    return column
+    return stack
 
 
 class ProgressRow(QFrame):
-    """A row with a text, a progress bar and a cancel button; hidden while nothing is running.
-
-    Args:
-        cancel_button: Stops the work.
-        bar_width: Width of the bar in px.
-        role: Role of the text in the style sheet.
-
-    Attributes:
-        text: The label that shows the text.
-    """
+    """A row with a text, a progress bar and a cancel button; hidden while nothing is running."""
 
     def __init__(self, cancel_button: QAbstractButton, bar_width: int, role: str = "") -> None:
         super().__init__()
@@ -261,13 +271,9 @@ class PanelTitle(QWidget):
         self.count = label("", "count")
         self.count.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.count.hide()
-        row = QHBoxLayout(self)
-        row.setContentsMargins(SPACE.m, SPACE.s, SPACE.s, SPACE.xs)
-        row.setSpacing(SPACE.s)
-        row.addWidget(label(title, "section"))
-        row.addWidget(self.count, 0, Qt.AlignmentFlag.AlignVCenter)
-        row.addStretch(1)
-        row.addWidget(tool_button("x", f"Hide {title.lower()}", dock.close, 14))
+        close = tool_button("x", f"Hide {title.lower()}", dock.close, 14)
+        margins = (SPACE.m, SPACE.s, SPACE.s, SPACE.xs)
+        row(label(title, "section"), self.count, 1, close, margins=margins, parent=self)
 
     def set_count(self, count: int) -> None:
         """Show a count; nothing is shown for 0."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from app.imaging.findings import Finding
 from app.imaging.types import Spacing, Window
-from app.workspace import measurements, user_marks
+from app.workspace import drawing
 
 NOT_FOR_DIAGNOSIS = "AI results: not for diagnosis"
 VOI_LUT = "VOI LUT"
@@ -119,7 +119,7 @@ def value_text(finding: Finding) -> str:
     if finding.value is None:
         return ""
     units = one_line(finding.units)
-    if measurements.by_hand(finding):
+    if drawing.is_measurement(finding):
         # Long lines too have tenths of a millimetre, as callipers do.
         figures = f"{finding.value:.2f}" if finding.value < 10 else f"{finding.value:.1f}"
         return f"{figures}{'' if units == '°' else ' '}{units}"
@@ -137,9 +137,9 @@ def chip_text(finding: Finding) -> str:
 
 def maker_text(finding: Finding) -> str:
     """Return the tool and model that made a finding, or a text saying it was drawn by hand."""
-    if measurements.by_hand(finding):
+    if drawing.is_measurement(finding):
         return BY_HAND
-    if user_marks.is_mark(finding):
+    if drawing.is_mark(finding):
         return MARKED
     made = finding.provenance
     tool = f"{made.tool} {made.tool_version}".strip()

@@ -116,7 +116,7 @@ class Program:
     @cached_property
     def decoder(self) -> Decoder:
         """The decoder, with its worker processes."""
-        return Decoder(index=paths.index_file())
+        return Decoder(index=paths.index_folder())
 
     @cached_property
     def registry(self) -> Registry:

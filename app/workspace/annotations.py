@@ -32,9 +32,7 @@ class Annotation:
 class Annotations:
     """All annotations in order of arrival; adding, changing or removing findings can be undone.
 
-    Args:
-        commands: Receives each change as a step that can be undone.
-        labels: Labels that keep their colour; see `LabelColors`.
+    `labels` are the labels that keep their colour; see `LabelColors`.
 
     Attributes:
         selected: Id of the selected finding, or "".
@@ -136,10 +134,7 @@ class Annotations:
 
 
 def _apart(one: Finding, other: Finding) -> bool:
-    """Return whether two findings are masks that share no pixel.
-
-    Large masks are compared at every 8th pixel, which takes no time.
-    """
+    """Return whether two findings are masks that share no pixel; large ones by every 8th pixel."""
     first, second = one.geometry, other.geometry
     if not (isinstance(first, Mask) and isinstance(second, Mask)):
         return False

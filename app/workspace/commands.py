@@ -28,10 +28,7 @@ class CommandStack:
         self.changed: Signal[()] = Signal()
 
     def push(self, command: Command) -> None:
-        """Perform a command and remember it for undo.
-
-        Commands that could be redone are forgotten.
-        """
+        """Perform a command and remember it for undo; those that could be redone are forgotten."""
         command.do()
         self._done.append(command)
         del self._done[:-LIMIT]

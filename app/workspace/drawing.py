@@ -1,44 +1,175 @@
-"""The tools that draw on an image with the mouse: measurements and marks."""
+"""What the user draws on an image with the mouse: lengths, angles, and marks for a tool.
+
+Drawings are findings made by hand, and never labelled as AI results.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
-from app.imaging.findings import XY, Finding
-from app.imaging.types import Frame
-from app.workspace import measurements, user_marks
+from app.imaging.findings import XY, Box, Finding, Point, Polyline, Provenance, new_id
+from app.imaging.space import geometry
+from app.imaging.types import Frame, SpacingSource
 
-POINTS = measurements.POINTS | user_marks.POINTS
-"""Number of points that each drawing tool needs."""
+RULER = "ruler"
+ANGLE = "angle"
+BOX = "mark_box"
+POINT = "mark_point"
+OUTSIDE = "mark_outside"
+"""Tool that marks a point as not belonging to the object."""
 
-DRAGGED = (measurements.RULER, user_marks.BOX)
+POINTS = {RULER: 2, ANGLE: 3, BOX: 2, POINT: 1, OUTSIDE: 1}
+"""Number of points that each tool needs."""
+
+DRAGGED = (RULER, BOX)
 """Tools used with a single drag; a click without a drag selects a finding instead."""
+
+LABELS = {
+    RULER: "Length",
+    ANGLE: "Angle",
+    BOX: "Box",
+    POINT: "Point",
+    OUTSIDE: "Point outside",
+}
+_MARKS = (BOX, POINT, OUTSIDE)
+_MICRO = 0.1  # mm below which a length is given in micrometres
 
 
 def by_hand(finding: Finding) -> bool:
-    """Return whether the user drew a finding."""
-    return measurements.by_hand(finding) or user_marks.is_mark(finding)
+    """Return whether the user drew a finding; a finding made by a run has a run id."""
+    return finding.provenance.tool in POINTS and not finding.provenance.run_id
 
 
-def points_of(finding: Finding) -> tuple[XY, ...]:
-    """Return the points of a finding that the user can move; () for a finding made by a tool."""
-    return user_marks.points_of(finding) or measurements.points_of(finding)
+def is_mark(finding: Finding) -> bool:
+    """Return whether the user drew a finding as a mark for a tool."""
+    return by_hand(finding) and finding.provenance.tool in _MARKS
 
 
-def draw(tool: str, frame: Frame, points: Sequence[XY]) -> Finding:
-    """Return the finding that a drawing tool makes from the points set so far (in image px)."""
-    if tool in user_marks.POINTS:
-        return user_marks.mark(tool, frame, points)
-    return measurements.measure(tool, frame, points)
-
-
-def move_point(finding: Finding, frame: Frame, place: int, to: XY) -> Finding:
-    """Return a finding with one of its points moved to `to`; `place` is the point's index."""
-    if user_marks.is_mark(finding):
-        return user_marks.move_point(finding, frame, place, to)
-    return measurements.move_point(finding, frame, place, to)
+def is_measurement(finding: Finding) -> bool:
+    """Return whether the user drew a finding as a length or an angle."""
+    return by_hand(finding) and not is_mark(finding)
 
 
 def verb(tool: str) -> str:
     """Return the verb that the label of an undo step uses for a drawing tool."""
-    return "Mark" if tool in user_marks.POINTS else "Measure"
+    return "Mark" if tool in _MARKS else "Measure"
+
+
+def points_of(finding: Finding) -> tuple[XY, ...]:
+    """Return the points that the user can move; () for a finding made by a tool.
+
+    Those of a box are its corners, clockwise from the top left.
+    """
+    if not by_hand(finding):
+        return ()
+    match finding.geometry:
+        case Polyline(points):
+            return points
+        case Box(x0, y0, x1, y1):
+            return (x0, y0), (x1, y0), (x1, y1), (x0, y1)
+        case Point(x, y):
+            return ((x, y),)
+        case _:
+            return ()
+
+
+def draw(tool: str, frame: Frame, points: Sequence[XY], finding_id: str = "") -> Finding:
+    """Return the finding that a drawing tool makes from the points set so far.
+
+    Args:
+        tool: A key of `POINTS`.
+        frame: The image.
+        points: (x, y) in image pixels; points outside are moved to the border. The second point of
+            an angle is its vertex; a box has two opposite corners, which may be equal.
+        finding_id: Id of the finding to replace; "" for a new one.
+
+    Returns:
+        The finding. The value of a measurement is None until all points are set; the sides of a box
+        lie on pixel edges, and a box covers at least one pixel.
+    """
+    kept = tuple(_inside(frame, point) for point in points)
+    label, value, units, note = LABELS[tool], None, "", ""
+    if tool == BOX:
+        shape = _box(frame, points[0], points[-1])
+        columns, rows = shape.x1 - shape.x0, shape.y1 - shape.y0
+        note = f"{columns:.0f} × {rows:.0f} px"
+        note += f" from x {shape.x0 + 0.5:.0f}, y {shape.y0 + 0.5:.0f}"
+    elif tool in _MARKS:
+        shape = Point(*kept[-1])
+        note = f"x {shape.x:.1f}, y {shape.y:.1f} px"
+    else:
+        shape = Polyline(kept)
+        if len(kept) == POINTS[tool]:
+            measure = _length if tool == RULER else _angle
+            label, value, units, note = measure(frame, kept)
+            note = note[:1].upper() + note[1:]
+    return Finding(
+        id=finding_id or new_id(),
+        image=frame.ref,
+        geometry=shape,
+        label=label,
+        score=None,
+        units=units,
+        provenance=Provenance(tool, "", "", "", "", ""),
+        value=value,
+        description=note,
+    )
+
+
+def move_point(finding: Finding, frame: Frame, place: int, to: XY) -> Finding:
+    """Return a drawing with point number `place` moved; a box keeps its opposite corner."""
+    points = list(points_of(finding))
+    if isinstance(finding.geometry, Box):
+        points = [points[(place + 2) % 4], to]
+    else:
+        points[place] = to
+    return draw(finding.provenance.tool, frame, points, finding.id)
+
+
+def _inside(frame: Frame, point: XY) -> XY:
+    x = min(max(point[0], -0.5), frame.columns - 0.5)
+    y = min(max(point[1], -0.5), frame.rows - 0.5)
+    return x, y
+
+
+def _length(frame: Frame, points: Sequence[XY]) -> tuple[str, float | None, str, str]:
+    found = geometry.length(frame, points[0], points[1])
+    note = "" if frame.regions else frame.spacing.note
+    if found.source is SpacingSource.NONE:
+        return "Length", found.value, found.units, note
+    source = f"({found.source.value})"
+    across, _, down = found.text.removesuffix(source).strip().partition(", ")
+    if down:  # axes of different units, as time and speed: no length, but two differences
+        return "Difference", found.value, f"{found.units}, {across} {source}", note
+    if found.units == "mm" and found.value < _MICRO:
+        return "Length", found.value * 1000, f"µm {source}", note
+    label = "Length" if found.units == "mm" else "Difference"
+    return label, found.value, f"{found.units} {source}", note
+
+
+def _angle(frame: Frame, points: Sequence[XY]) -> tuple[str, float | None, str, str]:
+    found = geometry.angle(frame, *points)
+    if found is None:
+        return "Angle", None, "", "there is no angle between these axes"
+    square = found.source is SpacingSource.NONE and frame.spacing.aspect == 1
+    return "Angle", found.value, found.units, "taking the pixels for square" if square else ""
+
+
+def _box(frame: Frame, one: XY, other: XY) -> Box:
+    x0, x1 = _span(one[0], other[0], frame.columns)
+    y0, y1 = _span(one[1], other[1], frame.rows)
+    return Box(x0, y0, x1, y1)
+
+
+def _span(fixed: float, free: float, size: int) -> tuple[float, float]:
+    """Return an interval between pixel edges, at least one pixel wide."""
+    low, high = sorted((_edge(fixed, size), _edge(free, size)))
+    if low == high:  # it grows to the side that it was drawn to
+        grows_up = (free >= fixed and high < size - 0.5) or low <= -0.5
+        low, high = (low, high + 1) if grows_up else (low - 1, high)
+    return low, high
+
+
+def _edge(value: float, size: int) -> float:
+    return min(max(math.floor(value) + 0.5, -0.5), size - 0.5)

@@ -46,7 +46,6 @@ class LayerStyle:
     """How a layer is drawn.
 
     Attributes:
-        visible: Whether the layer is drawn at all.
         hidden: Numbers of the items that are not drawn.
         opacity: Opacity of fills, 0 to 1; outlines are always opaque.
     """
@@ -63,8 +62,6 @@ class LayerEntry:
     Attributes:
         key: Key that is unique among the image's layers.
         content: Kind of object that the layer comes from; IMAGE for the image's own overlays.
-        title: Title in the list.
-        style: How the layer is drawn.
         layer: The layer's items; None until they have been read.
         frame: The layer's shapes on the shown frame; None until they have been read.
         error: Why the layer cannot be read, or "".
@@ -200,10 +197,7 @@ class Layers:
             self.changed.emit()
 
     def take_frame(self, request: LayerRequest, frame: LayerFrame) -> None:
-        """Store an object's shapes on one frame.
-
-        Shapes for a frame that is not shown are only cached.
-        """
+        """Store an object's shapes on one frame; if it is not shown, they are only cached."""
         place = request.place
         self._pending.discard(place)
         if request.key not in self._asked:
@@ -261,7 +255,7 @@ class Layers:
 
     def show_only(self, key: str, item: int) -> None:
         """Show only one item of a layer and hide all others."""
-        layer = self._layer_of(key)
+        layer = next((entry.layer for entry in self.entries if entry.key == key), None)
         others = frozenset(one.number for one in layer.items) if layer else frozenset[int]()
         self._set_style(key, replace(self.style(key), visible=True, hidden=others - {item}))
         self._ask()
@@ -278,9 +272,6 @@ class Layers:
             key: replace(style, opacity=self.opacity) for key, style in self._styles.items()
         }
         self.changed.emit()
-
-    def _layer_of(self, key: str) -> Layer | None:
-        return next((entry.layer for entry in self.entries if entry.key == key), None)
 
     def _set_style(self, key: str, style: LayerStyle) -> None:
         if style != self.style(key):
@@ -301,24 +292,20 @@ class Layers:
                 self.frame_wanted.emit(request)
 
     def _entry(self, key: str, item: Instance) -> LayerEntry:
-        layer = self._layers.get(key)
+        layer, error, style = self._layers.get(key), self._errors.get(key, ""), self.style(key)
         title = layer.title if layer else item.get("SeriesDescription")
-        frame = None
-        if self._target is not None:
-            target, index = self._target
-            frame = self._frames.get((key, key_of(target), index))
-        return LayerEntry(
-            key,
-            item.content,
-            title or item.get("Modality"),
-            self.style(key),
-            layer,
-            frame,
-            self._errors.get(key, ""),
-        )
+        frame = self._frames.get((key, *self.place)) if self.place is not None else None
+        title = title or item.get("Modality")
+        return LayerEntry(key, item.content, title, style, layer, frame, error)
+
+    def _own_entry(
+        self, key: str, content: Content, layer: Layer, shapes: Sequence[Shape]
+    ) -> LayerEntry:
+        """Return the entry of a layer that is not read from an object."""
+        frame = LayerFrame(tuple(shapes))
+        return LayerEntry(key, content, layer.title, self.style(key), layer, frame)
 
     def _overlays(self) -> LayerEntry | None:
-        """Return the image's own overlays as a layer."""
         if self._target is None or self._frame is None or not self._frame.overlays:
             return None
         instance, _ = self._target
@@ -333,19 +320,12 @@ class Layers:
                 overlay.pixels, overlay.row, overlay.column, frame.rows, frame.columns
             )
             shapes.append(Shape(number, Mask(pixels)))
-        entry = LayerEntry(
-            OVERLAYS,
-            Content.IMAGE,
-            "Overlays of the image",
-            self.style(OVERLAYS),
-            Layer(instance, "Overlays of the image", tuple(items)),
-            LayerFrame(tuple(shapes)),
-        )
+        layer = Layer(instance, "Overlays of the image", tuple(items))
+        entry = self._own_entry(OVERLAYS, Content.IMAGE, layer, shapes)
         self._own = (frame, entry)
         return entry
 
     def _graphics(self) -> LayerEntry | None:
-        """Return the graphics of the applied presentation state as a layer."""
         if self._target is None or self._state is None:
             return None
         instance, index = self._target
@@ -355,13 +335,9 @@ class Layers:
         layer = self._state.layer
         # A key per state, so that items hidden in one are not hidden in another.
         key = f"{PRESENTATION}\0{key_of(layer.instance)}"
-        style = self.style(key)
-        return LayerEntry(
-            key, Content.PRESENTATION, layer.title, style, layer, LayerFrame(image.shapes)
-        )
+        return self._own_entry(key, Content.PRESENTATION, layer, image.shapes)
 
     def _regions(self) -> LayerEntry | None:
-        """Return the regions of the report as a layer."""
         if self._target is None or self._report is None:
             return None
         (instance, index), (layer, known) = self._target, self._report
@@ -372,9 +348,7 @@ class Layers:
         key = f"{REPORT}\0{key_of(layer.instance)}"
         here = {shape.item for shape in shapes}
         layer = replace(layer, items=tuple(one for one in layer.items if one.number in here))
-        return LayerEntry(
-            key, Content.REPORT, layer.title, self.style(key), layer, LayerFrame(shapes)
-        )
+        return self._own_entry(key, Content.REPORT, layer, shapes)
 
 
 def place_bitmap(
@@ -398,9 +372,8 @@ def place_bitmap(
     bottom = min(row + pixels.shape[0], rows)
     right = min(column + pixels.shape[1], columns)
     if bottom > top and right > left:
-        result[top:bottom, left:right] = pixels[top - row : bottom - row, left - column :][
-            :, : right - left
-        ]
+        inside = pixels[top - row : bottom - row, left - column : right - column]
+        result[top:bottom, left:right] = inside
     return result
 
 

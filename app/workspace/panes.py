@@ -15,12 +15,10 @@ from app.workspace.signals import Signal
 
 @dataclass(frozen=True, slots=True)
 class Pane:
-    """A picture made by a run.
+    """A picture made by a run, with title and description.
 
     Attributes:
         path: The PNG file in the run's output folder.
-        title: Title above the picture.
-        description: Text below the picture.
         tool: Name of the tool that shows the picture.
         options: The tool's options: figsize, cmap.
         sop_instance_uid: UID of the image that the picture was made from, or "" if unknown.

@@ -229,13 +229,10 @@ def _instances(studies: Iterable[Study]) -> Iterator[Instance]:
 def _merged(
     uid: str, known: Sequence[Study], new: Sequence[Study]
 ) -> tuple[Sequence[Study], Sequence[Problem]]:
-    """Return the studies of one Study Instance UID, from the open and the new ones.
+    """Return the studies of one Study Instance UID, and the images that share a UID with another.
 
     Copies of open images are left out. Scans detect copies by content; until a scan has finished,
     only headers can be compared.
-
-    Returns:
-        The studies, and the images that share a UID with another.
     """
     lists = {id(one.instances) for study in new for one in study.series}
     if all(id(one.instances) in lists for study in known for one in study.series):

@@ -104,16 +104,11 @@ class Viewport:
     def show(
         self, instance: Instance | None, frame_index: int = 0, *, keep_display: bool = False
     ) -> None:
-        """Show frame `frame_index` of an instance, with the instance's own window.
+        """Show frame `frame_index` (from 0) of an instance with its own window; None for nothing.
 
-        For objects without frames, such as reports, no frame is requested.
-
-        Args:
-            instance: The instance, or None to show nothing.
-            frame_index: Number of the frame from 0.
-            keep_display: Whether to keep window, inversion and orientation, e.g. for a neighbour of
-                the shown image. A presentation state's display is kept only if the state applies to
-                the instance.
+        For objects without frames, such as reports, no frame is requested. `keep_display` keeps
+        window, inversion and orientation, e.g. for a neighbour of the shown image; those of a
+        presentation state only if the state applies to the instance.
         """
         self.instance = instance
         self.frame = None

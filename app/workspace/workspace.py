@@ -12,7 +12,7 @@ from app.imaging.presentation import PresentationState
 from app.imaging.types import Content, Instance, ScanResult, Study, Window
 from app.tools.api import Artifact
 from app.tools.images import OpenImage
-from app.workspace import user_marks
+from app.workspace import drawing
 from app.workspace.annotations import Annotations
 from app.workspace.commands import CommandStack
 from app.workspace.layers import Layers
@@ -28,11 +28,7 @@ MOST_IMAGES = 2000
 
 
 class Workspace:
-    """All models behind one window.
-
-    Args:
-        labels: Labels of findings that keep their colour; see `LabelColors`.
-    """
+    """All models behind one window; `labels` keep their colour (see `LabelColors`)."""
 
     def __init__(self, labels: Sequence[str] = ()) -> None:
         self.studies = Studies()
@@ -53,10 +49,7 @@ class Workspace:
         self.viewport.image_changed.connect(self._follow_study)
 
     def close(self) -> None:
-        """Disconnect all listeners from the models.
-
-        Called when the window that shows them closes.
-        """
+        """Disconnect all listeners from the models, when the window that shows them closes."""
         models = (self.studies, self.commands, self.annotations, self.viewport, self.panes)
         for model in (self, *models, self.layers):
             for value in vars(model).values():
@@ -64,15 +57,10 @@ class Workspace:
                     value.clear()
 
     def add(self, result: ScanResult, *, show: bool = True, images_only: bool = False) -> bool:
-        """Add the result of a scan and show its first image.
+        """Add the result of a scan, complete or so far, and show its first image.
 
-        Args:
-            result: The result of a scan, or of the part of a scan that has been completed so far.
-            show: Whether to show an image or other object from the result.
-            images_only: Whether to show only an image, since a scan in progress may still find one.
-
-        Returns:
-            Whether an image or other object from the result was shown.
+        With `images_only` no other object is shown, since a scan in progress may still find an
+        image. Returns whether anything was shown.
         """
         self.studies.add(result)
         first = first_to_show(result, images_only) if show else None
@@ -108,11 +96,8 @@ class Workspace:
         """Show sections through the series of the shown image.
 
         Window and inversion are kept; flips and rotation are not, since they would mean something
-        else in another plane.
-
-        Args:
-            instance: The sections.
-            window: The window of the acquired image, used if the user has not set one.
+        else in another plane. `window`, that of the acquired image, is used if the user has not set
+        one.
         """
         self._source = self.acquired
         if self.viewport.display.window is None:
@@ -160,12 +145,10 @@ class Workspace:
         self.layers.set_presentation(self.viewport.presentation)
 
     def close_study(self, *keys: str) -> None:
-        """Close studies, and clear the viewport if it shows one of them.
+        """Close studies by `studies.key_of`, and clear the viewport if it shows one of them.
 
-        Findings are kept; they are shown again when their image is reopened.
-
-        Args:
-            keys: `Study.key` of each study, or its UID if it has no key; unknown keys are ignored.
+        Findings are kept; they are shown again when their image is reopened. Unknown keys are
+        ignored.
         """
         shown = self.acquired
         study = self.studies.study_of(shown) if shown else None
@@ -216,7 +199,7 @@ class Workspace:
         """Return the visible marks of the user by SOP Instance UID, the latest last."""
         found: dict[str, tuple[Finding, ...]] = {}
         for item in self.annotations.all():
-            if item.visible and user_marks.is_mark(item.finding):
+            if item.visible and drawing.is_mark(item.finding):
                 uid = item.finding.image.sop_instance_uid
                 found[uid] = (*found.get(uid, ()), item.finding)
         return found
@@ -232,7 +215,7 @@ class Workspace:
     @property
     def marked(self) -> bool:
         """Whether the shown frame has a visible mark other than points outside the object."""
-        return any(item.provenance.tool != user_marks.OUTSIDE for item in self.shown_marks())
+        return any(item.provenance.tool != drawing.OUTSIDE for item in self.shown_marks())
 
     def _images(self) -> Iterator[Instance]:
         """Yield the open images, those of the shown study first."""
@@ -286,10 +269,7 @@ class Workspace:
         self._rejected = None
 
     def next_instance(self, step: int) -> Instance | None:
-        """Return the instance `step` positions further in the shown series.
-
-        None if there is none.
-        """
+        """Return the instance `step` positions further in the shown series, or None."""
         shown = self.viewport.instance
         found = self.studies.place_of(shown) if shown else None
         if found is None:

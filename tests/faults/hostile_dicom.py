@@ -118,16 +118,6 @@ def empty_items(count: int, tag: int, *, undefined: bool) -> bytes:
     return element(tag, b"SQ", (ITEM + bytes(4)) * count)
 
 
-def empty_elements(count: int) -> bytes:
-    """Private elements without values, all of them different."""
-    places = np.arange(count, dtype=np.uint32)
-    made = np.zeros((count, 4), "<u2")
-    made[:, 0] = 0x7001 + 2 * (places >> 16)
-    made[:, 1] = places & 0xFFFF
-    made[:, 2] = np.frombuffer(b"LO", "<u2")[0]
-    return made.tobytes()
-
-
 def fragments(path: Path, count: int) -> Path:
     """Compressed pixels in very many fragments that hold nothing."""
     pixels, code = code_of("1.2.840.10008.1.2.4.90")

@@ -28,7 +28,6 @@ VALUES = {
     "study date": (0x00080020, MANY),
     "palette descriptor": (0x00281101, MANY),
     "pixel padding": (0x00280120, MANY),
-    "character set": (0x00080005, "damaged"),
 }
 
 

@@ -8,7 +8,7 @@ from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
 from PySide6.QtTest import QTest
 
 from app.imaging.findings import Box, Heatmap, Mask, Point, Polygon, Polyline
-from app.views.canvas.text_overlay import corner_rects
+from app.views.canvas.text_overlay import corner_blocks
 from app.workspace.studies import key_of
 from tests.gui.canvas_scene import LEFT, Scene
 from tests.gui.viewer_support import (
@@ -111,7 +111,9 @@ def test_chips_do_not_overlap_each_other_or_the_corner_text(scene: Scene):
     scene.settle()
     chips = [item.rect for item in scene.canvas.overlay.chips]
     assert len(chips) == 5
-    rects = chips + corner_rects(scene.canvas.overlay.corners, QRectF(scene.canvas.overlay.rect()))
+    overlay = scene.canvas.overlay
+    blocks = corner_blocks(overlay.corners, QRectF(overlay.rect()))
+    rects = chips + [block.rect for block in blocks]
     for number, rect in enumerate(rects):
         assert not any(rect.intersects(other) for other in rects[number + 1 :])
 

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication
 from app.imaging.findings import Box, Finding, Point
 from app.views import wording
 from app.views.browser.findings_list import FindingsModel, MakerRow
-from app.workspace import user_marks
+from app.workspace import drawing
 from app.workspace.viewport import Display
 from tests.gui.canvas_scene import LEFT, RIGHT, Scene
 
@@ -51,7 +51,7 @@ def test_m_and_a_click_mark_a_point_and_shift_m_s_tool_one_outside(scene: Scene)
     scene.show()
     scene.key(Qt.Key.Key_M)
     QTest.mouseClick(scene.canvas.viewport(), LEFT, pos=scene.at(30, 20))
-    scene.canvas.drawing_tool.set_tool(user_marks.OUTSIDE)
+    scene.canvas.drawing_tool.set_tool(drawing.OUTSIDE)
     QTest.mouseClick(scene.canvas.viewport(), LEFT, pos=scene.at(70, 60))
     inside, outside = (item.finding for item in scene.workspace.annotations.all())
     assert isinstance(inside.geometry, Point)
@@ -59,8 +59,8 @@ def test_m_and_a_click_mark_a_point_and_shift_m_s_tool_one_outside(scene: Scene)
     assert inside.geometry.y == pytest.approx(20, abs=0.5)
     assert (inside.label, outside.label) == ("Point", "Point outside")
     assert [item.finding.provenance.tool for item in scene.workspace.annotations.all()] == [
-        user_marks.POINT,
-        user_marks.OUTSIDE,
+        drawing.POINT,
+        drawing.OUTSIDE,
     ]
 
 

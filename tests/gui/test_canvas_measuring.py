@@ -12,7 +12,7 @@ from app.imaging.findings import Polyline, Provenance
 from app.imaging.types import Orientation, Region, Spacing, SpacingSource
 from app.views import wording
 from app.views.browser.findings_list import FindingsModel, MakerRow
-from app.workspace import measurements
+from app.workspace import drawing
 from app.workspace.viewport import Display
 from tests.gui.canvas_scene import LEFT, Scene, move
 from tests.gui.viewer_support import finding, frame, instance
@@ -180,7 +180,7 @@ def test_points_outside_the_image_are_moved_to_its_border(scene: Scene):
 
 def test_three_clicks_make_an_angle_of_the_true_shape(scene: Scene):
     scene.show(spacing=Spacing(1.0, 0.5, SpacingSource.PATIENT, 2.0))
-    scene.canvas.drawing_tool.set_tool(measurements.ANGLE)
+    scene.canvas.drawing_tool.set_tool(drawing.ANGLE)
     view = scene.canvas.viewport()
     for at in ((60, 40), (20, 40), (40, 50)):  # 10 mm across, 10 mm down: 45 degrees
         QTest.mouseMove(view, scene.at(*at))
@@ -214,12 +214,12 @@ def test_a_measurement_by_hand_is_never_called_an_ai_s(scene: Scene):
 
 
 def test_what_a_run_made_is_not_by_hand_whatever_its_tool_is_called():
-    made = measurements.measure(measurements.RULER, frame(), [(1, 1), (9, 9)])
-    assert measurements.by_hand(made)
-    run = finding(made.image, made.geometry, tool=measurements.RULER)
-    assert not measurements.by_hand(run)
+    made = drawing.draw(drawing.RULER, frame(), [(1, 1), (9, 9)])
+    assert drawing.by_hand(made)
+    run = finding(made.image, made.geometry, tool=drawing.RULER)
+    assert not drawing.by_hand(run)
     assert isinstance(run.provenance, Provenance)
-    assert measurements.points_of(run) == ()
+    assert drawing.points_of(run) == ()
 
 
 def test_a_click_with_the_tool_on_selects_and_draws_nothing(scene: Scene):

@@ -18,7 +18,7 @@ from app.imaging.space import geometry
 from app.imaging.types import Orientation, Spacing, SpacingSource, Voi, Window
 from app.views.canvas import orientation
 from app.views.canvas.annotated_render import render_annotated
-from app.workspace import measurements
+from app.workspace import drawing
 from app.workspace.viewport import Display
 from tests.gui.canvas_scene import LEFT, Scene, move
 from tests.gui.viewer_support import finding, found, frame, instance, study
@@ -237,7 +237,7 @@ def test_an_export_has_the_true_shape_as_the_canvas_has(
     down = np.count_nonzero(bright[:, column, 0] > 128)
     assert down == pytest.approx(across, rel=0.12)
     line = finding(base.ref, Polyline(((40, 10), (40, 80))), label="")
-    line = replace(line, provenance=Provenance(measurements.RULER, "", "", "", "", ""))
+    line = replace(line, provenance=Provenance(drawing.RULER, "", "", "", "", ""))
     drawn = render_annotated(base, image, Window(500, 2), findings=[line], turn=display)
     changed = np.argwhere((drawn != bright).any(axis=2))
     middle = (changed.min(axis=0) + changed.max(axis=0)) / 2

@@ -297,7 +297,9 @@ def test_every_answer_says_who_wrote_it_and_that_it_is_not_for_diagnosis(
 ):
     ask(chat, wait_until)
     chat.runner.say(TextDelta, text="Fine.")
-    chat.runner.say(Usage, input_tokens=1200, output_tokens=34)
+    chat.runner.say(
+        Usage, input_tokens=1200, output_tokens=34, run_input_tokens=1200, run_output_tokens=34
+    )
     chat.runner.finish("Fine.")
     wait_until(lambda: chat.run.ended)
     note, usage = chat.run.answers[0].note, chat.run.answers[0].usage

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QApplication, QMenu
 from app.imaging.types import Lut, Spacing, SpacingSource, Voi, Window
 from app.imaging.volume import Plane
 from app.views.main_window import MainWindow
-from app.workspace import measurements
+from app.workspace import drawing
 from app.workspace.workspace import Workspace
 from tests.gui.test_canvas_planes import SLICES, PlaneDecoder, axial
 from tests.gui.viewer_support import FakeDecoder, WaitUntil, found, frame, instance, study
@@ -81,7 +81,7 @@ def test_keys_flip_rotate_and_measure(
         assert window.workspace.viewport.display.turn_text == mark
     QTest.keyClicks(window.canvas, "l")
     assert window.actions_.ruler.isChecked()
-    assert window.canvas.drawing_tool.tool == measurements.RULER
+    assert window.canvas.drawing_tool.tool == drawing.RULER
     QTest.keyClick(window.canvas, Qt.Key.Key_Escape)
     assert not window.actions_.ruler.isChecked()
 

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QMenu
 
 from app.tools.chest.plan import PLAN
 from app.views.models.models_window import ModelsWindow
-from app.workspace import user_marks
+from app.workspace import drawing
 from tests.gui import test_settings_in_use
 from tests.gui.canvas_scene import move
 from tests.gui.chat_support import picture
@@ -50,7 +50,7 @@ def test_the_tools_menu_opens_the_models_and_closing_the_window_ends_them(
 def test_the_settings_page_of_the_tools_opens_them_above_itself(made: Opened, wait_until: Wait):
     dialog = made.settings()
     open_page(dialog, "Tools")
-    click(dialog.tools.models.button)
+    click(dialog.tools.models_button)
     wait_until(lambda: shown(made))
     (window,) = shown(made)
     assert window.parent() is dialog
@@ -66,7 +66,7 @@ def test_where_models_run_and_how_long_they_stay_is_kept_and_in_use_at_once(
     monkeypatch.setattr(made.program.host, "end_when_idle", told.append)
     dialog = made.settings()
     open_page(dialog, "Tools")
-    part = dialog.tools.models
+    part = dialog.tools
     assert (part.device.value, part.idle.value()) == ("auto", 10)
     choose(part.device, "The processor")
     part.idle.setFocus()
@@ -89,7 +89,7 @@ def test_a_marked_box_is_asked_about_and_the_card_leads_to_the_model_that_is_not
     _drag(made, (60, 60), (200, 180))
     assert actions.segment.isEnabled()
     (drawn,) = window.workspace.shown_marks()
-    assert drawn.provenance.tool == user_marks.BOX
+    assert drawn.provenance.tool == drawing.BOX
     actions.mark_box.trigger()
     menu = _menu(made, wait_until)
     assert menu.actions()[0] is actions.segment

@@ -286,9 +286,9 @@ def test_each_answer_is_listed_and_taken_back_with_mouse_or_keys(
     QTest.keyClick(last, Qt.Key.Key_Space)
     assert grants.active_refusals() == ()
     assert page.answers.buttons["allowed", "count_cells"].hasFocus(), "the focus is not lost"
-    press(page.withdraw_button)
+    press(page.answers.withdraw_button)
     assert grants.active_grants() == ()
-    assert not page.withdraw_button.isEnabled()
+    assert not page.answers.withdraw_button.isEnabled()
 
 
 def test_names_of_tools_are_no_rich_text_and_widen_nothing(

@@ -379,7 +379,7 @@ def test_pages_that_were_not_looked_at_change_nothing(rig: Callable[..., Rig], w
 def test_going_back_to_a_page_keeps_what_was_entered(rig: Callable[..., Rig]):
     dialog = rig().open()
     open_page(dialog, "Limits")
-    dialog.limits.steps.setValue(7)
+    dialog.limits.fields["steps"].setValue(7)
     open_page(dialog, "Tools")
     open_page(dialog, "Limits")
     assert dialog.pages.count() == 3
@@ -492,11 +492,13 @@ def test_limits_are_entered_with_their_units_and_restored(
     dialog = made.open()
     open_page(dialog, "Limits")
     page = dialog.limits
-    assert page.steps.text() == "3 requests"
-    assert page.cost.text() == "no limit"
+    fields = page.fields
+    assert fields["steps"].text() == "3 requests"
+    assert fields["cost"].text() == "no limit"
     click(page.restore)
     assert page.limits() == LimitSettings()
-    for box, text in ((page.tool_calls, "7"), (page.minutes, "2.5"), (page.tokens, "0")):
+    for name, text in (("tool_calls", "7"), ("minutes", "2.5"), ("tokens", "0")):
+        box = fields[name]
         box.setFocus()
         box.selectAll()
         QTest.keyClicks(box, text)
@@ -528,7 +530,7 @@ def test_the_wheel_over_a_field_changes_nothing(rig: Callable[..., Rig]):
 
     dialog = rig().open()
     open_page(dialog, "Limits")
-    box = dialog.limits.steps
+    box = dialog.limits.fields["steps"]
     at = QPointF(box.rect().center())
     none, up = Qt.MouseButton.NoButton, QPoint(0, 120)
     plain, phase = Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase
@@ -546,13 +548,13 @@ def test_a_consent_can_be_withdrawn(rig: Callable[..., Rig]):
     dialog = made.open()
     open_page(dialog, "Privacy")
     page = dialog.privacy
-    assert sorted(page.withdraw_buttons) == ["api.example.org", "other.example"]
+    assert sorted(page.hosts.buttons) == ["api.example.org", "other.example"]
     shown = [label.text() for label in page.findChildren(QLabel)]
     assert "text and results and pictures" in shown
-    click(page.withdraw_buttons["api.example.org"])
+    click(page.hosts.buttons["api.example.org"])
     assert made.consents.hosts() == ("other.example",)
     assert made.consents.hosts("pictures") == ()
-    assert list(page.withdraw_buttons) == ["other.example"]
+    assert list(page.hosts.buttons) == ["other.example"]
 
 
 def test_the_privacy_page_says_where_the_key_lies_and_what_never_leaves(
@@ -578,7 +580,7 @@ def test_rules_for_tools_become_stricter_and_grants_are_withdrawn(
     assert page.tools.rule_text("known") == "refused (your rule)"
     choose(page.rules["compute"], "Asks in the chat")
     assert page.rules["write"].findData("allow") < 0, "what acts cannot be set free"
-    click(page.withdraw_button)
+    click(page.answers.withdraw_button)
     assert made.grants.active_grants() == ()
     click(dialog.save_button)
     wait_until(lambda: made.told)
@@ -771,6 +773,6 @@ def test_a_long_host_does_not_push_anything_out_of_the_window(
         page = dialog.pages.currentWidget()
         assert isinstance(page, SettingsPage)
         wait_until(lambda page=page: page.widget().width() <= page.viewport().width())
-    button = dialog.privacy.withdraw_buttons[host]
+    button = dialog.privacy.hosts.buttons[host]
     right = button.mapTo(dialog, button.rect().topRight()).x()
     assert 0 < right < dialog.width()

@@ -19,43 +19,11 @@ from app.agent.planning.vocabulary import (
 )
 from app.tools.pack_plan import TextWords, ToolRule, ValueWords
 
-_SIDES = {
-    **dict.fromkeys(
-        (
-            "left",
-            "l",
-            "lt",
-            "linke",
-            "linken",
-            "linker",
-            "linkes",
-            "links",
-            "li",
-            "lings",
-            "linx",
-            "lincs",
-            "lefft",
-        ),
-        "Left",
-    ),
-    **dict.fromkeys(
-        (
-            "right",
-            "r",
-            "rt",
-            "rechte",
-            "rechten",
-            "rechter",
-            "rechtes",
-            "rechts",
-            "re",
-            "reschts",
-            "rehts",
-            "recht",
-        ),
-        "Right",
-    ),
+_SIDE_WORDS = {
+    "Left": "left l lt linke linken linker linkes links li lings linx lincs lefft",
+    "Right": "right r rt rechte rechten rechter rechtes rechts re reschts rehts recht",
 }
+_SIDES = {word: side for side, words in _SIDE_WORDS.items() for word in words.split()}
 _WITH_SIDE = frozenset(("and", "or", "und", "oder", "sided", "seitige", "seitigen", "hand"))
 # In "is the right lung smaller than the left?", the side after these words is meant as well.
 _COMPARISON_WORDS = frozenset(
@@ -88,13 +56,7 @@ _NUMBERS = re.compile(rf"{_NUMBER}(?:\s*[/,]\s*{_NUMBER})?(?![\w])")
 def find_values(
     rule: ToolRule, tokens: Sequence[Token], denied: Sequence[Denial]
 ) -> dict[str, list[Any]]:
-    """Return the values that a question names, by argument, in the order in which they appear.
-
-    Args:
-        rule: The tool's rule, with the words for each value.
-        tokens: The question's words.
-        denied: The words that the question leaves out.
-    """
+    """Return the values that a question names, by argument, in the order in which they appear."""
     found: dict[str, list[Any]] = {}
     for item, match in _value_matches(rule, tokens):
         if _is_excluded(match, denied):
@@ -113,11 +75,6 @@ def usual_values(
     """Return a tool's default values, without those that the question leaves out.
 
     "All but the heart" leaves out the heart. If nothing would remain, all defaults are returned.
-
-    Args:
-        rule: The tool's rule, with its default values.
-        tokens: The question's words.
-        denied: The words that the question leaves out.
     """
     out: set[tuple[str, Any]] = set()
     for item, match in _value_matches(rule, tokens):
@@ -130,12 +87,7 @@ def usual_values(
 
 
 def as_argument(values: Sequence[Any], field: Mapping[str, Any]) -> Any:
-    """Convert values to the type of an argument: a list, the first value, or a number.
-
-    Args:
-        values: The values.
-        field: The argument's JSON schema.
-    """
+    """Convert values to the type in an argument's schema: a list, the first one, or a number."""
     described = str(field)
     if "array" in described:
         return list(values)
@@ -145,10 +97,7 @@ def as_argument(values: Sequence[Any], field: Mapping[str, Any]) -> Any:
 def find_numbers(rule: ToolRule, blank: str, schema: ToolSchema) -> dict[str, float]:
     """Return the numbers that follow their words, by argument: "window 40/400", "center 40".
 
-    Args:
-        rule: The tool's rule, with the words that numbers follow.
-        blank: The question with the contents of quoted strings blanked.
-        schema: The tool's schema; arguments that it lacks are skipped.
+    Arguments that the tool's schema lacks are skipped.
     """
     known = schema.parameters.get("properties", {})
     found: dict[str, float] = {}
@@ -167,12 +116,7 @@ def find_texts(
 ) -> dict[str, str]:
     """Return the arguments whose value is text from the question, each with that text.
 
-    Args:
-        rule: The tool's rule.
-        blank: The question with the contents of quoted strings blanked, of the same length as
-            `text`.
-        text: The question as it was written.
-        tokens: The question's words with spelling corrected.
+    `blank` is `text` with the contents of quoted strings blanked, of the same length.
     """
     found: dict[str, str] = {}
     for item in rule.texts:
@@ -276,13 +220,8 @@ def _other_side_value(
     """Return the value for the other side: "don't outline the left lung, only the right one"."""
     if not item.sided:
         return []
-    start = max(match.positions) + 1
-    for position in range(start, min(len(tokens), start + _REACH)):
-        token = tokens[position]
-        if token.sentence != tokens[match.first].sentence:
-            break
-        side = _SIDES.get(token.text)
-        if side and position + 1 < len(tokens) and tokens[position + 1].text in _SIDE_NOUNS:
+    for position, side in _later_sides(match, tokens):
+        if position + 1 < len(tokens) and tokens[position + 1].text in _SIDE_NOUNS:
             value = item.value.format(side=side)
             out = any(position in denial.positions for denial in denied)
             return [] if out or value in _values_by_side(item, match, tokens) else [value]
@@ -316,15 +255,21 @@ def _sides_after(match: Match, tokens: Sequence[Token]) -> list[str]:
 
 def _compared_side(match: Match, tokens: Sequence[Token]) -> str:
     """Return the second side of a comparison, or "": "is the right larger than the left?"."""
-    start = max(match.positions) + 1
-    for position in range(start, min(len(tokens), start + _REACH)):
-        token = tokens[position]
-        if token.sentence != tokens[match.first].sentence:
-            break
-        side = _SIDES.get(token.text)
-        if side and _ends_clause(tokens, position) and _is_joined(tokens, position):
+    for position, side in _later_sides(match, tokens):
+        if _ends_clause(tokens, position) and _is_joined(tokens, position):
             return side
     return ""
+
+
+def _later_sides(match: Match, tokens: Sequence[Token]) -> Iterator[tuple[int, str]]:
+    """Yield the sides named after a match in its sentence, as (position, side)."""
+    start = max(match.positions) + 1
+    for position in range(start, min(len(tokens), start + _REACH)):
+        if tokens[position].sentence != tokens[match.first].sentence:
+            return
+        side = _SIDES.get(tokens[position].text)
+        if side:
+            yield position, side
 
 
 def _ends_clause(tokens: Sequence[Token], position: int) -> bool:

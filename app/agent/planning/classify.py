@@ -54,9 +54,7 @@ class Reading:
     def text_for(self, kinds: Collection[Key], text: str) -> str:
         """Return the part of `text` addressed to the given kinds, or all of it if no part is.
 
-        Args:
-            kinds: The kinds, as (pack, name).
-            text: A text of the same length as the question.
+        `text` has the same length as the question.
         """
         words = frozenset[int]().union(*(self.reach.get(key, frozenset()) for key in kinds))
         spans: list[str] = []
@@ -81,18 +79,11 @@ class Reading:
         return found
 
 
-def read_question(blank: str, plans: Plans, tools: Collection[str]) -> Reading:
-    """Return a question's words, kinds and intent.
-
-    Args:
-        blank: The normalised question with the contents of quoted strings blanked.
-        plans: The packs' plans.
-        tools: The available tools; if this maps names to schemas, the tools' phrases are found as
-            well.
-    """
+def read_question(blank: str, plans: Plans, tools: Mapping[str, ToolSchema]) -> Reading:
+    """Return a question's words, kinds and intent; in `blank`, quoted contents are blanked."""
     book = pack_words(plans.packs)
     named = find_mentions(blank, tools)
-    mentions = _with_phrases(blank, named, tools)
+    mentions = with_phrases(blank, named, tools)
     tokens, mended = corrected_tokens(blank, book)
     denied = denials(tokens)
     quoted = reported_speech(blank, tokens)
@@ -227,13 +218,3 @@ def _is_certain(
     return all(
         position in used or carries_no_meaning(token) for position, token in enumerate(found.tokens)
     )
-
-
-def _with_phrases(blank: str, mentions: list[Mention], tools: Collection[str]) -> Sequence[Mention]:
-    """Return the mentions, with those of tools mentioned by a phrase if schemas are known."""
-    if isinstance(tools, Mapping):
-        schemas: dict[str, ToolSchema] = {
-            name: schema for name, schema in tools.items() if isinstance(schema, ToolSchema)
-        }
-        return with_phrases(blank, mentions, schemas)
-    return mentions

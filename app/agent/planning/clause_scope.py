@@ -9,32 +9,26 @@ from typing import TypeVar
 from app.agent.planning.out_of_scope import ERRANDS, KNOWLEDGE, everyday_words
 from app.agent.planning.question_parts import Parts
 from app.agent.planning.vocabulary import DETERMINERS, Match, Token, Vocabulary
+from app.tools.pack_plan import phrases
 
 _HISTORY = Vocabulary(
-    [
-        ("history", entry)
-        for entry in (
-            *("known", "history of", "hx of", "h o", "s p", "status post", "pmh", "previously"),
-            *("bekannt*", "vorbekannt*", "zustand nach", "z n", "st n", "anamnestisch"),
-        )
-    ]
+    ("history", entry)
+    for entry in phrases("""
+        known, history of, hx of, h o, s p, status post, pmh, previously, bekannt*, vorbekannt*,
+        zustand nach, z n, st n, anamnestisch
+    """)
 )
 _STATEMENTS = Vocabulary(
-    [
-        ("tells", entry)
-        for entry in (
-            *("he", "she", "he's", "she's", "patient", "pt", "pat", "patientin", "yo", "year old"),
-            *("y o", "mentions", "mentioned", "says", "said", "thinks", "thought", "wrote"),
-            *("writes", "presented", "presents", "presenting", "admitted", "complain*", "had"),
-            *("was", "were", "drained", "treated for", "yesterday", "ago", "since", "last week"),
-            *("jaehrig*", "seit", "gestern", "vor .. tagen", "vor .. wochen", "hatte", "klagt"),
-            *("meint", "schreibt", "vermutet", "suspects", "suspected", "behandelt", "hausarzt"),
-            # Reasons for the question, or what follows from its answer.
-            *("before|bevor|ehe|until|bis|while|because|weil i|we|ich|wir", "so i|we can"),
-            *("supposing", "assuming", "suppose", "provided that", "angenommen", "falls"),
-            *("kommt mit", "kam mit", "aufgenommen mit", "j"),
-        )
-    ]
+    ("tells", entry)
+    for entry in phrases("""
+        he, she, he's, she's, patient, pt, pat, patientin, yo, year old, y o, mentions, mentioned,
+        says, said, thinks, thought, wrote, writes, presented, presents, presenting, admitted,
+        complain*, had, was, were, drained, treated for, yesterday, ago, since, last week, jaehrig*,
+        seit, gestern, vor .. tagen, vor .. wochen, hatte, klagt, meint, schreibt, vermutet,
+        suspects, suspected, behandelt, hausarzt,
+        before|bevor|ehe|until|bis|while|because|weil i|we|ich|wir, so i|we can, supposing,
+        assuming, suppose, provided that, angenommen, falls, kommt mit, kam mit, aufgenommen mit, j
+    """)
 )
 _UNANSWERABLE = Vocabulary([("knows", entry) for entry in KNOWLEDGE + ERRANDS])
 _WHAT_IS = Vocabulary(
@@ -73,26 +67,13 @@ _ORDERED = frozenset(("a", "with", "as", "ein", "einen", "einem", "mit", "als"))
 _TITLES = frozenset(("title", "titled", "caption", "heading", "titel", "ueberschrift"))
 _QUOTED = re.compile("[\"'][\x00]+[\"']")
 _REPORTS = Vocabulary(
-    [
-        ("reports", entry)
-        for entry in (
-            *("say", "says", "said", "saying", "read", "reads", "write", "writes", "wrote"),
-            *(
-                "written",
-                "contain",
-                "contains",
-                "contained",
-                "states",
-                "stated",
-                "claims",
-                "called",
-            ),
-            *("named", "is", "was", "tells", "told", "asks", "asked", "label", "title is", "noted"),
-            *("mentions", "mentioned", "translate", "quote", "quotes", "remark", "comment"),
-            *("steht", "stand", "sagt", "sagte", "lautet", "schrieb", "schreibt", "heisst"),
-            *("enthaelt", "meint", "meinte", "besagt"),
-        )
-    ]
+    ("reports", entry)
+    for entry in phrases("""
+        say, says, said, saying, read, reads, write, writes, wrote, written, contain, contains,
+        contained, states, stated, claims, called, named, is, was, tells, told, asks, asked, label,
+        title is, noted, mentions, mentioned, translate, quote, quotes, remark, comment, steht,
+        stand, sagt, sagte, lautet, schrieb, schreibt, heisst, enthaelt, meint, meinte, besagt
+    """)
 )
 
 
@@ -168,11 +149,8 @@ def _statement_parts(tokens: Sequence[Token], parts: Parts) -> frozenset[int]:
 def reported_speech(blank: str, tokens: Sequence[Token]) -> frozenset[int]:
     """Return the positions of words that quote a text: 'the tag says "..."'.
 
-    These words do not ask for anything.
-
-    Args:
-        blank: The question with the contents of quoted strings replaced by NUL characters.
-        tokens: The question's words.
+    These words do not ask for anything. In `blank`, the contents of quoted strings are NUL
+    characters.
     """
     found: set[int] = set()
     # "With a title saying ..." requests a title; "the title says ..." reports one.
@@ -246,14 +224,9 @@ def words_by_kind(
     """Return the positions of the words addressed to each kind of question.
 
     These are the parts with the kind's own words, and statements next to them: "he mentions a mass,
-    can you frame it". A separate request is excluded: "frame it, and measure the heart".
-
-    Args:
-        kinds: The question's kinds with their matches.
-        whole: The kinds that claim whole parts of a question (`QuestionKind.whole`).
-        named: The kinds whose words name the tool to use (`QuestionKind.addressed`).
-        tokens: The question's words.
-        parts: The question's parts.
+    can you frame it". A separate request is excluded: "frame it, and measure the heart". `whole`
+    are the kinds that claim whole parts (`QuestionKind.whole`), `named` those whose words name the
+    tool to use (`QuestionKind.addressed`).
     """
     at = {key: {parts.part_numbers[place] for match in found for place in match.positions}
           for key, found in kinds.items()}  # fmt: skip

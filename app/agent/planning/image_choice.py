@@ -93,9 +93,8 @@ class ImageChoice:
 def image_choice(text: str, images: Sequence[Mapping[str, Any]]) -> ImageChoice:
     """Return which images a question is about.
 
-    Args:
-        text: The normalised question; a file name counts even in quotation marks.
-        images: Notes on the open images, the current one first.
+    `images` are notes on the open images, the current one first. A file name counts even in
+    quotation marks.
     """
     blank = masked(text)
     named = [f"image-{int(match[1])}" for match in IMAGE_ID.finditer(blank)]

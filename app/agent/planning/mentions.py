@@ -68,13 +68,11 @@ def find_mentions(text: str, names: Collection[str]) -> list[Mention]:
 
     A known tool's name may be written with underscores, spaces or hyphens. An unknown name counts
     only if it is used like a call ("run X").
-
-    Args:
-        text: The question with the contents of quoted strings blanked.
-        names: The names of the available tools.
     """
     found = [
-        _known_mention(text, match, name) for name in names for match in _name_matches(name, text)
+        _mention(text, match, name, known=True)
+        for name in names
+        for match in _name_matches(name, text)
     ]
     found = _longest(found)
     for match in _IDENTIFIER.finditer(text):
@@ -172,10 +170,6 @@ def _text_before(text: str, position: int) -> str:
     return text[max(0, position - _REACH) : position]
 
 
-def _known_mention(text: str, match: re.Match[str], name: str) -> Mention:
-    return _mention(text, match, name, known=True)
-
-
 def _mention(text: str, match: re.Match[str], name: str, *, known: bool) -> Mention:
     before = _text_before(text, match.start())
     return Mention(
@@ -184,7 +178,8 @@ def _mention(text: str, match: re.Match[str], name: str, *, known: bool) -> Ment
         match.end(),
         known,
         negated=_is_negated(text, match),
-        about_tool=_asks_about_tool(before, match.group()) or _asks_if_installed(text, match),
+        about_tool=_asks_about_tool(before, match.group())
+        or _INSTALLED.match(text, match.end()) is not None,
     )
 
 
@@ -194,10 +189,6 @@ def _asks_about_tool(before: str, written: str) -> bool:
     # "What is the cell count?" asks for a result; "What is cell_count?" asks about the tool.
     of_tool = "_" in written or (found is not None and "tool" in found.group().lower())
     return found is not None and (of_tool or not _WHAT_IS.match(found.group()))
-
-
-def _asks_if_installed(text: str, match: re.Match[str]) -> bool:
-    return _INSTALLED.match(text, match.end()) is not None
 
 
 def _is_negated(text: str, match: re.Match[str]) -> bool:

@@ -65,11 +65,7 @@ def plan_named_tools(
 ) -> ToolPlan | Reply | None:
     """Return the plan or reply for a question that names tools, or None if it names none.
 
-    Args:
-        question: The normalised question.
-        scene: The open images, the tools and the earlier results.
-        before: Steps for the rest of the question, which run first.
-        named: The tools that the question mentions by name.
+    The steps `before` are for the rest of the question, and run first.
     """
     blank = masked(question)
     mentions = with_phrases(blank, list(named), scene.tools)
@@ -148,14 +144,9 @@ def _step(
 ) -> Step:
     """Return a step for a tool that the question names.
 
-    Args:
-        mention: The mention of the tool.
-        clause: The text about it, as written and with the contents of quoted strings blanked.
-        before: The steps before it.
-        scene: The open images, the tools and the earlier results.
-        notes: Receives remarks for the user.
-        whole: The request to a tool that is named in plain words, in the same two forms; None if
-            the name itself is written with underscores.
+    `clause` is the text about the tool, as written and with the contents of quoted strings blanked;
+    `whole` is, in the same two forms, the request to a tool that is named in plain words. `notes`
+    receives remarks for the user.
     """
     text, blank = clause
     target = _target(mention.name, text, blank, before, scene)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,13 +18,13 @@ from app.agent.planning.argument_values import (
 from app.agent.planning.classify import Reading, read_question
 from app.agent.planning.plan import Decision, NoRule, OpenImage, Reply, Scene, Step, ToolPlan
 from app.agent.planning.question_parts import parts_of
-from app.agent.planning.question_text import has_words
 from app.agent.planning.targets import feed_arguments, feeding_source, title_of, unsuitable_reason
 from app.agent.planning.tool_choice import with_prerequisites
+from app.agent.planning.word_matches import Key, pack_words
 from app.agent.planning.written_arguments import missing_arguments
 from app.tools.pack_plan import AnyOf, QuestionKind
+from app.tools.result_wording import has_words
 
-_NONE = QuestionKind("")
 _HELP = (
     r"help|what\s+can\s+(?:you|i)\s+(?:do|ask)|what\s+do\s+you\s+do|which\s+tools|what\s+tools|"
     r"list\s+(?:\w+\s+)?tools|tools\s+(?:are\s+)?available|who\s+are\s+you|commands|hilfe|"
@@ -48,13 +48,8 @@ def plan_plain_question(
 ) -> Decision:
     """Return the plan, reply or `NoRule` for a question in plain words.
 
-    Args:
-        question: The normalised question with the contents of quoted strings blanked.
-        scene: The open images, the tools and the earlier results.
-        excluded: Tools that the question names in order to leave them out.
-        image: The id of the image that the question is about; "" for the current one.
-        text: The normalised question with its quoted strings.
-        reading: The result of `read_question`; None if the question has not been read yet.
+    In `question` the contents of quoted strings are blanked, in `text` they are not. Tools in
+    `excluded` are left out. `image` is the id of the image in question; "" for the current one.
     """
     reading = reading or read_question(question, scene.plans, scene.tools)
     asked = reading.intent
@@ -119,7 +114,7 @@ def no_image_text() -> str:
 
 def _without_existing_results(wanted: Sequence[str], reading: Reading, scene: Scene) -> list[str]:
     """Return the tools without those whose result already exists, for "show that overlay"."""
-    kinds = [kind for key in reading.kinds for kind in [_kind_of(key, scene)] if kind]
+    kinds = _kinds_of(reading.kinds, scene)
     anew = {tool for kind in kinds if kind.again for tool in kind.tools}
     needless: set[str] = set()
     for kind in kinds:
@@ -132,20 +127,9 @@ def _without_existing_results(wanted: Sequence[str], reading: Reading, scene: Sc
     return [tool for tool in wanted if tool not in needless - anew]
 
 
-def _kind_of(key: tuple[str, str], scene: Scene) -> QuestionKind | None:
-    """Return the kind of that pack and name, or None."""
-    for pack, kind in scene.plans.kinds():
-        if (pack.pack, kind.name) == key:
-            return kind
-    return None
-
-
-def _tools_of(kind: QuestionKind | None) -> frozenset[str]:
-    """Return all tools that may answer a kind of question."""
-    needs = kind.tools if kind else ()
-    return frozenset(
-        name for need in needs for name in (need.tools if isinstance(need, AnyOf) else (need,))
-    )
+def _kinds_of(keys: Iterable[Key], scene: Scene) -> list[QuestionKind]:
+    known = pack_words(scene.plans.packs).kinds
+    return [known[key] for key in keys]
 
 
 def _step(
@@ -200,11 +184,8 @@ def _argument_values(
         if values and name in known:
             found[name] = as_argument(values, known[name])
     found = {name: value for name, value in found.items() if name in known}
-    keys = (
-        [key for key in reading.kinds if tool in _tools_of(_kind_of(key, scene))]
-        if rule.texts
-        else []
-    )
+    kinds = dict(zip(reading.kinds, _kinds_of(reading.kinds, scene), strict=True))
+    keys = [key for key, kind in kinds.items() if tool in kind.tool_names] if rule.texts else []
     said = [reading.text_for(keys, text) for text in texts]
     texts_said = find_texts(rule, texts[0], texts[1], reading.tokens) | find_texts(
         rule, said[0], said[1]
@@ -217,7 +198,7 @@ def _with_suitable_alternatives(
     wanted: Sequence[str], reading: Reading, scene: Scene, shown: OpenImage
 ) -> list[str]:
     """Return the tools, with suitable alternatives for those that cannot use the image."""
-    needs = [need for key in reading.kinds for need in (_kind_of(key, scene) or _NONE).tools]
+    needs = [need for kind in _kinds_of(reading.kinds, scene) for need in kind.tools]
     found: list[str] = []
     for tool in wanted:
         groups = [need.tools for need in needs if isinstance(need, AnyOf) and tool in need.tools]
@@ -244,11 +225,11 @@ def _words_for_other_tools(tool: str, reading: Reading, scene: Scene) -> frozens
     parts = parts_of(reading.tokens)
     own: set[int] = set()
     others: set[int] = set()
-    for key, matches in reading.kinds.items():
-        tools = _tools_of(_kind_of(key, scene))
-        if tools:
+    kinds = _kinds_of(reading.kinds, scene)
+    for kind, matches in zip(kinds, reading.kinds.values(), strict=True):
+        if kind.tools:
             asked = {parts.part_numbers[place] for match in matches for place in match.positions}
-            (own if tool in tools else others).update(asked)
+            (own if tool in kind.tool_names else others).update(asked)
     tokens = reading.tokens
     here = {tokens[place].sentence for place in parts.words(own)}
     return frozenset(

@@ -132,11 +132,7 @@ class Scene:
     plans: Plans = NO_PLANS
 
     def note(self, image: OpenImage | None = None) -> Mapping[str, Any] | None:
-        """Return the note on an image, or None if the image is not open.
-
-        Args:
-            image: The image; None for the current image.
-        """
+        """Return the note on an image (None: the current one), or None if it is not open."""
         wanted = image.id if image else ""
         if not wanted:
             return self.images[0] if self.images else None
@@ -145,9 +141,7 @@ class Scene:
     def earlier_output(self, key: str, tool: str = "") -> Any | None:
         """Return the latest value for an output key in the conversation, or None if there is none.
 
-        Args:
-            key: Key in a tool's output.
-            tool: The tool whose outputs are searched; "" for any tool.
+        Only outputs of `tool` count; "" for any tool.
         """
         for message in reversed(self.earlier):
             if message.role == "tool" and message.ok and tool in ("", message.tool):
@@ -184,16 +178,9 @@ class _Missing(Exception):
 def resolve(
     step: Step, steps: Sequence[Step], results: Mapping[int, Message], scene: Scene
 ) -> ReadyStep | BlockedStep:
-    """Return a step's arguments with each source replaced by its value.
+    """Return a step's arguments with each source replaced by its value, or why it cannot run.
 
-    Args:
-        step: The step.
-        steps: All steps in the plan.
-        results: Results of the steps that have run, by step number from 1.
-        scene: The open images, the tools and the earlier results.
-
-    Returns:
-        The arguments, or the reason why the step cannot run.
+    `results` are those of the steps that have run, by step number from 1.
     """
     if step.skip:
         return BlockedStep(step.skip)

@@ -34,7 +34,7 @@ from app.agent.planning.plan import (
 )
 from app.agent.planning.question_text import MAX_QUESTION, masked, normalised
 from app.tools.api import Tool
-from app.tools.pack_plan import NO_PLANS, AnyOf, Plans
+from app.tools.pack_plan import NO_PLANS, Plans
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,7 @@ class PlannedCall:
 
 
 class Planner:
-    """Interprets questions by rules over the packs' words, without a language model.
-
-    Args:
-        plans: The packs' plans.
-    """
+    """Interprets questions by rules over the packs' words, without a language model."""
 
     def __init__(self, plans: Plans = NO_PLANS) -> None:
         self.plans = plans
@@ -60,10 +56,7 @@ class Planner:
     def interpret(self, question: str, scene: Scene) -> Intent:
         """Return what a question asks for. Call this once per run.
 
-        Args:
-            question: The user's text.
-            scene: The open images, the tools and the earlier results. If it has no plans, the
-                planner's own are used.
+        If the scene has no plans, the planner's own are used.
         """
         scene = scene if scene.plans else replace(scene, plans=self.plans)
         text = normalised(question)
@@ -92,13 +85,7 @@ class Planner:
         image_notes: Sequence[Mapping[str, Any]],
         tools: Sequence[Tool] | Sequence[ToolSchema],
     ) -> list[PlannedCall]:
-        """Return the calls with which rules answer a question, without steps that cannot run.
-
-        Args:
-            question: The user's text.
-            image_notes: Notes on the open images, the current one first.
-            tools: The available tools.
-        """
+        """Return the calls with which rules answer a question, without steps that cannot run."""
         schemas = [tool if isinstance(tool, ToolSchema) else schema_of(tool) for tool in tools]
         scene = Scene(tuple(image_notes), {schema.name: schema for schema in schemas})
         plan = self.interpret(question, scene).plan
@@ -125,13 +112,8 @@ def _decide(
 ) -> Decision:
     """Return the plan, reply or `NoRule` for a question.
 
-    Args:
-        question: The question as the user wrote it.
-        text: The normalised question.
-        blank: The same with the contents of quoted strings blanked.
-        reading: The result of `read_question` for `blank`.
-        which: The images that the question is about.
-        scene: The scene without earlier results on other images.
+    `text` is the normalised question, `blank` the same with the contents of quoted strings blanked.
+    The scene is without earlier results on other images.
     """
     mentions = reading.mentions
     plain = scene
@@ -171,12 +153,7 @@ def _besides_phrases(blank: str, mentions: Sequence[Mention], scene: Scene) -> D
 
 def _without_planned_phrases(scene: Scene) -> Mapping[str, ToolSchema]:
     """Return the tools, without the phrases of those whose pack declares words for them."""
-    planned = {
-        name
-        for _, kind in scene.plans.kinds()
-        for need in kind.tools
-        for name in (need.tools if isinstance(need, AnyOf) else (need,))
-    }
+    planned = {name for _, kind in scene.plans.kinds() for name in kind.tool_names}
     return {
         name: replace(tool, phrases=()) if name in planned else tool
         for name, tool in scene.tools.items()

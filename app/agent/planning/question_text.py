@@ -38,11 +38,6 @@ def masked(text: str) -> str:
     return _SINGLE.sub(blank, _DOUBLE.sub(blank, text))
 
 
-def has_words(text: str, pattern: str) -> bool:
-    """Return whether `pattern` matches whole words in `text` ("count" is not in "account")."""
-    return re.search(rf"(?<!\w)(?:{pattern})(?!\w)", text, re.IGNORECASE) is not None
-
-
 def read_value(text: str) -> tuple[Any, str] | None:
     """Return the value at the start of `text` as (value, its source text), or None.
 

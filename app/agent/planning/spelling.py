@@ -14,18 +14,14 @@ from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from app.agent.planning.vocabulary import GERMAN
 from app.log import get_logger
+from app.paths import resources_dir
 
 
 def edit_distance(word: str, other: str, *, most: int | None = None) -> int:
     """Return the number of letters that are wrong, added, missing or swapped between two words.
 
-    Args:
-        word: The first word.
-        other: The second word.
-        most: The largest distance of interest; larger ones are returned as `most + 1`, which is
-            faster.
+    A distance above `most` is returned as `most + 1`, which is faster.
     """
     from rapidfuzz.distance import OSA  # loaded on first use, to start faster
 
@@ -44,10 +40,7 @@ def closest(word: str, words: Iterable[str], *, most: int = 2) -> list[tuple[str
 def near_names(name: str, names: list[str], likeness: float = 0.55) -> list[str]:
     """Return up to three names similar to `name`, the most similar first.
 
-    Args:
-        name: The name as written.
-        names: The existing names.
-        likeness: The minimum similarity, 0 to 1, as `difflib` computes it.
+    `likeness` is the minimum similarity, 0 to 1, as `difflib` computes it.
     """
     return difflib.get_close_matches(name.lower(), names, n=3, cutoff=likeness)
 
@@ -94,11 +87,8 @@ class Speller:
         """Return the intended word, or "" if `word` is correct or resembles no pack's word.
 
         Letters around a pack's stem are kept: "pneumotorax" is read as "pneumothorax".
-
-        Args:
-            word: A word in lower case, with umlauts as "ae".
         """
-        if len(word) < _SHORTEST or not word.isalpha() or word in GERMAN:
+        if len(word) < _SHORTEST or not word.isalpha() or word in german():
             return ""
         found = [
             (
@@ -219,6 +209,12 @@ def _is_word(word: str) -> bool:
     known = english()
     # Without the word list nothing is corrected, because any word might be correct.
     return not known or word in known or (word.endswith("s") and word[:-1] in known)
+
+
+@lru_cache(maxsize=1)
+def german() -> frozenset[str]:
+    """Return common German words that are no misspelling of a pack's word."""
+    return frozenset((resources_dir() / "words" / "german.txt").read_text("utf-8").split())
 
 
 @lru_cache(maxsize=1)

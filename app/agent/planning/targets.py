@@ -45,11 +45,6 @@ def find_target(text: str, steps: Sequence[Step], scene: Scene) -> Source | None
     """Return the source that a text names, or None if it names none.
 
     The most specific wording wins: "that same generated image" is the generated one.
-
-    Args:
-        text: The question or clause with the contents of quoted strings blanked.
-        steps: The steps that come before it.
-        scene: The open images, the tools and the earlier results.
     """
     of_step = _OF_STEP.search(text)
     if of_step:
@@ -147,12 +142,7 @@ def feeding_source(
 ) -> Source | None:
     """Return the earlier output that the pack's plan uses for an argument, as a source, or None.
 
-    Args:
-        rule: The tool's rule, which says which outputs provide its arguments.
-        argument: The argument's name.
-        steps: The steps that come before the tool.
-        scene: The open images, the tools and the earlier results.
-        earlier: Whether results of earlier questions in the conversation may be used as well.
+    `earlier`: whether results of earlier questions in the conversation may be used as well.
     """
     feeds = [feed for feed in rule.feeds if feed.argument == argument]
     for number in range(len(steps), 0, -1):

@@ -25,17 +25,7 @@ def choose(
     left_out: Collection[str],
     named: Collection[str],
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the tools that suffice, in running order, and needed tools that are not installed.
-
-    Args:
-        kinds: The kinds of the question, in the order in which they are asked, with their matches.
-        about: The matches of tools' subjects in the question.
-        tokens: The question's words.
-        plans: The packs' plans.
-        tools: The available tools.
-        left_out: The tools that the question excludes.
-        named: The tools that the question mentions.
-    """
+    """Return the tools that suffice, in running order, and needed tools that are not installed."""
     wanted: dict[str, None] = {}
     absent: dict[str, None] = {}
     usable = _UsableTools(plans, tools, left_out, named)
@@ -132,12 +122,7 @@ def _is_additional(
 
 
 def satisfied(need: AnyOf | AllOf, done: Collection[str]) -> bool:
-    """Return whether a tool's requirement is met by the given tools.
-
-    Args:
-        need: The requirement.
-        done: The tools that have run or are planned.
-    """
+    """Return whether a tool's requirement is met by the given tools."""
     if isinstance(need, AllOf):
         return all(name in done for name in need.tools)
     return not need.tools or any(name in done for name in need.tools)
@@ -154,11 +139,6 @@ def with_prerequisites(
 
     A tool's prerequisites come before it, unless an earlier question has run them; the successors
     that the packs declare come after it.
-
-    Args:
-        wanted: The tools that answer the question.
-        intent: The question's intent.
-        scene: The open images, the tools and the earlier results.
     """
     done = {message.tool for message in scene.earlier if message.role == "tool" and message.ok}
     order: dict[str, str] = {}
@@ -168,13 +148,7 @@ def with_prerequisites(
 
 
 def prerequisites(tool: str, done: Collection[str], scene: Scene) -> list[str]:
-    """Return the tools that must run before a tool that the user names, except those already run.
-
-    Args:
-        tool: The named tool.
-        done: The tools in the steps that come before it.
-        scene: The open images, the tools and the earlier results.
-    """
+    """Return the tools that must run before a tool that the user names and have not run yet."""
     ran = {message.tool for message in scene.earlier if message.role == "tool" and message.ok}
     order = dict.fromkeys(done, "")
     for need in scene.plans.rule(tool).requires:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
 
@@ -15,10 +14,10 @@ from app.agent.planning.clause_scope import (
     words_by_kind,
 )
 from app.agent.planning.negation import Denial, is_cue_word
-from app.agent.planning.question_parts import Parts, parts_of
+from app.agent.planning.question_parts import parts_of
 from app.agent.planning.spelling import Speller
 from app.agent.planning.vocabulary import DETERMINERS, Match, Token, Vocabulary, longest_matches
-from app.tools.pack_plan import AnyOf, PackPlan, QuestionKind
+from app.tools.pack_plan import PackPlan, QuestionKind
 
 Key = tuple[str, str]
 """A kind of question, as (name of the pack, name of the kind)."""
@@ -34,11 +33,7 @@ _ALWAYS = tuple((word, False, False) for word in _SURE)
 
 
 class PackWords:
-    """The words of all packs, compiled once.
-
-    Args:
-        packs: The packs' plans.
-    """
+    """The words of all packs, compiled once."""
 
     def __init__(self, packs: Sequence[PackPlan]) -> None:
         self.kinds = {(pack.pack, kind.name): kind for pack in packs for kind in pack.kinds}
@@ -94,7 +89,6 @@ def pack_words(packs: tuple[PackPlan, ...]) -> PackWords:
     return PackWords(packs)
 
 
-@dataclass(slots=True)
 class WordMatches:
     """The matches of the packs' words in one question.
 
@@ -102,7 +96,6 @@ class WordMatches:
         pack_words: The packs' words.
         tokens: The question's words.
         denied: What the question leaves out.
-        quoted_words: Positions of words that report what another person wrote.
         strict: Whether "no comparison" excludes the comparison. It is False on a second reading,
             for a question that says nothing else.
         kind_matches: The matches that identify kinds of question, by kind.
@@ -115,21 +108,18 @@ class WordMatches:
         parts: The parts of the question.
     """
 
-    pack_words: PackWords
-    tokens: Sequence[Token]
-    denied: Sequence[Denial]
-    quoted_words: frozenset[int]
-    strict: bool
-    kind_matches: dict[Key, list[Match]] = field(default_factory=dict[Key, list[Match]])
-    subject_mentions: list[Match] = field(default_factory=list[Match])
-    subject_matches: list[Match] = field(default_factory=list[Match])
-    action_matches: list[Match] = field(default_factory=list[Match])
-    values: list[Match] = field(default_factory=list[Match])
-    phrases: list[frozenset[int]] = field(default_factory=list[frozenset[int]])
-    parts: Parts = field(init=False)
-
-    def __post_init__(self) -> None:
-        book, tokens = self.pack_words, self.tokens
+    def __init__(
+        self,
+        book: PackWords,
+        tokens: Sequence[Token],
+        denied: Sequence[Denial],
+        quoted_words: frozenset[int],
+        *,
+        strict: bool,
+    ) -> None:
+        self.pack_words, self.tokens, self.denied = book, tokens, denied
+        self.strict = strict
+        self.kind_matches: dict[Key, list[Match]] = {}
         self.parts = parts_of(tokens)
         self.action_matches = book.action_words.find(tokens)
         # "Do not crop the cells" excludes the cropping, not the cells.
@@ -149,7 +139,7 @@ class WordMatches:
         self.phrases = [match.positions for match in matched if len(match.positions) > 1]
         matches = longest_matches(matched)
         unanswerable = unanswerable_matches(tokens, matches)
-        excluded = self._excluded_words() | self.quoted_words
+        excluded = self._excluded_words() | quoted_words
         excluded |= self._history_words(matches, unanswerable, excluded)
         unless: dict[tuple[str, int], None] = {
             (match.owner, tokens[match.first].clause): None
@@ -176,10 +166,15 @@ class WordMatches:
         asked = any(
             not match.positions & (past | excluded)
             and match not in unanswerable
-            and self._has_tools(match)
+            and self._kind(match).tools
             for match in matches
         )
-        if not asked and not self._asks_beyond_tools():
+        # "What dose ...?" asks for something that no tool answers.
+        beyond = any(
+            self.parts.asks[self.parts.part_numbers[place]]
+            for place in unanswerable_words(self.tokens)
+        )
+        if not asked and not beyond:
             return frozenset()
         # Words such as "compared with yesterday" state history and are a request as well.
         kept = (match.positions for match in matches if self._kind(match).whole)
@@ -188,17 +183,6 @@ class WordMatches:
     def _kind(self, match: Match) -> QuestionKind:
         pack, _, name = match.owner.partition("\n")
         return self.pack_words.kinds[pack, name]
-
-    def _asks_beyond_tools(self) -> bool:
-        """Return whether any request is about something no tool answers: "what dose ...?"."""
-        return any(
-            self.parts.asks[self.parts.part_numbers[place]]
-            for place in unanswerable_words(self.tokens)
-        )
-
-    def _has_tools(self, match: Match) -> bool:
-        """Return whether tools answer the kind of question that a match belongs to."""
-        return bool(self._kind(match).tools)
 
     def _strange_clauses(self) -> frozenset[int]:
         """Return the clauses with a meaningful word that no pack knows."""
@@ -391,12 +375,7 @@ class WordMatches:
         for key in found:
             kind = self.pack_words.kinds[key]
             known = self.pack_words.kinds.get((key[0], kind.counts_as), kind)
-            names = [
-                name
-                for need in known.tools
-                for name in (need.tools if isinstance(need, AnyOf) else (need,))
-            ]
-            if names and all(name in out for name in names):
+            if known.tools and all(name in out for name in known.tool_names):
                 mute.add(key)
         return mute
 
@@ -427,10 +406,8 @@ class WordMatches:
     ) -> list[Match]:
         """Return the matches of a kind and the kinds it requires, or [] if one is missing.
 
-        Args:
-            key: The kind.
-            asked: The kinds that led to this one, to stop at cycles.
-            banned: Positions of words that do not count, by kind.
+        `asked` are the kinds that led to this one, to stop at cycles; `banned` the positions of
+        words that do not count, by kind.
         """
         kind = self.pack_words.kinds.get(key)
         out = banned.get((asked or (key,))[0], frozenset[int]())

@@ -77,15 +77,7 @@ def slots_of(schema: ToolSchema) -> list[Slot]:
 def read_arguments(
     schema: ToolSchema, text: str, blank: str, before: Sequence[Step], scene: Scene
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the arguments given in a clause, and remarks on unknown or ambiguous ones.
-
-    Args:
-        schema: The tool's schema.
-        text: The part of the question about the call.
-        blank: `text` with the contents of quoted strings blanked.
-        before: The steps that come before the call.
-        scene: The open images, the tools and the earlier results.
-    """
+    """Return the arguments given in a clause, and remarks on unknown or ambiguous ones."""
     properties: dict[str, Any] = schema.parameters.get("properties", {})
     found: dict[str, Any] = {}
     unknown: list[str] = []

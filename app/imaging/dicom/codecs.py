@@ -1,7 +1,7 @@
 """Decoding of one frame to stored values. Runs in a worker process, since decoders can crash.
 
-`DECODERS` names the decoder of each transfer syntax and the reason for the choice. All have
-licences that fit a closed bundle; pylibjpeg-libjpeg is GPL and must not be used.
+`DECODERS` names the decoder of each transfer syntax; `docs/conformance.md` says which library each
+uses, and why. All licences fit a closed bundle; pylibjpeg-libjpeg is GPL and must not be used.
 """
 
 from __future__ import annotations
@@ -11,9 +11,7 @@ import math
 import struct
 import zlib
 from collections.abc import Callable
-from contextlib import ExitStack
-from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -203,8 +201,7 @@ def fit_words(array: Array, layout: Layout) -> Array:
     """Convert a decoder's result to unsigned words of the declared size.
 
     Raises:
-        ValueError: The shape is not the declared one, or values are too large for the declared
-            size.
+        ValueError: The shape is not the declared one, or values are too large for the size.
     """
     if array.dtype.kind not in "iu":
         raise ValueError(f"decoded as {array.dtype}")
@@ -217,111 +214,35 @@ def fit_words(array: Array, layout: Layout) -> Array:
 
 
 def check_shape(array: Array, layout: Layout) -> Array:
-    """Return the array unchanged if its shape is [rows, columns(, samples)].
-
-    Raises:
-        ValueError: The array has another shape.
-    """
+    """Return the array; raise ValueError unless its shape is [rows, columns(, samples)]."""
     expected = (layout.rows, layout.columns) + ((layout.samples,) if layout.samples > 1 else ())
     if array.shape != expected:
         raise ValueError(f"decoded {array.shape} instead of {expected}")
     return array
 
 
-_DEFLATED = "1.2.840.10008.1.2.1.99"
-
-
-@dataclass(frozen=True, slots=True)
-class Decoder:
-    """The decoder for a transfer syntax.
-
-    Attributes:
-        library: The Python package and the C library that it wraps.
-        licence: Licence of the library.
-        why: Why this library was chosen.
-        decode: Function that takes (header, layout, the bytes of a frame) and returns the decoded
-            words and their photometric interpretation; None for uncompressed pixels.
-    """
-
-    library: str
-    licence: str
-    why: str
-    decode: Callable[[Header, Layout, bytes], Decoded] | None = None
-
-
-_NATIVE = Decoder("numpy", "BSD-3-Clause", "no codec: the bytes are the pixels")
-_RLE = Decoder(
-    "imagecodecs (own C)",
-    "BSD-3-Clause",
-    "packed runs only; takes packed bits and keeps bits outside the value, as others do not",
-    decode_rle,
-)
-_JPEG = Decoder(
-    "Pillow (libjpeg-turbo) for 8 bits lossy, imagecodecs (libjpeg-turbo 3) for the rest",
-    "MIT-CMU, BSD-3-Clause, IJG",
-    "free, 8, 12 and 16 bits, lossy and lossless; keeps YBR for our own conversion",
-    decode_jpeg,
-)
-_JPEG_LS = Decoder(
-    "imagecodecs (CharLS) for greys, pyjpegls (CharLS) for colour",
-    "BSD-3-Clause, MIT",
-    "all interleaves and precisions",
-    decode_jpeg,
-)
-_JPEG_2000 = Decoder(
-    "pylibjpeg-openjpeg (OpenJPEG)",
-    "MIT, BSD-2-Clause",
-    "signed and unsigned, tested from 1 to 24 bits; mends a sign that differs from the header's",
-    decode_jpeg_2000,
-)
-_HTJ2K = Decoder(
-    "pylibjpeg-openjpeg (OpenJPEG); imagecodecs (OpenJPH) above 16 bits",
-    "MIT, BSD-2-Clause; BSD-3-Clause, BSD-2-Clause",
-    "the library of JPEG 2000 decodes the high-throughput coding too, up to 16 bits",
-    decode_htj2k,
-)
-_JPEG_XL = Decoder("imagecodecs (libjxl)", "BSD-3-Clause", "the reference decoder", decode_jpeg_xl)
-_PLAIN = Decoder("numpy", "BSD-3-Clause", "no codec: frames in fragments", decode_plain)
-_DEFLATE = Decoder("zlib", "Zlib", "in Python itself", decode_deflated)
-
-DECODERS: dict[str, Decoder] = {
-    "1.2.840.10008.1.2": _NATIVE,
-    "1.2.840.10008.1.2.1": _NATIVE,
-    "1.2.840.10008.1.2.1.98": _PLAIN,
-    _DEFLATED: Decoder("zlib, numpy", "Zlib", "the whole data set is inflated in memory"),
-    "1.2.840.10008.1.2.2": _NATIVE,
-    "1.2.840.10008.1.2.4.50": _JPEG,
-    "1.2.840.10008.1.2.4.51": _JPEG,
-    "1.2.840.10008.1.2.4.53": _JPEG,
-    "1.2.840.10008.1.2.4.55": _JPEG,
-    "1.2.840.10008.1.2.4.57": _JPEG,
-    "1.2.840.10008.1.2.4.70": _JPEG,
-    "1.2.840.10008.1.2.4.80": _JPEG_LS,
-    "1.2.840.10008.1.2.4.81": _JPEG_LS,
-    "1.2.840.10008.1.2.4.90": _JPEG_2000,
-    "1.2.840.10008.1.2.4.91": _JPEG_2000,
-    "1.2.840.10008.1.2.4.92": _JPEG_2000,
-    "1.2.840.10008.1.2.4.93": _JPEG_2000,
-    "1.2.840.10008.1.2.4.110": _JPEG_XL,
-    "1.2.840.10008.1.2.4.111": _JPEG_XL,
-    "1.2.840.10008.1.2.4.112": _JPEG_XL,
-    "1.2.840.10008.1.2.4.201": _HTJ2K,
-    "1.2.840.10008.1.2.4.202": _HTJ2K,
-    "1.2.840.10008.1.2.4.203": _HTJ2K,
-    "1.2.840.10008.1.2.5": _RLE,
-    "1.2.840.10008.1.2.8.1": _DEFLATE,
+DECODERS: dict[str, Callable[[Header, Layout, bytes], Decoded] | None] = {
+    f"1.2.840.10008.1.2{tail}": decoder
+    for decoder, tails in (
+        (None, ("", ".1", ".1.99", ".2")),
+        (decode_plain, (".1.98",)),
+        (decode_jpeg, (".4.50", ".4.51", ".4.53", ".4.55", ".4.57", ".4.70", ".4.80", ".4.81")),
+        (decode_jpeg_2000, (".4.90", ".4.91", ".4.92", ".4.93")),
+        (decode_jpeg_xl, (".4.110", ".4.111", ".4.112")),
+        (decode_htj2k, (".4.201", ".4.202", ".4.203")),
+        (decode_rle, (".5",)),
+        (decode_deflated, (".8.1",)),
+    )
+    for tail in tails
 }
-"""Transfer syntax UID -> its decoder."""
+"""Transfer syntax UID -> its decoder, which takes the bytes of a frame and returns its words and
+their photometric interpretation; None for pixels that are not encapsulated."""
 
 _MAX_WAVELET_SAMPLES = 2**27
 """Limit of samples in a frame: OpenJPEG needs at least six bytes for each, even in an empty frame.
 """
 _WAVELETS = (decode_jpeg_2000, decode_htj2k)
-_NO_CODE_STREAMS = (
-    decode_rle,
-    decode_plain,
-    decode_deflated,
-)
+_NO_CODE_STREAMS = (decode_rle, decode_plain, decode_deflated)
 """Transfer syntaxes whose frames have no header of their own to be checked."""
 
 _VIDEO = tuple(f"1.2.840.10008.1.2.4.10{number}" for number in range(9))
@@ -345,12 +266,7 @@ def syntax_name(syntax: str) -> str:
 
 
 def decode(header: Header, layout: Layout, index: int) -> tuple[Array, str]:
-    """Decode one frame to stored values.
-
-    Args:
-        header: Header of the file.
-        layout: Checked layout of the file's pixels.
-        index: Frame index from 0.
+    """Decode frame `index` (from 0) to stored values.
 
     Returns:
         The stored values [rows, columns] or [rows, columns, samples] in native byte order, and
@@ -360,10 +276,10 @@ def decode(header: Header, layout: Layout, index: int) -> tuple[Array, str]:
         FileProblem: The frame is missing, damaged, or compressed in a way that is not supported.
     """
     words, photometric = decode_words(header, layout, index)
-    return stored_values(header, layout, words), photometric
+    return stored_values(layout, words), photometric
 
 
-def stored_values(header: Header, layout: Layout, words: Array) -> Array:
+def stored_values(layout: Layout, words: Array) -> Array:
     """Keep only the bits of decoded words that form the value, sign-extended for signed pixels."""
     values = values_of(words, layout)
     return np.ascontiguousarray(values, values.dtype.newbyteorder("="))
@@ -376,14 +292,16 @@ def decode_words(header: Header, layout: Layout, index: int) -> tuple[Array, str
         raise guards.problem(path, f"it has {layout.frames} frames; there is no {index + 1}th")
     if index >= complete_frames(header, layout):
         raise truncation_problem(header, layout)
-    reader = _reader(header)
+    syntax = str(header.syntax)
+    if syntax not in DECODERS:
+        raise _not_supported(header)
+    decoder = DECODERS[syntax]
     try:
-        with ExitStack() as stack:
-            if header.inflated is not None:
-                source: BinaryIO = io.BytesIO(header.inflated)
-            else:
-                source = stack.enter_context(sources.open_file(path))
-            return reader(layout, source, index)
+        inflated = header.inflated
+        with sources.open_file(path) if inflated is None else io.BytesIO(inflated) as source:
+            if decoder is None:
+                return _read_native(header, layout, source, index), layout.photometric
+            return _read_compressed(header, decoder, layout, source, index)
     except (FileProblem, MemoryError, KeyboardInterrupt, SystemExit):
         raise
     except OSError as error:
@@ -396,15 +314,6 @@ def decode_words(header: Header, layout: Layout, index: int) -> tuple[Array, str
             guards.COPY_AGAIN,
             type(error).__name__,
         ) from None
-
-
-def _reader(header: Header) -> Callable[[Layout, BinaryIO, int], Decoded]:
-    decoder = DECODERS.get(str(header.syntax))
-    if decoder is None:
-        raise _not_supported(header)
-    if decoder.decode is None:
-        return partial(_read_native, header)
-    return partial(_read_compressed, header, decoder.decode)
 
 
 def _not_supported(header: Header) -> FileProblem:
@@ -428,18 +337,12 @@ def _not_supported(header: Header) -> FileProblem:
     )
 
 
-def _read_native(header: Header, layout: Layout, source: BinaryIO, index: int) -> Decoded:
+def _read_native(header: Header, layout: Layout, source: BinaryIO, index: int) -> Array:
     span = header.pixels
     assert span is not None
     source.seek(span.offset)
-    words = read_words(
-        source,
-        layout,
-        index,
-        little=header.little_endian,
-        words_of_16=span.vr != "OB",
-    )
-    return words, layout.photometric
+    little, words_of_16 = header.little_endian, span.vr != "OB"
+    return read_words(source, layout, index, little=little, words_of_16=words_of_16)
 
 
 def _read_compressed(
@@ -512,16 +415,10 @@ def _check_code_stream(header: Header, layout: Layout, coded: CodeStreamFigures)
     size, declared = (coded.rows, coded.columns), (layout.rows, layout.columns)
     turned = coded.may_transpose and size[::-1] == declared
     if coded.rows and size != declared and not turned:
-        raise guards.problem(
-            header.path,
-            f"it declares {layout.columns} x {layout.rows} pixels, but its compressed data holds "
-            f"{coded.columns} x {coded.rows}",
-            guards.COPY_AGAIN,
-        )
-    if coded.components and coded.components != layout.samples:
-        raise guards.problem(
-            header.path,
-            f"it declares {layout.samples} samples a pixel, but its compressed data holds "
-            f"{coded.components}",
-            guards.COPY_AGAIN,
-        )
+        says, holds = f"{layout.columns} x {layout.rows} pixels", f"{coded.columns} x {coded.rows}"
+    elif coded.components and coded.components != layout.samples:
+        says, holds = f"{layout.samples} samples a pixel", str(coded.components)
+    else:
+        return
+    reason = f"it declares {says}, but its compressed data holds {holds}"
+    raise guards.problem(header.path, reason, guards.COPY_AGAIN)

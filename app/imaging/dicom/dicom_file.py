@@ -1,4 +1,4 @@
-"""Reading of DICOM headers and location of the pixel data. Runs in a worker process.
+"""Reading of DICOM headers, their character sets, and location of the pixel data, in a worker.
 
 PS3.10 7.1 (file format). Files without preamble or file meta information are read too if the rest
 parses as DICOM.
@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import io
 import logging
-import math
 import re
 import struct
 import warnings
 import zlib
-from collections.abc import Callable
+from collections.abc import MutableSequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import pydicom
 from pydicom import config
+from pydicom.charset import CODES_TO_ENCODINGS, python_encoding
 from pydicom.datadict import dictionary_has_tag, dictionary_VR, tag_for_keyword
 from pydicom.dataelem import RawDataElement, convert_raw_data_element
 from pydicom.dataset import Dataset
@@ -37,9 +37,7 @@ from pydicom.uid import (
 
 from app.errors import FileProblem
 from app.imaging import guards
-from app.imaging.dicom.charsets import mend_encoding
 from app.imaging.dicom.header_walk import raw_elements, read_ordinary, shared_tag
-from app.imaging.dicom.item_counts import CountedFile, check_unparsed, count_values
 from app.imaging.files import sources
 from app.imaging.openable import REMEDY
 
@@ -68,7 +66,16 @@ _PLAIN = dict.fromkeys(("AS", "CS", "DA", "LO", "SH", "TM", "UI"), re.compile(r"
     "PN": re.compile(r"[^\0=]*"),
 }
 """VR -> pattern of a value whose display text is exactly its text in the file."""
-count_values()
+_ITEMS = (b"\xfe\xff\x00\xe0", b"\xff\xfe\xe0\x00")
+_PIXELS = (b"\xe0\x7f\x10\0", b"\x7f\xe0\0\x10")
+_FRAME_GROUPS = (b"\x00\x52\x30\x92", b"\x52\x00\x92\x30")
+MAX_ITEMS = 60_000
+"""Limit of sequence items before the pixels: 10,000 contours have 20,000 with their images."""
+MAX_ITEMS_OF_FRAMES = 150_000
+"""Limit in functional groups: about ten items for each of 10,000 frames."""
+_MAX_VALUE_BYTES = 2**20
+_BULK = frozenset({None, "OB", "OD", "OF", "OL", "OV", "OW", "SQ", "UN", "UR", "UC", "UT"})
+"""VRs of values that are not taken apart, or only when they are shown."""
 _NOT_DICOM = "it is not a DICOM file"
 
 
@@ -125,19 +132,13 @@ class Header:
 
     @property
     def sop_class(self) -> str:
-        """SOP Class UID.
-
-        If missing, the Media Storage SOP Class UID in the file meta information.
-        """
+        """SOP Class UID, or else the Media Storage SOP Class UID in the file meta information."""
         return self.text("SOPClassUID") or value_text(
             value_of(getattr(self.dataset, "file_meta", Dataset()), "MediaStorageSOPClassUID")
         )
 
     def text(self, keyword: str) -> str:
-        """Return an element's value as text, with several values joined by backslashes.
-
-        "" if absent.
-        """
+        """Return an element's value as text, several joined by backslashes; "" if absent."""
         tag = _tag_of(keyword)
         element = None if tag is None else raw_elements(self.dataset).get(tag)
         if tag is not None and element is None:
@@ -226,10 +227,7 @@ def _raw_text(vr: str, raw: bytes) -> str | None:
 
 
 def value_text(value: Any) -> str:
-    """Return a value as text for display.
-
-    Several values are joined by backslashes, as in the file.
-    """
+    """Return a value as text for display, several joined by backslashes as in the file."""
     if value is None:
         return ""
     if isinstance(value, MultiValue | list | tuple):
@@ -295,9 +293,8 @@ def read_header(path: Path) -> Header:
 def _parse(path: Path, file: BinaryIO, size: int) -> Header:
     dataset = read_ordinary(file)
     if dataset is None:
-        file.seek(0)
-        dataset = _parse_any(path, file, size)
-    mend_encoding(dataset)
+        dataset = _parse_any(path, file)
+    _mend_encoding(dataset)
     syntax = _syntax(dataset)
     if not _is_object(dataset):
         raise guards.problem(path, _NOT_DICOM, REMEDY)
@@ -308,17 +305,34 @@ def _parse(path: Path, file: BinaryIO, size: int) -> Header:
     return Header(path, dataset, syntax, pixels)
 
 
-def _parse_any(path: Path, file: BinaryIO, size: int) -> Dataset:
-    """Parse any header with pydicom, within the bounds of `item_counts`."""
-    counted: Any = CountedFile(path, file, size)
-    try:
-        dataset = pydicom.dcmread(counted, stop_before_pixels=True, force=True)
-    except Exception:
-        if counted.refusal is not None:
-            raise counted.refusal from None
-        raise
-    check_unparsed(path, dataset, file.tell())
+def _parse_any(path: Path, file: BinaryIO) -> Dataset:
+    """Parse any header with pydicom, unless it would take pydicom minutes or gigabytes."""
+    _check_items(path, file)
+    file.seek(0)
+    dataset = pydicom.dcmread(file, stop_before_pixels=True, force=True)
+    for element in raw_elements(dataset).values():
+        value = element.value if isinstance(element, RawDataElement) else None
+        vr = element.VR or (dictionary_VR(element.tag) if dictionary_has_tag(element.tag) else None)
+        if value is not None and len(value) > _MAX_VALUE_BYTES and vr not in _BULK:
+            reason = "its header is damaged: it holds an element of very many values or letters"
+            raise guards.problem(path, reason, guards.COPY_AGAIN)
     return dataset
+
+
+def _check_items(path: Path, file: BinaryIO) -> None:
+    """Refuse more items before the pixels than pydicom can parse in a reasonable time."""
+    file.seek(0)
+    items, limit = 0, MAX_ITEMS
+    while data := file.read(_CHUNK):
+        ends = [end for sign in _PIXELS if (end := data.find(sign)) >= 0]
+        items += max(data.count(item, 0, min(ends, default=len(data))) for item in _ITEMS)
+        if any(sign in data for sign in _FRAME_GROUPS):
+            limit = MAX_ITEMS_OF_FRAMES
+        if items > limit:
+            reason = f"it holds over {limit:,} items: more than can be read safely"
+            raise guards.problem(path, reason, "Ask its source for it in several files")
+        if ends:
+            break
 
 
 def _is_object(dataset: Dataset) -> bool:
@@ -337,24 +351,23 @@ def _is_object(dataset: Dataset) -> bool:
 
 
 def _parse_deflated(path: Path, file: BinaryIO) -> Header:
-    """Inflate a deflated data set into memory and parse it."""
-    data = inflated_file(path, file, partial(_pixels_end, path))
+    """Inflate a deflated data set into memory and parse it (PS3.5 A.5)."""
+    file.seek(0)
+    packed = file.read()
+    end = _end_of_meta(packed)
+    inflater = zlib.decompressobj(-zlib.MAX_WBITS)
+    try:
+        data = inflater.decompress(packed[end:], MAX_BYTES)
+    except zlib.error:
+        reason = "its compressed data set is damaged"
+        raise guards.problem(path, reason, guards.COPY_AGAIN) from None
+    if inflater.unconsumed_tail:
+        reason = "it inflates to more than an image needs, and is too large to be opened safely"
+        raise guards.problem(path, reason, "Ask for an export without compression")
+    data = packed[:end].replace(_ELEMENT + _SYNTAX, _ELEMENT + _EXPLICIT, 1) + data
     header = _parse(path, io.BytesIO(data), len(data))
     header.dataset.file_meta.TransferSyntaxUID = DeflatedExplicitVRLittleEndian
     return replace(header, syntax=DeflatedExplicitVRLittleEndian, inflated=data)
-
-
-def _pixels_end(path: Path, file: BinaryIO, size: int) -> int | None:
-    """Return where the pixels of a partly inflated file will end; None if unknown yet."""
-    header = _parse(path, file, size)
-    span = header.pixels
-    if span is None or span.declared == UNDEFINED_LENGTH:
-        return None
-    frames = header.count("NumberOfFrames", 1)
-    figures = ("Rows", 0), ("Columns", 0), ("SamplesPerPixel", 1), ("BitsAllocated", 8)
-    bits = math.prod(header.count(keyword, default) for keyword, default in figures) * frames
-    # Not more than the header declares, plus padding.
-    return span.offset + min(span.declared, bits // 8 + 2) if bits > 0 else None
 
 
 def _syntax(dataset: Dataset) -> UID:
@@ -391,7 +404,6 @@ def _find_pixels(file: BinaryIO, size: int, *, little: bool) -> PixelSpan | None
     return PixelSpan(keyword, vr, offset, length, declared)
 
 
-MAX_HEADER_BYTES = 2**24
 MAX_BYTES = 3 * 2**27
 """Limit of an inflated data set, about 400 million bytes: a volume of 700 slices of 512 x 512."""
 
@@ -399,48 +411,12 @@ _SYNTAX = b"1.2.840.10008.1.2.1.99"
 _EXPLICIT = b"1.2.840.10008.1.2.1\0\0\0"
 _ELEMENT = b"\x02\0\x10\0UI\x16\0"
 _LONG_FORMS = (b"OB", b"OW", b"SQ", b"UN", b"UT", b"OF", b"OD", b"OL", b"UC", b"UR")
-_START = 2**16
 _CHUNK = 2**20
-
-Extent = Callable[[BinaryIO, int], int | None]
-"""(inflated file so far, its size) -> position where its pixels end; None before they begin."""
 
 
 def is_deflated(start: bytes) -> bool:
     """Return whether a file's first bytes name the deflated transfer syntax."""
     return _ELEMENT + _SYNTAX in start
-
-
-def inflated_file(path: Path, file: BinaryIO, extent: Extent) -> bytes:
-    """Return a deflated file's bytes as if it were encoded in explicit VR little endian.
-
-    Args:
-        path: Path of the file, for error messages.
-        file: The open deflated file.
-        extent: Function that takes the part of the file inflated so far and its size. It returns
-            the position at which the pixels will end, or None before the pixels begin.
-
-    Raises:
-        FileProblem: The file is damaged, or inflates to more than its pixels need.
-    """
-    file.seek(0)
-    begin = file.read(_START)
-    end = _end_of_meta(begin)
-    meta = begin[:end].replace(_ELEMENT + _SYNTAX, _ELEMENT + _EXPLICIT, 1)
-    file.seek(end)
-    stream = _Stream(path, file)
-    parts = [meta, stream.read(MAX_HEADER_BYTES)]
-    if not stream.ended:
-        known = b"".join(parts)
-        needed = extent(io.BytesIO(known), len(known))
-        if needed is None or needed > MAX_BYTES:
-            raise guards.problem(
-                path,
-                "it inflates to more than an image needs, and is too large to be opened safely",
-                "Ask for an export without compression",
-            )
-        parts.append(stream.read(max(needed - len(known), 0)))
-    return b"".join(parts)
 
 
 def _end_of_meta(data: bytes) -> int:
@@ -454,28 +430,71 @@ def _end_of_meta(data: bytes) -> int:
     return min(at, len(data))
 
 
-class _Stream:
-    """An inflating stream that is read in bounded pieces."""
+_TEXTS = tuple(
+    shared_tag(number)
+    for number in (
+        0x00080080,  # Institution Name
+        0x00080090,  # Referring Physician's Name
+        0x00081030,  # Study Description
+        0x0008103E,  # Series Description
+        0x00081050,  # Performing Physician's Name
+        0x00081070,  # Operators' Name
+        0x00100010,  # Patient's Name
+        0x00104000,  # Patient Comments
+        0x00181030,  # Protocol Name
+        0x00204000,  # Image Comments
+    )
+)
+"""Text elements whose bytes are inspected to guess the encoding."""
+_LATIN = ("iso8859", "latin_1")
+_LATER = {"ISO_IR 203": "iso8859_15", "ISO 2022 IR 203": "iso8859_15"}
+"""Defined Terms of recent editions of the standard that pydicom does not know yet."""
+_ESCAPE = b"\x1b"
 
-    def __init__(self, path: Path, file: BinaryIO) -> None:
-        self._path = path
-        self._file = file
-        self._inflater = zlib.decompressobj(-zlib.MAX_WBITS)
-        self.ended = False
 
-    def read(self, count: int) -> bytes:
-        """Return up to `count` bytes, fewer at the end of the stream or of a truncated file."""
-        parts: list[bytes] = []
-        left = count
-        while left > 0 and not self.ended:
-            source = self._inflater.unconsumed_tail or self._file.read(_CHUNK)
-            try:
-                part = self._inflater.decompress(source, left)
-            except zlib.error:
-                raise guards.problem(
-                    self._path, "its compressed data set is damaged", guards.COPY_AGAIN
-                ) from None
-            self.ended = self._inflater.eof or not (source or part)
-            parts.append(part)
-            left -= len(part)
-        return b"".join(parts)
+def _mend_encoding(dataset: Dataset) -> None:
+    """Replace the character sets that a freshly read data set declares by those it really uses.
+
+    PS3.3 C.12.1.1.2. Some files declare none, a name that the standard does not know, or another
+    set than the one they use.
+    """
+    raws = [raw_elements(dataset).get(tag) for tag in _TEXTS]
+    values = [raw.value for raw in raws if isinstance(raw, RawDataElement)]
+    sample = b"\n".join(value for value in values if isinstance(value, bytes))
+    if sample.isascii() and _ESCAPE not in sample:
+        return
+    found = _encodings(_declared(dataset), sample)
+    if found is not None:
+        implicit, little = dataset.original_encoding
+        dataset.set_original_encoding(implicit, little, found)
+
+
+def _encodings(declared: list[str], sample: bytes) -> MutableSequence[str] | None:
+    """Return Python's names of the encodings, or None where pydicom's own choice is right."""
+    if any(term in _LATER for term in declared):
+        return [_LATER.get(term) or python_encoding.get(term, "iso8859") for term in declared]
+    named = [python_encoding[term] for term in declared if term in python_encoding]
+    if not any(term and term in python_encoding for term in declared) and _ESCAPE in sample:
+        codes = [name for code, name in CODES_TO_ENCODINGS.items() if code in sample]
+        return ["iso8859", *dict.fromkeys(codes)] if codes else None
+    single = len(named) == len(declared) == 1
+    if not named or (single and named[0] in _LATIN):
+        # Latin letters that happen to be valid UTF-8 make no sense in any language.
+        return ["utf8"] if _is_utf8(sample) else None
+    if single and named[0] == "UTF8" and not _is_utf8(sample):
+        return ["latin_1"]
+    return None
+
+
+def _declared(dataset: Dataset) -> list[str]:
+    value = value_of(dataset, "SpecificCharacterSet") or ()
+    terms = [value] if isinstance(value, str) else list(value)
+    return [str(term).strip() for term in terms] if any(terms) else []
+
+
+def _is_utf8(sample: bytes) -> bool:
+    try:
+        sample.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True

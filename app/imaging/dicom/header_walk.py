@@ -31,8 +31,7 @@ from pydicom.uid import (
 from pydicom.values import convert_string
 
 MAX_HEADER = 2**17
-"""Bytes before the pixels. A longer header goes through the checks of `item_counts`, which no
-shorter one can fail."""
+"""Bytes before the pixels; in a longer header, items are counted before they are parsed."""
 
 _FIRST_READ = 2**14
 _MOST_GROUPS = 256
@@ -70,10 +69,7 @@ class _TooShortError(Exception):
 
 
 def read_ordinary(file: BinaryIO) -> Dataset | None:
-    """Read the elements before the pixels of an ordinary image file.
-
-    Args:
-        file: The file, at any position. Afterwards its position is that of the pixel data element.
+    """Read the elements before the pixels of an ordinary image file, and stop at the pixels.
 
     Returns:
         A data set equal to the result of `pydicom.dcmread(file, stop_before_pixels=True)`; None if
@@ -178,13 +174,7 @@ def _encodings(charset: bytes) -> Encoding:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """The elements of a group as they stood in an earlier file, likely to be met again.
-
-    Attributes:
-        data: All their bytes.
-        elements: The elements.
-        last: The last one's tag.
-    """
+    """All bytes of a group in an earlier file, its elements, and the last one's tag."""
 
     data: bytes
     elements: Elements

@@ -36,9 +36,6 @@ def read_words(
         little: Whether the file is little endian.
         words_of_16: Whether the value is a sequence of 16-bit words (VR OW). In a big-endian file
             the bytes of each such word are exchanged, even if a sample is smaller than a word.
-
-    Returns:
-        An array as described in `words_of`.
     """
     first_bit = index * layout.frame_bits
     begin, end = first_bit // 8, -(-(first_bit + layout.frame_bits) // 8)
@@ -46,21 +43,20 @@ def read_words(
     start = begin - begin % 2 if exchanged else begin
     stop = end + end % 2 if exchanged else end
     place = source.tell()
-    if not exchanged and not first_bit % 8 and layout.allocated in (8, 16, 32, 64):
-        data = _mapped(source, place + start, stop - start)
-        if data is not None:
-            words = words_of(data, layout, little=little)
-            return _in_likelier_order(words, layout, little=little, words_of_16=words_of_16)
-    source.seek(place + start)
-    data = source.read(stop - start)
-    if exchanged:
-        data = np.frombuffer(data + b"\0" * (len(data) % 2), "<u2").byteswap().tobytes()
-    data = data[begin - start : end - start]
-    if first_bit % 8:
-        bits = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")
-        data = np.packbits(bits[first_bit % 8 :], bitorder="little").tobytes()
+    whole = not exchanged and not first_bit % 8 and layout.allocated in (8, 16, 32, 64)
+    data = _mapped(source, place + start, stop - start) if whole else None
+    if data is None:
+        source.seek(place + start)
+        data = source.read(stop - start)
+        if exchanged:
+            data = np.frombuffer(data + b"\0" * (len(data) % 2), "<u2").byteswap().tobytes()
+        data = data[begin - start : end - start]
+        if first_bit % 8:
+            bits = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")
+            data = np.packbits(bits[first_bit % 8 :], bitorder="little").tobytes()
     words = words_of(data, layout, little=little)
-    return _in_likelier_order(words, layout, little=little, words_of_16=words_of_16)
+    swapped = not little and words_of_16 and layout.allocated == 32 and not layout.floating
+    return _in_likelier_order(words) if swapped else words
 
 
 def _mapped(source: BinaryIO, place: int, size: int) -> memoryview | None:
@@ -78,14 +74,12 @@ def _mapped(source: BinaryIO, place: int, size: int) -> memoryview | None:
     return memoryview(mapped)[place - begin :]
 
 
-def _in_likelier_order(words: Array, layout: Layout, *, little: bool, words_of_16: bool) -> Array:
+def _in_likelier_order(words: Array) -> Array:
     """Return big-endian 32-bit samples in the more plausible order of their 16-bit words.
 
     dcmtk swaps the bytes of each 16-bit word and writes the low word first; pydicom swaps all four
     bytes. Neighbouring samples differ less in the right order.
     """
-    if little or not words_of_16 or layout.allocated != 32 or layout.floating:
-        return words
     other = words >> 16 | words << 16
     steps = [np.abs(np.diff(order.astype(np.float64))).sum() for order in (words, other)]
     return words if steps[0] <= steps[1] else other
@@ -156,12 +150,7 @@ def _unpack_24(data: bytes, count: int, *, little: bool) -> Array:
 
 
 def values_of(words: Array, layout: Layout) -> Array:
-    """Keep only the bits of each word that form the value, sign-extended for signed pixels.
-
-    Args:
-        words: Result of `words_of`.
-        layout: Checked layout of the file's pixels.
-    """
+    """Keep only the bits of `words_of` that form the value, sign-extended for signed pixels."""
     if layout.floating or layout.allocated == 1:
         return words
     bits = 8 * words.dtype.itemsize

@@ -33,9 +33,6 @@ MAX_RATIO = 1_100
 
 _RATIO_MATTERS_FROM = 64 * 2**20
 _CHUNK = 64 * 1024
-_TAIL = 2**17
-_IN_64_BITS = 0xFFFFFFFF
-_MOST_BYTES_A_MEMBER = 1024
 _CACHED_MEMBERS = 2
 _CACHED_BYTES = 256 * 2**20
 _METHODS = frozenset(
@@ -92,11 +89,7 @@ class Archive:
         self.files: dict[str, zipfile.ZipInfo] = {}
         self.refused: list[tuple[str, str]] = []
         try:
-            if count_members(path) > MAX_MEMBERS:
-                raise guards.problem(path, "the zip archive holds too many files", UNPACK)
             self._zip = zipfile.ZipFile(path)
-        except FileProblem:
-            raise
         except OSError as error:
             raise guards.unreadable_file(path, error) from None
         except Exception as error:  # zipfile raises almost any exception for damage
@@ -176,34 +169,6 @@ def find_member(path: Path) -> Member | None:
             raise guards.problem(path, "there is no such file in the archive", "Open it again")
         return Member(path, info.file_size, archive, status)
     return None
-
-
-def count_members(path: Path) -> int:
-    """Return how many members an archive's directory has room for, before it is parsed.
-
-    The record at the archive's end gives the position of the directory (APPNOTE 4.3.16, 4.3.14);
-    the number of members stated there is not trusted. Returns 0 if there is no such record.
-    """
-    with path.open("rb") as file:
-        size = file.seek(0, io.SEEK_END)
-        tail = min(size, _TAIL)
-        file.seek(size - tail)
-        end = file.read(tail)
-        # A comment may follow the record, hence the search from the end.
-        at = end.rfind(b"PK\x05\x06")
-        if at < 0 or at + 20 > len(end):
-            return 0
-        length = int.from_bytes(end[at + 12 : at + 16], "little")
-        large = end.rfind(b"PK\x06\x06", 0, at)
-        if large >= 0:
-            wide = int.from_bytes(end[large + 40 : large + 48], "little")
-            length = max(length if length != _IN_64_BITS else 0, wide)
-        begin = max(0, size - tail + (large if large >= 0 else at) - length)
-        if length > MAX_MEMBERS * _MOST_BYTES_A_MEMBER:
-            return MAX_MEMBERS + 1
-        file.seek(begin)
-        # Each entry begins with this signature; counting is faster than parsing.
-        return file.read(length).count(b"PK\x01\x02")
 
 
 def safe_name(name: str) -> str | None:
@@ -298,19 +263,11 @@ class _MemberFile(io.RawIOBase):
         self._position = base[whence] + offset
         return self._position
 
-    def tell(self) -> int:
-        return self._position
-
     def readinto(self, buffer: Any) -> int:
         data = self._content.read(self._position, self._position + len(buffer))
         buffer[: len(data)] = data
         self._position += len(data)
         return len(data)
-
-    def readall(self) -> bytes:
-        data = self._content.read(self._position, self._content.size)
-        self._position += len(data)
-        return data
 
 
 _Key = tuple[Path, ArchiveStatus]

@@ -3,15 +3,40 @@
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from app.imaging.files import sources
+from app.imaging.files.sources import FileStatus
+
+_WHOLE_DIGEST = 2**28
+"""Bytes up to which the whole of a file is digested; of larger files samples are."""
+
 
 def content_uid(data: bytes) -> str:
     """Derive a SOP Instance UID from content (PS3.5 B.2: "2.25." and a 128-bit number)."""
     return f"2.25.{int.from_bytes(hashlib.sha256(data).digest()[:16], 'big')}"
+
+
+@lru_cache(maxsize=64)
+def file_digest(*files: tuple[Path, FileStatus]) -> str:
+    """Return a digest of the content of files; of samples of those that are very large."""
+    digest = hashlib.sha256()
+    for path, status in files:
+        digest.update(f"{status.size}/".encode())
+        with sources.open_file(path) as file:
+            if status.size <= _WHOLE_DIGEST:
+                while chunk := file.read(2**20):
+                    digest.update(chunk)
+                continue
+            for step in range(256):
+                file.seek(status.size * step // 256)
+                digest.update(file.read(2**18))
+    return digest.hexdigest()
 
 
 def pixel_sha256(stored: NDArray[Any]) -> str:

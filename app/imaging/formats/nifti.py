@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import struct
 import zlib
-from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from app.errors import FileProblem
 from app.imaging import guards
-from app.imaging.attributes import AttributeRow
+from app.imaging.attributes import AttributeRow, attribute_row
 from app.imaging.files import sources
 from app.imaging.files.gzip_stream import GzipStream
 from app.imaging.formats.volume_header import (
+    NIFTI,
     VolumeHeader,
-    attribute_row,
     checked_affine,
     damaged_header,
     sibling_file,
@@ -61,7 +61,7 @@ _OTHER_TYPES = {
 }
 _UNITS_MM = {0: 1.0, 1: 1000.0, 2: 1.0, 3: 0.001}
 _SPACES = {1: "scanner", 2: "aligned to another image", 3: "Talairach", 4: "MNI 152", 5: "template"}
-_STANDARD = frozenset({3, 4, 5})
+_STANDARD = (3, 4, 5)
 _VECTOR_INTENTS = frozenset({1006, 1007, 1008, 1009, 1010, 1011})
 _LPS = np.diag((-1.0, -1.0, 1.0))
 _PERPENDICULAR = 1e-3
@@ -80,25 +80,27 @@ def read_nifti(path: Path) -> VolumeHeader:
     sizes = _dimension_sizes(path, fields)
     dtype, colour = _dtype(path, fields)
     data, offset, packed = _voxel_file(path, fields, packed)
-    scale = _UNITS_MM.get(int(fields["xyzt_units"]) & 7, 1.0)
-    place = _geometry(fields, scale)
-    spatial = tuple(range(min(3, len(sizes))))
+    affine, spacing, standard, notes = _geometry(fields)
+    first = 1 if colour else 0
+    vector = int(fields["intent_code"]) in _VECTOR_INTENTS
+    names = ("", "", "", "time point", "component" if vector else "volume", "axis 6", "axis 7")
+    low, high = float(fields["cal_min"]), float(fields["cal_max"])
     return VolumeHeader(
-        format="NIfTI",
+        format=NIFTI,
         sizes=(colour, *sizes) if colour else sizes,
-        space_axes=tuple(axis + 1 for axis in spatial) if colour else spatial,
+        space_axes=tuple(range(first, first + min(3, len(sizes)))),
         dtype=dtype,
         data=data,
         offset=offset,
         packed=packed,
         colour_axis=0 if colour else None,
-        affine=place.affine,
-        spacing=place.spacing,
-        standard=place.standard,
+        affine=affine,
+        spacing=spacing,
+        standard=standard,
         rescale=Rescale() if colour else _rescale(fields),
-        window=_window(fields),
-        axis_names=_axis_names(fields, len(sizes), colour),
-        notes=place.notes,
+        window=(low, high) if math.isfinite(high - low) and high > low else None,
+        axis_names=("",) * first + names[: len(sizes)],
+        notes=tuple(notes),
         rows=_rows(fields),
     )
 
@@ -107,9 +109,7 @@ def _header_bytes(path: Path, packed: bool) -> bytes:
     """Return the first 544 bytes of the file, decompressed if it is gzipped."""
     try:
         with sources.open_file(path) as file:
-            if not packed:
-                return file.read(544)
-            return GzipStream(file).read(544)
+            return GzipStream(file).read(544) if packed else file.read(544)
     except (OSError, EOFError, ValueError, zlib.error) as error:
         raise guards.problem(
             path, "the compressed file is damaged", guards.COPY_AGAIN, type(error).__name__
@@ -130,14 +130,10 @@ def _fields(path: Path, start: bytes) -> dict[str, Any]:
 def _fields_by_name(values: tuple[Any, ...], names: str) -> dict[str, Any]:
     """Return unpacked struct values by field name; "dim*8" takes the next eight as one tuple."""
     fields: dict[str, Any] = {}
-    position = 0
+    rest = iter(values)
     for name in names.split():
         plain, _, count = name.partition("*")
-        if count:
-            fields[plain] = values[position : position + int(count)]
-        else:
-            fields[plain] = values[position]
-        position += int(count or 1)
+        fields[plain] = tuple(islice(rest, int(count))) if count else next(rest)
     return fields
 
 
@@ -173,11 +169,9 @@ def _voxel_file(path: Path, fields: dict[str, Any], packed: bool) -> tuple[Path,
     # NIfTI-1 stores the offset as a float, so it can be anything.
     if not (math.isfinite(offset) and 0 <= offset < 2**40):
         raise damaged_header(path, "it does not say where the voxels begin")
-    pair = fields["magic"][:2] == b"ni"
-    if not pair:
+    if fields["magic"][:2] != b"ni":
         # Four bytes behind the header announce extensions; some writers give an offset of 0.
-        smallest = int(fields["sizeof_hdr"]) + 4
-        return path, max(int(offset), smallest), packed
+        return path, max(int(offset), int(fields["sizeof_hdr"]) + 4), packed
     base = path.with_suffix("") if path.suffix.lower() == ".gz" else path
     for name in (base.with_suffix(".img"), base.with_suffix(".IMG"), base.with_suffix(".img.gz")):
         try:
@@ -189,22 +183,18 @@ def _voxel_file(path: Path, fields: dict[str, Any], packed: bool) -> tuple[Path,
     raise guards.problem(path, reason, "Put both files into one folder")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Geometry:
-    """Position, voxel size and warnings about the geometry of a volume; see `VolumeHeader`."""
+def _geometry(
+    fields: dict[str, Any],
+) -> tuple[Floats | None, tuple[float, float, float], str, list[str]]:
+    """Return affine, spacing, standard space and notes as in `VolumeHeader`.
 
-    affine: Floats | None
-    spacing: tuple[float, float, float]
-    standard: str = ""
-    notes: tuple[str, ...] = ()
-
-
-def _geometry(fields: dict[str, Any], scale: float) -> _Geometry:
-    """Return the geometry of the sform if it is usable, else of the qform, else of pixdim."""
+    They are those of the sform if it is usable, else of the qform, else of pixdim.
+    """
+    scale = _UNITS_MM.get(int(fields["xyzt_units"]) & 7, 1.0)
     sform = _sform(fields, scale) if fields["sform_code"] > 0 else None
     qform = _qform(fields, scale) if fields["qform_code"] > 0 else None
     notes: list[str] = []
-    chosen, code = (sform, fields["sform_code"])
+    chosen, code = sform, int(fields["sform_code"])
     # A sheared sform comes from registration: its pixels have no common plane spacing.
     if sform is not None and not _is_perpendicular(sform):
         if qform is None:
@@ -213,7 +203,7 @@ def _geometry(fields: dict[str, Any], scale: float) -> _Geometry:
             notes.append("the axes of its sform are not perpendicular: its qform is used")
             chosen = None
     if chosen is None:
-        chosen, code = qform, fields["qform_code"]
+        chosen, code = qform, int(fields["qform_code"])
     # With different codes they describe different spaces and may differ.
     elif qform is not None and fields["sform_code"] == fields["qform_code"]:
         corners = np.array([(i, j, k, 1) for i in (0, 1) for j in (0, 1) for k in (0, 1)], float)
@@ -224,11 +214,10 @@ def _geometry(fields: dict[str, Any], scale: float) -> _Geometry:
     if chosen is None:
         pixdim = [abs(float(step)) * scale for step in fields["pixdim"][1:4]]
         i, j, k = (step if math.isfinite(step) else 0.0 for step in pixdim)
-        return _Geometry(None, (i, j, k), notes=tuple(notes))
-    if sform is not None and chosen is sform:
-        notes += _voxel_size_note(voxel_steps(sform), fields, scale)
-    standard = _SPACES.get(int(code), "template") if int(code) in _STANDARD else ""
-    return _Geometry(chosen, voxel_steps(chosen), standard, tuple(notes))
+        return None, (i, j, k), "", notes
+    if chosen is sform:
+        notes += _voxel_size_note(voxel_steps(chosen), fields, scale)
+    return chosen, voxel_steps(chosen), _SPACES[code] if code in _STANDARD else "", notes
 
 
 def _voxel_size_note(
@@ -293,19 +282,6 @@ def _rescale(fields: dict[str, Any]) -> Rescale:
     if not (math.isfinite(slope) and math.isfinite(intercept)) or slope == 0:
         return Rescale()
     return Rescale(slope, intercept)
-
-
-def _window(fields: dict[str, Any]) -> tuple[float, float] | None:
-    """Return (cal_min, cal_max), the range that the file asks to be displayed, or None."""
-    low, high = float(fields["cal_min"]), float(fields["cal_max"])
-    return (low, high) if math.isfinite(low) and math.isfinite(high) and high > low else None
-
-
-def _axis_names(fields: dict[str, Any], count: int, colour: int) -> tuple[str, ...]:
-    """Return what each axis counts, e.g. "time point"; "" for spatial axes."""
-    vector = int(fields["intent_code"]) in _VECTOR_INTENTS
-    names = ["", "", "", "time point", "component" if vector else "volume", "axis 6", "axis 7"]
-    return (*([""] if colour else []), *names[:count])
 
 
 def _rows(fields: dict[str, Any]) -> tuple[AttributeRow, ...]:

@@ -5,10 +5,11 @@ Pages are drawn at 150 dots per inch, form fields included. Scripts in a documen
 
 from __future__ import annotations
 
+import math
 import re
 import zlib
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from pypdfium2 import raw
 
 from app.errors import FileProblem
 from app.imaging import guards
-from app.imaging.attributes import AttributeRow
+from app.imaging.attributes import AttributeRow, attribute_row
 from app.imaging.files import sources
 from app.imaging.files.identity import content_uid, pixel_sha256
 from app.imaging.files.one_entry_cache import OneEntryCache
@@ -81,20 +82,16 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
 
 
 def read_rows(path: Path) -> list[AttributeRow]:
-    """Return the title, page count and page size as rows for the attributes panel.
-
-    Raises:
-        FileProblem: The file is damaged or locked.
-    """
+    """Return facts for the attributes panel; raise FileProblem if it is damaged or locked."""
     data = read_bytes(path)
     pages, rows, columns = pdf_extent(path, data)
     return [
-        AttributeRow("", "Format", "", "PDF"),
-        AttributeRow("", "Title", "", pdf_title(path, data)),
-        AttributeRow("", "Pages", "", str(pages)),
-        AttributeRow("", "Rows", "", str(rows)),
-        AttributeRow("", "Columns", "", str(columns)),
-        AttributeRow("", "FileSize", "", f"{len(data):,} bytes"),
+        attribute_row("Format", "PDF"),
+        attribute_row("Title", pdf_title(path, data)),
+        attribute_row("Pages", pages),
+        attribute_row("Rows", rows),
+        attribute_row("Columns", columns),
+        attribute_row("FileSize", f"{len(data):,} bytes"),
     ]
 
 
@@ -106,15 +103,17 @@ def pdf_extent(path: Path, data: bytes) -> tuple[int, int, int]:
     """
     with _document(path, data) as document:
         # By its number: to load a page is to go through all that is drawn on it.
-        rows, columns = _page_pixels(document.get_page_size(0))
-        return len(document), rows, columns
+        width, height = document.get_page_size(0)
+        scale = _scale(width, height)
+        # Rounded up, as the drawing does.
+        return len(document), max(1, math.ceil(height * scale)), max(1, math.ceil(width * scale))
 
 
 def pdf_frame(path: Path, data: bytes, index: int, uid: str) -> Frame:
-    """Draw a page of a PDF.
+    """Draw page `index`, from 0, of the PDF in `data`; `path` is for error messages only.
 
     Args:
-        path: Path of the document, used only in error messages.
+        path: Path of the document.
         data: Content of the document.
         index: Page number, from 0.
         uid: SOP Instance UID to put into the frame's reference.
@@ -136,40 +135,22 @@ def pdf_frame(path: Path, data: bytes, index: int, uid: str) -> Frame:
 
 
 def pdf_title(path: Path, data: bytes) -> str:
-    """Return the title stored in the document, or "" if it has none.
-
-    Raises:
-        FileProblem: The document is damaged or locked.
-    """
+    """Return the title stored in the document, or ""; raise FileProblem if it is damaged."""
     with _document(path, data) as document:
         facts: dict[str, str] = document.get_metadata_dict()
         return " ".join(facts.get("Title", "").split())[:200]
 
 
-def _scale(size: tuple[float, float]) -> float:
+def _scale(width: float, height: float) -> float:
     """Return pixels per point of a page, such that no side exceeds `_MAX_SIDE`."""
-    width, height = size
-    longest = max(float(width), float(height), 1e-3)
-    return min(_DPI / _POINTS_PER_INCH, _MAX_SIDE / longest)
-
-
-def _page_pixels(size: tuple[float, float]) -> tuple[int, int]:
-    """Return rows and columns of a page of this (width, height) in points."""
-    width, height = size
-    scale = _scale(size)
-    # Rounded up, as the drawing does.
-    return max(1, int(np.ceil(height * scale))), max(1, int(np.ceil(width * scale)))
+    return min(_DPI / _POINTS_PER_INCH, _MAX_SIDE / max(width, height, 1e-3))
 
 
 def _draw_page(page: Any) -> NDArray[np.uint8]:
     """Return a page as uint8 [rows, columns, 3] RGB."""
-    bitmap = page.render(scale=_scale(page.get_size()), rev_byteorder=True, prefer_bgrx=False)
+    bitmap = page.render(scale=_scale(*page.get_size()), rev_byteorder=True)
     try:
-        pixels: NDArray[np.uint8] = bitmap.to_numpy()
-        if pixels.ndim == 2:
-            pixels = pixels[..., None]
-        rgb = pixels[..., :3] if pixels.shape[2] >= 3 else np.repeat(pixels[..., :1], 3, axis=2)
-        return np.ascontiguousarray(rgb).copy()
+        return bitmap.to_numpy().copy()
     finally:
         bitmap.close()
 
@@ -196,13 +177,12 @@ def _document(path: Path, data: bytes) -> Generator[Any]:
         yield document
     except (FileProblem, MemoryError):
         raise
-    except pypdfium2.PdfiumError as error:
+    except Exception as error:
         if getattr(error, "err_code", None) == raw.FPDF_ERR_PASSWORD:
             reason = "the PDF document is locked with a password"
             raise guards.problem(path, reason, "Ask for a copy without one") from None
-        raise _damaged_document(path, error) from None
-    except Exception as error:
-        raise _damaged_document(path, error) from None
+        reason = "the PDF document is damaged and cannot be shown"
+        raise guards.problem(path, reason, guards.COPY_AGAIN, type(error).__name__) from None
     finally:
         if document is not None:
             document.close()
@@ -232,21 +212,13 @@ def _inflated_size(source: memoryview) -> int:
     """Return the inflated size of a stream, counted only until it exceeds the limit."""
     stream = zlib.decompressobj()
     size = 0
-    place = 0
-    try:
-        while not stream.eof and size <= _MAX_STREAM_BYTES:
-            part = stream.unconsumed_tail
-            if not part:
-                part = source[place : place + _PART]
-                place += _PART
-                if not part:
-                    break
-            size += len(stream.decompress(part, _CHUNK))
-    except zlib.error:
-        pass  # damaged: the PDF library stops here too
+    # Damaged: the PDF library stops here too.
+    with suppress(zlib.error):
+        for place in range(0, len(source), _PART):
+            part: bytes | memoryview = source[place : place + _PART]
+            while part and size <= _MAX_STREAM_BYTES:
+                size += len(stream.decompress(part, _CHUNK))
+                part = stream.unconsumed_tail
+            if part or stream.eof:
+                break
     return size
-
-
-def _damaged_document(path: Path, error: Exception) -> FileProblem:
-    reason = "the PDF document is damaged and cannot be shown"
-    return guards.problem(path, reason, guards.COPY_AGAIN, type(error).__name__)

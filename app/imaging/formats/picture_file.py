@@ -7,6 +7,7 @@ distance in a patient, so it is not read.
 from __future__ import annotations
 
 import io
+import re
 import struct
 import warnings
 from pathlib import Path
@@ -14,11 +15,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, UnidentifiedImageError
+from PIL import Image
 
 from app.errors import FileProblem
 from app.imaging import guards
-from app.imaging.attributes import AttributeRow
+from app.imaging.attributes import AttributeRow, attribute_row
 from app.imaging.files import sources, synthetic
 from app.imaging.files.identity import content_uid, pixel_sha256
 from app.imaging.files.jpeg_markers import has_too_many_scans
@@ -92,20 +93,17 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
 
 
 def read_rows(path: Path) -> list[AttributeRow]:
-    """Return the header fields as rows for the attributes panel.
-
-    Raises:
-        FileProblem: The picture is damaged.
-    """
+    """Return the header fields for the attributes panel; raise FileProblem if it is damaged."""
     data = read_bytes(path)
     rows, columns = picture_size(path, data)
-    return [
-        AttributeRow("", "Format", "", picture_format(data[:18])),
-        AttributeRow("", "Rows", "", str(rows)),
-        AttributeRow("", "Columns", "", str(columns)),
-        AttributeRow("", "FileSize", "", f"{len(data):,} bytes"),
-        *(AttributeRow("", key, "", text) for key, text in _synthetic_attributes(data).items()),
-    ]
+    fields = {
+        "Format": picture_format(data[:18]),
+        "Rows": rows,
+        "Columns": columns,
+        "FileSize": f"{len(data):,} bytes",
+        **_synthetic_attributes(data),
+    }
+    return [attribute_row(*field) for field in fields.items()]
 
 
 def _synthetic_attributes(data: bytes) -> dict[str, str]:
@@ -138,18 +136,11 @@ def other_format(start: bytes) -> str:
     for signature, name in _OTHERS.items():
         if start.startswith(signature):
             return name
-    printable = set(b"\t\n\r\f") | set(range(32, 127)) | set(range(128, 256))
-    if start and all(byte in printable for byte in start):
-        return "a text file"
-    return ""
+    return "a text file" if re.fullmatch(rb"[^\x00-\x08\x0b\x0e-\x1f\x7f]+", start) else ""
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return the content of a picture file.
-
-    Raises:
-        FileProblem: The file cannot be read, or is too large to be a picture.
-    """
+    """Return a file's content; raise FileProblem if it is unreadable or too large for a picture."""
     if sources.status(path).size > guards.MAX_PICTURE_BYTES:
         raise guards.problem(path, "the picture file is too large to be opened safely")
     try:
@@ -160,11 +151,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def picture_size(path: Path, data: bytes) -> tuple[int, int]:
-    """Return (rows, columns) as displayed, from the picture's header and EXIF orientation.
-
-    Raises:
-        FileProblem: The picture is damaged, empty (0 x 0) or implausibly large.
-    """
+    """Return (rows, columns) as displayed; raise FileProblem if damaged or implausibly large."""
     with _open_picture(path, data) as image:
         columns, rows = image.size
         if _orientation(image) in TRANSPOSED:
@@ -173,11 +160,7 @@ def picture_size(path: Path, data: bytes) -> tuple[int, int]:
 
 
 def picture_frames(path: Path, data: bytes) -> tuple[int, float | None]:
-    """Return the number of frames, and the milliseconds between them; None if not an animation.
-
-    Raises:
-        FileProblem: The picture is damaged.
-    """
+    """Return the number of frames, and the milliseconds between them; None if not an animation."""
     if picture_format(data[:18]) not in ("GIF", "WebP"):
         return 1, None
     try:
@@ -187,9 +170,7 @@ def picture_frames(path: Path, data: bytes) -> tuple[int, float | None]:
     except (FileProblem, MemoryError):
         raise
     except Exception as error:
-        raise guards.problem(
-            path, "the picture is damaged", guards.COPY_AGAIN, type(error).__name__
-        ) from None
+        raise _damaged(path, error) from None
     if frames > MAX_PICTURE_FRAMES:
         raise guards.problem(path, f"its animation has {frames} frames, too many to be shown")
     return max(frames, 1), time if frames > 1 and 0 < time < 60_000 else None
@@ -204,15 +185,10 @@ def lossy_format(data: bytes) -> str:
 
 
 def decode_picture(path: Path, data: bytes, index: int = 0) -> tuple[Array, int]:
-    """Decode a picture.
+    """Decode a frame of the picture in `data`; `path` is for error messages only.
 
     A colour picture whose channels are all equal is returned as grey, so that it can be windowed.
     Transparent parts become black.
-
-    Args:
-        path: Path of the picture, used only in error messages.
-        data: Content of the file.
-        index: Frame number in an animation, from 0.
 
     Returns:
         The pixels, as uint8 or uint16 [rows, columns] or [rows, columns, 3] RGB; and the number of
@@ -221,7 +197,7 @@ def decode_picture(path: Path, data: bytes, index: int = 0) -> tuple[Array, int]
     Raises:
         FileProblem: The picture is damaged, truncated or implausibly large.
     """
-    depth, _ = _png_depth(data)
+    depth = _png_depth(data)
     try:
         with _open_picture(path, data) as image:
             if guards.is_implausibly_small(image.width * image.height, len(data)):
@@ -231,9 +207,7 @@ def decode_picture(path: Path, data: bytes, index: int = 0) -> tuple[Array, int]
             if index:
                 image.seek(index)
             array = _decode_16_bit_png(data) if depth == 16 else _decode_8_bit(image)
-    except FileProblem:
-        raise
-    except MemoryError:
+    except (FileProblem, MemoryError):
         raise
     except Image.DecompressionBombError:
         raise _too_large(path) from None
@@ -245,9 +219,9 @@ def decode_picture(path: Path, data: bytes, index: int = 0) -> tuple[Array, int]
 
 
 def _open_picture(path: Path, data: bytes) -> Image.Image:
+    """Open a picture without decoding it, after the checks that no decoder makes."""
     # Pillow warns from its limit on, and refuses from twice that: also of an animation's later
     # frames, which may be larger than the first.
-    """Open a picture without decoding it, after the checks that no decoder makes."""
     Image.MAX_IMAGE_PIXELS = guards.MAX_SAMPLES // 2
     kind = picture_format(data[:18])
     # Pillow has no limit of its own for these three.
@@ -261,22 +235,19 @@ def _open_picture(path: Path, data: bytes) -> Image.Image:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             image = Image.open(io.BytesIO(data), formats=("PNG", "JPEG", "GIF", "WEBP", "BMP"))
-    except UnidentifiedImageError:
-        raise guards.problem(
-            path, "the picture is damaged and cannot be read", guards.COPY_AGAIN
-        ) from None
     except Image.DecompressionBombError:
         raise _too_large(path) from None
     except Exception as error:
-        raise guards.problem(
-            path, "the picture is damaged", guards.COPY_AGAIN, type(error).__name__
-        ) from None
+        raise _damaged(path, error) from None
     bands = len(image.getbands())
     guards.check_matrix(path, image.height, image.width, 3 if bands == 2 else bands, 1)
-    depth = _png_depth(data)[0] if kind == "PNG" else 8
-    if image.width * image.height * bands * max(depth, 8) > 8 * _MAX_SAMPLE_BYTES:
+    if image.width * image.height * bands * max(_png_depth(data), 8) > 8 * _MAX_SAMPLE_BYTES:
         raise _too_large(path)
     return image
+
+
+def _damaged(path: Path, error: Exception) -> FileProblem:
+    return guards.problem(path, "the picture is damaged", guards.COPY_AGAIN, type(error).__name__)
 
 
 def _too_large(path: Path) -> FileProblem:
@@ -293,12 +264,9 @@ def _orientation(image: Image.Image) -> int:
         return 1
 
 
-def _png_depth(data: bytes) -> tuple[int, int]:
-    """Return (bits per sample, colour type) of a PNG, (8, 2) of other formats."""
-    if picture_format(data[:8]) == "PNG" and len(data) >= 26:
-        depth, colour = struct.unpack(">BB", data[24:26])
-        return depth, colour
-    return 8, 2
+def _png_depth(data: bytes) -> int:
+    """Return the bits per sample of a PNG, 8 of other formats."""
+    return data[24] if data.startswith(PNG_SIGNATURE) and len(data) >= 26 else 8
 
 
 def _decode_16_bit_png(data: bytes) -> Array:
@@ -336,6 +304,15 @@ def collapse_grey(array: Array) -> Array:
     grey = array[..., 0]
     equal = np.array_equal(grey, array[..., 1]) and np.array_equal(grey, array[..., 2])
     return grey if equal else array
+
+
+def narrow_integers(array: Array) -> Array:
+    """Return 64-bit integers as 32 bits, or as floats if they do not fit."""
+    if array.dtype.kind not in "iu" or array.dtype.itemsize < 8:
+        return array
+    limits = np.iinfo(np.int32)
+    fits = limits.min <= int(array.min()) and int(array.max()) <= limits.max
+    return array.astype(np.int32 if fits else np.float64)
 
 
 def apply_orientation(array: Array, orientation: int) -> Array:

@@ -10,7 +10,6 @@ spacing. OME-XML is read by the schema OME/2016-06 (openmicroscopy.org).
 
 from __future__ import annotations
 
-import hashlib
 import io
 import logging
 import math
@@ -18,20 +17,21 @@ import re
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from types import SimpleNamespace
+from typing import Any, cast
 from xml.etree import ElementTree as ET
 
 import numpy as np
 import tifffile
-from numpy.typing import NDArray
 
 from app.errors import FileProblem
 from app.imaging import guards
-from app.imaging.attributes import AttributeRow
+from app.imaging.attributes import MAX_TEXT, AttributeRow, attribute_row, shortened
 from app.imaging.files import sources
-from app.imaging.files.identity import content_uid, pixel_sha256
+from app.imaging.files.identity import content_uid, file_digest, pixel_sha256
 from app.imaging.files.one_entry_cache import OneEntryCache
 from app.imaging.files.sources import FileStatus
 from app.imaging.formats.picture_file import TRANSPOSED, apply_orientation
@@ -49,11 +49,8 @@ from app.imaging.types import (
     Window,
 )
 
-Array = NDArray[Any]
-
 MAX_SERIES = 1000
 _MAX_FRAME_BYTES = 2**30
-_WHOLE_DIGEST = 2**28
 _NAMES = {
     "T": "time point", "Z": "depth", "C": "channel", "S": "sample", "R": "series", "H": "lifetime",
     "A": "angle", "P": "position", "M": "tile", "V": "view", "E": "wavelength",
@@ -64,7 +61,6 @@ _parsed_cache = OneEntryCache()
 MAX_XML = 2**24
 _ORIENTATION = 274
 _X_RESOLUTION, _Y_RESOLUTION = 282, 283
-_MAX_TEXT = 512
 _MAX_ROWS = 2000
 _MAX_VALUES = 2**16
 _BYTES = (1, 2, 6, 7)
@@ -78,13 +74,9 @@ _MPP = re.compile(r"\bMPP\s*=\s*([0-9.]{1,12})")
 
 
 def read_instances(path: Path) -> tuple[Instance, ...]:
-    """Return one instance for each series of planes in the file.
-
-    Raises:
-        FileProblem: The file is damaged, implausibly large, or of an unsupported kind.
-    """
+    """Return one instance for each series; raise FileProblem if none of them can be shown."""
     status = sources.status(path)
-    digest = _digest(path, status)
+    digest = file_digest((path, status))
     instances: list[Instance] = []
     refused: FileProblem | None = None
     with _parsed_file(path) as parsed:
@@ -101,17 +93,12 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
 
 
 def read_frame(path: Path, part: int, index: int) -> Frame:
-    """Return one plane as a frame.
-
-    Args:
-        path: The TIFF file.
-        part: Number of the series in the file, from 0.
-        index: Number of the plane in display order, from 0.
+    """Return plane `index`, in display order, of series `part`, both from 0.
 
     Raises:
         FileProblem: The plane does not exist, or cannot be decoded.
     """
-    digest = _digest(path, sources.status(path))
+    digest = file_digest((path, sources.status(path)))
     with _parsed_file(path) as parsed:
         series = len(parsed.tif.series)
         if not 0 <= part < series:
@@ -123,8 +110,8 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
     turn = stack.meta.turn
     stored = np.ascontiguousarray(apply_orientation(pixels.stored, turn))
     notes = (stack.name(index), stack.note, pixels.note)
-    window = stack.meta.channel_window(stack.channel(index)) if stored.ndim == 2 else None
-    window = valid_window(window) if window is not None else None
+    channel = stack.positions(index).get("C", 0)
+    window = stack.meta.channel_window(channel) if stored.ndim == 2 else None
     return Frame(
         stored=stored,
         ref=ImageRef(_uid(digest, part), index, pixel_sha256(stored)),
@@ -139,27 +126,16 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
 
 
 def read_rows(path: Path) -> list[AttributeRow]:
-    """Return tags and metadata as rows for the attributes panel.
-
-    Raises:
-        FileProblem: The file is damaged.
-    """
+    """Return tags and metadata for the attributes panel; raise FileProblem if it is damaged."""
     with _parsed_file(path) as parsed:
         return tag_rows(parsed.tif)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _PlaneStack:
-    """Planes of one series.
+    """Planes of the level of a series that is shown; `rows`, `columns` and `spacing` are as shown.
 
-    Attributes:
-        series: The level of the series that is shown.
-        frame_axes: (axis letter, length) of the axes that frames count, in the file's order.
-        meta: Metadata of the series.
-        spacing: Spacing of the level shown.
-        rows: Rows as shown.
-        columns: Columns as shown.
-        note: Warning that holds for all its frames.
+    `frame_axes` are the (axis letter, length) that frames count, in the file's order.
     """
 
     series: Any
@@ -173,7 +149,7 @@ class _PlaneStack:
     @property
     def frames(self) -> int:
         """Number of frames."""
-        return int(np.prod([length for _, length in self.frame_axes], dtype=np.int64))
+        return _frame_count(self.frame_axes)
 
     def positions(self, index: int) -> dict[str, int]:
         """Return the position of a frame along every frame_axes axis; channels vary fastest."""
@@ -191,10 +167,6 @@ class _PlaneStack:
             if axis != "S":
                 plane = plane * length + places[axis]
         return plane, places.get("S")
-
-    def channel(self, index: int) -> int:
-        """Return the channel of a frame."""
-        return self.positions(index).get("C", 0)
 
     def name(self, index: int) -> str:
         """Return e.g. "channel 2 of 3 (DAPI), depth 4 of 10"; "" for the only frame of a series."""
@@ -218,13 +190,16 @@ def _plane_stack(path: Path, tif: tifffile.TiffFile, part: int) -> _PlaneStack:
     rows, columns, samples = _plane_size(level)
     guards.check_matrix(path, rows, columns, 1, 1)
     most = max(samples, _tile_samples(level))
-    if most > guards.MAX_SAMPLES or most * _sample_bytes(level) > _MAX_FRAME_BYTES:
+    dtype = level.keyframe.dtype
+    size = np.dtype(dtype).itemsize if dtype is not None else 1
+    if most > guards.MAX_SAMPLES or most * size > _MAX_FRAME_BYTES:
         reason = f"it declares planes of {columns} x {rows} pixels, too large to be opened safely"
         raise guards.problem(path, reason, "Export a smaller part or a lower resolution")
     axes = plane_axes(path, level)
-    guards.check_matrix(path, rows, columns, 1, max(1, _frame_count(axes)))
+    frames = _frame_count(axes)
+    guards.check_matrix(path, rows, columns, 1, frames)
     meta = series_metadata(tif, part)
-    note = _incompleteness_note(tif, part, _frame_count(axes))
+    note = _incompleteness_note(tif, part, frames)
     spacing = meta.spacing
     if number:
         full_rows, full_columns, _ = _plane_size(levels[0])
@@ -245,16 +220,8 @@ def _incompleteness_note(tif: tifffile.TiffFile, part: int, frames: int) -> str:
     return ""
 
 
-def _sample_bytes(level: Any) -> int:
-    dtype = level.keyframe.dtype
-    return int(np.dtype(dtype).itemsize) if dtype is not None else 1
-
-
 def _frame_count(axes: tuple[tuple[str, int], ...]) -> int:
-    count = 1
-    for _, length in axes:
-        count *= length
-    return count
+    return math.prod(length for _, length in axes)
 
 
 def _plane_size(level: Any) -> tuple[int, int, int]:
@@ -316,59 +283,18 @@ def _instance(
     )
 
 
-class _ReopenableFile(io.RawIOBase):
-    """File that is closed between reads though its parser keeps it.
-
-    A file that stays open could not be removed or replaced on Windows.
-    """
+class _BoundedReader(io.BufferedReader):
+    """Open file which allocates no more than it holds, however much a damaged file asks for."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__()
-        self._path = path
-        self._size = sources.status(path).size
-        self._file: BinaryIO | None = None
-        self._position = 0
+        super().__init__(cast(io.BufferedReader, sources.open_file(path)).detach())
+        self._size = self.seek(0, io.SEEK_END)
+        self.seek(0)
 
-    def _opened(self) -> BinaryIO:
-        if self._file is None:
-            self._file = sources.open_file(self._path)
-            self._file.seek(self._position)
-        return self._file
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any, /) -> int:
-        """Fill the buffer as far as the file goes; return the number of bytes."""
-        view = memoryview(buffer).cast("B")
-        data = self.read(len(view))
-        view[: len(data)] = data
-        return len(data)
-
-    def read(self, size: int = -1, /) -> bytes:
-        """Return at most `size` bytes, or all that are left if it is -1.
-
-        Damaged files ask for any number of bytes, which must not be allocated before it is limited.
-        """
-        file = self._opened()
-        rest = max(self._size - file.tell(), 0)
-        return file.read(rest if size < 0 else min(size, rest))
-
-    def seek(self, offset: int, whence: int = 0, /) -> int:
-        return self._opened().seek(offset, whence)
-
-    def tell(self) -> int:
-        return self._opened().tell()
-
-    def release(self) -> None:
-        """Close the file until it is read again."""
-        if self._file is not None:
-            self._position = self._file.tell()
-            self._file.close()
-            self._file = None
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Return at most `size` bytes, or all that are left if it is -1."""
+        rest = max(self._size - self.tell(), 0)
+        return super().read(rest if size is None or size < 0 else min(size, rest))
 
 
 @dataclass(slots=True)
@@ -376,7 +302,6 @@ class _ParsedFile:
     """Parsed file with those stacks of its series that were asked for."""
 
     tif: tifffile.TiffFile
-    handle: _ReopenableFile
     stacks: dict[int, _PlaneStack] = field(default_factory=dict[int, "_PlaneStack"])
 
     def stack(self, path: Path, part: int) -> _PlaneStack:
@@ -392,9 +317,11 @@ def _parsed_file(path: Path) -> Generator[_ParsedFile]:
     try:
         found: _ParsedFile = _parsed_cache.get((path, sources.status(path)), lambda: _parse(path))
         try:
+            found.tif.filehandle.open()
             yield found
         finally:
-            found.handle.release()
+            # A file that stays open could not be removed or replaced on Windows.
+            found.tif.filehandle.close()
     except FileProblem:
         raise
     except MemoryError:
@@ -414,35 +341,21 @@ def _parse(path: Path) -> _ParsedFile:
     """Parse this file alone: names of other files in its metadata are not followed."""
     # tifffile logs what it finds in files, which may name a patient.
     logging.getLogger("tifffile").setLevel(logging.CRITICAL + 1)
-    handle = _ReopenableFile(path)
+    # tifffile can close and open again what has a method `open`.
+    file: Any = SimpleNamespace(path=str(path), mode="rb", open=partial(_BoundedReader, path))
+    # Micro-Manager files name other files, which would be opened.
+    flags: dict[str, Any] = {"is_mmstack": False, "is_ndtiff": False}
+    tif = tifffile.TiffFile(file, _multifile=False, **flags)
     try:
-        # Micro-Manager files name other files, which would be opened.
-        flags: dict[str, Any] = {"is_mmstack": False, "is_ndtiff": False}
-        tif = tifffile.TiffFile(cast("BinaryIO", handle), _multifile=False, **flags)
         if tif.is_ome:
-            check_ome(path, tif.pages.first.description)
-        return _ParsedFile(tif, handle)
+            _check_ome(path, tif.pages.first.description)
     finally:
-        handle.release()
+        tif.close()
+    return _ParsedFile(tif)
 
 
 def _uid(digest: str, part: int) -> str:
     return content_uid(f"{digest}/{part}".encode())
-
-
-@lru_cache(maxsize=64)
-def _digest(path: Path, status: FileStatus) -> str:
-    """Return a digest of the file's content; of samples of it if it is very large."""
-    digest = hashlib.sha256(f"{status.size}/".encode())
-    with sources.open_file(path) as file:
-        if status.size <= _WHOLE_DIGEST:
-            while chunk := file.read(2**20):
-                digest.update(chunk)
-        else:
-            for step in range(256):
-                file.seek(status.size * step // 256)
-                digest.update(file.read(2**18))
-    return digest.hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -476,15 +389,12 @@ class Metadata:
         if channel >= len(self.ranges):
             return None
         low, high = self.ranges[channel]
-        return Window((low + high) / 2, high - low, VoiFunction.LINEAR_EXACT, "file")
+        exact = VoiFunction.LINEAR_EXACT
+        return valid_window(Window((low + high) / 2, high - low, exact, "file"))
 
 
-def safe_xml(path: Path, text: str) -> ET.Element:
-    """Parse OME-XML; refuse entity declarations, which can expand without limit.
-
-    Raises:
-        FileProblem: The text is too long, declares entities, or is not valid XML.
-    """
+def _safe_xml(path: Path, text: str) -> ET.Element:
+    """Parse OME-XML; refuse entity declarations, which can expand without limit."""
     if len(text) > MAX_XML or re.search(r"<!\s*(DOCTYPE|ENTITY)", text, re.IGNORECASE):
         raise guards.problem(path, "its OME description is not safe to be read")
     try:
@@ -493,20 +403,16 @@ def safe_xml(path: Path, text: str) -> ET.Element:
         raise guards.problem(path, "its OME description is damaged", guards.COPY_AGAIN) from None
 
 
-def check_ome(path: Path, text: str) -> None:
+def _check_ome(path: Path, text: str) -> None:
     """Refuse OME-XML that is unsafe or declares more planes than the viewer supports.
 
     The TIFF library creates an object for each declared plane, even if the file lacks the plane.
-
-    Raises:
-        FileProblem: The OME-XML is refused.
     """
-    for element in safe_xml(path, text).iter():
-        if element.tag.rpartition("}")[2] == "Pixels":
-            sizes = [_number(element.get(f"Size{axis}")) for axis in "ZCT"]
-            if math.prod(sizes) > guards.MAX_FRAMES:
-                reason = "its OME description declares more planes than can be right"
-                raise guards.problem(path, reason, guards.COPY_AGAIN)
+    for element in _safe_xml(path, text).iterfind(".//{*}Pixels"):
+        sizes = [_number(element.get(f"Size{axis}")) for axis in "ZCT"]
+        if math.prod(sizes) > guards.MAX_FRAMES:
+            reason = "its OME description declares more planes than can be right"
+            raise guards.problem(path, reason, guards.COPY_AGAIN)
 
 
 def series_metadata(tif: tifffile.TiffFile, number: int) -> Metadata:
@@ -574,30 +480,19 @@ def _imagej(tif: tifffile.TiffFile, page: Any, turn: int) -> Metadata:
     if scale and x > 0 and y > 0:
         note = f"stated by the file (ImageJ, in {unit})"
         spacing = stated_spacing(scale / y, scale / x, SpacingSource.CALIBRATED, note)
-    ranges: list[tuple[float, float]] = []
-    listed: Any = stated.get("Ranges", ())
+    listed: Any = stated.get("Ranges") or (stated.get("min"), stated.get("max"))
     values = [_number(value) for value in listed] if isinstance(listed, tuple) else []
-    pairs = list(zip(values[::2], values[1::2], strict=False))
-    if not pairs and "min" in stated and "max" in stated:
-        pairs = [(_number(stated["min"]), _number(stated["max"]))]
-    if pairs and all(high > low for low, high in pairs):
-        ranges = pairs
-    return Metadata("ImageJ TIFF", "", spacing, turn, ranges=tuple(ranges))
+    ranges = tuple(zip(values[::2], values[1::2], strict=False))
+    sound = all(high > low for low, high in ranges)
+    return Metadata("ImageJ TIFF", "", spacing, turn, ranges=ranges if sound else ())
 
 
 def _ome(tif: tifffile.TiffFile, number: int, turn: int) -> Metadata:
     """Return the metadata of an OME image."""
-    path = Path(tif.filename or "")
-    try:
-        root = safe_xml(path, str(tif.pages.first.description))
-    except FileProblem:
-        return Metadata("OME-TIFF", turn=turn)
-    images = [one for one in root if one.tag.rpartition("}")[2] == "Image"]
-    if number >= len(images):
-        return Metadata("OME-TIFF", turn=turn)
-    image = images[number]
-    pixels = next((one for one in image if one.tag.rpartition("}")[2] == "Pixels"), None)
-    if pixels is None:
+    root = _safe_xml(Path(tif.filename), str(tif.pages.first.description))
+    image = next(islice(root.iterfind("{*}Image"), number, None), None)
+    pixels = image.find("{*}Pixels") if image is not None else None
+    if image is None or pixels is None:
         return Metadata("OME-TIFF", turn=turn)
     page: Any = tif.series[number].keyframe
     spacing = Spacing(note="the OME description gives no pixel size")
@@ -609,8 +504,8 @@ def _ome(tif: tifffile.TiffFile, number: int, turn: int) -> Metadata:
     elif row and column:
         note = "stated by the file (OME PhysicalSize)"
         spacing = stated_spacing(row, column, SpacingSource.CALIBRATED, note)
-    channels = [one.get("Name", "") for one in pixels if one.tag.rpartition("}")[2] == "Channel"]
-    attributes = {f"OME {key}": value[:_MAX_TEXT] for key, value in pixels.attrib.items()}
+    channels = [one.get("Name", "") for one in pixels.iterfind("{*}Channel")]
+    attributes = {f"OME {key}": value[:MAX_TEXT] for key, value in pixels.attrib.items()}
     name = image.get("Name", "")[:100]
     return Metadata("OME-TIFF", name, spacing, turn, attributes, tuple(channels[:1000]))
 
@@ -624,13 +519,10 @@ def _ome_mm(pixels: ET.Element, axis: str) -> float:
 def tag_rows(tif: tifffile.TiffFile) -> list[AttributeRow]:
     """Return the first page's tags and any OME or ImageJ metadata for the attributes panel."""
     kind = "BigTIFF" if tif.is_bigtiff else "TIFF"
-    rows = [
-        AttributeRow("", "Format", "", kind),
-        AttributeRow("", "Pages", "", str(len(tif.pages))),
-    ]
+    rows = [attribute_row("Format", kind), attribute_row("Pages", len(tif.pages))]
     for number, series in enumerate(tif.series):
         sizes = ", ".join(f"{axis} {n}" for axis, n in zip(series.axes, series.shape, strict=False))
-        rows.append(AttributeRow("", f"Series {number + 1}", "", f"{series.name} {sizes}".strip()))
+        rows.append(attribute_row(f"Series {number + 1}", f"{series.name} {sizes}"))
     for tag in tif.pages.first.tags:
         many = int(tag.count) > _MAX_VALUES and int(tag.dtype) not in _BYTES
         text = f"{tag.count:,} values" if many else _text(tag.value)
@@ -638,10 +530,9 @@ def tag_rows(tif: tifffile.TiffFile) -> list[AttributeRow]:
         if len(rows) > _MAX_ROWS:
             break
     for key, value in (tif.imagej_metadata or {}).items():
-        rows.append(AttributeRow("", f"ImageJ {key}", "", _text(value)))
+        rows.append(attribute_row(f"ImageJ {key}", _text(value)))
     if tif.is_ome:
-        meta = series_metadata(tif, 0)
-        rows += [AttributeRow("", key, "", value) for key, value in meta.attributes.items()]
+        rows += [attribute_row(*item) for item in series_metadata(tif, 0).attributes.items()]
     return rows[:_MAX_ROWS]
 
 
@@ -656,5 +547,4 @@ def _text(value: Any) -> str:
         if len(parts) > 32:
             return f"{len(parts):,} values"
         value = ", ".join(str(getattr(part, "name", part)) for part in parts)
-    text = " ".join(str(getattr(value, "name", value)).split())
-    return text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT - 1]}…"
+    return shortened(" ".join(str(getattr(value, "name", value)).split()))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from app.errors import FileProblem
 from app.imaging import guards
 from app.imaging.files.code_stream_checks import declared_figures
-from app.imaging.formats.picture_file import collapse_grey, flatten_alpha
+from app.imaging.formats.picture_file import collapse_grey, flatten_alpha, narrow_integers
 
 Array = NDArray[Any]
 
@@ -53,28 +53,23 @@ class Pixels:
 def plane_axes(path: Path, level: Any) -> tuple[tuple[str, int], ...]:
     """Return (letter, length) of each axis along which a series has frames, in the file's order.
 
-    Raises:
-        FileProblem: The pixel type is not supported.
+    Raises FileProblem for pixels of an unsupported type.
     """
     page = level.keyframe
     _check_kind(path, page)
     lead: str = level.axes
     lengths: tuple[int, ...] = level.shape
     planes = max(int(math.prod(lengths)) // max(int(page.size), 1), 1)
-    if lead.endswith(page.axes):
-        count = len(lead) - len(page.axes)
-        axes = list(zip(lead[:count], (int(n) for n in lengths[:count]), strict=True))
-    else:
-        axes = [("I", planes)]
+    letters = lead.removesuffix(page.axes)
+    counts = [int(length) for length in lengths[: len(letters)]]
+    axes = list(zip(letters, counts, strict=True))
     # Axes that do not account for all planes cannot be trusted: planes are then numbered.
-    if math.prod(length for _, length in axes) != planes:
-        axes = [("I", planes)]
-    if len({letter for letter, _ in axes}) < len(axes):
+    if math.prod(counts) != planes or len(set(letters)) < len(letters):
         axes = [("I", planes)]
     depth = int(page.shaped[1])
     # Tags of volumetric TIFF (SGI) put several slices into one page.
     if depth > 1:
-        axes.append(("Z" if all(letter != "Z" for letter, _ in axes) else "D", depth))
+        axes.append(("D" if "Z" in dict(axes) else "Z", depth))
     if _separate_samples(page) > 1:
         axes.append(("S", _separate_samples(page)))
     return tuple(axes)
@@ -103,22 +98,18 @@ def _check_kind(path: Path, page: Any) -> None:
         reason = f"its colours are those of {name}, which cannot be shown"
         raise guards.problem(path, reason, "Export it as RGB")
     compression = int(page.compression)
-    try:
-        known = compression in tifffile.TIFF.DECOMPRESSORS
-    except Exception:  # a codec that is not installed raises on look-up
-        known = False
-    if not known and compression != 1:
+    if compression not in tifffile.TIFF.DECOMPRESSORS:
         name = getattr(page.compression, "name", str(compression))
         reason = f"it is compressed in a way that cannot be decoded here ({name})"
         raise guards.problem(path, reason, "Export it without compression")
 
 
 def frame_pixels(path: Path, level: Any, plane: int, sample: int | None) -> Pixels:
-    """Decode one plane.
+    """Decode one plane of a resolution level (a tifffile object).
 
     Args:
         path: The TIFF file.
-        level: The resolution level of the series (a tifffile object).
+        level: The resolution level of the series.
         plane: Number of the plane in the file's order, not counting an axis of separate samples.
         sample: Number of the sample within each pixel, if samples are shown separately; else None.
 
@@ -141,7 +132,8 @@ def frame_pixels(path: Path, level: Any, plane: int, sample: int | None) -> Pixe
         grey = collapse_grey(stored)
         photometric = "MONOCHROME2" if grey.ndim == 2 else "RGB"
         return Pixels(grey, photometric, min(bits, 16), None, lossy, note)
-    grey = _narrow_samples(array[..., sample or 0])
+    grey = array[..., sample or 0]
+    grey = grey.astype(np.float32) if grey.dtype == np.float16 else narrow_integers(grey)
     if key.photometric == _PALETTE and key.colormap is not None and grey.dtype.kind == "u":
         return _palette_pixels(grey, key.colormap, bits)
     photometric = "MONOCHROME1" if key.photometric == _WHITE_IS_ZERO else "MONOCHROME2"
@@ -189,17 +181,6 @@ def _bit_depth(page: Any, array: Array) -> int:
     stated: Any = page.bitspersample
     stated = max(stated) if isinstance(stated, tuple) else int(stated)
     return stated if 0 < stated <= full else full
-
-
-def _narrow_samples(array: Array) -> Array:
-    """Return half floats as floats, and 64-bit integers as 32 bits where they fit."""
-    if array.dtype == np.float16:
-        return array.astype(np.float32)
-    if array.dtype.kind in "iu" and array.dtype.itemsize == 8:
-        limits = np.iinfo(np.int32)
-        fits = limits.min <= int(array.min()) and int(array.max()) <= limits.max
-        return array.astype(np.int32 if fits else np.float64)
-    return array
 
 
 def _colour(path: Path, page: Any, array: Array) -> tuple[Array, str]:

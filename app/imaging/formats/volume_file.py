@@ -11,9 +11,7 @@ spacing. Without an orientation the slices are in file order and have no letters
 from __future__ import annotations
 
 import bz2
-import hashlib
 import itertools
-import re
 import warnings
 import zlib
 from collections.abc import Callable
@@ -27,22 +25,21 @@ from numpy.typing import NDArray
 
 from app.errors import FileProblem
 from app.imaging import guards
-from app.imaging.attributes import AttributeRow
+from app.imaging.attributes import AttributeRow, attribute_row
 from app.imaging.files import sources
 from app.imaging.files.gzip_stream import GzipStream
-from app.imaging.files.identity import content_uid, pixel_sha256
+from app.imaging.files.identity import content_uid, file_digest, pixel_sha256
 from app.imaging.files.one_entry_cache import OneEntryCache
 from app.imaging.files.sources import FileStatus
-from app.imaging.formats.meta_image import read_meta_image
 from app.imaging.formats.nifti import read_nifti
-from app.imaging.formats.nrrd import read_nrrd
+from app.imaging.formats.picture_file import narrow_integers
+from app.imaging.formats.text_headers import read_meta_image, read_nrrd
 from app.imaging.formats.volume_header import (
     MAX_VOLUME_BYTES,
     META_IMAGE,
     NIFTI,
     NRRD,
     VolumeHeader,
-    attribute_row,
     check_header,
     truncated_file,
     volume_format,
@@ -74,13 +71,7 @@ from app.imaging.types import (
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
-_PARSERS = {
-    NIFTI: read_nifti,
-    NRRD: read_nrrd,
-    META_IMAGE: read_meta_image,
-}
-_WHOLE_DIGEST = 2**28
-"""Bytes up to which the whole file goes into its UID; of larger files samples do."""
+_PARSERS = {NIFTI: read_nifti, NRRD: read_nrrd, META_IMAGE: read_meta_image}
 
 _THICK = 1.2
 """Ratio from which a longer step is taken for the distance of acquired slices."""
@@ -101,22 +92,20 @@ _MAX_TEXT_BYTES = 2**28
 
 
 _sample_cache = OneEntryCache()
-
 _volume_cache = OneEntryCache()
 
 
 def read_instances(path: Path) -> tuple[Instance, ...]:
-    """Return one instance for each volume in the file (time points, components).
+    """Return an instance for each volume in the file (time points, components).
 
-    Raises:
-        FileProblem: The file is damaged, implausibly large, or of an unsupported kind.
+    Raises FileProblem for a file that is damaged, implausibly large, or of an unsupported kind.
     """
     status = sources.status(path)
     header = _header(path, status)
     axes = slice_axes(header)
     slices, rows, columns = (header.shape[axis] for axis in (axes.slices, axes.rows, axes.columns))
     guards.check_matrix(path, rows, columns, 1, slices)
-    digest = _digest(path, status, sources.status(header.data))
+    digest = _digest(path, status, header)
     attributes = {
         "Format": header.format,
         "SeriesInstanceUID": content_uid(f"{digest}/series".encode()),
@@ -145,11 +134,7 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
 
 
 def has_separate_voxels(path: Path) -> bool:
-    """Return whether the voxels are stored in a separate file from the header.
-
-    Raises:
-        FileProblem: The header is damaged or not supported.
-    """
+    """Return whether the voxels are in another file; raise FileProblem for a damaged header."""
     return _header(path, sources.status(path)).data != path
 
 
@@ -173,12 +158,7 @@ def _stack_attributes(header: VolumeHeader, axes: SliceAxes) -> dict[str, str]:
 
 
 def read_frame(path: Path, part: int, index: int) -> Frame:
-    """Return one slice as a frame.
-
-    Args:
-        path: The volume file.
-        part: Number of the volume in the file, from 0.
-        index: Number of the slice in that volume, in display order, from 0.
+    """Return slice `index`, in display order, of volume `part` of the file, both from 0.
 
     Raises:
         FileProblem: The slice does not exist, or the file is damaged.
@@ -190,19 +170,18 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
     axes = slice_axes(header)
     if not 0 <= index < header.shape[axes.slices]:
         raise guards.problem(path, f"it holds {header.shape[axes.slices]} slices, not {index + 1}")
-    data_status = sources.status(header.data)
-    key = (path, status, data_status, part)
-    volume: _SlicedVolume = _volume_cache.get(key, lambda: _sliced_volume(header, path, part, axes))
-    stored = np.ascontiguousarray(volume.voxels[index])
+    key = (path, status, sources.status(header.data), part)
+    voxels, windows = _volume_cache.get(key, lambda: _sliced_volume(header, path, part, axes))
+    stored = np.ascontiguousarray(voxels[index])
     stored = stored.astype(stored.dtype.newbyteorder("="), copy=False)
-    digest = _digest(path, status, data_status)
+    digest = _digest(path, status, header)
     name = part_name(header, part)
     return Frame(
         stored=stored,
         ref=ImageRef(content_uid(f"{digest}/{part}".encode()), index, pixel_sha256(stored)),
         rescale=header.rescale if stored.ndim == 2 else Rescale(),
         photometric="MONOCHROME2" if stored.ndim == 2 else "RGB",
-        voi=Voi(volume.windows),
+        voi=Voi(windows),
         spacing=_spacing(header, axes),
         orientation=_orientation(header, axes, index),
         bits=8 * stored.dtype.itemsize,
@@ -211,11 +190,7 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
 
 
 def read_rows(path: Path) -> list[AttributeRow]:
-    """Return the header fields as rows for the attributes panel.
-
-    Raises:
-        FileProblem: The header is damaged.
-    """
+    """Return the header fields for the attributes panel; raise FileProblem if it is damaged."""
     header = _header(path, sources.status(path))
     rows = list(header.rows)
     if header.affine is not None:
@@ -238,11 +213,7 @@ def part_name(header: VolumeHeader, part: int) -> str:
 class SliceAxes:
     """Which volume axes become the columns, rows and slices on display (0: i, 1: j, 2: k).
 
-    Attributes:
-        columns: Axis along which the column number increases.
-        rows: Axis along which the row number increases.
-        slices: Axis along which the slice number increases.
-        flips: For columns, rows and slices in turn, whether the file's order is reversed.
+    `flips` says for columns, rows and slices in turn whether the file's order is reversed.
     """
 
     columns: int = 0
@@ -271,43 +242,24 @@ def slice_axes(header: VolumeHeader) -> SliceAxes:
     elif steps[thickest] >= _THICK * max(others):
         # Thick slices are shown as acquired; other cuts would look coarse.
         across = axes.index(thickest)
-    chosen: list[int] = []
-    flips: list[bool] = []
-    for patient_axis, sign in _PLANES[across]:
-        axis = axes[patient_axis]
-        chosen.append(axis)
-        flips.append(bool(unit[patient_axis, axis] * sign < 0))
-    return SliceAxes(chosen[0], chosen[1], chosen[2], (flips[0], flips[1], flips[2]))
+    columns, rows, slices = (axes[patient_axis] for patient_axis, _ in _PLANES[across])
+    a, b, c = (bool(unit[d, axes[d]] * sign < 0) for d, sign in _PLANES[across])
+    return SliceAxes(columns, rows, slices, (a, b, c))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _SlicedVolume:
-    """Voxels in the order in which they are shown: [slices, rows, columns] or [..., 3]."""
-
-    voxels: Array
-    windows: tuple[Window, ...]
-
-
-def _sliced_volume(header: VolumeHeader, path: Path, part: int, axes: SliceAxes) -> _SlicedVolume:
-    """Read a volume and bring its axes into the order of `axes`."""
+def _sliced_volume(
+    header: VolumeHeader, path: Path, part: int, axes: SliceAxes
+) -> tuple[Array, tuple[Window, ...]]:
+    """Return voxels as they are shown, [slices, rows, columns] or [..., 3], and their windows."""
     array = part_samples(header, path, part)
     # The array is [k, j, i]: axis a of the volume is its dimension 2 - a.
     order = [2 - axes.slices, 2 - axes.rows, 2 - axes.columns, *range(3, array.ndim)]
     steps = [slice(None, None, -1 if flip else 1) for flip in reversed(axes.flips)]
     array = array.transpose(order)[tuple(steps)]
     if array.ndim == 4:
-        return _SlicedVolume(array[..., :3], ())
-    array = _narrow_integers(array)
-    return _SlicedVolume(array, _windows(header, array))
-
-
-def _narrow_integers(array: Array) -> Array:
-    """Return 64-bit integers, common in label maps, as 32 bits, or as floats if they do not fit."""
-    if array.dtype.kind not in "iu" or array.dtype.itemsize < 8:
-        return array
-    limits = np.iinfo(np.int32)
-    fits = limits.min <= int(array.min()) and int(array.max()) <= limits.max
-    return array.astype(np.int32 if fits else np.float64)
+        return array[..., :3], ()
+    array = narrow_integers(array)
+    return array, _windows(header, array)
 
 
 def _windows(header: VolumeHeader, array: Array) -> tuple[Window, ...]:
@@ -338,7 +290,7 @@ def _spacing(header: VolumeHeader, axes: SliceAxes) -> Spacing:
     if header.affine is None:
         note = f"stated by the file; {_UNKNOWN_PLACE}"
         return stated_spacing(row_mm, column_mm, SpacingSource.CALIBRATED, note)
-    if not _has_square_rows(header.affine, axes):
+    if not _has_square_rows(_unit_steps(header.affine, axes)):
         return Spacing(note="its rows and columns are not perpendicular: no lengths")
     if header.standard:
         note = f"in the standard space {header.standard}, not in the patient's own"
@@ -346,16 +298,14 @@ def _spacing(header: VolumeHeader, axes: SliceAxes) -> Spacing:
     return stated_spacing(row_mm, column_mm, SpacingSource.PATIENT, "")
 
 
-def _directions(affine: Floats, axes: SliceAxes) -> Floats:
-    """Return [3, 3]: its columns are the steps of one pixel along columns, rows and slices."""
-    signs = np.where(axes.flips, -1.0, 1.0)
-    return affine[:3, [axes.columns, axes.rows, axes.slices]] * signs
+def _unit_steps(affine: Floats, axes: SliceAxes) -> Floats:
+    """Return [3, 3]: its columns are the directions of columns, rows and slices."""
+    steps = affine[:3, [axes.columns, axes.rows, axes.slices]] * np.where(axes.flips, -1.0, 1.0)
+    return steps / np.linalg.norm(steps, axis=0)
 
 
-def _has_square_rows(affine: Floats, axes: SliceAxes) -> bool:
+def _has_square_rows(unit: Floats) -> bool:
     """Return whether rows and columns of a slice are perpendicular."""
-    steps = _directions(affine, axes)
-    unit = steps / np.linalg.norm(steps, axis=0)
     return abs(float(unit[:, 0] @ unit[:, 1])) < _PERPENDICULAR
 
 
@@ -367,16 +317,13 @@ def _orientation(header: VolumeHeader, axes: SliceAxes, index: int) -> Orientati
     first = np.array([0.0, 0.0, 0.0, 1.0])
     for axis, flip, position in zip(order, axes.flips, (0, 0, index), strict=True):
         first[axis] = header.shape[axis] - 1 - position if flip else position
-    steps = _directions(header.affine, axes)
-    unit = steps / np.linalg.norm(steps, axis=0)
-    across, down = ([float(part) for part in unit[:, axis]] for axis in (0, 1))
+    unit = _unit_steps(header.affine, axes)
+    across, down = unit[:, 0].tolist(), unit[:, 1].tolist()
     letters = direction_letters(across), direction_letters(down)
-    if not _has_square_rows(header.affine, axes):
+    if not _has_square_rows(unit):
         return Orientation(*letters)
-    x, y, z = (float(part) for part in (header.affine @ first)[:3])
-    a, b, c = across
-    d, e, f = down
-    return Orientation(*letters, (a, b, c, d, e, f), (x, y, z))
+    x, y, z, _ = (header.affine @ first).tolist()
+    return Orientation(*letters, (*across, *down), (x, y, z))
 
 
 @lru_cache(maxsize=4)
@@ -391,33 +338,16 @@ def _header(path: Path, status: FileStatus) -> VolumeHeader:
     return header
 
 
-@lru_cache(maxsize=64)
-def _digest(path: Path, status: FileStatus, data_status: FileStatus) -> str:
+def _digest(path: Path, status: FileStatus, header: VolumeHeader) -> str:
     """Return a digest of the content of header and voxels."""
-    header = _header(path, status)
-    digest = hashlib.sha256()
-    for file, size in {path: status.size, header.data: data_status.size}.items():
-        digest.update(f"{size}/".encode())
-        with sources.open_file(file) as opened:
-            if size <= _WHOLE_DIGEST:
-                while chunk := opened.read(2**20):
-                    digest.update(chunk)
-                continue
-            for step in range(256):
-                opened.seek(size * step // 256)
-                digest.update(opened.read(2**18))
-    return digest.hexdigest()
+    files = {path: status, header.data: sources.status(header.data)}
+    return file_digest(*files.items())
 
 
 def part_samples(header: VolumeHeader, path: Path, part: int) -> Array:
-    """Read the samples of one volume in a file.
+    """Read the samples of volume `part`, from 0; `path` is for error messages.
 
     The samples last read are cached, since frames are requested one by one.
-
-    Args:
-        header: Header of the file.
-        path: Path of the opened file, used only in error messages.
-        part: Number of the volume in the file, from 0.
 
     Returns:
         A read-only array [k, j, i] or [k, j, i, colour] in the file's byte order.
@@ -426,18 +356,16 @@ def part_samples(header: VolumeHeader, path: Path, part: int) -> Array:
         FileProblem: The file is damaged or truncated.
     """
     axes = len(header.sizes)
-    slowest = header.part_axes == tuple(range(axes - len(header.part_axes), axes))
-    if header.total_bytes <= MAX_VOLUME_BYTES or not slowest:
-        if header.total_bytes > MAX_VOLUME_BYTES:
+    if header.total_bytes > MAX_VOLUME_BYTES:
+        if header.part_axes != tuple(range(axes - len(header.part_axes), axes)):
             reason = "its interleaved volumes are too large to be opened safely"
             raise guards.problem(path, reason, "Export them one by one")
-        key = (path, header.data, sources.status(path), sources.status(header.data))
-        whole = _sample_cache.get(key, lambda: _read_samples(header, path, 0, header.total_bytes))
-        array = whole.reshape(header.sizes[::-1])
-    else:
         sizes = [size for n, size in enumerate(header.sizes) if n not in header.part_axes]
         flat = _read_samples(header, path, part * header.part_bytes, header.part_bytes)
         return _ordered_axes(flat.reshape(sizes[::-1]), header)
+    key = (path, header.data, sources.status(path), sources.status(header.data))
+    whole = _sample_cache.get(key, lambda: _read_samples(header, path, 0, header.total_bytes))
+    array = whole.reshape(header.sizes[::-1])
     counts = [header.sizes[axis] for axis in header.part_axes]
     # The fastest of these axes counts first, so that time points follow each other in the file.
     place = np.unravel_index(part, counts, order="F") if counts else ()
@@ -488,14 +416,10 @@ def _sample_reader(header: VolumeHeader, file: BinaryIO, skip: int) -> Callable[
         file.seek(header.offset + skip)
         return file.read
     if header.packed:
-        read = GzipStream(file).read
         skip += header.offset
     else:
         file.seek(header.offset)
-        if header.encoding == "bzip2":
-            read = bz2.BZ2File(file).read
-        else:
-            read = GzipStream(file).read
+    read = bz2.BZ2File(file).read if header.encoding == "bzip2" else GzipStream(file).read
     while skip > 0:
         passed = len(read(min(skip, _CHUNK)))
         if not passed:
@@ -524,21 +448,17 @@ def _read_text(header: VolumeHeader, file: BinaryIO, path: Path) -> Array:
     text = file.read(limit + 1)
     if len(text) > limit:
         raise guards.problem(path, "its voxels are written as text, too long to be read safely")
+    size = header.dtype.itemsize
     if header.encoding == "hex":
-        data = bytes.fromhex(re.sub(rb"\s", b"", text).decode("ascii"))
-        values: Array = np.frombuffer(
-            data, header.dtype, min(count, len(data) // header.dtype.itemsize)
-        )
+        data = bytes.fromhex(b"".join(text.split()).decode("ascii"))
+        values: Array = np.frombuffer(data[: len(data) // size * size], header.dtype)
     else:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             try:
-                values = np.fromstring(
-                    text.decode("ascii"), header.dtype.newbyteorder("="), sep=" "
-                )
+                values = np.fromstring(text, header.dtype.newbyteorder("="), sep=" ")
             except DeprecationWarning:
                 raise guards.problem(path, "its voxels are no numbers", guards.COPY_AGAIN) from None
     if values.size < count:
-        size = header.dtype.itemsize
         raise truncated_file(path, values.size * size, header.total_bytes)
     return values[:count]

@@ -203,12 +203,6 @@ def voxel_steps(affine: NDArray[np.float64]) -> tuple[float, float, float]:
     return i, j, k
 
 
-def attribute_row(name: str, value: object) -> AttributeRow:
-    """Return a row for the attributes panel, with the value shortened to 512 characters."""
-    text = " ".join(str(value).split())
-    return AttributeRow("", name, "", text if len(text) <= 512 else f"{text[:511]}…")
-
-
 def volume_format(start: bytes) -> str:
     """Return NIFTI, NRRD or META_IMAGE, judging by a file's first bytes; "" for other formats.
 

@@ -26,9 +26,8 @@ _OVER.cancel()
 class Pending(Generic[T]):
     """One request whose reply several callers wait for.
 
-    The reference to the reply is dropped once its outcome has been handed to the callers. A future
-    keeps its callbacks, so the two would form a cycle, and pixels would stay in memory until a full
-    garbage collection.
+    The reference to the reply is dropped with its outcome. A future keeps its callbacks, so the two
+    would form a cycle, and pixels would stay in memory until a full garbage collection.
     """
 
     def __init__(self, reply: Reply, abandon: Callable[[], object]) -> None:

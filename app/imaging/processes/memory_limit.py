@@ -33,8 +33,8 @@ def limit_memory(extra: int) -> None:
 def limited_memory(extra: int) -> Generator[None]:
     """Limit the memory for a call to a library that sets no limits itself. Linux only.
 
-    A library may end the process when memory runs out; the process is then replaced. A process that
-    already uses a lot of memory gets less than `extra`, so that it stays below 1 GB in total.
+    A library may end the process when memory runs out. A process that already uses a lot of memory
+    gets less than `extra`, so that it stays below 1 GB in total.
     """
     if sys.platform != "linux":
         yield

@@ -23,10 +23,7 @@ _IN_UNIONS = frozenset({"Point", "Polyline", "Polygon", "Box", "Mask", "Heatmap"
 
 
 def pack(value: Any) -> Any:
-    """Convert a dataclass to JSON values and arrays.
-
-    It may contain tuples, enums, paths and arrays.
-    """
+    """Convert a dataclass of tuples, enums, paths and arrays to JSON values and arrays."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         message = {name: pack(getattr(value, name)) for name in _names(type(value))}
         if type(value).__name__ in _IN_UNIONS:

@@ -135,8 +135,7 @@ def receive_handles(connection: Connection, count: int) -> list[int]:
     """Receive `count` file descriptors; the caller must close them.
 
     Raises:
-        EOFError: The other side is gone.
-        OSError: The other side is gone.
+        EOFError, OSError: The other side is gone.
         SegmentRefusedError: More or fewer descriptors than `count` arrived.
     """
     handles: list[int] = []

@@ -74,8 +74,7 @@ def receive(connection: Connection) -> Message:
     """Read one message; its arrays are read-only.
 
     Raises:
-        EOFError: The other side is gone.
-        OSError: The other side is gone, or the message is longer than allowed.
+        EOFError, OSError: The other side is gone, or the message is longer than allowed.
         WireError: The message is malformed.
     """
     handles: list[int] = []
@@ -102,11 +101,7 @@ def receive(connection: Connection) -> Message:
 
 
 class _Item:
-    """An array as a message's header describes it.
-
-    Raises:
-        WireError: The description is invalid.
-    """
+    """An array as a message's header describes it; raises `WireError` if that is invalid."""
 
     def __init__(self, described: dict[str, Any]) -> None:
         self._dtype = np.dtype(str(described["dtype"]))

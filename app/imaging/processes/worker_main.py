@@ -63,7 +63,6 @@ def run(connection: Connection, config: WorkerConfig) -> None:
 
 
 def _set_up(config: WorkerConfig) -> None:
-    """Set environment, signal handlers, priority and limits."""
     os.environ.update(config.env)
     # Ctrl+C in a terminal reaches the whole process group, but only the app handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -186,14 +185,12 @@ class _Server:
 
 @cache
 def _function(entry: str) -> tuple[Callable[..., Any], bool]:
-    """Import a function by its entry name, and tell whether it reports progress."""
     module, _, name = entry.partition(":")
     function: Callable[..., Any] = getattr(importlib.import_module(module), name)
     return function, len(inspect.signature(function).parameters) > 1
 
 
 def _describe(error: BaseException) -> dict[str, Any]:
-    """Describe an exception as a message."""
     if isinstance(error, SightlineError):
         return {
             "type": type(error).__name__,

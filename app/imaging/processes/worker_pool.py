@@ -45,8 +45,8 @@ _ASKED_FOR = (Priority.VOLUME, Priority.THUMBNAIL)
 class Answer(Future[dict[str, Any]]):
     """The future for a request's reply.
 
-    Cancelling it drops the request if it is queued. A running request may continue for a short time
-    (`UNWANTED_S`), since its reply is usually close and worth keeping.
+    A cancelled request that runs may go on for a short time (`UNWANTED_S`), since its reply is
+    usually close and worth keeping.
     """
 
     def __init__(self, number: int, dropped: Callable[[int], object]) -> None:
@@ -57,10 +57,7 @@ class Answer(Future[dict[str, Any]]):
         self._unwanted = self._given_up = False
 
     def cancel(self) -> bool:
-        """Drop the request if it is queued; return False if it is already running or done.
-
-        A running request is marked as unwanted.
-        """
+        """Drop the request if it is queued; return False, and mark it as unwanted, if it runs."""
         if not super().cancel():
             with self._lock:
                 self._unwanted = True
@@ -69,19 +66,13 @@ class Answer(Future[dict[str, Any]]):
         return True
 
     def want_again(self) -> bool:
-        """Withdraw the cancellation of a running request.
-
-        Returns False if the request is already being stopped.
-        """
+        """Withdraw the cancellation of a running request; False if it is already being stopped."""
         with self._lock:
             self._unwanted = False
             return not self._given_up
 
     def give_up(self) -> bool:
-        """If the request is unwanted, decide that it is to be stopped; return whether it is.
-
-        After that, `want_again` can no longer keep the request.
-        """
+        """Return whether the request is unwanted; if so, `want_again` can no longer keep it."""
         with self._lock:
             self._given_up |= self._unwanted
             return self._given_up
@@ -142,10 +133,7 @@ class RequestQueue:
             del self._lines[place][number]
 
     def raise_priority(self, number: int, priority: int) -> bool:
-        """Make a queued request more urgent.
-
-        Returns False if it is not queued, or already at least as urgent.
-        """
+        """Make a queued request more urgent; return whether that changed anything."""
         place = self._places.get(number)
         if place is None or place <= priority:
             return False
@@ -155,7 +143,7 @@ class RequestQueue:
     def take(self, *, urgent_only: bool = False) -> Request | None:
         """Remove and return the next request, or None if there is none.
 
-        If `urgent_only` is true, only requests with `Priority.VISIBLE` are considered.
+        With `urgent_only`, only requests with `Priority.VISIBLE` are considered.
         """
         line = self._lines[Priority.VISIBLE]
         if not line and not urgent_only:
@@ -201,7 +189,6 @@ _AFTER_THE_OTHERS_S = 1.0
 
 
 def _drop(reference: weakref.ref[Answer]) -> None:
-    """Cancel a request that does not run yet."""
     answer = reference()
     if answer is not None:
         answer.cancel()
@@ -212,9 +199,7 @@ class WorkerPool:
 
     One additional worker can be reserved for `Priority.VISIBLE`; it is started by the first such
     request or by `warm`. The next visible image then finds a ready process even if all others are
-    busy or hang.
-
-    Threads are daemons and processes end with the app, so neither delays exit.
+    busy or hang. Threads are daemons and processes end with the app, so neither delays exit.
 
     Args:
         count: Number of processes, not counting the reserved one.
@@ -264,12 +249,10 @@ class WorkerPool:
         timeout_s: float = 30.0,
         cancel: CancelLike | None = None,
     ) -> Future[dict[str, Any]]:
-        """Queue a call (see `Worker.call`).
+        """Queue a call (see `Worker.call`) and return a future for its reply.
 
-        Returns:
-            A future for the reply; it fails with the errors that `Worker.call` raises.
-            `future.cancel()` drops a queued request and stops a running one after at most a second
-            or so; the `cancel` token stops a running request immediately.
+        `future.cancel()` drops a queued request and stops a running one after at most a second or
+        so; the `cancel` token stops a running request immediately.
         """
         answer = Answer(next(self._numbers), self._forget)
         request = Request(entry, payload, timeout_s, cancel, answer)
@@ -293,10 +276,7 @@ class WorkerPool:
                 self._wake(priority)
 
     def want_again(self, future: Future[dict[str, Any]]) -> bool:
-        """Keep a request that was cancelled while it ran, for a new caller.
-
-        Returns False if the request is already being stopped.
-        """
+        """Keep a cancelled request for a new caller; False if it is already being stopped."""
         return isinstance(future, Answer) and future.want_again()
 
     def warm(self) -> None:
@@ -329,7 +309,6 @@ class WorkerPool:
             self._queue.drop(number)
 
     def _take(self, changed: threading.Condition) -> Request | None:
-        """Wait for the next request and return it, or None when the pool is closed."""
         with self._lock:
             while not self._closed.is_set():
                 request = self._queue.take(urgent_only=changed is self._visible)
@@ -339,7 +318,7 @@ class WorkerPool:
             return None
 
     def _some_wait(self) -> bool:
-        """Wait until there is a request; return False when the pool is closed."""
+        """Wait for a request; return False when the pool is closed."""
         with self._lock:
             while not self._closed.is_set() and not len(self._queue):
                 self._any.wait()
@@ -378,7 +357,6 @@ class WorkerPool:
 
 
 def _answer(worker: Worker, request: Request) -> None:
-    """Run a request on a worker and complete its future."""
     if not request.begin():
         return
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import select
 import signal
 import sys
 import threading
@@ -49,16 +48,13 @@ class CancelLike(Protocol):
         ...
 
     def on_cancel(self, callback: Callable[[], None]) -> None:
-        """Register a callback to be called, on any thread, when the token is cancelled.
-
-        If it is already cancelled, the callback is called immediately.
-        """
+        """Register a callback for any thread: when cancelled, or at once if it already is."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call: its number, its limits, its cancel token and the callback for its progress."""
+    """One call with its limits."""
 
     number: int
     timeout_s: float
@@ -68,14 +64,12 @@ class Call:
 
     @property
     def cancelled(self) -> bool:
-        """Whether the call has been cancelled and must end."""
+        """Whether the call must end."""
         return self.cancel is not None and self.cancel.cancelled
 
 
 class ProcessLostError(Exception):
-    """The process is gone.
-
-    The message is the rest of a sentence that begins with the name of the process.
+    """The process is gone; the message continues a sentence that begins with its name.
 
     Attributes:
         cancelled: Whether the process was being stopped because its call was cancelled.
@@ -96,10 +90,6 @@ class Process:
         self._pipe: Connection
         self._pipe, theirs = context.Pipe()
         segments.give_up_on_stalled_peers(self._pipe, STALL_S)
-        self._poller = None
-        if sys.platform != "win32":
-            self._poller = select.poll()
-            self._poller.register(self._pipe.fileno(), select.POLLIN)
         self._process: SpawnProcess = context.Process(
             target=run, args=(theirs, config), name=f"sightline-{name}", daemon=True
         )
@@ -116,7 +106,7 @@ class Process:
 
     @property
     def alive(self) -> bool:
-        """Whether the process is running and has not been killed by the app."""
+        """Whether the process is running and was not killed."""
         return not self._killed and self._process.is_alive()
 
     def ready(self, call: Call | None) -> None:
@@ -133,7 +123,7 @@ class Process:
             if time.monotonic() > deadline:
                 self.kill()
                 raise ProcessLostError(f"did not start within {START_TIMEOUT_S:g} s")
-            if self._receive(POLL_S) is not None:
+            if self._receive() is not None:
                 self._ready = True
 
     def call(self, call: Call, entry: str, payload: Mapping[str, Any]) -> dict[str, Any]:
@@ -160,13 +150,30 @@ class Process:
         return self._outcome(answer, call)
 
     def _follow(self, deadline: float, call: Call) -> dict[str, Any]:
-        """Pass progress on until the call's answer comes."""
+        """Pass progress on until the call's answer comes, within its time limit."""
+        asked_to_stop = False
         while True:
-            message = self._next(deadline, call)
-            if message["kind"] != "progress":
-                return message
-            if call.progress is not None:
-                call.progress(float(message["fraction"]), str(message["text"]))
+            if call.cancelled and not asked_to_stop:
+                asked_to_stop = True
+                deadline = min(deadline, time.monotonic() + call.grace_s)
+                with suppress(OSError):
+                    wire.send(self._pipe, {"kind": "cancel", "id": call.number})
+            if time.monotonic() >= deadline:
+                self.kill()
+                how = f"took too long ({call.timeout_s:g} s) and was stopped"
+                raise ProcessLostError(how, cancelled=asked_to_stop)
+            message = self._receive(cancelled=asked_to_stop)
+            if message is None or message.get("id") != call.number:
+                continue
+            match message:  # a hostile file may have taken the process over
+                case {"kind": "error"} | {"kind": "result", "value": dict()}:
+                    return message
+                case {"kind": "progress", "fraction": int() | float() as fraction, "text": text}:
+                    if call.progress is not None:
+                        call.progress(float(fraction), str(text))
+                case _:
+                    self.kill()
+                    raise ProcessLostError("sent a broken answer (it is of no kind that there is)")
 
     def _outcome(self, message: dict[str, Any], call: Call) -> dict[str, Any]:
         if message["kind"] == "result":
@@ -181,41 +188,12 @@ class Process:
             raise ProcessLostError("sent a broken answer (nobody had cancelled it)")
         raise error
 
-    def _next(self, deadline: float, call: Call) -> dict[str, Any]:
-        """Return the call's next message, within its time limit."""
-        asked_to_stop = False
-        while True:
-            if call.cancelled and not asked_to_stop:
-                asked_to_stop = True
-                deadline = min(deadline, time.monotonic() + call.grace_s)
-                with suppress(OSError):
-                    wire.send(self._pipe, {"kind": "cancel", "id": call.number})
-            if time.monotonic() >= deadline:
-                self.kill()
-                how = f"took too long ({call.timeout_s:g} s) and was stopped"
-                raise ProcessLostError(how, cancelled=asked_to_stop)
-            message = self._receive(POLL_S, cancelled=asked_to_stop)
-            if message is not None and message.get("id") == call.number:
-                return self._checked(message)
-
-    def _checked(self, message: dict[str, Any]) -> dict[str, Any]:
-        """Check that a message is one of `worker_main`; a hostile file may have taken over."""
-        kind, fraction = message.get("kind"), message.get("fraction")
-        if (
-            kind == "error"
-            or (kind == "result" and isinstance(message.get("value"), dict))
-            or (kind == "progress" and isinstance(fraction, int | float) and "text" in message)
-        ):
-            return message
-        self.kill()
-        raise ProcessLostError("sent a broken answer (it is of no kind that there is)")
-
-    def _receive(self, timeout_s: float, *, cancelled: bool = False) -> dict[str, Any] | None:
-        """Return a message, or None when none comes in time."""
+    def _receive(self, *, cancelled: bool = False) -> dict[str, Any] | None:
+        """Return a message, or None when none comes soon."""
         limit = threading.Timer(MESSAGE_S, self._cut_off)
         limit.daemon = True
         try:
-            if not self._readable(timeout_s):
+            if not self._pipe.poll(POLL_S):
                 return None
             limit.start()
             return wire.receive(self._pipe)
@@ -231,12 +209,6 @@ class Process:
         """Kill the process and shut its pipe down for any other holder."""
         self.kill()
         segments.shut_down_pipe(self._pipe)
-
-    def _readable(self, timeout_s: float) -> bool:
-        """Return whether data comes in time; `Connection.poll` would make a selector each time."""
-        if self._poller is None:
-            return self._pipe.poll(timeout_s)
-        return bool(self._poller.poll(timeout_s * 1000))
 
     def _lost(self, *, cancelled: bool = False) -> ProcessLostError:
         self._process.join(timeout=1.0)

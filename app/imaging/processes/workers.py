@@ -33,12 +33,12 @@ class Worker:
 
     Args:
         name: Name in messages and in the list of processes: "decoding", "model".
-        memory_limit_bytes: Limit on the address space beyond that of a bare interpreter. Use None
-            for anything that uses a GPU, whose driver reserves far more than it uses.
+        memory_limit_bytes: See `WorkerConfig`. Use None for anything that uses a GPU, whose driver
+            reserves far more than it uses.
         env: Environment variables for the process; by default, numerical libraries use one thread.
         allowed: Prefixes of the modules whose functions may be called.
         preload: Modules to import when the process starts.
-        nice: Unix niceness to add to that of the app, 0 to 19.
+        nice: Unix niceness to add to that of the app.
         quiet: Whether to drop the output of libraries; codecs complain about files that they can
             decode.
 
@@ -108,28 +108,24 @@ class Worker:
         """Call a function in the process and wait; calls from several threads take turns.
 
         Args:
-            entry: Function to call as "module:function"; the module must have an allowed prefix.
-                The function is called as `function(payload)`, or as `function(payload, progress)`
-                if it takes two parameters.
+            entry: "module:function", called as `function(payload)`, or as `function(payload,
+                progress)` if it takes two parameters; the module must have an allowed prefix.
             payload: JSON values and arrays.
-            timeout_s: Time limit, not counting the wait for other calls and for the process to
-                start.
+            timeout_s: Limit, without the wait for other calls and for the process to start.
             cancel: Token that ends the call early.
             progress: Called on the calling thread with a fraction 0..1 and a text.
             grace_s: After a cancel, time in which the function may stop by itself at its next
-                `progress`, which keeps the process and its loaded models; after that the process is
-                killed.
-            retry: Whether to repeat the call once in a new process if the process ends by itself:
-                it may have been killed from outside, or an earlier call may have damaged its
-                memory. A process that was started for this very call does not get a second try.
+                `progress`, which keeps the process and its loaded models; then it is killed.
+            retry: Whether to repeat the call once if the process ends by itself: it may have been
+                killed from outside, or an earlier call may have damaged its memory. A process that
+                was started for this very call does not get a second try.
 
         Returns:
             The function's result, a mapping of JSON values and arrays.
 
         Raises:
             Cancelled: `cancel` was set, or the worker was closed.
-            WorkerDied: The process crashed, took too long or ran out of memory. The next call
-                starts a new one.
+            WorkerDied: The process crashed, took too long or ran out of memory.
             SightlineError: The function raised an error. The app's own error types keep subject,
                 reason and remedy; for other errors, `detail` holds the traceback.
             ValueError: `entry` is not allowed.
@@ -165,8 +161,6 @@ class Worker:
 
     def end(self) -> None:
         """End the process once no call is running, to free its memory.
-
-        The next call starts a new one.
 
         Raises:
             Cancelled: The worker was closed.

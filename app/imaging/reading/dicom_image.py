@@ -237,9 +237,9 @@ def decode_stored(header: Header, layout: Layout, index: int) -> tuple[Array, st
 
 def _stored(header: Header, layout: Layout, words: Array, photometric: str) -> Array:
     if layout.samples == 1:
-        return stored_values(header, layout, words)
+        return stored_values(layout, words)
     unsigned = replace(layout, signed=False)
-    return to_rgb(header, layout, stored_values(header, unsigned, words), photometric)
+    return to_rgb(header, layout, stored_values(unsigned, words), photometric)
 
 
 def _with_greys(frame: Frame, attributes: FrameAttributes) -> Frame:

@@ -30,7 +30,7 @@ from app.imaging.files.archives import OUTSIDE, UNPACK, looks_like_archive, open
 from app.imaging.files.file_marks import MODULUS, file_mark
 from app.imaging.files.natural_order import natural_key
 from app.imaging.scanning import opened_paths
-from app.imaging.scanning.opened_paths import Tasks, empty_path_problems, listing_tasks
+from app.imaging.scanning.opened_paths import Tasks
 from app.imaging.types import Problem
 
 MAX_RECORDS = 50_000
@@ -41,129 +41,60 @@ MAX_COMPONENTS = 32
 
 _ITEM_SIGN = b"\xfe\xff\0\xe0"
 _MOST_PROBLEMS = 100
-_TOO_MANY = f"the DICOMDIR has more than {MAX_RECORDS:,} records, so its whole folder was searched"
 _INCOMPLETE = "Copy the whole medium, not only its DICOMDIR"
+_LINKS = ("OffsetOfTheNextDirectoryRecord", "OffsetOfReferencedLowerLevelDirectoryEntity")
 
 
-class _TooManyError(Exception):
-    """The DICOMDIR holds more records than `MAX_RECORDS`."""
+def files_named_by(path: Path) -> tuple[list[Path], list[Problem]]:
+    """Return the files that a DICOMDIR names, in its order, and those that cannot be listed.
 
-
-@dataclass(frozen=True, slots=True)
-class _Record:
-    """The fields of a directory record that lead to files.
-
-    Attributes:
-        place: Offset of its item in the file, where that is known.
-        following: Offset of the next record of the same level, 0 for none.
-        lower: Offset of the first record below it, 0 for none.
-        in_use: Record In-use Flag; None when absent.
-        components: Referenced File ID; empty for none.
-    """
-
-    place: int | None
-    following: int
-    lower: int
-    in_use: int | None
-    components: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class DirectoryListing:
-    """The files that a DICOMDIR names.
-
-    Attributes:
-        files: The named files that exist below the DICOMDIR's folder, in record order, each once.
-        problems: Messages about named files that are missing or must not be read.
-        too_many: Whether there are so many records that none was read.
-    """
-
-    files: tuple[Path, ...]
-    problems: tuple[Problem, ...]
-    too_many: bool = False
-
-
-def files_named_by(path: Path) -> DirectoryListing:
-    """Return the files that a DICOMDIR names.
-
-    Never raises: errors are reported in `problems` of the result.
+    Raises:
+        FileProblem: It cannot be read, or holds more records than `MAX_RECORDS`.
     """
     silence_pydicom()
-    try:
-        records = _records(path)
-    except FileProblem as error:
-        return DirectoryListing((), (Problem(path, error.reason, error.remedy),))
-    except _TooManyError:
-        return DirectoryListing((), (Problem(path, _TOO_MANY, guards.COPY_AGAIN),), too_many=True)
-    unused = _inactive(records)
-    named = (one.components for number, one in enumerate(records) if number not in unused)
+    with sources.open_file(path) as file:
+        if file.read(MAX_BYTES).count(_ITEM_SIGN) > MAX_RECORDS or file.read(1):
+            raise guards.problem(path, f"the DICOMDIR has more than {MAX_RECORDS:,} records")
+    records: list[Dataset] = value_of(read_header(path).dataset, "DirectoryRecordSequence") or []
     folder = _Folder(path)
     files: dict[Path, None] = {}
-    problems: list[Problem] = []
-    for components in dict.fromkeys(one for one in named if any(one)):
+    problems: dict[Problem, None] = {}
+    for components in dict.fromkeys(map(_components, _in_use(records))):
+        if not any(components):
+            continue
         found = folder.find(components)
         if isinstance(found, Path):
             files[found] = None
         else:
-            problems.append(found)
-    return DirectoryListing(tuple(files), tuple(_few(path, list(dict.fromkeys(problems)))))
+            problems[found] = None
+    told = list(problems)
+    more = len(told) - _MOST_PROBLEMS
+    if more > 0:
+        reason = f"it names {more:,} more files that cannot be read"
+        told[_MOST_PROBLEMS:] = [Problem(path, reason, _INCOMPLETE)]
+    return list(files), told
 
 
-def _few(path: Path, problems: list[Problem]) -> list[Problem]:
-    """Limit the problems of a DICOMDIR that was copied without its files."""
-    more = len(problems) - _MOST_PROBLEMS
-    if more <= 0:
-        return problems
-    rest = Problem(path, f"it names {more:,} more files that cannot be read", _INCOMPLETE)
-    return [*problems[:_MOST_PROBLEMS], rest]
-
-
-def _records(path: Path) -> list[_Record]:
-    """Read the records of a DICOMDIR, in the order of the file.
-
-    Raises:
-        FileProblem: It cannot be read.
-        _TooManyError: It holds more records than `MAX_RECORDS`; nothing was parsed yet.
-    """
-    with sources.open_file(path) as file:
-        if file.read(MAX_BYTES).count(_ITEM_SIGN) > MAX_RECORDS or file.read(1):
-            raise _TooManyError
-    items = value_of(read_header(path).dataset, "DirectoryRecordSequence") or ()
-    return [_record(item) for item in items]
-
-
-def _record(item: Dataset) -> _Record:
-    value = value_of(item, "ReferencedFileID")
-    components: tuple[str, ...] = ()
-    if value is not None:
-        parts: Sequence[Any] = value if isinstance(value, MultiValue | list) else [value]
-        components = tuple(part for one in parts for part in str(one).strip().split("\\"))
-    return _Record(
-        _whole(getattr(item, "seq_item_tell", None)),
-        _whole(value_of(item, "OffsetOfTheNextDirectoryRecord")) or 0,
-        _whole(value_of(item, "OffsetOfReferencedLowerLevelDirectoryEntity")) or 0,
-        _whole(value_of(item, "RecordInUseFlag")),
-        components,
-    )
-
-
-def _whole(value: Any) -> int | None:
-    return value if isinstance(value, int) else None
-
-
-def _inactive(records: Sequence[_Record]) -> set[int]:
-    """Return the numbers of the records not in use, and of all below them (PS3.3 F.5)."""
-    places = {record.place: number for number, record in enumerate(records)}
-    unused = {number for number, record in enumerate(records) if record.in_use == 0}
-    pending = [places.get(records[number].lower) for number in unused]
+def _in_use(records: Sequence[Dataset]) -> list[Dataset]:
+    """Leave out the records that are not in use, and all below them (PS3.3 F.5)."""
+    places: dict[Any, Dataset] = {getattr(one, "seq_item_tell", None): one for one in records}
+    unused = {id(one) for one in records if value_of(one, "RecordInUseFlag") == 0}
+    pending = [value_of(one, _LINKS[1]) for one in records if id(one) in unused]
     seen: set[int] = set()
     while pending:
-        number = pending.pop()
-        if number is None or number in seen:
-            continue
-        seen.add(number)
-        pending += [places.get(records[number].following), places.get(records[number].lower)]
-    return unused | seen
+        place = pending.pop()
+        if isinstance(place, int) and place in places and place not in seen:
+            seen.add(place)
+            pending += [value_of(places[place], keyword) for keyword in _LINKS]
+    unused |= {id(places[place]) for place in seen}
+    return [one for one in records if id(one) not in unused]
+
+
+def _components(record: Dataset) -> tuple[str, ...]:
+    """Return the Referenced File ID; empty if there is none."""
+    value = value_of(record, "ReferencedFileID")
+    parts: Any = value if isinstance(value, MultiValue | list) else [value or ""]
+    return tuple(part for one in parts for part in str(one).strip().split("\\"))
 
 
 class _Folder:
@@ -174,8 +105,6 @@ class _Folder:
         self._root = directory.parent
         self._real_root = self._root.resolve()
         self._names: dict[Path, dict[str, str]] = {}
-        self._plain: dict[Path, frozenset[str]] = {}
-        self._inside: dict[Path, bool] = {}
 
     def find(self, components: tuple[str, ...]) -> Path | Problem:
         """Return the file, or the reason why it is not listed."""
@@ -184,9 +113,11 @@ class _Folder:
             return Problem(self._directory, reason, "Open the images by themselves")
         path = self._root
         for component in components:
-            path = path / self._actual(path, component)
-        if path.name in self._plain[path.parent] and self._is_inside(path.parent):
-            return path
+            if path not in self._names:
+                self._names[path] = _names_in(path)
+            names = self._names[path]
+            # Copies may be in lower case, or end in ";1" or ".".
+            path = path / (names.get(component) or names.get(_loose(component)) or component)
         try:
             inside = path.resolve().is_relative_to(self._real_root)
             exists = inside and path.is_file()
@@ -199,38 +130,14 @@ class _Folder:
             return Problem(path, "the DICOMDIR names it, but there is no such file", _INCOMPLETE)
         return path
 
-    def _is_inside(self, folder: Path) -> bool:
-        """Return whether a folder, its links followed, is inside the DICOMDIR's folder."""
-        known = self._inside.get(folder)
-        if known is None:
-            try:
-                known = folder.resolve().is_relative_to(self._real_root)
-            except (OSError, RuntimeError, ValueError):
-                known = False
-            self._inside[folder] = known
-        return known
 
-    def _actual(self, folder: Path, component: str) -> str:
-        """Return the name on this disk; copies may be in lower case or end in ";1" or "."."""
-        names = self._names.get(folder)
-        if names is None:
-            names, self._plain[folder] = _names_in(folder)
-            self._names[folder] = names
-        return names.get(component) or names.get(_loose(component)) or component
-
-
-def _names_in(folder: Path) -> tuple[dict[str, str], frozenset[str]]:
-    """Return the names in a folder by their exact and loose forms, and the set of plain files.
-
-    Also those of them that are files, and no links.
-    """
+def _names_in(folder: Path) -> dict[str, str]:
+    """Return the names in a folder by their exact and loose forms."""
     try:
-        with os.scandir(folder) as entries:
-            found = {entry.name: entry.is_file(follow_symlinks=False) for entry in entries}
+        found = sorted(one.name for one in folder.iterdir())
     except (OSError, ValueError):
-        return {}, frozenset()
-    names = {_loose(name): name for name in sorted(found)} | {name: name for name in found}
-    return names, frozenset(name for name, is_file in found.items() if is_file)
+        return {}
+    return {_loose(name): name for name in found} | {name: name for name in found}
 
 
 def _loose(name: str) -> str:
@@ -242,12 +149,6 @@ def _is_plain(component: str) -> bool:
     if component in ("", ".", ".."):
         return False
     return not any(sign in component for sign in ("/", "\\", ":", "\0"))
-
-
-def no_files_problem(path: Path) -> Problem:
-    """Return the `Problem` to report for a DICOMDIR that names no existing file."""
-    reason = "the DICOMDIR names no file that is there, so its whole folder was searched"
-    return Problem(path, reason, guards.COPY_AGAIN)
 
 
 MAX_DEPTH = 64
@@ -299,8 +200,8 @@ def list_entry(payload: dict[str, Any]) -> dict[str, Any]:
         payload: "todo": tasks from `opened_paths.listing_tasks`.
 
     Returns:
-        "files": list of [root, folder, names] in order. "problems": list of [root, path, reason,
-        remedy]. "todo": remaining tasks. "others": see `state_entry`. "unsure": see `Listing`.
+        "files": list of [root, folder, names]. "problems": list of [root, path, reason, remedy].
+        "todo": remaining tasks. "others": see `state_entry`. "unsure": see `Listing`.
     """
     found = step(payload["todo"])
     return {
@@ -371,25 +272,6 @@ def step(todo: Tasks, seconds: float = STEP_S) -> Listing:
         if time.monotonic() > deadline:
             break
     return found
-
-
-def list_files(paths: Sequence[Path]) -> tuple[list[Path], list[Problem]]:
-    """Return all files behind the paths, each once, with folders in natural order; and problems.
-
-    Links to folders are not followed: they may lead out of the folder or back into it. For an
-    opened DICOMDIR, the files that it names are returned.
-    """
-    todo = listing_tasks(paths)
-    files: dict[Path, None] = {}
-    problems: list[Problem] = []
-    fruitful: set[int] = set()
-    while todo:
-        found = step(todo)
-        todo = found.todo
-        fruitful |= {root for root, *_ in (*found.files, *found.problems)}
-        files |= {folder / name: None for _, folder, names in found.files for name in names}
-        problems += [problem for _, problem in found.problems]
-    return list(files), problems + empty_path_problems(paths, fruitful)
 
 
 def _path(path: Path, root: int, depth: int, found: Listing) -> None:
@@ -500,16 +382,20 @@ def _remedy(reason: str) -> str:
 def _directory(path: Path, root: int, depth: int, found: Listing) -> None:
     """List the files of a DICOMDIR that the user named, whatever it is called."""
     found.unsure = True  # its files may lie anywhere below its folder
-    listed = files_named_by(path)
-    if not listed.files:
-        problem = listed.problems[0] if listed.too_many else no_files_problem(path)
-        found.problems.append((root, problem))
+    reason = "the DICOMDIR names no file that is there"
+    try:
+        files, problems = files_named_by(path)
+    except FileProblem as error:
+        files, problems, reason = [], [], error.reason
+    if not files:
+        reason += ", so its whole folder was searched"
+        found.problems.append((root, Problem(path, reason, guards.COPY_AGAIN)))
         found.todo.append(["folder", str(path.parent), root, depth])
         return
     folder = path.parent
-    names = [file.relative_to(folder).as_posix() for file in listed.files]
+    names = [file.relative_to(folder).as_posix() for file in files]
     found.files.append((root, folder, names))
-    found.problems += [(root, problem) for problem in listed.problems]
+    found.problems += [(root, problem) for problem in problems]
 
 
 _KINDS = {"path": _path, "folder": _folder, "zip": _zip}

@@ -51,17 +51,12 @@ class Length:
 
 
 def length(frame: Frame, p0: XY, p1: XY) -> Length:
-    """Return the distance between two points: in mm if the spacing is known, else in pixels.
+    """Return the distance between (x, y) points: in mm if the spacing is known, else in pixels.
 
     In an image with regions both points must lie in one of them (see `common_region`); any other
     distance is in pixels. If a region's axes have different units (a Doppler trace: seconds and
     mm/s), there is no distance: `text` gives both differences, and `value` is the vertical
     difference (or the horizontal one if only that axis has a scale).
-
-    Args:
-        frame: Image that the points are on.
-        p0: (x, y) of the first point.
-        p1: (x, y) of the second point.
     """
     spacing = frame.spacing
     dx, dy = p1[0] - p0[0], p1[1] - p0[1]
@@ -113,13 +108,12 @@ def _with_source(text: str, source: SpacingSource) -> str:
 def angle(frame: Frame, first: XY, vertex: XY, second: XY) -> Length | None:
     """Return the angle at `vertex` between the rays to two other points, 0 to 180 degrees.
 
-    Only the shape of the pixels matters: their aspect ratio if no spacing is known, in which
-    case the source is NONE. In an image with regions all three points must lie in one region
-    whose axes are both in mm; else pixels have the shape `Spacing.aspect`.
+    Only the shape of the pixels matters: their aspect ratio if no spacing is known, in which case
+    the source is NONE. In an image with regions all three points must lie in one region whose axes
+    are both in mm; else pixels have the shape `Spacing.aspect`.
 
-    Returns:
-        The angle, or None if `vertex` coincides with another point, or the region's axes have
-        different units.
+    Returns None if `vertex` coincides with another point, or the region's axes have different
+    units.
     """
     tall, source = frame.spacing.aspect, frame.spacing.source
     if frame.regions:
@@ -156,9 +150,7 @@ def direction_letters(direction: Sequence[float], quadruped: bool = False) -> st
 
 def is_quadruped(orientation: Orientation) -> bool:
     """Return whether an orientation uses the letters for quadrupeds."""
-    return any(
-        letter.islower() or letter in "DVM" for letter in orientation.row + orientation.column
-    )
+    return bool(set(orientation.row + orientation.column) - set("LRAPHF"))
 
 
 def opposite_letters(letters: str) -> str:
@@ -177,16 +169,10 @@ def _display_letters(letters: str) -> str:
 def edge_letters(
     orientation: Orientation, flip_h: bool = False, flip_v: bool = False, quarter_turns: int = 0
 ) -> tuple[str, str, str, str]:
-    """Return the patient letters at the edges of an image as displayed.
+    """Return the patient letters at the (left, right, top, bottom) edges of an image as displayed.
 
-    Args:
-        orientation: Orientation of the image in the patient.
-        flip_h: Whether the image is mirrored left to right, before it is rotated.
-        flip_v: Whether the image is mirrored top to bottom, before it is rotated.
-        quarter_turns: Number of clockwise quarter turns after mirroring.
-
-    Returns:
-        Letters for (left, right, top, bottom); "" where the file does not say.
+    The image is mirrored (`flip_h`: left to right) before it is rotated by clockwise quarter turns.
+    A letter is "" where the file does not say.
     """
     row, column = orientation.row, orientation.column
     # Letters of the file (PatientOrientation) win: a projection has no cosines.

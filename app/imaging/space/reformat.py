@@ -81,7 +81,7 @@ class SectionCut:
         position: Voxel index along that axis.
         transposed: Whether rows and columns are exchanged.
         down: 1, or -1 if rows run against the voxel index.
-        right: 1, or -1 if columns run against the voxel index.
+        right: The same for columns.
     """
 
     across: int
@@ -114,13 +114,9 @@ def available_planes(source: Series | Instance) -> tuple[Plane, ...]:
 
 
 def section_axes(volume: Volume, plane: Plane) -> SectionAxes:
-    """Choose the voxel axes for sections in a plane.
+    """Choose the voxel axes for sections in any plane but `ACQUIRED`.
 
     Each axis of the volume is assigned to one patient axis, for the best overall fit.
-
-    Args:
-        volume: The volume.
-        plane: Any plane but `ACQUIRED`, whose sections are the acquired images.
     """
     direction: Floats = volume.direction
     best = max(
@@ -139,14 +135,10 @@ def section_axes(volume: Volume, plane: Plane) -> SectionAxes:
 
 
 def section(volume: Volume, plane: Plane, index: int, uid: str = "") -> Frame:
-    """Return one section through a volume as a frame.
+    """Return one section through a volume, in any plane but `ACQUIRED`, as a frame.
 
-    Args:
-        volume: The volume.
-        plane: Any plane but `ACQUIRED`.
-        index: Section number from 0, counted from feet to head, front to back, or the patient's
-            right to left.
-        uid: SOP Instance UID to put into the frame's `ref`.
+    Sections are counted from 0, from feet to head, front to back, or the patient's right to left.
+    `uid` is the SOP Instance UID to put into the frame's `ref`.
 
     Raises:
         IndexError: The section does not exist.
@@ -212,13 +204,7 @@ def _note(volume: Volume, plane: Plane, cut: SectionAxes) -> str:
 
 
 def reformat(source: Series | Instance, plane: Plane, volume: Volume) -> Instance:
-    """Return an instance whose frames are the sections in a plane; see `Decoder.frame`.
-
-    Args:
-        source: Series or instance that the volume was made from.
-        plane: Any plane but `ACQUIRED`.
-        volume: The volume made from `source`.
-    """
+    """Return an instance whose frames are the sections through a volume made from `source`."""
     first = source.instances[0] if isinstance(source, Series) else source
     cut = section_axes(volume, plane)
     counts = volume.voxels.shape[::-1]
@@ -244,7 +230,6 @@ def reformat(source: Series | Instance, plane: Plane, volume: Volume) -> Instanc
 
 
 def _uid(source: Series | Instance, plane: Plane) -> str:
-    """Return a UID of the sections, the same for the same images in the same plane."""
     instances = source.instances if isinstance(source, Series) else (source,)
     parts = sorted(f"{one.sop_instance_uid}/{one.part}" for one in instances)
     digest = hashlib.sha256("\0".join([*parts, plane.value]).encode()).digest()

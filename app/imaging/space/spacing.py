@@ -148,19 +148,10 @@ def _region_spacing(regions: Sequence[UltrasoundRegion], aspect: float) -> Spaci
 
 
 def stated_spacing(row_mm: float, column_mm: float, source: SpacingSource, note: str) -> Spacing:
-    """Return the spacing stated in a non-DICOM file; unknown if the values are impossible.
-
-    Args:
-        row_mm: Distance between rows; 0 if unknown.
-        column_mm: Distance between columns; 0 if unknown.
-        source: Where the values come from.
-        note: Explanation for the user.
-    """
+    """Return the spacing in mm that a non-DICOM file states (0: none); unknown if impossible."""
     pair = (row_mm, column_mm)
     if not all(math.isfinite(mm) for mm in pair) or min(pair) <= 0:
         return Spacing(note="the file gives no spacing")
-    if min(pair) < MIN_SPACING_MM or max(pair) > MAX_SPACING_MM:
-        return Spacing(note=f"a spacing of {row_mm:g} x {column_mm:g} mm ignored as impossible")
-    if max(pair) > MAX_ANISOTROPY * min(pair):
+    if _valid_pair(pair, "", []) is None:
         return Spacing(note=f"a spacing of {row_mm:g} x {column_mm:g} mm ignored as impossible")
     return Spacing(row_mm, column_mm, source, row_mm / column_mm, note)

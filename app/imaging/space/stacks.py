@@ -47,8 +47,6 @@ class Stack:
         plane: Plane of the first image in the sorted order.
         along: [n] distance of each image from the first along the normal in mm, ascending.
         aside: [n, 2] in-plane shift (x, y) of each image relative to the first, in pixels.
-        rows: Number of rows in each image.
-        columns: Number of columns in each image.
     """
 
     order: tuple[int, ...]
@@ -66,7 +64,9 @@ class Stack:
     @property
     def even(self) -> bool:
         """Whether the slices are evenly spaced."""
-        return _is_even(self.gaps)
+        gaps = self.gaps
+        mean = float(gaps.mean())
+        return bool(np.abs(gaps - mean).max() <= max(GAP_MM, GAP_RATIO * mean))
 
     @property
     def shear(self) -> float:
@@ -145,7 +145,8 @@ def sort_stack(planes: Sequence[FramePlane], rows: int, columns: int) -> Stack:
     if (np.abs(spacings / spacings[0] - 1) > SAME_SPACING).any():
         raise NotAStackError("its images have different pixel spacings")
     origins = np.array([plane.origin for plane in planes])
-    order = _order_along_normal(origins, np.array(planes[0].normal))
+    # Along the normal; images at one position by x, y, z.
+    order = np.lexsort((*origins.T[::-1], origins @ np.array(planes[0].normal)))
     lowest = planes[order[0]]
     if np.abs(directions - directions[order[0]]).max() > PARALLEL:
         raise NotAStackError("its images are not parallel")
@@ -167,8 +168,8 @@ def sort_stack(planes: Sequence[FramePlane], rows: int, columns: int) -> Stack:
 def first_at_each_position(planes: Sequence[FramePlane]) -> list[int]:
     """Return the index of the first image at each position.
 
-    Frames of an object with phases or segments repeat their positions. If the positions do not all
-    have the same number of images, the indices of all images are returned.
+    Frames of an object with phases or segments repeat their positions. The indices of all images
+    are returned if the positions differ in their number of images.
     """
     places: dict[tuple[float, ...], list[int]] = {}
     for index, plane in enumerate(planes):
@@ -177,16 +178,6 @@ def first_at_each_position(planes: Sequence[FramePlane]) -> list[int]:
     if len({len(indices) for indices in places.values()}) > 1:
         return list(range(len(planes)))
     return [indices[0] for indices in places.values()]
-
-
-def _order_along_normal(origins: Array, normal: Array) -> NDArray[np.intp]:
-    """Return the order along the normal; images at one position are ordered by x, y, z."""
-    return np.lexsort((origins[:, 2], origins[:, 1], origins[:, 0], origins @ normal))
-
-
-def _is_even(gaps: Array) -> bool:
-    mean = float(gaps.mean())
-    return bool(np.abs(gaps - mean).max() <= max(GAP_MM, GAP_RATIO * mean))
 
 
 def voxel_grid(stack: Stack) -> VoxelGrid:

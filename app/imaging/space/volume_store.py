@@ -85,8 +85,7 @@ class SliceAnswer:
 
     Attributes:
         frame: Description of the slice, without pixels.
-        span: Where to read the pixels, or None if `pixels` holds them.
-        pixels: The stored values, or None if they are read from `span`.
+        span: Where to read the pixels, or None if `pixels` holds the stored values.
     """
 
     frame: Frame
@@ -140,11 +139,9 @@ def _placed_frame(frame: Frame, uid: str, position: Sequence[float] | None) -> F
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """Slices of one request.
+    """Slices of one request, by position in the unsorted volume.
 
-    Attributes:
-        places: Their positions in the volume, before it is sorted.
-        plain: Whether only their headers are asked for.
+    If `plain` is true, only their headers are asked for.
     """
 
     places: Sequence[int]
@@ -382,11 +379,9 @@ class VolumeStore:
     ) -> Future[Volume]:
         """Return the volume of a series of single images, or of one multi-frame instance.
 
-        Args:
-            source: Series or instance.
-            cancel: Cancels this request; the work continues if another caller waits for its result.
-            progress: Called on a thread of the store with the number of slices done and the total;
-                not called if the same volume is already being made for another request.
+        `cancel` cancels this request; the work continues if another caller waits for its result.
+        `progress` is called on a thread of the store with the number of slices done and the total;
+        not if the same volume is already being made for another request.
         """
         key = _key(source)
         with self._lock:

@@ -73,28 +73,12 @@ class Assembly:
         self._pixels: Array | None = None
 
     def put(self, place: int, frame: Frame, stored: Array | None = None) -> None:
-        """Add frame number `place`.
-
-        Args:
-            place: Number of the frame in the stack, from 0.
-            frame: The frame, or a description of it without pixels.
-            stored: The pixels, or None to use those in `frame`.
-
-        Raises:
-            FileProblem: The frame is in colour or differs in size from the others, or the volume
-                would be too large.
-        """
+        """Add frame number `place`, with its pixels or those given as `stored`; see `room`."""
         pixels = frame.stored if stored is None else stored
         self.room(place, frame, pixels.shape, pixels.dtype)[...] = pixels
 
     def room(self, place: int, frame: Frame, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         """Add frame number `place` and return an array for the caller to write its pixels into.
-
-        Args:
-            place: Number of the frame in the stack, from 0.
-            frame: Description of the frame.
-            shape: Shape of the pixels.
-            dtype: Type of the pixels.
 
         Returns:
             A contiguous [rows, columns] array, to be filled before the next frame is added. Its
@@ -125,8 +109,7 @@ class Assembly:
     def volume(self, check: Callable[[], None] = lambda: None) -> Volume:
         """Return the volume once all frames have been added.
 
-        Args:
-            check: Called from time to time; may raise an exception to cancel.
+        `check` is called from time to time, and may raise an exception to cancel.
 
         Raises:
             FileProblem: The frames do not form a stack; the message says why.
@@ -351,7 +334,6 @@ def _shift_rows(image: Floats, start: float, size: int) -> Floats:
 
 
 def _resampling_notes(stack: Stack, grid: VoxelGrid) -> list[str]:
-    """Return notes on how the slices were resampled."""
     found: list[str] = []
     if not stack.even:
         step = float(grid.along[1] - grid.along[0])

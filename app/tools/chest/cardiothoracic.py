@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from app.imaging.findings import XY, Finding, Polyline, new_id
 from app.imaging.types import Spacing
-from app.tools.api import (
-    Approval,
-    ImageSnapshot,
-    Need,
-    ToolContext,
-    ToolFailed,
-    ToolResult,
-    ToolSpec,
-)
+from app.tools.api import Need, ToolContext, ToolFailed, ToolInput, ToolResult, ToolSpec
 from app.tools.chest import ctr_geometry, image_suitability, organs
+from app.tools.chest.model_pictures import Hanging
 from app.tools.chest.model_results import with_warnings
-from app.tools.chest.segmenter import Hanging, Segmentation, Segmenter
+from app.tools.chest.segmenter import Segmenter
 from app.tools.files import plain
 
 CUTOFF = 0.5
@@ -32,10 +22,8 @@ CUTOFF_TEXT = (
 )
 
 
-class CardiothoracicInput(BaseModel):
+class CardiothoracicInput(ToolInput):
     """Arguments of `cardiothoracic_ratio`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     image_path: str = Field(
         description="The frontal chest radiograph: the app's image id or its path."
@@ -71,8 +59,6 @@ SPEC = ToolSpec(
     Input=CardiothoracicInput,
     Output=CardiothoracicOutput,
     needs=(Need("package", "torch"),),
-    approval=Approval.COMPUTE,
-    timeout_s=120.0,
     pack="chest",
 )
 
@@ -89,18 +75,35 @@ class CardiothoracicRatio:
         """Measure the ratio; see `app.tools.api.Tool.run`."""
         context.progress(0.02, "Reading the image")
         snapshot = context.images.resolve(args.image_path)
-        admission = image_suitability.admit(snapshot, context, turns=True)
+        admission = image_suitability.admit(snapshot, context)
         model = self._segmenter.choose(context)
         found = self._segmenter.segment(snapshot, model, organs.EMBEDDED, context)
         context.cancel.check()
         context.progress(0.95, "Measuring")
         hanging = Hanging.of(snapshot.frame.orientation)
-        measured = _measure(found, hanging, admission.position, snapshot)
+        frame = snapshot.frame
+        measured = ctr_geometry.measure(
+            {name: hanging.turned(mask) for name, mask in found.masks.items()},
+            confidence=found.confidence,
+            position=admission.position,
+            column_spacing_mm=frame.spacing.column_mm,
+        )
+        ratio, heart, thorax = measured.ratio, measured.heart, measured.thorax
+        if ratio is None or heart is None or thorax is None:
+            raise ToolFailed(
+                f"no cardiothoracic ratio: {measured.refused}",
+                remedy="Measure by hand with the line tool, if the borders can be seen.",
+            )
         doubts = [*measured.warnings, *found.warnings]
         warnings = list(dict.fromkeys([*doubts, *admission.warnings]))
-        judgement = _judgement(measured.ratio, found.ratio_spread)
+        judgement = _judgement(ratio, found.ratio_spread)
         output = {
-            **_figures(measured),
+            "ratio": round(ratio, 3),
+            "heart_width_px": round(heart.length, 1),
+            "thorax_width_px": round(thorax.length, 1),
+            "heart_width_mm": _rounded(measured.heart_mm),
+            "thorax_width_mm": _rounded(measured.thorax_mm),
+            "approximate": True,
             "judgement": judgement,
             "reliable": not doubts and not admission.overridden,
             "view": admission.position,
@@ -109,71 +112,36 @@ class CardiothoracicRatio:
         }
         metadata = {
             "image_path": args.image_path,
-            "spacing_source": str(snapshot.frame.spacing.source),
-            "model": model.spec.title,
+            "spacing_source": str(frame.spacing.source),
+            "model": model.card.title,
             "weights_sha256": found.weights_sha256,
             "spread_of_looks": found.ratio_spread,
             "note": "Measured on a model's outlines, approximate, not for diagnosis.",
             "status": "completed",
         }
+
+        def finding(label: str, line: ctr_geometry.Line) -> Finding:
+            value, units = _width(line, frame.spacing)
+            return Finding(
+                id=new_id(),
+                image=snapshot.ref,
+                geometry=Polyline(_own_points(line, hanging, frame.rows, frame.columns)),
+                label=label,
+                score=None,
+                value=value,
+                units=units,
+                provenance=context.provenance(SPEC, found.model, found.weights_sha256),
+                description=f"{label}; cardiothoracic ratio about {ratio:.2f} (not for diagnosis).",
+                approximate=True,
+                group=f"ctr-{context.call_id}",
+            )
+
         return ToolResult(
-            _summary(measured.ratio, judgement, admission.position, warnings),
+            _summary(ratio, judgement, admission.position, warnings),
             plain(output),
             plain(metadata),
-            _findings(measured, hanging, snapshot, found, context),
+            (finding("Heart width", heart), finding("Thorax width", thorax)),
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _Measurement:
-    """A measured ratio with its lines and warnings."""
-
-    ratio: float
-    heart: ctr_geometry.Line
-    thorax: ctr_geometry.Line
-    heart_mm: float | None
-    thorax_mm: float | None
-    warnings: tuple[str, ...]
-
-
-def _measure(
-    found: Segmentation, hanging: Hanging, position: ctr_geometry.Position, snapshot: ImageSnapshot
-) -> _Measurement:
-    """Measure the ratio on the image turned to its usual orientation.
-
-    Raises:
-        ToolFailed: The image gives no ratio; the message says why.
-    """
-    result = ctr_geometry.measure(
-        {name: hanging.turned(mask) for name, mask in found.masks.items()},
-        confidence=found.confidence,
-        position=position,
-        column_spacing_mm=snapshot.frame.spacing.column_mm,
-    )
-    if result.ratio is None or result.heart is None or result.thorax is None:
-        raise ToolFailed(
-            f"no cardiothoracic ratio: {result.refused}",
-            remedy="Measure by hand with the line tool, if the borders can be seen.",
-        )
-    return _Measurement(
-        result.ratio,
-        result.heart,
-        result.thorax,
-        result.heart_mm,
-        result.thorax_mm,
-        result.warnings,
-    )
-
-
-def _figures(measured: _Measurement) -> dict[str, Any]:
-    return {
-        "ratio": round(measured.ratio, 3),
-        "heart_width_px": round(measured.heart.length, 1),
-        "thorax_width_px": round(measured.thorax.length, 1),
-        "heart_width_mm": _rounded(measured.heart_mm),
-        "thorax_width_mm": _rounded(measured.thorax_mm),
-        "approximate": True,
-    }
 
 
 def _rounded(value: float | None) -> float | None:
@@ -181,10 +149,7 @@ def _rounded(value: float | None) -> float | None:
 
 
 def _width(line: ctr_geometry.Line, spacing: Spacing) -> tuple[float, str]:
-    """Return a horizontal line's length and its unit.
-
-    For mm the unit names the spacing's source.
-    """
+    """Return a horizontal line's length and its unit, which for mm names the spacing's source."""
     if spacing.column_mm is None:
         return round(line.length, 1), "px"
     return round(line.length * spacing.column_mm, 1), f"mm ({spacing.source})"
@@ -202,39 +167,6 @@ def _own_points(
 
     start, end = sorted((back(line.start), back(line.end)))
     return start, end
-
-
-def _findings(
-    measured: _Measurement,
-    hanging: Hanging,
-    snapshot: ImageSnapshot,
-    found: Segmentation,
-    context: ToolContext,
-) -> tuple[Finding, ...]:
-    common: dict[str, Any] = {
-        "image": snapshot.ref,
-        "score": None,
-        "provenance": context.provenance(SPEC, found.model, found.weights_sha256),
-        "approximate": True,
-        "group": f"ctr-{context.call_id}",
-    }
-    lines: list[Finding] = []
-    frame = snapshot.frame
-    for label, line in (("Heart width", measured.heart), ("Thorax width", measured.thorax)):
-        value, units = _width(line, frame.spacing)
-        lines.append(
-            Finding(
-                id=new_id(),
-                geometry=Polyline(_own_points(line, hanging, frame.rows, frame.columns)),
-                label=label,
-                value=value,
-                units=units,
-                description=f"{label}; cardiothoracic ratio about {measured.ratio:.2f} "
-                "(not for diagnosis).",
-                **common,
-            )
-        )
-    return tuple(lines)
 
 
 def _judgement(ratio: float, spread: float | None = None) -> str:

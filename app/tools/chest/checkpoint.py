@@ -14,7 +14,7 @@ values, all little endian.
 from __future__ import annotations
 
 import pickletools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -27,31 +27,20 @@ from app.tools.needs import command
 
 State = dict[str, Tensor]
 
-_LAYERS: tuple[type[nn.Module], ...] = (
-    nn.Conv2d,
-    nn.BatchNorm2d,
-    nn.ReLU,
-    nn.MaxPool2d,
-    nn.AvgPool2d,
-    nn.Linear,
-    nn.Sequential,
-)
 
-
-def load_state(path: Path, classes: Iterable[type[nn.Module]] = ()) -> State:
+def load_state(path: Path) -> State:
     """Return the tensors in a weights file by name, on the CPU.
 
     Args:
-        path: A .safetensors file, or a file written by `torch.save`.
-        classes: Names of the module classes, besides torch's own layers, that a pickled module may
-            contain. A file with any other class is refused.
+        path: A .safetensors file; a state dict written by `torch.save`; or a whole module written
+            by a torch version before 1.6.
 
     Raises:
         ToolFailed: The file is damaged, is not a weights file, or contains anything other than
             weights.
     """
     try:
-        return _strip_prefix(_load(path, classes))
+        return _strip_prefix(_load(path))
     except ToolFailed:
         raise
     except Exception as error:  # torch raises any exception class for damaged files
@@ -80,7 +69,7 @@ def load_into(model: nn.Module, state: State, path: Path) -> None:
         ) from error
 
 
-def _load(path: Path, classes: Iterable[type[nn.Module]]) -> State:
+def _load(path: Path) -> State:
     if path.suffix == ".safetensors":
         from safetensors.torch import load_file
 
@@ -88,10 +77,7 @@ def _load(path: Path, classes: Iterable[type[nn.Module]]) -> State:
     module = read_module(path)
     if module is not None:
         return module
-    with torch.serialization.safe_globals([*_LAYERS, *classes, set]):
-        loaded: Any = torch.load(path, map_location="cpu", weights_only=True)
-    if isinstance(loaded, nn.Module):
-        return _module_tensors(loaded)
+    loaded: Any = torch.load(path, map_location="cpu", weights_only=True)
     if isinstance(loaded, dict):
         # Training scripts save the weights under these keys, beside the optimiser's state.
         for inner in ("state_dict", "model"):
@@ -101,20 +87,6 @@ def _load(path: Path, classes: Iterable[type[nn.Module]]) -> State:
         if state:
             return state
     raise ValueError("it holds no weights")
-
-
-def _module_tensors(module: nn.Module, prefix: str = "") -> State:
-    """Return a module's parameters and buffers from its own tables, without calling its methods."""
-    state: State = {}
-    tables: dict[str, Any] = module.__dict__
-    for table in ("_parameters", "_buffers"):
-        for name, tensor in tables[table].items():
-            if isinstance(tensor, Tensor):
-                state[prefix + name] = tensor.detach()
-    for name, child in tables["_modules"].items():
-        if isinstance(child, nn.Module):
-            state |= _module_tensors(child, f"{prefix}{name}.")
-    return state
 
 
 def _strip_prefix(state: State) -> State:
@@ -175,7 +147,7 @@ def read_module(path: Path) -> dict[str, Tensor] | None:
         tree = _read_object(stream)
         if not isinstance(tree, _Call) or "_modules" not in _table_items(tree.state):
             return None
-        keys = _Reader(stream).read()
+        keys = _read_pickle(stream)
         found: dict[str, _Call] = {}
         _collect_tensors(tree, "", found, 0)
         kinds = {item.args[0].key: item.args[0] for item in found.values()}
@@ -191,11 +163,9 @@ def _read_object(stream: IO[bytes]) -> Any:
         return None
     stream.seek(0)
     try:
-        if _Reader(stream).read() != _MAGIC:
+        if _read_pickle(stream) != _MAGIC:
             return None
-        for _ in range(2):
-            _Reader(stream).read()
-        return _Reader(stream).read()
+        return [_read_pickle(stream) for _ in range(3)][-1]
     except (ValueError, LookupError, TypeError, AttributeError):
         return None
 
@@ -256,114 +226,77 @@ def _tensor(item: _Call, storages: dict[str, Tensor | None]) -> Tensor:
     return data.as_strided(tuple(size), tuple(stride), offset).clone()
 
 
-class _Reader:
-    """Interpreter of one pickle, limited to the opcodes that torch wrote (protocol 2)."""
+def _read_pickle(stream: IO[bytes]) -> Any:
+    """Return the content of one pickle (protocol 2), and leave the stream at its end.
 
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-        self._stack: list[Any] = []
-        self._marks: list[int] = []
-        self._memo: dict[int, Any] = {}
+    Raises:
+        ValueError: The pickle has an opcode that weights do not need, or no end.
+    """
+    stack: list[Any] = []
+    marks: list[int] = []
+    memo: dict[int, Any] = {}
 
-    def read(self) -> Any:
-        """Return the pickle's content, and leave the stream at the end of the pickle."""
-        for opcode, argument, _ in pickletools.genops(self._stream):
-            if opcode.name == "STOP":
-                return self._stack.pop()
-            if opcode.name in _CONSTANTS:
-                self._stack.append(_CONSTANTS[opcode.name]())
-            elif opcode.name in _VALUES:
-                self._stack.append(argument)
-            elif opcode.name in _STEPS:
-                _STEPS[opcode.name](self, argument)
-            else:
-                raise ValueError(f"opcode {opcode.name} is not expected in weights")
-        raise ValueError("a pickle without an end")
-
-    def mark(self, _argument: Any) -> None:
-        """Remember the current height of the stack."""
-        self._marks.append(len(self._stack))
-
-    def pop_to_mark(self) -> list[Any]:
-        """Remove and return the values above the last mark."""
-        at = self._marks.pop()
-        taken = self._stack[at:]
-        del self._stack[at:]
+    def above_mark() -> list[Any]:
+        at = marks.pop()
+        taken = stack[at:]
+        del stack[at:]
         return taken
 
-    def put(self, index: int) -> None:
-        """Store the top value in the memo."""
-        self._memo[index] = self._stack[-1]
-
-    def get(self, index: int) -> None:
-        """Push a value from the memo."""
-        self._stack.append(self._memo[index])
-
-    def make_tuple(self, count: int) -> None:
-        """Replace the top `count` values by a tuple of them."""
-        taken = self._stack[-count:]
-        del self._stack[-count:]
-        self._stack.append(tuple(taken))
-
-    def push_global(self, argument: str) -> None:
-        """Push the name of a global."""
-        self._stack.append(_GlobalName(argument.replace(" ", ".")))
-
-    def push_call(self, _argument: Any) -> None:
-        """Replace a function and its arguments by a record of the call."""
-        args = self._stack.pop()
-        function = self._stack.pop()
-        self._stack.append(_Call(function, tuple(args)))
-
-    def build(self, _argument: Any) -> None:
-        """Attach the top value to the call below it as the object's state."""
-        state = self._stack.pop()
-        if isinstance(self._stack[-1], _Call):
-            self._stack[-1].state = state
-
-    def set_items(self, taken: list[Any]) -> None:
-        """Add alternating keys and values to the dictionary on top."""
-        target = self._stack[-1]
+    def set_items(taken: list[Any]) -> None:
+        target = stack[-1]
         items = target.items if isinstance(target, _Call) else target
         items.update(zip(taken[::2], taken[1::2], strict=True))
 
-    def set_item(self, _argument: Any) -> None:
-        """Add the top key and value to the dictionary below them."""
-        value = self._stack.pop()
-        key = self._stack.pop()
-        self.set_items([key, value])
-
-    def append(self, _argument: Any) -> None:
-        """Append the top value to the list below it."""
-        value = self._stack.pop()
-        self._stack[-1].append(value)
-
-    def persistent(self, _argument: Any) -> None:
-        """Push the storage or class that a persistent id refers to.
-
-        A class comes as ("module", class, source file, source code), of which only its name is
-        used.
-        """
-        pid = self._stack.pop()
-        kind = pid[0]
-        if kind == "storage":
-            if len(pid) > 5 and pid[5] is not None:
-                raise ValueError("views of storages are not expected in weights")
-            name: str = pid[1].text
-            self._stack.append(_Storage(name.rpartition(".")[2], str(pid[2]), int(pid[4])))
-        elif kind == "module":
-            self._stack.append(pid[1])
-        else:
-            raise ValueError("an unknown kind of reference")
-
-    def push(self, value: Any) -> None:
-        """Push a value."""
-        self._stack.append(value)
-
-    def extend(self, _argument: Any) -> None:
-        """Append the values above the last mark to the list below it."""
-        taken = self.pop_to_mark()
-        self._stack[-1].extend(taken)
+    for opcode, given, _ in pickletools.genops(stream):
+        argument: Any = given
+        match opcode.name:
+            case "STOP":
+                return stack.pop()
+            case "PROTO":
+                pass
+            case "MARK":
+                marks.append(len(stack))
+            case "BINPUT" | "LONG_BINPUT":
+                memo[argument] = stack[-1]
+            case "BINGET" | "LONG_BINGET":
+                stack.append(memo[argument])
+            case "NONE" | "NEWTRUE" | "NEWFALSE" | "EMPTY_DICT" | "EMPTY_LIST" | "EMPTY_TUPLE":
+                stack.append(_CONSTANTS[opcode.name]())
+            case "BININT" | "BININT1" | "BININT2" | "LONG1" | "BINFLOAT" | "BINUNICODE":
+                stack.append(argument)
+            case "SHORT_BINSTRING" | "BINSTRING":
+                stack.append(argument)
+            case "TUPLE":
+                stack.append(tuple(above_mark()))
+            case "TUPLE1" | "TUPLE2" | "TUPLE3":
+                count = int(opcode.name[-1])
+                stack[-count:] = [tuple(stack[-count:])]
+            case "GLOBAL":
+                stack.append(_GlobalName(argument.replace(" ", ".")))
+            case "REDUCE" | "NEWOBJ":
+                function, args = stack[-2:]
+                stack[-2:] = [_Call(function, tuple(args))]
+            case "BUILD":
+                state = stack.pop()
+                target = stack[-1]
+                if isinstance(target, _Call):
+                    target.state = state
+            case "SETITEM":
+                value, key = stack.pop(), stack.pop()
+                set_items([key, value])
+            case "SETITEMS":
+                set_items(above_mark())
+            case "APPEND":
+                value = stack.pop()
+                stack[-1].append(value)
+            case "APPENDS":
+                taken = above_mark()
+                stack[-1].extend(taken)
+            case "BINPERSID":
+                stack[-1] = _persistent(stack[-1])
+            case _:
+                raise ValueError(f"opcode {opcode.name} is not expected in weights")
+    raise ValueError("a pickle without an end")
 
 
 _CONSTANTS: dict[str, Callable[[], Any]] = {
@@ -374,34 +307,18 @@ _CONSTANTS: dict[str, Callable[[], Any]] = {
     "EMPTY_LIST": list,
     "EMPTY_TUPLE": tuple,
 }
-_VALUES = {
-    "BININT",
-    "BININT1",
-    "BININT2",
-    "LONG1",
-    "BINFLOAT",
-    "BINUNICODE",
-    "SHORT_BINSTRING",
-    "BINSTRING",
-}
-_STEPS: dict[str, Callable[[_Reader, Any], None]] = {
-    "PROTO": lambda reader, argument: None,
-    "MARK": _Reader.mark,
-    "BINPUT": _Reader.put,
-    "LONG_BINPUT": _Reader.put,
-    "BINGET": _Reader.get,
-    "LONG_BINGET": _Reader.get,
-    "GLOBAL": _Reader.push_global,
-    "REDUCE": _Reader.push_call,
-    "NEWOBJ": _Reader.push_call,
-    "BUILD": _Reader.build,
-    "SETITEM": _Reader.set_item,
-    "SETITEMS": lambda reader, argument: reader.set_items(reader.pop_to_mark()),
-    "APPEND": _Reader.append,
-    "APPENDS": _Reader.extend,
-    "TUPLE": lambda reader, argument: reader.push(tuple(reader.pop_to_mark())),
-    "TUPLE1": lambda reader, argument: reader.make_tuple(1),
-    "TUPLE2": lambda reader, argument: reader.make_tuple(2),
-    "TUPLE3": lambda reader, argument: reader.make_tuple(3),
-    "BINPERSID": _Reader.persistent,
-}
+
+
+def _persistent(pid: Any) -> Any:
+    """Return the storage or class that a persistent id refers to.
+
+    A class comes as ("module", class, source file, source code), of which only its name is used.
+    """
+    if pid[0] == "module":
+        return pid[1]
+    if pid[0] != "storage":
+        raise ValueError("an unknown kind of reference")
+    if len(pid) > 5 and pid[5] is not None:
+        raise ValueError("views of storages are not expected in weights")
+    name: str = pid[1].text
+    return _Storage(name.rpartition(".")[2], str(pid[2]), int(pid[4]))

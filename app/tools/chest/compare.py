@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from app.imaging.findings import Box, Finding, Polygon
 from app.imaging.studies.patients import Identity, conflict, identity_of
 from app.imaging.types import ImageRef
 from app.tools.api import (
-    Approval,
     Artifact,
     ImageSnapshot,
     Need,
     RegistrationTarget,
     ToolContext,
     ToolFailed,
+    ToolInput,
     ToolResult,
     ToolRetry,
     ToolSpec,
@@ -30,12 +30,11 @@ from app.tools.api import (
 from app.tools.chest import comparison, image_suitability, organs
 from app.tools.chest.classifier import MODEL as CLASSIFIER
 from app.tools.chest.classifier import ChestXRayClassifier, ClassifierInput
-from app.tools.chest.comparison import Row
+from app.tools.chest.comparison import Corners, Row, Side
 from app.tools.chest.ctr_geometry import LEFT_LUNG, RIGHT_LUNG
 from app.tools.chest.model_pictures import Hanging, model_pixels
 from app.tools.chest.model_results import labelled_findings, with_warnings
-from app.tools.chest.prior_alignment import Alignment, ComparedImage, align
-from app.tools.chest.segmenter import Segmenter
+from app.tools.chest.segmenter import Segmentation, Segmenter
 from app.tools.files import plain, save_png
 from app.tools.models.store import ModelStore
 from app.tools.needs import is_installed
@@ -49,32 +48,17 @@ _PATIENT = "Compare these two images?"
 _REMEDY = "Open two frontal chest radiographs of one patient and name the current and the prior."
 
 
-class CompareInput(BaseModel):
+class CompareInput(ToolInput):
     """Arguments of `chest_xray_compare`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     image_path: str = Field(description="The current radiograph: the app's image id or its path.")
     prior_path: str = Field(description="The earlier radiograph of the same patient.")
 
 
-class CompareRow(BaseModel):
-    """A row of the table; see `app.tools.chest.comparison.Row`."""
-
-    what: str
-    unit: str
-    current: float | None
-    prior: float | None
-    change: float | None = Field(description="current - prior; None where not comparable.")
-    comparable: bool
-    beyond_error: bool | None
-    why: str
-
-
 class CompareOutput(BaseModel):
     """Output of `chest_xray_compare`."""
 
-    rows: list[CompareRow]
+    rows: list[Row]
     registered_image_path: str | None = Field(
         description="The prior laid on the current image; None where that failed."
     )
@@ -95,21 +79,52 @@ SPEC = ToolSpec(
     ),
     Input=CompareInput,
     Output=CompareOutput,
-    needs=(
-        Need("package", "torch"),
-        Need("weights", CLASSIFIER, optional=True),
-    ),
-    approval=Approval.COMPUTE,
+    needs=(Need("package", "torch"), Need("weights", CLASSIFIER, optional=True)),
     timeout_s=420.0,
     pack="chest",
 )
 
 
-class ChestXRayCompare:
-    """The tool `chest_xray_compare`.
+TIMEOUT_S = 240.0
+_WIDTH_MM = 400.0  # assumed width of a radiograph whose spacing is unknown
 
-    It shares its segmenter with the segmentation and ratio tools.
+
+@dataclass(frozen=True, slots=True)
+class ComparedImage:
+    """One of the two images, with the results of its checks and its data for the table."""
+
+    name: str
+    snapshot: ImageSnapshot
+    admission: image_suitability.Admission
+    found: Segmentation
+    hanging: Hanging
+    side: Side
+    scores_missing: str
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """The prior image registered to the current one.
+
+    Attributes:
+        figures: The registration's figures as a JSON object.
+        degrees: Rotation of the prior image against the current one.
+        scale: As for `comparison.change_table`.
+        problem: The reason that the registration cannot be trusted, or "".
+        to_prior: [3, 3], from pixels of the current image to pixels of the prior.
+        registered: The prior image resampled to the current image's pixels.
     """
+
+    figures: dict[str, Any]
+    degrees: float
+    scale: float | None
+    problem: str
+    to_prior: NDArray[np.float64]
+    registered: NDArray[np.uint8]
+
+
+class ChestXRayCompare:
+    """The tool `chest_xray_compare`. It shares its segmenter with the segmentation tool."""
 
     def __init__(self, segmenter: Segmenter) -> None:
         self._segmenter = segmenter
@@ -131,7 +146,7 @@ class ChestXRayCompare:
         warnings += order
         current = self._image(names[0], named[0], _part_context(context, 0.02, 0.3, "Current"))
         prior = self._image(names[1], named[1], _part_context(context, 0.3, 0.58, "Prior"))
-        alignment = align(current, prior, _part_context(context, 0.58, 0.95, "Registering"))
+        alignment = _align(current, prior, _part_context(context, 0.58, 0.95, "Registering"))
         context.cancel.check()
         rows = comparison.change_table(
             current.side,
@@ -145,12 +160,8 @@ class ChestXRayCompare:
         )
 
     def _image(self, name: str, snapshot: ImageSnapshot, context: ToolContext) -> ComparedImage:
-        """Segment one image and collect its data for the comparison.
-
-        Raises:
-            ToolFailed: The image is not a frontal chest radiograph, or no lungs were found on it.
-        """
-        admission = image_suitability.admit(snapshot, context, turns=True)
+        """Segment one image and collect its data for the comparison."""
+        admission = image_suitability.admit(snapshot, context)
         model = self._segmenter.choose(context)
         found = self._segmenter.segment(snapshot, model, organs.EMBEDDED, context)
         missing = [lung for lung in (RIGHT_LUNG, LEFT_LUNG) if lung not in found.masks]
@@ -160,24 +171,23 @@ class ChestXRayCompare:
                 remedy=_REMEDY,
             )
         scores, scores_missing = _scores(name, context)
-        return ComparedImage(
-            name,
-            snapshot,
-            admission,
-            found,
-            Hanging.of(snapshot.frame.orientation),
-            model_pixels(snapshot),
+        hanging = Hanging.of(snapshot.frame.orientation)
+        side = Side(
+            admission.position,
+            {name: hanging.turned(mask) for name, mask in found.masks.items()},
+            found.confidence,
+            hanging.turned(model_pixels(snapshot)),
+            snapshot.frame.spacing,
             scores,
-            scores_missing,
         )
+        return ComparedImage(name, snapshot, admission, found, hanging, side, scores_missing)
 
 
 def _part_context(context: ToolContext, start: float, end: float, what: str) -> ToolContext:
     """Return a context whose progress from 0 to 1 is reported as `start` to `end` of the whole."""
-    report_progress: Callable[[float, str], None] = context.progress
 
     def report_share(fraction: float, text: str) -> None:
-        report_progress(start + (end - start) * min(1.0, max(0.0, fraction)), f"{what}: {text}")
+        context.progress(start + (end - start) * min(1.0, max(0.0, fraction)), f"{what}: {text}")
 
     return replace(context, progress=report_share)
 
@@ -238,7 +248,63 @@ def _scores(name: str, context: ToolContext) -> tuple[dict[str, float], str]:
     return {label: float(score) for label, score in result.output.items()}, ""
 
 
-def _drawn(image: ComparedImage) -> list[tuple[float, float, float, float]]:
+def _align(current: ComparedImage, prior: ComparedImage, context: ToolContext) -> Alignment:
+    """Register the prior image to the current one in the model process."""
+    known = current.side.spacing.known and prior.side.spacing.known
+    images = {
+        name: {
+            "pixels": side.pixels,
+            "lungs": (side.masks[RIGHT_LUNG] | side.masks[LEFT_LUNG]).astype(np.uint8),
+            "spacing": _spacing(side, known),
+        }
+        for name, side in (("current", current.side), ("prior", prior.side))
+    }
+    answer = context.host.call(
+        "app.tools.chest.registration:entry",
+        {**images, "device": context.device},
+        cancel=context.cancel,
+        timeout_s=TIMEOUT_S,
+        progress=context.progress,
+    )
+    degrees, scale = round(float(answer["degrees"]), 2), round(float(answer["scale"]), 4)
+    overlap = round(float(answer["overlap"]), 3)
+    problem = comparison.registration_problem(degrees, scale, overlap)
+    figures: dict[str, Any] = {
+        "dice_before": round(float(answer["before"]), 3),
+        "dice_after": overlap,
+        "degrees": degrees,
+        "scale": scale,
+        "by": str(answer["by"]),
+        "accepted": not problem,
+        "why": problem,
+    }
+    upright = np.array(answer["matrix"], float)
+    to_prior = _flip(prior) @ upright @ _flip(current)
+    registered: NDArray[np.uint8] = current.hanging.turned(answer["registered"])
+    return Alignment(figures, degrees, scale if known else None, problem, to_prior, registered)
+
+
+def _spacing(side: Side, known: bool) -> list[float]:
+    """Return (between columns, between rows) in mm; as if equally wide if a spacing is unknown."""
+    across, down = side.spacing.column_mm, side.spacing.row_mm
+    if known and across is not None and down is not None:
+        return [across, down]
+    across = _WIDTH_MM / side.pixels.shape[1]
+    return [across, across * side.spacing.aspect]
+
+
+def _flip(image: ComparedImage) -> NDArray[np.float64]:
+    """Return the [3, 3] matrix from stored to upright pixels, which is its own inverse."""
+    rows, columns = image.side.pixels.shape
+    flip = np.eye(3)
+    if image.hanging.mirror:
+        flip[0] = [-1, 0, columns - 1]
+    if image.hanging.upside_down:
+        flip[1] = [0, -1, rows - 1]
+    return flip
+
+
+def _drawn(image: ComparedImage) -> list[Corners]:
     shapes = (finding.geometry for finding in image.snapshot.drawn)
     return [(s.x0, s.y0, s.x1, s.y1) for s in shapes if isinstance(s, Box)]
 
@@ -301,7 +367,7 @@ def _result(
     warnings += [image.scores_missing for image in (current, prior) if image.scores_missing]
     warnings = list(dict.fromkeys(warnings))
     output = {
-        "rows": [row.plain() for row in rows],
+        "rows": [asdict(row) for row in rows],
         "registered_image_path": None if picture is None else str(picture),
         "registration": alignment.figures,
         "days_between": comparison.days_between(current.snapshot.instance, prior.snapshot.instance),
@@ -351,7 +417,8 @@ def _summary(rows: Sequence[Row], output: dict[str, Any], warnings: Sequence[str
     when = "" if days is None else f" ({days} days apart)"
     changed = [
         f"{row.what} {row.prior:g} -> {row.current:g} {row.unit}".strip()
-        for row in comparison.changed_rows(rows)
+        for row in rows
+        if row.beyond_error
     ]
     compared = sum(row.comparable for row in rows)
     text = (

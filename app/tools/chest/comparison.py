@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import date
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from app.imaging.types import Instance, Spacing
 from app.tools.chest import ctr_geometry
 from app.tools.chest.ctr_geometry import HEART, LEFT_LUNG, RIGHT_LUNG
-from app.tools.chest.mask_figures import organ_metrics
+from app.tools.chest.mask_figures import area_cm2
 
 Mask: TypeAlias = NDArray[np.bool_]
+Corners: TypeAlias = tuple[float, float, float, float]
+"""(x0, y0, x1, y1) of a box."""
 
 MOST_DEGREES = 5.0
 """Angle between the two images, in degrees, above which widths are not compared."""
@@ -80,10 +82,6 @@ class Row:
     beyond_error: bool | None
     why: str
 
-    def plain(self) -> dict[str, Any]:
-        """Return the row as a JSON object."""
-        return asdict(self)
-
 
 def days_between(current: Instance, prior: Instance) -> int | None:
     """Return the number of days from the prior to the current image, by StudyDate.
@@ -117,7 +115,7 @@ def change_table(
     Args:
         current: The current image.
         prior: The prior image.
-        degrees: Rotation between the two images in degrees; None if unknown.
+        degrees: Rotation between the two images; None if unknown.
         scale: Size of the chest on the prior image divided by its size on the current one,
             calculated with the spacing of each; None if unknown.
     """
@@ -139,11 +137,6 @@ def length_reasons(current: Side, prior: Side, degrees: float, scale: float | No
         *_turn_reasons(degrees),
         *_scale_reasons(scale),
     ]
-
-
-def changed_rows(rows: Sequence[Row]) -> list[Row]:
-    """Return the rows whose change is larger than the method's own error."""
-    return [row for row in rows if row.beyond_error]
 
 
 def _date(instance: Instance) -> date | None:
@@ -188,15 +181,9 @@ def _row(
     error: float | None,
     rests_on: str = "",
 ) -> Row:
-    """Return a row; it has no change where a value is missing.
+    """Return a row, which has no change where a value is missing or a reason speaks against it.
 
-    Args:
-        what: Name of the quantity.
-        unit: Unit of the values.
-        values: (current, prior).
-        reasons: Why the values cannot be compared.
-        error: The method's own error, in the unit.
-        rests_on: The basis of the comparison, for rows that can be compared.
+    `values` are (current, prior), `error` is the method's own, `rests_on` the comparison's basis.
     """
     now, then = values
     if now is None or then is None:
@@ -230,26 +217,22 @@ def _ratio_row(current: Side, prior: Side, reasons: Sequence[str]) -> Row:
 
 
 def _area_row(name: str, current: Side, prior: Side, reasons: Sequence[str]) -> Row:
-    spacing = (current.spacing, prior.spacing)
-    if all(side.known for side in spacing) and spacing[0].source == spacing[1].source:
-        values = (_area(name, current), _area(name, prior))
-        error = AREA_ERROR * max((v for v in values if v is not None), default=0.0)
-        rests = f"in the {spacing[0].source}; differences below {AREA_ERROR:.0%} are its own error"
-        return _row(f"{name}, area", "cm²", values, reasons, error, rests)
-    if all(side.known for side in spacing):
-        why = f"the spacings rest on different things ({spacing[1].source}, {spacing[0].source})"
-        return _row(f"{name}, area", "cm²", (_area(name, current), _area(name, prior)), [why], None)
-    pixels = [
-        float(side.masks[name].sum()) if name in side.masks else None for side in (current, prior)
+    what, spacing = f"{name}, area", (current.spacing, prior.spacing)
+    found = [side.masks.get(name) for side in (current, prior)]
+    pixels = [None if mask is None else float(mask.sum()) for mask in found]
+    if not all(item.known for item in spacing):
+        why = "the pixel spacing is unknown"
+        return _row(what, "px", (pixels[0], pixels[1]), [why, *reasons], None)
+    values = [
+        None if count is None else area_cm2(count, item)
+        for count, item in zip(pixels, spacing, strict=True)
     ]
-    why = "the pixel spacing is unknown"
-    return _row(f"{name}, area", "px", (pixels[0], pixels[1]), [why, *reasons], None)
-
-
-def _area(name: str, side: Side) -> float | None:
-    if name not in side.masks:
-        return None
-    return organ_metrics(side.masks[name], side.pixels, side.spacing, 0.0)["area_cm2"]
+    if spacing[0].source != spacing[1].source:
+        why = f"the spacings rest on different things ({spacing[1].source}, {spacing[0].source})"
+        return _row(what, "cm²", (values[0], values[1]), [why], None)
+    error = AREA_ERROR * max((value for value in values if value is not None), default=0.0)
+    rests = f"in the {spacing[0].source}; differences below {AREA_ERROR:.0%} are its own error"
+    return _row(what, "cm²", (values[0], values[1]), reasons, error, rests)
 
 
 def _share_row(current: Side, prior: Side) -> Row:
@@ -285,14 +268,9 @@ def _score_rows(current: Side, prior: Side) -> list[Row]:
 
 
 def match_boxes(
-    current: Sequence[tuple[float, float, float, float]],
-    prior: Sequence[tuple[float, float, float, float]],
+    current: Sequence[Corners], prior: Sequence[Corners]
 ) -> list[tuple[int | None, int | None]]:
-    """Match the overlapping boxes of two images.
-
-    Args:
-        current: (x0, y0, x1, y1) of each box on the current image.
-        prior: The boxes of the prior image, in pixels of the current one.
+    """Match the overlapping boxes of two images, both in pixels of the current one.
 
     Returns:
         Pairs of indices (current, prior), the largest overlap first; then the unmatched boxes, each
@@ -312,7 +290,7 @@ def match_boxes(
     return [*pairs, *((i, None) for i in sorted(left)), *((None, j) for j in sorted(right))]
 
 
-def _overlap(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> float:
+def _overlap(a: Corners, b: Corners) -> float:
     """Return the intersection over union of two boxes."""
     across, down = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
     if across <= 0 or down <= 0:
@@ -321,9 +299,7 @@ def _overlap(a: tuple[float, float, float, float], b: tuple[float, float, float,
     return across * down / (sum(areas) - across * down)
 
 
-def moved_box(
-    box: tuple[float, float, float, float], matrix: NDArray[np.float64]
-) -> tuple[tuple[float, float], ...]:
+def moved_box(box: Corners, matrix: NDArray[np.float64]) -> tuple[tuple[float, float], ...]:
     """Return the four corners of a box after applying a transform [3, 3]."""
     x0, y0, x1, y1 = box
     corners = np.array([[x0, y0, 1], [x1, y0, 1], [x1, y1, 1], [x0, y1, 1]])
@@ -331,13 +307,13 @@ def moved_box(
     return tuple((float(x), float(y)) for x, y, _ in moved)
 
 
-def bounds(corners: Sequence[tuple[float, float]]) -> tuple[float, float, float, float]:
+def bounds(corners: Sequence[tuple[float, float]]) -> Corners:
     """Return the smallest axis-aligned box (x0, y0, x1, y1) that contains all the points."""
     x, y = [p[0] for p in corners], [p[1] for p in corners]
     return min(x), min(y), max(x), max(y)
 
 
-def longest_side(box: tuple[float, float, float, float], spacing: Spacing) -> tuple[float, str]:
+def longest_side(box: Corners, spacing: Spacing) -> tuple[float, str]:
     """Return the length of a box's longer side and its unit.
 
     The unit is mm if the spacing is known, otherwise px.
@@ -350,18 +326,14 @@ def longest_side(box: tuple[float, float, float, float], spacing: Spacing) -> tu
 
 def box_row(
     number: int,
-    boxes: tuple[tuple[float, float, float, float] | None, ...],
+    boxes: tuple[Corners | None, Corners | None],
     spacings: tuple[Spacing, Spacing],
     against: Sequence[str] = (),
 ) -> Row:
-    """Return the table row for a pair of matched boxes.
+    """Return the table row for the pair of matched boxes with this number.
 
-    Args:
-        number: Number of the pair.
-        boxes: (current, prior), each (x0, y0, x1, y1) in pixels of its own image; None for a box
-            that is missing.
-        spacings: Pixel spacings of the current and the prior image.
-        against: Reasons not to compare lengths, from `length_reasons`.
+    `boxes` and `spacings` are (current, prior), each in pixels of its own image; a missing box is
+    None. `against` are reasons not to compare lengths, from `length_reasons`.
     """
     sizes = [
         longest_side(box, spacing) if box is not None else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from app.tools.result_wording import CallResult, Data, Disagreement, one_line, scores_of
 
@@ -13,11 +12,15 @@ CLASSIFIER = "chest_xray_classifier"
 SEGMENTATION = "chest_xray_segmentation"
 RATIO = "cardiothoracic_ratio"
 GROUNDING = "xray_phrase_grounding"
+REPORT = "chest_xray_report_generator"
+EXPERT = "chest_xray_expert"
+LLAVA = "llava_med_qa"
+MEDGEMMA = "medgemma_qa"
 TEXTS = {
-    "chest_xray_report_generator": ("findings", "impression"),
-    "chest_xray_expert": ("response",),
-    "llava_med_qa": ("response", "answer", "text"),
-    "medgemma_qa": ("response", "answer", "text"),
+    REPORT: ("findings", "impression"),
+    EXPERT: ("response",),
+    LLAVA: ("answer",),
+    MEDGEMMA: ("answer",),
 }
 """The tools that answer in words, with the output keys of their texts."""
 
@@ -118,14 +121,7 @@ _SIDE = re.compile(r"\b(left|right)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim, made by a result, that a finding is present or absent.
-
-    Attributes:
-        topic: Name of the finding.
-        present: True if the finding is claimed to be present, False if absent.
-        words: The claim in the result's own words.
-        index: Index of the result in the sequence of results.
-    """
+    """A result's claim that a finding is present or absent; `index` is that of the result."""
 
     topic: str
     present: bool
@@ -147,14 +143,20 @@ def disagreements(results: Sequence[CallResult]) -> list[Disagreement]:
     for topic in dict.fromkeys(claim.topic for claim in claims):
         about = [claim for claim in claims if claim.topic == topic]
         for yes in (claim for claim in about if claim.present):
-            against = [
-                claim
-                for claim in about
-                if not claim.present and _same_image(results[claim.index], results[yes.index])
+            same = [
+                claim for claim in about if _same_image(results[claim.index], results[yes.index])
             ]
-            if against:
-                sides = [claim for claim in about if claim.present or claim in against]
-                found.append(Disagreement(topic, _sides(sides, results, yes)))
+            if not all(claim.present for claim in same):
+                same.sort(key=lambda claim: (not claim.present, claim.index))
+                sides = [
+                    (
+                        f"{results[claim.index].tool} says {'yes' if claim.present else 'no'} "
+                        f"({claim.words})",
+                        claim.index,
+                    )
+                    for claim in same
+                ]
+                found.append(Disagreement(topic, tuple(sides)))
                 break
     return [*found, *_refused_agreements(results), *_wrong_sides(results)]
 
@@ -180,21 +182,6 @@ def _same_image(one: CallResult, other: CallResult) -> bool:
     return not one.images or not other.images or not one.images.isdisjoint(other.images)
 
 
-def _sides(
-    claims: Sequence[Claim], results: Sequence[CallResult], first: Claim
-) -> tuple[tuple[str, int], ...]:
-    """Return the claims about the same image as `first`, those for presence first."""
-    mine = [item for item in claims if _same_image(results[item.index], results[first.index])]
-    ordered = sorted(mine, key=lambda item: (not item.present, item.index))
-    return tuple(
-        (
-            f"{results[item.index].tool} says {'yes' if item.present else 'no'} ({item.words})",
-            item.index,
-        )
-        for item in ordered
-    )
-
-
 Claims = Iterator[tuple[str, bool, str]]
 
 
@@ -217,26 +204,18 @@ def _ratio_claims(result: CallResult) -> Claims:
 
 def _outline_claims(result: CallResult) -> Claims:
     """Yield the claim of the ratio between bounding boxes around the outlines."""
-    metrics = result.output.get("metrics")
-    table: Mapping[str, Any] = metrics if isinstance(metrics, Mapping) else {}
-    boxes = [_columns(table.get(name)) for name in ("Heart", "Left Lung", "Right Lung")]
-    heart, *lungs = boxes
-    if heart is None or None in lungs:
+    metrics = result.output.get("metrics") or {}
+    boxes = [
+        metrics[name]["bbox"] for name in ("Heart", "Left Lung", "Right Lung") if name in metrics
+    ]
+    if len(boxes) < 3:
         return
-    ends = [end for lung in lungs if lung is not None for end in lung]
-    wide = max(ends) - min(ends)
-    ratio = (heart[1] - heart[0]) / wide if wide > 0 else OPERATING_POINT
+    heart, *lungs = boxes
+    wide = max(box[3] for box in lungs) - min(box[1] for box in lungs)
+    ratio = (heart[3] - heart[1]) / wide
     plausible = PLAUSIBLE[0] <= ratio <= PLAUSIBLE[1]
     if plausible and abs(ratio - OPERATING_POINT) >= BOX_MARGIN:
         yield HEART, ratio > OPERATING_POINT, f"heart {ratio:.2f} as wide as both lungs' outlines"
-
-
-def _columns(values: Any) -> tuple[float, float] | None:
-    """Return the first and last column of an outline's bounding box."""
-    box = values.get("bbox") if isinstance(values, Mapping) else None
-    if not isinstance(box, Sequence) or len(box) != 4:
-        return None
-    return float(box[1]), float(box[3])
 
 
 def _box_claims(result: CallResult) -> Claims:
@@ -269,13 +248,10 @@ _CLAIM_READERS: Mapping[str, Callable[[CallResult], Claims]] = {
 
 
 def read_text(text: str, topic: Topic) -> tuple[bool, str] | None:
-    """Return whether a text calls a finding present, and the sentence that says so.
+    """Return whether a text calls a finding present, and the sentence that says so, or None.
 
     One sentence that calls it present outweighs any that call it absent, which may be about another
     place.
-
-    Returns:
-        (present, sentence), or None if the text says neither.
     """
     absent: str | None = None
     for match in _SENTENCE.finditer(text):
@@ -348,7 +324,8 @@ def _wrong_sides(results: Sequence[CallResult]) -> Iterator[Disagreement]:
         if item.tool != GROUNDING or side is None or turned or not isinstance(size, Sequence):
             continue
         wide = float(size[1])
-        for box in _boxes(item.output):
+        predictions = item.output.get("predictions") or ()
+        for box in (b for one in predictions for b in one["bounding_boxes"]["image_coordinates"]):
             # The patient's left is on the viewer's right, hence the swap of the names.
             shift = ((box[0] + box[2]) / 2 + 0.5) / wide - 0.5
             other = "right" if shift < 0 else "left"
@@ -362,11 +339,3 @@ def _wrong_sides(results: Sequence[CallResult]) -> Iterator[Disagreement]:
                     ),
                 )
                 break
-
-
-def _boxes(output: Data) -> Iterator[Sequence[float]]:
-    for prediction in output.get("predictions") or ():
-        boxes = prediction.get("bounding_boxes") if isinstance(prediction, Mapping) else None
-        for box in (boxes or {}).get("image_coordinates") or ():
-            if isinstance(box, Sequence) and len(box) == 4:
-                yield box

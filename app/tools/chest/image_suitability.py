@@ -120,18 +120,13 @@ def _by_orientation(orientation: Orientation) -> ViewTerm | None:
 
 def _disagreement(views_by_source: Mapping[str, ViewTerm], view: ViewTerm) -> str:
     """Describe a disagreement of attributes, one of which calls the film frontal; "" for none."""
-    frontal: dict[str, ViewTerm] = {
-        name: stated for name, stated in views_by_source.items() if stated in _FRONTAL
-    }
+    stated = views_by_source.items()
+    frontal: dict[str, ViewTerm] = {name: term for name, term in stated if term in _FRONTAL}
+    against: dict[str, ViewTerm] = {name: term for name, term in stated if term not in _FRONTAL}
     # No contradiction: the rows of an oblique film still run mostly to the left or right.
     if view is Course.OBLIQUE:
         frontal.pop("orientation", None)
-    if not frontal:
-        return ""
-    against: dict[str, ViewTerm] = {
-        name: stated for name, stated in views_by_source.items() if stated not in _FRONTAL
-    }
-    return f"; but it contradicts itself: {_statements(against | frontal)}"
+    return f"; but it contradicts itself: {_statements(against | frontal)}" if frontal else ""
 
 
 def _statements(views_by_source: Mapping[str, ViewTerm]) -> str:
@@ -140,8 +135,6 @@ def _statements(views_by_source: Mapping[str, ViewTerm]) -> str:
 
 PictureView: TypeAlias = Literal["frontal", "lateral", "other", "inverted", "unknown"]
 
-SMALLEST_PICTURE = 32
-"""Smallest side in pixels of a picture that can show any anatomy."""
 _ENTRY = "app.tools.chest.thorax_net:look_entry"
 _LONGEST_SIDE = 512  # longest side in pixels sent to the network: twice its input size
 _TIMEOUT_S = 60.0
@@ -163,8 +156,7 @@ class PictureJudgement:
         view: "frontal"; "lateral"; "other" (not a chest film, or one that is rotated by 90 or 180
             degrees); "inverted" (a frontal film with black and white exchanged); "unknown" if the
             network could not run.
-        certainty: The network's probability for that view, 0..1, not calibrated; 1 if a plain rule
-            decided, 0 for "unknown".
+        certainty: The network's probability for that view, 0..1, not calibrated; 0 for "unknown".
         why: The objection to the picture, for the user; "" for a frontal film.
         mirrored: The network's probability, 0..1, that the film is mirrored once it is oriented as
             its file says.
@@ -188,30 +180,22 @@ def judge_picture(snapshot: ImageSnapshot, context: ToolContext) -> PictureJudge
     Raises:
         Cancelled: The run was stopped.
     """
-    pixels = model_pixels(snapshot)
-    problem = plain_problem(pixels)
-    if problem is not None:
-        return PictureJudgement("other", 1.0, problem)
-    shown = _reduced(square_pixels(pixels, snapshot.frame.spacing.aspect))
+    shown = _reduced(square_pixels(model_pixels(snapshot), snapshot.frame.spacing.aspect))
     shown = Hanging.of(snapshot.frame.orientation).turned(shown)
     try:
         model = ModelStore(context.models_dir).require("thorax-net", "The check of the view")
         key = (_digest(shown), model.sha256)
         with _lock:
             known = _judgements.get(key)
-        return known or _cached(key, _network_judgement(shown, model, context))
+        if known is None:
+            known = _network_judgement(shown, model, context)
+            with _lock:
+                _judgements[key] = known
+                if len(_judgements) > _CACHE_SIZE:
+                    _judgements.popitem(last=False)
+        return known
     except ToolFailed as error:
         return PictureJudgement("unknown", 0.0, f"the view could not be checked: {error.reason}")
-
-
-def plain_problem(pixels: NDArray[np.uint8]) -> str | None:
-    """Return why a picture [rows, columns] cannot show a chest at all, or None if it might."""
-    rows, columns = pixels.shape
-    if min(rows, columns) < SMALLEST_PICTURE:
-        return f"the picture is too small ({columns} x {rows} pixels)"
-    if int(pixels.max()) == int(pixels.min()):
-        return "the picture is blank"
-    return None
 
 
 def _network_judgement(
@@ -224,14 +208,6 @@ def _network_judgement(
     return PictureJudgement(
         view, round(float(answer["certainty"]), 3), _PICTURE_OBJECTIONS[view], mirrored
     )
-
-
-def _cached(key: tuple[str, str], found: PictureJudgement) -> PictureJudgement:
-    with _lock:
-        _judgements[key] = found
-        while len(_judgements) > _CACHE_SIZE:
-            _judgements.popitem(last=False)
-    return found
 
 
 def _reduced(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -314,11 +290,7 @@ class _Evidence:
 
 
 def admit(
-    snapshot: ImageSnapshot,
-    context: ToolContext | None = None,
-    *,
-    turns: bool = False,
-    needs: Sequence[str] = (),
+    snapshot: ImageSnapshot, context: ToolContext | None = None, *, needs: Sequence[str] = ()
 ) -> Admission:
     """Check an image's modality, body part, view, orientation and content.
 
@@ -326,7 +298,6 @@ def admit(
         snapshot: The image.
         context: The context of the call. If it is given, a model judges the picture and the user
             may overrule an objection; if it is None, an objection ends the call.
-        turns: Whether the tool itself turns a mirrored image for its model.
         needs: Names of the model cards that the tool uses. If none of these models is installed,
             the call is treated as if `context` were None, because the tool will fail anyway.
 
@@ -344,7 +315,7 @@ def admit(
     _check_modality(snapshot.instance, evidence)
     _check_body_part(snapshot.instance, evidence)
     _check_view(snapshot, evidence)
-    _check_orientation(snapshot, evidence, turns=turns)
+    _check_orientation(snapshot, evidence)
     _check_colours(snapshot, evidence)
     _check_greys(pixels, evidence)
     _check_negative(snapshot)
@@ -358,11 +329,7 @@ def admit(
 def _ask_user(
     snapshot: ImageSnapshot, evidence: _Evidence, context: ToolContext | None
 ) -> Admission:
-    """Ask the user to overrule the objections, and return the admission.
-
-    Raises:
-        ToolFailed: The user declines or cannot be asked.
-    """
+    """Ask the user to overrule the objections; raise `ToolFailed` without a yes."""
     reason = "; ".join(evidence.objections)
     detail = (
         f"Against it speaks: {reason}. Chest models answer with confidence on whatever they are "
@@ -383,11 +350,7 @@ def _model_input(snapshot: ImageSnapshot) -> NDArray[np.uint8]:
 
 
 def refuse_blank(pixels: NDArray[np.uint8]) -> None:
-    """Check that an image of any shape has more than one pixel value.
-
-    Raises:
-        ToolFailed: All pixels have the same value.
-    """
+    """Raise `ToolFailed` if all pixels of an image have the same value."""
     if int(pixels.max()) == int(pixels.min()):
         raise ToolFailed(
             "the image is blank: all of its pixels have the same value",
@@ -454,18 +417,11 @@ def _check_view(snapshot: ImageSnapshot, evidence: _Evidence) -> None:
             evidence.warnings.append("the file's description names a lateral view")
 
 
-def _check_orientation(snapshot: ImageSnapshot, evidence: _Evidence, *, turns: bool) -> None:
-    """Check that the patient's right is on the viewer's left and the head is up."""
+def _check_orientation(snapshot: ImageSnapshot, evidence: _Evidence) -> None:
+    """Check that the image does not lie on its side; tools turn a mirrored or upside-down one."""
     orientation = snapshot.frame.orientation
-    row, column = orientation.row[:1], orientation.column[:1]
-    if row in ("H", "F") or column in ("L", "R"):
+    if orientation.row[:1] in ("H", "F") or orientation.column[:1] in ("L", "R"):
         evidence.objections.append("the file says that the image lies on its side")
-    elif not turns and row == "R":
-        evidence.warnings.append(
-            "the image is stored mirrored: what the model calls left is the patient's right"
-        )
-    if not turns and column == "H":
-        evidence.warnings.append("the image is stored upside down, as the model never saw one")
 
 
 def _check_colours(snapshot: ImageSnapshot, evidence: _Evidence) -> None:
@@ -558,8 +514,5 @@ def _states_radiograph(
 
 
 def _code_text(value: str, length: int = _CODE_LENGTH) -> str:
-    """Return a Code String cut to its length.
-
-    A longer value could add a sentence to the question.
-    """
+    """Return a Code String cut to its length: a longer value could add a sentence to a question."""
     return " ".join(_NO_CODE.sub(" ", value.upper()).split())[:length].strip()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from app.tools.api import Approval, ToolContext, ToolResult, ToolSpec
+from app.tools.api import ToolContext, ToolInput, ToolResult, ToolSpec
 from app.tools.chest.model_results import needs_of, required_model
 from app.tools.chest.question_answering import (
     LONGEST_QUESTION,
@@ -24,10 +24,8 @@ _PACKAGES = ("torch", "transformers", "sentencepiece")
 _ENTRY = "app.tools.chest.llava_net:entry"
 
 
-class LlavaMedInput(BaseModel):
+class LlavaMedInput(ToolInput):
     """Arguments of `llava_med_qa`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     question: str = Field(
         min_length=1, max_length=LONGEST_QUESTION, description="The question, in English."
@@ -61,7 +59,6 @@ SPEC = ToolSpec(
     Input=LlavaMedInput,
     Output=LlavaMedOutput,
     needs=needs_of(MODEL, _PACKAGES),
-    approval=Approval.COMPUTE,
     timeout_s=TIMEOUT_S,
     pack="chest",
     phrases=("llava-med", "llava med"),

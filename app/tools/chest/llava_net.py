@@ -8,13 +8,12 @@ MedRAX prompts this model in the format of another one (Vicuna) and always needs
 
 from __future__ import annotations
 
-import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import numpy as np
 import sentencepiece
@@ -32,10 +31,11 @@ from transformers import (
 )
 
 from app.tools.api import Progress, ToolFailed
-from app.tools.chest.decoding import SpecialIds, embedded_inputs, generate_tokens, rgb
-from app.tools.chest.folders import current_name, load_model
+from app.tools.chest.decoding import SpecialIds, embedded_inputs, generate_tokens
 from app.tools.chest.published_weights import (
     check_weights,
+    current_name,
+    load_model,
     read_config,
     tensor_shapes,
     uninitialised_modules,
@@ -58,49 +58,13 @@ _HEAD_WIDTH = 64  # width of an attention head in all CLIP vision towers
 _LIMIT = 2048
 # CLIP applies its last norm to the class token only, and LLaVA does not use that token.
 _UNUSED = ("model.vision_tower.post_layernorm.",)
-
-
-@dataclass(frozen=True, slots=True)
-class PromptFormat:
-    """The format of images and prompts that the model was trained with.
-
-    Attributes:
-        pad: True to pad the image to a square, False to crop it.
-        marks: True if the image stands between `<im_start>` and `<im_end>`.
-        limit: Maximum number of tokens of question, image and answer together.
-    """
-
-    pad: bool = True
-    marks: bool = False
-    limit: int = _LIMIT
-
-
-def load_layout(path: Path, work: Work) -> tuple[Any, PromptFormat]:
-    """Load the model in a folder, and return it with its prompt format.
-
-    Raises:
-        ToolFailed: The folder is damaged, or contains an unsupported kind of model.
-    """
-    about = read_config(path)
-    if about.get("model_type") == "llava":
-        model = load_model(LlavaForConditionalGeneration, path, work, unused=_UNUSED)
-        return model, PromptFormat(limit=_token_limit(about.get("text_config") or {}))
-    if about.get("model_type") != "llava_mistral":
-        raise _unsupported(path, f"model_type {about.get('model_type')!r}")
-    model = load_model(
-        LlavaForConditionalGeneration,
-        path,
-        work,
-        config=build_config(path, about),
-        key_mapping=CURRENT_NAMES,
-        unused=_UNUSED,
-    )
-    prompt_format = PromptFormat(
-        pad=about.get("image_aspect_ratio") == "pad",
-        marks=bool(about.get("mm_use_im_start_end", False)),
-        limit=_token_limit(about),
-    )
-    return model, prompt_format
+_PUBLISHED = {
+    "mm_projector_type": "mlp2x_gelu",
+    "mm_vision_select_feature": "patch",
+    "image_aspect_ratio": "pad",
+    "mm_use_im_start_end": False,
+}
+"""The published settings of config.json; other values mean another prompt or network."""
 
 
 def build_network(path: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
@@ -109,13 +73,7 @@ def build_network(path: Path, device: str, dtype: torch.dtype) -> dict[str, nn.M
     Returns:
         Prefix of the published weight names -> module; see `published_weights`.
     """
-    about = read_config(path)
-    if about.get("model_type") == "llava":
-        config = cast("Any", LlavaConfig).from_pretrained(path, local_files_only=True)
-    elif about.get("model_type") == "llava_mistral":
-        config = build_config(path, about)
-    else:
-        raise _unsupported(path, f"model_type {about.get('model_type')!r}")
+    config = _config(path, read_config(path))
     with uninitialised_modules(device, dtype):
         return {"": LlavaForConditionalGeneration(config)}
 
@@ -129,28 +87,26 @@ def transformers_name(name: str) -> str:
     return current_name(name)
 
 
-def build_config(path: Path, about: Mapping[str, Any]) -> LlavaConfig:
-    """Return transformers' configuration for a folder in the original layout.
+def _config(path: Path, about: Mapping[str, Any]) -> LlavaConfig:
+    """Return transformers' configuration for a folder in either layout.
 
-    Args:
-        path: The model's folder; the vision tower's shape is read from the weights in it.
-        about: The parsed content of the folder's config.json.
+    For the original layout the vision tower's shape is read from the weights.
 
     Raises:
-        ToolFailed: The projector is not LLaVA 1.5's, or the vision tower is missing.
+        ToolFailed: It is another model, or the vision tower is missing.
     """
-    projector = about.get("mm_projector_type", "linear")
-    if projector != "mlp2x_gelu":
-        raise _unsupported(path, f"mm_projector_type {projector!r}")
+    if about.get("model_type") == "llava":
+        return cast("Any", LlavaConfig).from_pretrained(path, local_files_only=True)
+    for key, value in {"model_type": "llava_mistral", **_PUBLISHED}.items():
+        if about.get(key) != value:
+            raise _unsupported(path, f"{key} {about.get(key)!r}")
     own = {key: value for key, value in about.items() if not _is_llava_key(key)}
     return LlavaConfig(
         vision_config=cast("Any", _tower_config(path)),
         text_config=cast("Any", MistralConfig(**own)),
         projector_hidden_act="gelu",
         vision_feature_layer=int(about.get("mm_vision_select_layer", -2)),
-        vision_feature_select_strategy=(
-            "default" if about.get("mm_vision_select_feature", "patch") == "patch" else "full"
-        ),
+        vision_feature_select_strategy="default",
         tie_word_embeddings=False,
     )
 
@@ -164,7 +120,12 @@ def _is_llava_key(key: str) -> bool:
 
 def _tower_config(path: Path) -> CLIPVisionConfig:
     """Return the vision tower's configuration, derived from the shapes of its weights."""
-    shapes = _tower_shapes(path)
+    shapes = {
+        name.removeprefix(TOWER): shape
+        for file in sorted(path.glob("*.safetensors"))
+        for name, shape in tensor_shapes(file).items()
+        if name.startswith(TOWER)
+    }
     try:
         patches = shapes["embeddings.patch_embedding.weight"]
         places = shapes["embeddings.position_embedding.weight"][0]
@@ -184,20 +145,6 @@ def _tower_config(path: Path) -> CLIPVisionConfig:
     )
 
 
-def _tower_shapes(path: Path) -> dict[str, list[int]]:
-    """Return the shapes of the vision tower's weights by name.
-
-    Raises:
-        ToolFailed: A file is damaged.
-    """
-    return {
-        name.removeprefix(TOWER): shape
-        for file in sorted(path.glob("*.safetensors"))
-        for name, shape in tensor_shapes(file)
-        if name.startswith(TOWER)
-    }
-
-
 def _token_limit(about: Mapping[str, Any]) -> int:
     """Return the maximum number of tokens that the model was trained with."""
     trained = int(about.get("tokenizer_model_max_length") or _LIMIT)
@@ -213,49 +160,42 @@ def _unsupported(path: Path, why: str) -> ToolFailed:
     )
 
 
-class Tokenizer(Protocol):
-    """Interface of a tokenizer."""
+@dataclass(frozen=True, slots=True)
+class Tokenizer:
+    """A tokenizer.
 
-    @property
-    def begin(self) -> int:
-        """Id of the token that begins a prompt, `<s>`."""
-        ...
+    Attributes:
+        begin: Id of the token that begins a prompt, `<s>`.
+        end: Id of the token that ends an answer, `</s>`.
+        ids: Returns the ids of a text without `begin`; control tokens in it are read as plain text.
+        text: Returns the text for ids, without control tokens.
+    """
 
-    @property
-    def end(self) -> int:
-        """Id of the token that ends an answer, `</s>`."""
-        ...
-
-    def ids(self, text: str) -> list[int]:
-        """Return the token ids of a text, without the token that begins a prompt.
-
-        Control tokens in the text are read as plain text.
-        """
-        ...
-
-    def text(self, ids: list[int]) -> str:
-        """Return the text for token ids, without control tokens."""
-        ...
-
-    def added(self, token: str) -> int:
-        """Return the id of a token that was added to the vocabulary.
-
-        Raises:
-            KeyError: The token is not in the vocabulary.
-        """
-        ...
+    begin: int
+    end: int
+    ids: Callable[[str], list[int]]
+    text: Callable[[list[int]], str]
 
 
 def load_tokenizer(path: Path) -> Tokenizer:
-    """Load the tokenizer in a model's folder.
+    """Load the tokenizer in a model's folder: tokenizer.model, or else tokenizer.json.
 
     Raises:
         ToolFailed: The folder contains no tokenizer, or it cannot be read.
     """
     if (path / "tokenizer.model").is_file():
-        return SentencePieceTokenizer(path)
+        return _sentencepiece(path)
     if (path / "tokenizer.json").is_file():
-        return JsonTokenizer(path)
+        found: Any = cast("Any", AutoTokenizer).from_pretrained(
+            path, local_files_only=True, trust_remote_code=False
+        )
+        plain = {"add_special_tokens": False, "split_special_tokens": True}
+        return Tokenizer(
+            int(found.bos_token_id),
+            int(found.eos_token_id),
+            lambda text: list(found(text, **plain)["input_ids"]),
+            lambda ids: str(found.decode(ids, skip_special_tokens=True)),
+        )
     raise ToolFailed(
         "this model's folder has no vocabulary (tokenizer.model)",
         subject=path.name,
@@ -263,63 +203,24 @@ def load_tokenizer(path: Path) -> Tokenizer:
     )
 
 
-class SentencePieceTokenizer:
-    """A SentencePiece tokenizer (tokenizer.model), as found in folders in the original layout."""
-
-    def __init__(self, path: Path) -> None:
-        try:
-            model = (path / "tokenizer.model").read_bytes()
-            self._pieces = cast("Any", sentencepiece).SentencePieceProcessor(model_proto=model)
-        except (OSError, RuntimeError) as error:
-            raise ToolFailed(
-                "this model's vocabulary (tokenizer.model) cannot be read",
-                subject=path.name,
-                remedy="Install microsoft/llava-med-v1.5-mistral-7b again.",
-                detail=str(error),
-            ) from error
-        added = path / "added_tokens.json"
-        self._added: dict[str, int] = (
-            json.loads(added.read_text(encoding="utf-8")) if added.is_file() else {}
-        )
-        self._size = int(self._pieces.vocab_size())
-        self.begin = int(self._pieces.bos_id())
-        self.end = int(self._pieces.eos_id())
-
-    def ids(self, text: str) -> list[int]:
-        """See `Tokenizer`."""
-        return list(self._pieces.encode(text))
-
-    def text(self, ids: list[int]) -> str:
-        """See `Tokenizer`."""
-        return str(self._pieces.decode([token for token in ids if token < self._size]))
-
-    def added(self, token: str) -> int:
-        """See `Tokenizer`."""
-        return self._added[token]
-
-
-class JsonTokenizer:
-    """A tokenizer from a tokenizer.json, as found in folders in transformers' layout."""
-
-    def __init__(self, path: Path) -> None:
-        self._tokenizer: Any = cast("Any", AutoTokenizer).from_pretrained(
-            path, local_files_only=True, trust_remote_code=False
-        )
-        self.begin = int(self._tokenizer.bos_token_id)
-        self.end = int(self._tokenizer.eos_token_id)
-
-    def ids(self, text: str) -> list[int]:
-        """See `Tokenizer`."""
-        found = self._tokenizer(text, add_special_tokens=False, split_special_tokens=True)
-        return list(found["input_ids"])
-
-    def text(self, ids: list[int]) -> str:
-        """See `Tokenizer`."""
-        return str(self._tokenizer.decode(ids, skip_special_tokens=True))
-
-    def added(self, token: str) -> int:
-        """See `Tokenizer`."""
-        return int(self._tokenizer.get_added_vocab()[token])
+def _sentencepiece(path: Path) -> Tokenizer:
+    try:
+        model = (path / "tokenizer.model").read_bytes()
+        pieces = cast("Any", sentencepiece).SentencePieceProcessor(model_proto=model)
+    except (OSError, RuntimeError) as error:
+        raise ToolFailed(
+            "this model's vocabulary (tokenizer.model) cannot be read",
+            subject=path.name,
+            remedy="Install microsoft/llava-med-v1.5-mistral-7b again.",
+            detail=str(error),
+        ) from error
+    size = int(pieces.vocab_size())
+    return Tokenizer(
+        int(pieces.bos_id()),
+        int(pieces.eos_id()),
+        lambda text: list(pieces.encode(text)),
+        lambda ids: str(pieces.decode([token for token in ids if token < size])),
+    )
 
 
 _CONTROL_TOKENS = ("<image>", "[INST]", "[/INST]", "<<SYS>>", "<</SYS>>", "<s>", "</s>")
@@ -327,12 +228,16 @@ _CONTROL_TOKENS = ("<image>", "[INST]", "[/INST]", "<<SYS>>", "<</SYS>>", "<s>",
 
 @dataclass(frozen=True, slots=True)
 class Llava:
-    """The loaded model with its tokenizer, image processor and prompt format."""
+    """The loaded model with its tokenizer and image processor.
+
+    Attributes:
+        limit: Maximum number of tokens of question, image and answer together.
+    """
 
     model: Any
     tokenizer: Tokenizer
     processor: Any
-    prompt_format: PromptFormat
+    limit: int
 
 
 def load(path: Path, work: Work) -> Llava:
@@ -342,8 +247,17 @@ def load(path: Path, work: Work) -> Llava:
         ToolFailed: The folder is damaged, or contains a different model.
     """
     tokenizer = load_tokenizer(path)
-    model, prompt_format = load_layout(path, work)
-    return Llava(model, tokenizer, _processor(path, model), prompt_format)
+    about = read_config(path)
+    model = load_model(
+        LlavaForConditionalGeneration,
+        path,
+        work,
+        config=_config(path, about),
+        key_mapping=None if about["model_type"] == "llava" else CURRENT_NAMES,
+        unused=_UNUSED,
+    )
+    limit = _token_limit(about.get("text_config", about))
+    return Llava(model, tokenizer, _processor(path, model), limit)
 
 
 def _processor(path: Path, model: Any) -> Any:
@@ -356,12 +270,9 @@ def _processor(path: Path, model: Any) -> Any:
 
 
 def pad_to_square(pixels: NDArray[np.uint8], mean: list[float]) -> Image.Image:
-    """Return the image as RGB, padded to a square with the mean colour.
+    """Return pixels uint8 [rows, columns] or [rows, columns, 3] as an RGB square.
 
-    Args:
-        pixels: uint8 [rows, columns] or [rows, columns, 3].
-        mean: Mean of red, green and blue, 0..1. A grey image is padded with the average of the
-            three.
+    It is padded with the mean colour (0..1 each), a grey image with the average of the three.
     """
     image = Image.fromarray(np.ascontiguousarray(pixels))
     width, height = image.size
@@ -380,12 +291,8 @@ def pad_to_square(pixels: NDArray[np.uint8], mean: list[float]) -> Image.Image:
 
 def preprocess(llava: Llava, pixels: NDArray[np.uint8]) -> Tensor:
     """Return the pixels as the vision tower expects them: float32 [1, 3, side, side]."""
-    processor = llava.processor
-    if llava.prompt_format.pad:
-        image = pad_to_square(pixels, list(processor.image_mean))
-    else:
-        image = rgb(pixels)
-    return processor(image, return_tensors="pt")["pixel_values"]
+    image = pad_to_square(pixels, list(llava.processor.image_mean))
+    return llava.processor(image, return_tensors="pt")["pixel_values"]
 
 
 def prompt_tokens(llava: Llava, question: str, *, image: bool) -> tuple[list[int], list[int]]:
@@ -401,11 +308,7 @@ def prompt_tokens(llava: Llava, question: str, *, image: bool) -> tuple[list[int
     if not image:
         return [tokenizer.begin, *tokenizer.ids(f"[INST] {asked} [/INST]")], []
     before = [tokenizer.begin, *tokenizer.ids("[INST] ")]
-    after = tokenizer.ids(f"\n{asked} [/INST]")
-    if llava.prompt_format.marks:
-        before.append(tokenizer.added("<im_start>"))
-        after.insert(0, tokenizer.added("<im_end>"))
-    return before, after
+    return before, tokenizer.ids(f"\n{asked} [/INST]")
 
 
 def embed_prompt(llava: Llava, ids: tuple[list[int], list[int]], values: Tensor | None) -> Tensor:
@@ -427,10 +330,8 @@ def embed_prompt(llava: Llava, ids: tuple[list[int], list[int]], values: Tensor 
 def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     """Answer a question.
 
-    Args:
-        payload: "question"; "pixels" uint8 [rows, columns] or [rows, columns, 3], or None; "most",
-            the maximum number of tokens in the answer; "model" and "device" for `serve`.
-        progress: Called after each token.
+    `payload` has "question"; "pixels" uint8 [rows, columns] or [rows, columns, 3], or None; "most",
+    the maximum number of tokens in the answer; "model" and "device" for `serve`.
 
     Returns:
         "text", "finished" (False if the answer was cut off), "most", and the keys that `serve`
@@ -447,9 +348,12 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
             doing.progress(0.15, "Reading the question" if pixels is None else "Looking at it")
             values = None if pixels is None else preprocess(llava, pixels)
             inputs_embeds = embed_prompt(llava, ids, values)
-        limit, wanted = llava.prompt_format.limit, int(payload["most"])
         most = tokens_left(
-            inputs_embeds.shape[1], limit, wanted, images="the image", shorter="ask it shorter"
+            inputs_embeds.shape[1],
+            llava.limit,
+            int(payload["most"]),
+            images="the image",
+            shorter="ask it shorter",
         )
         tokenizer = llava.tokenizer
         inputs = embedded_inputs(inputs_embeds)

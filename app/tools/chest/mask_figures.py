@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,7 @@ def organ_metrics(
     inside = pixels[mask].astype(np.float64)
     return {
         "area_pixels": len(y),
-        "area_cm2": _area_cm2(len(y), spacing),
+        "area_cm2": area_cm2(len(y), spacing),
         "centroid": [round(centre_y, 2), round(centre_x, 2)],
         "bbox": [top, left, bottom, right],
         "width": right - left,
@@ -75,7 +76,15 @@ def organ_metrics(
     }
 
 
-def _area_cm2(pixels: int, spacing: Spacing) -> float | None:
+def area_cm2(pixels: float, spacing: Spacing) -> float | None:
+    """Return the area of a number of pixels in cm², or None if the spacing is unknown."""
     if spacing.row_mm is None or spacing.column_mm is None:
         return None
     return round(pixels * spacing.row_mm * spacing.column_mm / 100.0, 2)
+
+
+def area_text(figures: Mapping[str, Any], decimals: int) -> str:
+    """Return the area among a mask's figures: "12.3 cm² (4,567 px)"."""
+    pixels = f"{figures['area_pixels']:,} px"
+    area = figures["area_cm2"]
+    return pixels if area is None else f"{area:.{decimals}f} cm² ({pixels})"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from app.tools.api import Approval, ToolContext, ToolResult, ToolSpec
+from app.tools.api import ToolContext, ToolInput, ToolResult, ToolSpec
 from app.tools.chest.model_results import needs_of, numbered_warnings, required_model
 from app.tools.chest.question_answering import (
     LONGEST_QUESTION,
@@ -22,10 +22,8 @@ _PACKAGES = ("torch", "torchvision", "transformers")
 _ENTRY = "app.tools.chest.medgemma_net:entry"
 
 
-class MedGemmaInput(BaseModel):
+class MedGemmaInput(ToolInput):
     """Arguments of `medgemma_qa`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     question: str = Field(min_length=1, max_length=LONGEST_QUESTION, description="The question.")
     image_paths: list[str] | None = Field(
@@ -60,7 +58,6 @@ SPEC = ToolSpec(
     Input=MedGemmaInput,
     Output=MedGemmaOutput,
     needs=needs_of(MODEL, _PACKAGES),
-    approval=Approval.COMPUTE,
     timeout_s=TIMEOUT_S,
     pack="chest",
     phrases=("medgemma", "med gemma"),

@@ -9,19 +9,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from app.imaging.findings import Box, Finding, Mask, Point, new_id
-from app.tools.api import (
-    Approval,
-    ImageSnapshot,
-    ToolContext,
-    ToolResult,
-    ToolRetry,
-    ToolSpec,
-)
+from app.tools.api import ImageSnapshot, ToolContext, ToolInput, ToolResult, ToolRetry, ToolSpec
 from app.tools.chest.image_suitability import grey
-from app.tools.chest.mask_figures import area_note, organ_metrics, spacing_mm
+from app.tools.chest.mask_figures import area_note, area_text, organ_metrics, spacing_mm
 from app.tools.chest.model_results import (
     call_model,
     model_metadata,
@@ -187,10 +180,8 @@ _ENTRY = "app.tools.chest.medsam2:entry"
 _TIMEOUT_S = 170.0
 
 
-class MedSam2Input(BaseModel):
+class MedSam2Input(ToolInput):
     """Arguments of `medsam2_segment`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     image_path: str = Field(description="The image: the app's image id or its path.")
     box: list[float] | None = Field(
@@ -241,7 +232,6 @@ SPEC = ToolSpec(
     Input=MedSam2Input,
     Output=MedSam2Output,
     needs=needs_of(CARD, _PACKAGES),
-    approval=Approval.COMPUTE,
     timeout_s=180.0,
     pack="chest",
 )
@@ -271,11 +261,7 @@ class MedSam2Segment:
 
 
 def _requested_marks(args: MedSam2Input, snapshot: ImageSnapshot) -> Marks:
-    """Return the marks of the arguments or, without any, those that the user has drawn.
-
-    Raises:
-        ToolRetry: Nothing is marked on this image, or a mark lies outside it.
-    """
+    """Return the marks of the arguments or, without any, those that the user has drawn."""
     if args.box is None and not args.points:
         marked = drawn_marks(snapshot.drawn)
     else:
@@ -379,20 +365,15 @@ def _finding(
         score=figures["score"],
         units="",
         provenance=context.provenance(SPEC, model.card.title, model.sha256),
-        description=f"{name}: {_area(figures)}; the model's own score {figures['score']:.2f}. "
-        "Outline of what was marked, by a model, not for diagnosis.",
+        description=f"{name}: {area_text(figures, 2)}; the model's own score "
+        f"{figures['score']:.2f}. Outline of what was marked, by a model, not for diagnosis.",
         group=f"medsam2-{context.call_id}",
     )
 
 
-def _area(figures: dict[str, Any]) -> str:
-    pixels = f"{figures['area_pixels']:,} px"
-    return pixels if figures["area_cm2"] is None else f"{figures['area_cm2']:.2f} cm² ({pixels})"
-
-
 def _summary(name: str, figures: dict[str, Any], warnings: list[str]) -> str:
     text = (
-        f"Outlined {name}: {_area(figures)}, the model's own score {figures['score']:.2f}."
+        f"Outlined {name}: {area_text(figures, 2)}, the model's own score {figures['score']:.2f}."
         if figures["found"]
         else "No outline."
     )

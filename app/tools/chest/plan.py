@@ -6,63 +6,25 @@ rules for tools that are not installed have no effect.
 
 from __future__ import annotations
 
-from app.tools.chest.contradictions import disagreements
+from app.tools.chest import plan_models as models
+from app.tools.chest import plan_words as words
+from app.tools.chest.contradictions import (
+    CLASSIFIER,
+    EXPERT,
+    GROUNDING,
+    LLAVA,
+    MEDGEMMA,
+    RATIO,
+    REPORT,
+    SEGMENTATION,
+    disagreements,
+)
 from app.tools.chest.plan_findings import FINDINGS, LABELS, TARGETS
 from app.tools.chest.plan_free import DEVICES, FREE, FREE_ALONE, LOOKS, NO_DEVICE
-from app.tools.chest.plan_models import (
-    ASKS,
-    BOX,
-    CHEXAGENT,
-    COMPARE,
-    GENERATE,
-    HEATMAP,
-    LLAVA,
-    MARKED,
-    MEDGEMMA,
-    NOT_COMPARED,
-    NOT_MADE,
-    PHRASE,
-    PROMPT,
-    REPORT_OF_OTHERS,
-    SECOND_OPINION,
-    TREND,
-    WRITTEN_REPORT,
-)
-from app.tools.chest.plan_words import (
-    ANALYSE,
-    ANATOMY,
-    BEYOND_TUBES,
-    DESCRIBE,
-    DISEASES,
-    ELSEWHERE,
-    EVERYTHING,
-    EXAMINE,
-    GENERIC,
-    HEART_SIZE,
-    NOT_OUTLINED,
-    OUTLINE,
-    OVERLAY,
-    PHRASES,
-    SHOWN,
-    STATES,
-    STRUCTURES,
-    SUBJECT,
-    VISIBLE,
-    WHERE,
-    WIDE_MEDIASTINUM,
-)
 from app.tools.chest.result_wording import WORDINGS, unanswered
 from app.tools.pack_plan import Accepts, AnyOf, PackPlan, QuestionKind, TextWords, ToolRule
 
-_CLASSIFIER = "chest_xray_classifier"
-_SEGMENTATION = "chest_xray_segmentation"
-_RATIO = "cardiothoracic_ratio"
-_REPORT = "chest_xray_report_generator"
 _SHOW = "image_visualizer"
-_EXPERT = "chest_xray_expert"
-_LLAVA = "llava_med_qa"
-_MEDGEMMA = "medgemma_qa"
-_GROUNDING = "xray_phrase_grounding"
 _GENERATOR = "chest_xray_generator"
 _COMPARE = "chest_xray_compare"
 _MEDSAM2 = "medsam2_segment"
@@ -75,77 +37,85 @@ _CHEST = Accepts(
 )
 _LUNGS_AND_HEART = ("Left Lung", "Right Lung", "Heart")
 
-_ANY_ANSWERS = AnyOf((_EXPERT, _LLAVA, _MEDGEMMA))
-_ALL = (_CLASSIFIER, _SEGMENTATION, _RATIO, _REPORT, _SHOW)
+_ANY_ANSWERS = AnyOf((EXPERT, LLAVA, MEDGEMMA))
+_ALL = (CLASSIFIER, SEGMENTATION, RATIO, REPORT, _SHOW)
 
 _KINDS = (
-    QuestionKind("everything", EVERYTHING, tools=_ALL, unless=ELSEWHERE),
-    QuestionKind("visible", VISIBLE, tools=_ALL, unless=ELSEWHERE, by_eye=True),
-    QuestionKind("describe", DESCRIBE, tools=_ALL, unless=ELSEWHERE, alone=True, by_eye=True),
-    QuestionKind("analyse", ANALYSE, tools=_ALL, unless=ELSEWHERE, alone=True),
-    QuestionKind("all", ("everything", "alles"), tools=_ALL, unless=ELSEWHERE, bare=True),
-    QuestionKind("state", STATES, counts_as="disease", unless=ELSEWHERE, bare=True),
-    QuestionKind("examine", EXAMINE, counts_as="disease", beats=("anatomy",), unless=ELSEWHERE),
-    QuestionKind("subject", SUBJECT),
+    QuestionKind("everything", words.EVERYTHING, tools=_ALL, unless=words.ELSEWHERE),
+    QuestionKind("visible", words.VISIBLE, tools=_ALL, unless=words.ELSEWHERE, by_eye=True),
+    QuestionKind(
+        "describe", words.DESCRIBE, tools=_ALL, unless=words.ELSEWHERE, alone=True, by_eye=True
+    ),
+    QuestionKind("analyse", words.ANALYSE, tools=_ALL, unless=words.ELSEWHERE, alone=True),
+    QuestionKind("all", ("everything", "alles"), tools=_ALL, unless=words.ELSEWHERE, bare=True),
+    QuestionKind("state", words.STATES, counts_as="disease", unless=words.ELSEWHERE, bare=True),
+    QuestionKind(
+        "examine", words.EXAMINE, counts_as="disease", beats=("anatomy",), unless=words.ELSEWHERE
+    ),
+    QuestionKind("subject", words.SUBJECT),
     QuestionKind(
         "generic",
-        GENERIC,
+        words.GENERIC,
         counts_as="disease",
-        unless=(*ELSEWHERE, *WRITTEN_REPORT),
+        unless=(*words.ELSEWHERE, *models.WRITTEN_REPORT),
     ),
-    QuestionKind("disease", DISEASES, tools=(_CLASSIFIER,), unless=ELSEWHERE),
-    QuestionKind("where", WHERE),
+    QuestionKind("disease", words.DISEASES, tools=(CLASSIFIER,), unless=words.ELSEWHERE),
+    QuestionKind("where", words.WHERE),
     QuestionKind(
-        "disease_where", with_kinds=("disease", "where"), tools=(_CLASSIFIER, _SEGMENTATION)
+        "disease_where", with_kinds=("disease", "where"), tools=(CLASSIFIER, SEGMENTATION)
     ),
-    QuestionKind("widened", WIDE_MEDIASTINUM, tools=(_CLASSIFIER, _SEGMENTATION)),
+    QuestionKind("widened", words.WIDE_MEDIASTINUM, tools=(CLASSIFIER, SEGMENTATION)),
     QuestionKind(
         "outline",
-        (*OUTLINE, *SHOWN),
-        tools=(_SEGMENTATION,),
-        unless=(*ELSEWHERE, *NOT_OUTLINED),
+        (*words.OUTLINE, *words.SHOWN),
+        tools=(SEGMENTATION,),
+        unless=(*words.ELSEWHERE, *words.NOT_OUTLINED),
     ),
     # In "a mass in the right lung" the user wants the mass, not the lung.
-    QuestionKind("anatomy", ANATOMY, tools=(_SEGMENTATION,), unless=(*DISEASES, *STATES)),
-    QuestionKind("heart_size", HEART_SIZE, tools=(_RATIO,), certain=True),
     QuestionKind(
-        "report",
-        WRITTEN_REPORT,
-        tools=(_REPORT,),
-        unless=REPORT_OF_OTHERS,
+        "anatomy", words.ANATOMY, tools=(SEGMENTATION,), unless=(*words.DISEASES, *words.STATES)
     ),
-    QuestionKind("heatmap", HEATMAP, tools=(_CLASSIFIER,), whole=True),
-    QuestionKind("box", BOX, tools=(_GROUNDING,), whole=True),
-    QuestionKind("box_where", with_kinds=("box", "where"), tools=(_GROUNDING,), whole=True),
-    QuestionKind("chexagent", CHEXAGENT, tools=(_EXPERT,), whole=True, addressed=True),
-    QuestionKind("llava", LLAVA, tools=(_LLAVA,), needs_image=False, whole=True, addressed=True),
+    QuestionKind("heart_size", words.HEART_SIZE, tools=(RATIO,), certain=True),
+    QuestionKind("report", models.WRITTEN_REPORT, tools=(REPORT,), unless=models.REPORT_OF_OTHERS),
+    QuestionKind("heatmap", models.HEATMAP, tools=(CLASSIFIER,), whole=True),
+    QuestionKind("box", models.BOX, tools=(GROUNDING,), whole=True),
+    QuestionKind("box_where", with_kinds=("box", "where"), tools=(GROUNDING,), whole=True),
+    QuestionKind("chexagent", models.CHEXAGENT, tools=(EXPERT,), whole=True, addressed=True),
     QuestionKind(
-        "medgemma", MEDGEMMA, tools=(_MEDGEMMA,), needs_image=False, whole=True, addressed=True
+        "llava", models.LLAVA, tools=(LLAVA,), needs_image=False, whole=True, addressed=True
     ),
     QuestionKind(
-        "second_opinion", SECOND_OPINION, tools=(_ANY_ANSWERS,), whole=True, addressed=True
+        "medgemma",
+        models.MEDGEMMA,
+        tools=(MEDGEMMA,),
+        needs_image=False,
+        whole=True,
+        addressed=True,
+    ),
+    QuestionKind(
+        "second_opinion", models.SECOND_OPINION, tools=(_ANY_ANSWERS,), whole=True, addressed=True
     ),
     QuestionKind(
         "generate",
-        GENERATE,
+        models.GENERATE,
         tools=(_GENERATOR,),
         beats=("box", "change", "report"),
-        unless=NOT_MADE,
+        unless=models.NOT_MADE,
         needs_image=False,
         whole=True,
     ),
-    QuestionKind("trend", TREND),
+    QuestionKind("trend", models.TREND),
     QuestionKind(
         "change",
-        COMPARE,
+        models.COMPARE,
         tools=(_COMPARE,),
-        unless=(*ELSEWHERE, *NOT_COMPARED),
+        unless=(*words.ELSEWHERE, *models.NOT_COMPARED),
         whole=True,
     ),
     QuestionKind("change_trend", with_kinds=("trend", "change"), tools=(_COMPARE,), whole=True),
     QuestionKind(
         "marked",
-        MARKED,
+        models.MARKED,
         tools=(_MEDSAM2,),
         beats=("box", "box_where"),
         means=("outline",),
@@ -155,52 +125,46 @@ _KINDS = (
         "device",
         DEVICES,
         tools=(_ANY_ANSWERS,),
-        unless=(*BEYOND_TUBES, *NO_DEVICE, *DISEASES),
+        unless=(*words.BEYOND_TUBES, *NO_DEVICE, *words.DISEASES),
         whole=True,
     ),
     QuestionKind(
-        "looks",
-        LOOKS,
-        tools=(_ANY_ANSWERS,),
-        unless=(*ELSEWHERE, *FINDINGS),
-        whole=True,
+        "looks", LOOKS, tools=(_ANY_ANSWERS,), unless=(*words.ELSEWHERE, *FINDINGS), whole=True
     ),
     QuestionKind(
         "free",
         FREE,
         tools=(_ANY_ANSWERS,),
-        unless=(*ELSEWHERE, "area", "areas", "flaeche*"),
+        unless=(*words.ELSEWHERE, "area", "areas", "flaeche*"),
         beats=("disease",),
         whole=True,
     ),
-    QuestionKind("free_alone", FREE_ALONE, tools=(_ANY_ANSWERS,), unless=ELSEWHERE, alone=True),
-    QuestionKind("overlay", OVERLAY, tools=(_SEGMENTATION, _SHOW), again=False),
+    QuestionKind(
+        "free_alone", FREE_ALONE, tools=(_ANY_ANSWERS,), unless=words.ELSEWHERE, alone=True
+    ),
+    QuestionKind("overlay", words.OVERLAY, tools=(SEGMENTATION, _SHOW), again=False),
     # Phrases with one of the words above that mean something else.
-    QuestionKind("other", PHRASES),
+    QuestionKind("other", words.PHRASES),
 )
-
-
-def _asked_whole(tool: str) -> tuple[TextWords, ...]:
-    return (TextWords(ASKS[tool]),)
 
 
 _TOOLS = (
     ToolRule(
-        _CLASSIFIER,
+        CLASSIFIER,
         why="scores 18 labels",
         leave_out=("classif*", "diagnos*", "scor*", "klassifi*", "patholog*", "label*"),
         accepts=_CHEST,
         values=LABELS,
     ),
     ToolRule(
-        _SEGMENTATION,
+        SEGMENTATION,
         why="outlines the anatomy",
         leave_out=(
             *("segment*", "*segmentierung*", "mask*", "outlin*", "contour*", "delineat*"),
             *("umriss*", "umrande*", "kontur*", "einzeichn*", "overlay*"),
         ),
         accepts=_CHEST,
-        values=STRUCTURES,
+        values=words.STRUCTURES,
         usual=(("organs", _LUNGS_AND_HEART),),
         empty=("metrics",),
         missing=("not_found", "unavailable_organs"),
@@ -213,14 +177,14 @@ _TOOLS = (
         ),
     ),
     ToolRule(
-        _RATIO,
+        RATIO,
         why="measures heart against thorax",
         leave_out=("measur*", "ratio", "ctr", "quotient*", "htq", "*messung*", "messen"),
         accepts=_CHEST,
         empty=("ratio",),
     ),
     ToolRule(
-        _REPORT,
+        REPORT,
         why="drafts a report",
         leave_out=(
             *("report*", "bericht*", "*bericht", "dictat*", "impression", "befundtext*"),
@@ -229,28 +193,31 @@ _TOOLS = (
         accepts=_CHEST,
     ),
     ToolRule(
-        _EXPERT,
+        EXPERT,
         why="answers in words (CheXagent)",
-        leave_out=CHEXAGENT,
+        leave_out=models.CHEXAGENT,
         accepts=_CHEST,
-        texts=_asked_whole(_EXPERT),
+        texts=(TextWords("prompt"),),
     ),
     ToolRule(
-        _LLAVA, why="answers in words (LLaVA-Med)", leave_out=LLAVA, texts=_asked_whole(_LLAVA)
+        LLAVA,
+        why="answers in words (LLaVA-Med)",
+        leave_out=models.LLAVA,
+        texts=(TextWords("question"),),
     ),
     ToolRule(
-        _MEDGEMMA,
+        MEDGEMMA,
         why="answers in words (MedGemma)",
-        leave_out=MEDGEMMA,
-        texts=_asked_whole(_MEDGEMMA),
+        leave_out=models.MEDGEMMA,
+        texts=(TextWords("question"),),
     ),
     ToolRule(
-        _GROUNDING,
+        GROUNDING,
         why="draws boxes around a phrase",
         leave_out=("ground*", "box", "boxes", "bounding box*"),
         accepts=_CHEST,
         makes="visualization_path",
-        texts=(PHRASE,),
+        texts=(models.PHRASE,),
     ),
     ToolRule(
         _COMPARE,
@@ -263,7 +230,7 @@ _TOOLS = (
         _GENERATOR,
         why="draws a synthetic picture",
         leave_out=("generat*", "synthe*"),
-        texts=(PROMPT,),
+        texts=(models.PROMPT,),
         makes="image_path",
         made=(
             *("generated image", "generated picture", "generated x-ray", "generated xray"),

@@ -100,10 +100,6 @@ LLAVA = ("llava", "llava med", "llavamed", "lava med", "lavamed")
 MEDGEMMA = ("medgemma", "med gemma", "medgema", "gemma")
 SECOND_OPINION = ("second opinion", "other opinion", "zweitmeinung*", "zweite meinung")
 """Requests for another model's words about the picture, for any installed model."""
-ASKS = {"chest_xray_expert": "prompt", "llava_med_qa": "question", "medgemma_qa": "question"}
-"""The argument that receives the user's question."""
-
-
 _CHEST_FILM = any_of("xray", "radiograph", "cxr", "film", "roentgenogram", "chest")
 _PICTURE = any_of("xray", "ray", "radiograph", "cxr", "film", "roentgenogram", "chest", "image",
                 "picture", "example", "case", "one", "thorax")  # fmt: skip
@@ -208,9 +204,6 @@ TREND = phrases("""
 """)
 """Words of change, which do not request a comparison by themselves."""
 _CHANGED = any_of(*TREND)
-_COMPARED_TO = any_of("than", "since", "versus", "vs", "with", "to", "from", "on", "over",
-             "against",
-             "between", "and")  # fmt: skip
 _COMPARED_TO_GERMAN = any_of("zum", "zur", "mit", "gegenueber", "vs", "versus", "als", "ggue",
             "gg", "seit", "vom",
             "gegen")  # fmt: skip

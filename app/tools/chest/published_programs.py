@@ -36,39 +36,28 @@ def load_either_way(
 ) -> Read | Run:
     """Load the model in a folder with our own reader, or else with the program in that folder.
 
-    Args:
-        read: Our reader; it raises `OtherLayout` if the folder's layout is not the published one.
-        run: Loads the model with the program in its folder.
-        folder: The model's folder.
-        work: Provides the device, and receives the progress.
-        dtype: Data type of the parameters, for our reader.
-        title: The model's name, shown with the progress.
+    `read` raises `OtherLayout` if the folder's layout is not the published one; `title` is shown
+    with the progress.
 
     Raises:
         ToolFailed: The model cannot be loaded in either way.
     """
+    told = -1
+
+    def tell(fraction: float) -> None:
+        """Report the loaded fraction in whole percents."""
+        nonlocal told
+        whole = _START + (_END - _START) * fraction
+        if int(whole * 100) > told:
+            told = int(whole * 100)
+            work.progress(whole, f"Loading {title}")
+
     try:
-        return read(
-            folder, work.placement.device, dtype, _loading_progress(work, f"Loading {title}")
-        )
+        return read(folder, work.placement.device, dtype, tell)
     except OtherLayout as error:
         if not work.source.get("trust_remote_code"):
             work.notes.append(f"not the published layout: {error}")
         return run(folder, work)
-
-
-def _loading_progress(work: Work, text: str) -> FractionCallback:
-    """Return a function that reports the loaded fraction as progress in whole percents."""
-    last = -1
-
-    def tell(fraction: float) -> None:
-        nonlocal last
-        whole = _START + (_END - _START) * fraction
-        if int(whole * 100) > last:
-            last = int(whole * 100)
-            work.progress(whole, text)
-
-    return tell
 
 
 _code_folders: list[str] = []
@@ -79,28 +68,27 @@ _REMEDY = (
 
 
 def load_with_program(auto: Any, folder: Path, work: Work, **how: Any) -> Any:
-    """Call `auto.from_pretrained` on a folder, and let it run the code in that folder.
-
-    Args:
-        auto: AutoModelForCausalLM, AutoTokenizer or AutoProcessor.
-        folder: The model's folder.
-        work: Its `source` says whether the user has allowed the code.
-        how: Further arguments for `from_pretrained`.
+    """Call `from_pretrained` of AutoTokenizer or the like, and let it run the code in a folder.
 
     Raises:
         ToolFailed: The user has not allowed the code, or it fails.
     """
     require_consent(work, folder)
+    if not _code_folders:
+        _code_folders.append(tempfile.mkdtemp(prefix="sightline-model-code-"))
+        atexit.register(shutil.rmtree, _code_folders[0], ignore_errors=True)
+    setattr(dynamic_module_utils, "HF_MODULES_CACHE", _code_folders[0])  # noqa: B010
     try:
-        return _from_pretrained(auto, folder, how)
-    except ToolFailed:
-        raise
+        return auto.from_pretrained(
+            str(folder), trust_remote_code=True, local_files_only=True, **how
+        )
     except Exception as error:  # a foreign program may raise any exception
         if memory.is_exhausted(error):
             raise
+        first_line = (str(error).strip().splitlines() or [""])[0][:160]
         raise ToolFailed(
             "the program that comes with this model does not run here: "
-            f"{type(error).__name__}: {_first_line(error)}",
+            f"{type(error).__name__}: {first_line}",
             subject=_name(work),
             remedy=_REMEDY,
             detail=f"{type(error).__name__}: {error}",
@@ -134,14 +122,6 @@ def load_model_with_program(auto: Any, folder: Path, work: Work) -> Any:
     return model.to(work.placement.device).eval()
 
 
-def _from_pretrained(auto: Any, folder: Path, how: dict[str, Any]) -> Any:
-    if not _code_folders:
-        _code_folders.append(tempfile.mkdtemp(prefix="sightline-model-code-"))
-        atexit.register(shutil.rmtree, _code_folders[0], ignore_errors=True)
-    setattr(dynamic_module_utils, "HF_MODULES_CACHE", _code_folders[0])  # noqa: B010
-    return auto.from_pretrained(str(folder), trust_remote_code=True, local_files_only=True, **how)
-
-
 def require_consent(work: Work, folder: Path) -> None:
     """Check that the user has allowed this model's program and that its files are unchanged.
 
@@ -170,7 +150,3 @@ def require_consent(work: Work, folder: Path) -> None:
 
 def _name(work: Work) -> str:
     return str(work.source.get("name", ""))
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [""])[0][:160]

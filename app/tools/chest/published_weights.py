@@ -1,13 +1,16 @@
-"""Load published safetensors into our own modules, tensor by tensor (torch; model process only).
+"""Strict loading of the weights in a model's folder (torch; model process only).
 
-This is for checkpoints whose own program cannot run here. Every parameter must be in the files,
-and every tensor in the files must be used; the program in the model's folder is not run.
+`load_model` leaves it to transformers, which fills weights that a folder lacks with random numbers
+and only logs it; such a model would still give confident answers, so it is an error here.
+`fill_parameters` copies safetensors into our own modules, for checkpoints whose own program cannot
+run here: every parameter must be in the files, and every tensor in the files must be used.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,9 +19,17 @@ from typing import Any
 import torch
 from safetensors import SafetensorError, safe_open
 from torch import nn
+from transformers.utils import logging
 
 from app.tools.api import ToolFailed
+from app.tools.model_process import memory
+from app.tools.model_process.placement import Placement
+from app.tools.model_process.serving import Work
 from app.tools.needs import command
+
+# Problems are found and raised here, so transformers stays silent.
+logging.set_verbosity_error()
+logging.disable_progress_bar()
 
 FractionCallback = Callable[[float], None]
 
@@ -71,8 +82,7 @@ def fill_parameters(
     """Copy each tensor in a folder's safetensors files into the module for its prefix.
 
     Args:
-        parts: Prefix of published weight names -> module whose parameters have the rest of the
-            name.
+        parts: Prefix of published weight names -> module.
         folder: The model's folder.
         rename: Converts a published name to the current name in transformers.
         tell: Called with the fraction copied so far, 0..1; may raise to stop.
@@ -81,23 +91,21 @@ def fill_parameters(
         OtherLayout: Names or shapes in the files differ from those in the modules.
         ToolFailed: A file is missing or damaged.
     """
-    wanted = {
-        prefix + name: tensor
-        for prefix, module in parts.items()
-        for name, tensor in module.state_dict().items()
-    }
+    wanted = _state(parts)
     files = weight_files(folder)
     missing, strange = set(wanted), list[str]()
     for number, path in enumerate(files):
-        for fraction, published, tensor in _tensors(path):
-            name = rename(published)
-            target = wanted.get(name)
-            if target is None or target.shape != tensor.shape:
-                strange.append(published)
-                continue
-            target.copy_(tensor)
-            missing.discard(name)
-            tell((number + fraction) / len(files))
+        with _opened(path) as weights:
+            names = list(weights.keys())
+            for place, published in enumerate(names, 1):
+                name, tensor = rename(published), weights.get_tensor(published)
+                target = wanted.get(name)
+                if target is None or target.shape != tensor.shape:
+                    strange.append(published)
+                    continue
+                target.copy_(tensor)
+                missing.discard(name)
+                tell((number + place / len(names)) / len(files))
     if missing or strange:
         raise OtherLayout(
             f"{len(missing)} tensors missing ({', '.join(sorted(missing)[:3])}), "
@@ -110,31 +118,22 @@ def check_weights(
     build: Callable[[Path, str, torch.dtype], dict[str, nn.Module]],
     rename: Callable[[str], str] = lambda name: name,
 ) -> dict[str, Any]:
-    """Check the names and shapes of the weights in a folder, by reading only the files' headers.
+    """Count the parameters in the folder payload["weights"], after checking their names and shapes.
 
-    Args:
-        payload: Contains the model's folder as "weights".
-        build: Creates the modules by prefix, as the argument `parts` of `fill_parameters`.
-        rename: As for `fill_parameters`.
-
-    Returns:
-        "parameters", the number of parameters.
+    Only the files' headers are read. `build` creates the modules by prefix; `rename` is as for
+    `fill_parameters`.
 
     Raises:
         ToolFailed: Names or shapes differ, or a file is missing or damaged.
     """
     folder = Path(str(payload["weights"]))
     try:
-        parts = build(folder, "meta", torch.float32)
-        wanted = {
-            prefix + name: list(tensor.shape)
-            for prefix, module in parts.items()
-            for name, tensor in module.state_dict().items()
-        }
+        parts = _state(build(folder, "meta", torch.float32))
+        wanted = {name: list(tensor.shape) for name, tensor in parts.items()}
         found = {
             rename(name): shape
             for path in weight_files(folder)
-            for name, shape in tensor_shapes(path)
+            for name, shape in tensor_shapes(path).items()
         }
     except OtherLayout as error:
         raise _damaged(folder, str(error)) from error
@@ -165,28 +164,32 @@ def weight_files(folder: Path) -> list[Path]:
     return found
 
 
-def _tensors(path: Path) -> Generator[tuple[float, str, torch.Tensor]]:
-    try:
-        with safe_open(path, framework="pt", device="cpu") as opened:
-            names = list(opened.keys())
-            for number, name in enumerate(names):
-                yield (number + 1) / len(names), name, opened.get_tensor(name)
-    except SafetensorError as error:
-        raise _damaged(path, str(error)) from error
-
-
-def tensor_shapes(path: Path) -> Generator[tuple[str, list[int]]]:
-    """Yield the name and shape of each tensor in a safetensors file, reading only its header.
+def tensor_shapes(path: Path) -> dict[str, list[int]]:
+    """Return the shape of each tensor in a safetensors file by name, reading only its header.
 
     Raises:
         ToolFailed: The file is damaged.
     """
+    with _opened(path) as weights:
+        return {name: list(weights.get_slice(name).get_shape()) for name in weights.keys()}  # noqa: SIM118
+
+
+@contextmanager
+def _opened(path: Path) -> Generator[Any]:
     try:
-        with safe_open(path, framework="pt", device="cpu") as opened:
-            for name in opened.keys():  # noqa: SIM118  (no mapping)
-                yield name, list(opened.get_slice(name).get_shape())
+        with safe_open(path, framework="pt", device="cpu") as weights:
+            yield weights
     except SafetensorError as error:
         raise _damaged(path, str(error)) from error
+
+
+def _state(parts: Mapping[str, nn.Module]) -> dict[str, torch.Tensor]:
+    """Return the modules' parameters and buffers by their published names."""
+    return {
+        prefix + name: tensor
+        for prefix, module in parts.items()
+        for name, tensor in module.state_dict().items()
+    }
 
 
 def _damaged(path: Path, detail: str) -> ToolFailed:
@@ -195,4 +198,98 @@ def _damaged(path: Path, detail: str) -> ToolFailed:
         subject=path.name,
         remedy=f"Check it with `{command()} models verify`, then get or install the model again.",
         detail=detail,
+    )
+
+
+_DERIVED = (".position_ids", ".inv_freq", ".relative_position_index", ".relative_coords_table")
+"""Endings of tensors that older versions saved although they follow from the configuration."""
+
+
+def load_model(
+    kind: Any,
+    path: Path,
+    work: Work,
+    *,
+    config: Any = None,
+    key_mapping: Mapping[str, str] | None = None,
+    unused: tuple[str, ...] = (),
+    dtype: torch.dtype | None = None,
+) -> Any:
+    """Load the model in a folder onto its device, and check that all its weights were loaded.
+
+    Args:
+        kind: The model's class in transformers.
+        path: The model's folder.
+        work: Provides the device and the precision.
+        config: The model's configuration; None to read it from the folder.
+        key_mapping: Patterns of weight names in the folder -> names in the class.
+        unused: Prefixes of weights that are not needed and may be missing.
+        dtype: Data type to use instead of the one in `work.placement`.
+
+    Raises:
+        ToolFailed: Weights are missing, unexpected or of the wrong shape; or a file cannot be read.
+    """
+    work.progress(0.04, "Loading the model")
+    options: dict[str, Any] = {} if config is None else {"config": config}
+    if key_mapping is not None:
+        options["key_mapping"] = dict(key_mapping)
+    try:
+        model, info = kind.from_pretrained(
+            path,
+            dtype=dtype or work.placement.torch_dtype,
+            local_files_only=True,
+            trust_remote_code=False,
+            weights_only=True,
+            output_loading_info=True,
+            **options,
+        )
+    except (OSError, ValueError, KeyError, RuntimeError, TypeError, SafetensorError) as error:
+        if memory.is_exhausted(error):
+            raise
+        raise _broken(path, f"{type(error).__name__}: {error}") from error
+    wrong = _load_problems(info, unused)
+    if wrong:
+        raise _broken(path, wrong)
+    return model.to(work.placement.device).eval()
+
+
+_CURRENT_NAMES = (
+    (r"^language_model\.lm_head\.", "lm_head."),
+    (r"^language_model\.model\.", "model.language_model."),
+    (r"^(?:model\.)?vision_tower\.(?:vision_model\.)?", "model.vision_tower."),
+    (r"^multi_modal_projector\.", "model.multi_modal_projector."),
+)
+
+
+def current_name(name: str) -> str:
+    """Convert an older name of an image-text model's weight to the current name in transformers."""
+    for pattern, now in _CURRENT_NAMES:
+        name, count = re.subn(pattern, now, name)
+        if count:
+            break
+    return name
+
+
+def cpu_work() -> Work:
+    """Return a `Work` on the CPU without progress, for loading a model as a check."""
+    return Work(Placement("cpu", "float32"), lambda fraction, text: None)
+
+
+def _load_problems(info: Mapping[str, Any], unused: tuple[str, ...]) -> str:
+    """Return a description of the problems that transformers found with the weights, or ""."""
+    found: list[str] = []
+    for what in ("missing_keys", "unexpected_keys", "mismatched_keys", "error_msgs"):
+        names = [str(item) for item in info.get(what) or ()]
+        names = [n for n in names if not n.startswith(unused) and not n.endswith(_DERIVED)]
+        if names:
+            found.append(f"{what}: {', '.join(sorted(names)[:5])}")
+    return "; ".join(found)
+
+
+def _broken(path: Path, detail: str) -> ToolFailed:
+    return ToolFailed(
+        "this model's files cannot be loaded: they are damaged, incomplete or of another model",
+        subject=path.name,
+        remedy=f"Run `{command()} models verify {path.name}`, and install it again.",
+        detail=detail[:2000],
     )

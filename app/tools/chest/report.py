@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from app.tools.api import Approval, Need, ToolContext, ToolFailed, ToolResult, ToolSpec
+from app.tools.api import Need, ToolContext, ToolFailed, ToolInput, ToolResult, ToolSpec
 from app.tools.chest import image_suitability
 from app.tools.chest.model_pictures import ModelInput
 from app.tools.chest.model_results import NOTE, CheckedText, call_model, check_text, with_warnings
@@ -28,10 +28,8 @@ _FEATURE = "The report generator"
 _TIMEOUT_S = 290.0
 
 
-class ReportInput(BaseModel):
+class ReportInput(ToolInput):
     """Arguments of `chest_xray_report_generator`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     image_path: str = Field(description="The chest radiograph: the app's image id or its path.")
 
@@ -61,7 +59,6 @@ SPEC = ToolSpec(
         Need("weights", FINDINGS, optional=True),
         Need("weights", IMPRESSION, optional=True),
     ),
-    approval=Approval.COMPUTE,
     timeout_s=300.0,
     pack="chest",
     phrases=("draft report", "radiology report", "findings and impression"),
@@ -88,9 +85,7 @@ class ChestXRayReportGenerator:
         """Write both sections; see `app.tools.api.Tool.run`."""
         context.progress(0.02, "Reading the image")
         snapshot = context.images.resolve(args.image_path)
-        admission = image_suitability.admit(
-            snapshot, context, turns=True, needs=tuple(SECTIONS.values())
-        )
+        admission = image_suitability.admit(snapshot, context, needs=tuple(SECTIONS.values()))
         models = _installed(ModelStore(context.models_dir))
         require_packages(_FEATURE, "torch", "transformers")
         # Turn the film first: a mirrored one would be reported with left and right exchanged.
@@ -126,11 +121,7 @@ class ChestXRayReportGenerator:
 
 
 def _installed(store: ModelStore) -> dict[str, InstalledModel]:
-    """Return the installed models by section.
-
-    Raises:
-        ToolFailed: None is installed.
-    """
+    """Return the installed models by section; raise `ToolFailed` without any."""
     found = {name: store.find(card(wanted)) for name, wanted in SECTIONS.items()}
     models = {name: model for name, model in found.items() if model is not None}
     if not models:

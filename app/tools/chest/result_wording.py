@@ -5,6 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from app.tools.chest.contradictions import (
+    CLASSIFIER,
+    EXPERT,
+    GROUNDING,
+    LLAVA,
+    MEDGEMMA,
+    OPERATING_POINT,
+    RATIO,
+    REPORT,
+    SEGMENTATION,
+)
 from app.tools.result_wording import (
     AnswerContext,
     Data,
@@ -16,50 +27,37 @@ from app.tools.result_wording import (
     scores_of,
 )
 
-_ANSWERS = ("response", "answer", "text")
 _NOTE = "Words of a model, which nobody has checked; fluent text is no sign that it is right."
 
 
 def _answer(output: Data, metadata: Data) -> list[Sentence]:
-    text = next((output[key] for key in _ANSWERS if isinstance(output.get(key), str)), "")
+    text = str(output.get("response") or output.get("answer") or "")
     if not text.strip():
         return []
     model = one_line(str(metadata.get("model") or "The model"), 80)
     lines = [Sentence(f"{model} answers: “{one_line(text, _TEXT_LIMIT)}”.")]
-    boxes = output.get("boxes")
-    if isinstance(boxes, list) and boxes:
-        labels = ", ".join(_model_label(box) for box in boxes)
+    if boxes := output.get("boxes"):
+        labels = ", ".join(one_line(str(box["label"]), 80) for box in boxes)
         lines.append(Sentence(f"It marked on the image: {labels}."))
     return [*lines, Sentence(_NOTE, cites=False)]
 
 
-def _model_label(box: Any) -> str:
-    return one_line(str(box.get("label", "a box")) if isinstance(box, Mapping) else "a box", 80)
-
-
 def _change(output: Data, metadata: Data) -> list[Sentence]:
-    del metadata
-    lines: list[Sentence] = []
+    rows = [Sentence(_row(row)) for row in output.get("rows") or ()]
     days = output.get("days_between")
-    if isinstance(days, int):
-        lines.append(Sentence(f"{days:,} days between the two images."))
-    rows = output.get("rows") or ()
-    return [*lines, *(Sentence(_row(row)) for row in rows if isinstance(row, Mapping))]
+    return rows if days is None else [Sentence(f"{days:,} days between the two images."), *rows]
 
 
 def _row(row: Data) -> str:
-    what, unit = one_line(str(row.get("what", "")), 80), one_line(str(row.get("unit") or ""), 20)
-    now, then = row.get("current"), row.get("prior")
-    figures = f"{_figure(then)} before, {_figure(now)} now{f' {unit}' if unit else ''}"
-    why = one_line(str(row.get("why") or "")).rstrip(".")
-    if not row.get("comparable"):
-        return f"{what}: not comparable ({figures}){f': {why}' if why else ''}."
-    change = row.get("change")
-    change_text = f", change {change:+.2f}" if isinstance(change, (int, float)) else ""
-    beyond = row.get("beyond_error")
-    where = "beyond" if beyond else "within"
-    error_text = f", {where} the method's error" if change_text and isinstance(beyond, bool) else ""
-    return f"{what}: {figures}{change_text}{error_text}."
+    unit = f" {row['unit']}" if row["unit"] else ""
+    figures = f"{_figure(row['prior'])} before, {_figure(row['current'])} now{unit}"
+    if not row["comparable"]:
+        why = f": {one_line(row['why']).rstrip('.')}" if row["why"] else ""
+        return f"{row['what']}: not comparable ({figures}){why}."
+    change = "" if row["change"] is None else f", change {row['change']:+.2f}"
+    if change and row["beyond_error"] is not None:
+        change += f", {'beyond' if row['beyond_error'] else 'within'} the method's error"
+    return f"{row['what']}: {figures}{change}."
 
 
 def _figure(value: Any) -> str:
@@ -67,39 +65,29 @@ def _figure(value: Any) -> str:
 
 
 def _marked_outline(output: Data, metadata: Data) -> list[Sentence]:
-    del metadata
     if not output.get("found"):
         return [Sentence("Nothing was found where it was marked.")]
     area = f"{number(output.get('area_pixels'))} px"
     if output.get("area_cm2") is not None:
         area += f" = {number(output['area_cm2'], 2)} cm²"
-    score = output.get("score")
-    score_text = f", the model's own score {score:.2f}" if isinstance(score, (int, float)) else ""
+    score = f"the model's own score {output['score']:.2f}"
     return [
-        Sentence(f"Outlined what you marked: area {area}{score_text}."),
+        Sentence(f"Outlined what you marked: area {area}, {score}."),
         Sentence("It outlines whatever is marked, a disease or not.", cites=False),
     ]
 
 
-_CLASSIFIER = "chest_xray_classifier"
-_SEGMENTATION = "chest_xray_segmentation"
-_RATIO = "cardiothoracic_ratio"
-_GROUNDING = "xray_phrase_grounding"
 _MEDSAM2 = "medsam2_segment"
 
-_OPERATING_POINT = 0.5
-_RATIO_MARGIN = 0.02
-"""Distance of a ratio from 0.5 within which it decides nothing; for results without a judgement."""
 _TEXT_LIMIT = 4000
 
 
 def _scores(output: Data, metadata: Data) -> list[Sentence]:
-    del metadata
     scores = sorted(scores_of(output).items(), key=lambda item: -item[1])
     if not scores:
         return []
-    above = [f"{_label(name)} {score:.2f}" for name, score in scores if score > _OPERATING_POINT]
-    below = [f"{_label(name)} {score:.2f}" for name, score in scores if score <= _OPERATING_POINT]
+    above = [f"{_label(name)} {score:.2f}" for name, score in scores if score > OPERATING_POINT]
+    below = [f"{_label(name)} {score:.2f}" for name, score in scores if score <= OPERATING_POINT]
     lines = [
         Sentence(
             f"Above the operating point 0.5: {', '.join(above)}."
@@ -117,18 +105,10 @@ def _scores(output: Data, metadata: Data) -> list[Sentence]:
 
 
 def _outlines(output: Data, metadata: Data) -> list[Sentence]:
-    metrics = output.get("metrics")
-    if not isinstance(metrics, Mapping):
-        return []
-    basis = str(metadata.get("area_note") or metadata.get("spacing_note") or "")
-    lines = [
-        _organ(str(name), values, basis)
-        for name, values in metrics.items()
-        if isinstance(values, Mapping)
-    ]
-    wanted = metadata.get("not_found", metadata.get("requested_organs"))
-    missing = [str(name) for name in wanted or () if name not in metrics]
-    if missing:
+    metrics = output.get("metrics") or {}
+    basis = str(metadata.get("area_note") or "")
+    lines = [_organ(name, values, basis) for name, values in metrics.items()]
+    if missing := metadata.get("not_found"):
         lines.append(f"Asked for but not found: {', '.join(missing)}.")
     if lines and basis:
         lines.append(f"Areas: {one_line(basis)}.")
@@ -136,25 +116,22 @@ def _outlines(output: Data, metadata: Data) -> list[Sentence]:
 
 
 def _organ(name: str, values: Data, basis: str) -> str:
-    parts: list[str] = []
-    if values.get("area_pixels") is not None:
-        parts.append(f"area {number(values['area_pixels'])} px")
+    area = f"area {number(values['area_pixels'])} px"
     if values.get("area_cm2") is not None:
         mark = " (see below for what this rests on)" if basis else ""
-        parts[-1:] = [f"{''.join(parts[-1:])} = {number(values['area_cm2'], 1)} cm²{mark}"]
-    if values.get("confidence_score") is not None:
-        parts.append(f"mean probability {number(values['confidence_score'])}")
-    return f"**{one_line(name)}:** outlined; {', '.join(parts)}." if parts else f"**{name}**."
+        area += f" = {number(values['area_cm2'], 1)} cm²{mark}"
+    confidence = number(values["confidence_score"])
+    return f"**{one_line(name)}:** outlined; {area}, mean probability {confidence}."
 
 
 def _ratio(output: Data, metadata: Data) -> list[Sentence]:
     ratio = output.get("ratio")
     if not isinstance(ratio, (int, float)):
         return []
-    widths = [output.get("heart_width_px"), output.get("thorax_width_px")]
     measured = ""
-    if None not in widths:
-        measured = f": heart {number(widths[0], 0)} px / thorax {number(widths[1], 0)} px"
+    if output.get("heart_width_px") is not None:
+        heart, thorax = (number(output[f"{name}_width_px"], 0) for name in ("heart", "thorax"))
+        measured = f": heart {heart} px / thorax {thorax} px"
     in_mm = [output.get("heart_width_mm"), output.get("thorax_width_mm")]
     if None not in in_mm:
         basis = one_line(str(metadata.get("spacing_source") or "source of the spacing not given"))
@@ -166,7 +143,6 @@ def _ratio(output: Data, metadata: Data) -> list[Sentence]:
 
 
 def _report(output: Data, metadata: Data) -> list[Sentence]:
-    del metadata
     lines = [
         Sentence(f"{key.capitalize()} in the model's words: “{one_line(value, _TEXT_LIMIT)}”.")
         for key, value in output.items()
@@ -177,34 +153,29 @@ def _report(output: Data, metadata: Data) -> list[Sentence]:
 
 
 def _generated(output: Data, metadata: Data) -> list[Sentence]:
-    del metadata
     made = output.get("image_path")
     return [Sentence("A synthetic image was made; it shows no patient.")] if made else []
 
 
 def _grounded(output: Data, metadata: Data) -> list[Sentence]:
-    del metadata
-    lines: list[str] = []
-    for item in output.get("predictions") or ():
-        boxes = item.get("bounding_boxes") or {} if isinstance(item, Mapping) else {}
-        for box in boxes.get("image_coordinates") or ():
-            phrase = one_line(str(item.get("phrase", "")))
-            lines.append(
-                f"“{phrase}”: box from {_point(box[:2])} to {_point(box[2:])} px, x to the right "
-                "and y down from the top left corner of the image (its left, not the patient's)."
-            )
+    lines = [
+        f"“{one_line(item['phrase'])}”: box from {_point(box[:2])} to {_point(box[2:])} px, x to "
+        "the right and y down from the top left corner of the image (its left, not the patient's)."
+        for item in output.get("predictions") or ()
+        for box in item["bounding_boxes"]["image_coordinates"]
+    ]
     if not lines and "predictions" in output:
         lines.append("The phrase was not found in the image.")
     return cited(lines)
 
 
 def _heart_answer(output: Data, targets: frozenset[str]) -> list[list[Sentence]]:
-    del targets
     ratio = output.get("ratio")
     if not isinstance(ratio, (int, float)):
-        text = f"I cannot say whether the heart is enlarged: {_RATIO} gave no ratio."
+        text = f"I cannot say whether the heart is enlarged: {RATIO} gave no ratio."
         return [[Sentence(text, cites=False)]]
-    judged = one_line(str(output.get("judgement") or _judged(ratio)))
+    side = "above" if ratio > OPERATING_POINT else "below"
+    judged = one_line(str(output.get("judgement") or f"{side} 0.5"))
     answer = [
         Sentence(f"**Heart size:** the cardiothoracic ratio is about {ratio:.2f}, {judged}."),
         Sentence(
@@ -217,12 +188,6 @@ def _heart_answer(output: Data, targets: frozenset[str]) -> list[list[Sentence]]
     return [answer]
 
 
-def _judged(ratio: float) -> str:
-    if abs(ratio - 0.5) < _RATIO_MARGIN:
-        return "too near 0.5 to decide"
-    return "above 0.5" if ratio > 0.5 else "below 0.5"
-
-
 def _disease_answer(output: Data, targets: frozenset[str]) -> list[list[Sentence]]:
     scores = scores_of(output)
     labels = [label for label in scores if label in targets]
@@ -232,7 +197,7 @@ def _disease_answer(output: Data, targets: frozenset[str]) -> list[list[Sentence
         [
             Sentence(
                 f"**{_label(label)}:** score {scores[label]:.2f}, {_side(scores[label])} the "
-                f"operating point 0.5 ({_CLASSIFIER})."
+                f"operating point 0.5 ({CLASSIFIER})."
             ),
             Sentence("A score is neither a probability nor a diagnosis.", cites=False),
         ]
@@ -242,19 +207,19 @@ def _disease_answer(output: Data, targets: frozenset[str]) -> list[list[Sentence
 
 def _highest(scores: Mapping[str, float]) -> str:
     above = sorted(
-        (item for item in scores.items() if item[1] > _OPERATING_POINT), key=lambda item: -item[1]
+        (item for item in scores.items() if item[1] > OPERATING_POINT), key=lambda item: -item[1]
     )
     listed = ", ".join(f"{_label(label)} {score:.2f}" for label, score in above)
     return (
-        f"**Which disease:** I cannot name one. Above the operating point 0.5 of {_CLASSIFIER}: "
+        f"**Which disease:** I cannot name one. Above the operating point 0.5 of {CLASSIFIER}: "
         f"{listed or 'no label'}."
     )
 
 
 def _side(score: float) -> str:
-    if score == _OPERATING_POINT:
+    if score == OPERATING_POINT:
         return "at"
-    return "above" if score > _OPERATING_POINT else "below"
+    return "above" if score > OPERATING_POINT else "below"
 
 
 def _label(name: str) -> str:
@@ -268,7 +233,7 @@ def _point(values: Sequence[Any]) -> str:
 
 def unanswered(answer: AnswerContext) -> list[str]:
     """Return one sentence for each part of a radiograph question that no result answers."""
-    grounded = _GROUNDING in answer.ran
+    grounded = GROUNDING in answer.ran
     disease = "disease" in answer.kinds
     lesion = "lesion" in answer.targets
     lines: list[str] = []
@@ -276,7 +241,7 @@ def unanswered(answer: AnswerContext) -> list[str]:
         lines.append(
             "Which disease it is: scores and outlines do not decide that; a radiologist does."
         )
-    shown = f" {_SEGMENTATION} outlines anatomy only." if _SEGMENTATION in answer.ran else ""
+    shown = f" {SEGMENTATION} outlines anatomy only." if SEGMENTATION in answer.ran else ""
     if (lesion or disease) and "where" in answer.kinds and not grounded:
         lines.append(f"Where a disease lies: no tool that ran locates one.{shown}")
     elif disease and "part" in answer.targets and not grounded:
@@ -293,7 +258,7 @@ def unanswered(answer: AnswerContext) -> list[str]:
 
 WORDINGS = (
     ResultWording(
-        _RATIO,
+        RATIO,
         "Heart and thorax",
         _ratio,
         kind="heart_size",
@@ -301,20 +266,20 @@ WORDINGS = (
         answer=_heart_answer,
     ),
     ResultWording(
-        _CLASSIFIER,
+        CLASSIFIER,
         "Scores",
         _scores,
         kind="disease",
         subject="which disease there is",
         answer=_disease_answer,
     ),
-    ResultWording(_SEGMENTATION, "Outlines", _outlines),
-    ResultWording("chest_xray_report_generator", "Draft report", _report),
+    ResultWording(SEGMENTATION, "Outlines", _outlines),
+    ResultWording(REPORT, "Draft report", _report),
     ResultWording("chest_xray_generator", "Synthetic image", _generated),
-    ResultWording(_GROUNDING, "Where the phrase is seen", _grounded),
-    ResultWording("chest_xray_expert", "CheXagent", _answer),
-    ResultWording("llava_med_qa", "LLaVA-Med", _answer),
-    ResultWording("medgemma_qa", "MedGemma", _answer),
+    ResultWording(GROUNDING, "Where the phrase is seen", _grounded),
+    ResultWording(EXPERT, "CheXagent", _answer),
+    ResultWording(LLAVA, "LLaVA-Med", _answer),
+    ResultWording(MEDGEMMA, "MedGemma", _answer),
     ResultWording("chest_xray_compare", "Change", _change),
     ResultWording(_MEDSAM2, "Outline of what you marked", _marked_outline),
 )

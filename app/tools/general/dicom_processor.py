@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from app.imaging.pixels import pipeline
 from app.imaging.space import projections
@@ -15,6 +15,7 @@ from app.tools.api import (
     Artifact,
     ImageSnapshot,
     ToolContext,
+    ToolInput,
     ToolResult,
     ToolRetry,
     ToolSpec,
@@ -24,10 +25,8 @@ from app.tools.files import plain, save_png
 _LIMIT = 1e9
 
 
-class DicomProcessorInput(BaseModel):
+class DicomProcessorInput(ToolInput):
     """Arguments of `dicom_processor`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     dicom_path: str = Field(description="The DICOM image: the app's image id or its path.")
     window_center: float | None = Field(
@@ -108,8 +107,7 @@ def _window(asked: tuple[float | None, float | None], snapshot: ImageSnapshot) -
         return shown
     if snapshot.frame.is_color:
         raise ToolRetry(
-            "a colour image has no grey window",
-            remedy="Leave window_center and window_width out.",
+            "a colour image has no grey window", remedy="Leave window_center and window_width out."
         )
     if snapshot.derived:
         raise ToolRetry(

@@ -298,10 +298,7 @@ _ANALYSE = (
 
 
 def _preset(center: str, width: str, *words: str) -> tuple[ValueWords, ValueWords]:
-    return (
-        ValueWords("window_center", center, words),
-        ValueWords("window_width", width, words),
-    )
+    return (ValueWords("window_center", center, words), ValueWords("window_width", width, words))
 
 
 PLAN = PackPlan(

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from app.tools.api import (
     Approval,
     Artifact,
     ImageSnapshot,
     ToolContext,
+    ToolInput,
     ToolResult,
     ToolRetry,
     ToolSpec,
@@ -92,10 +93,8 @@ _MAX_TITLE = 200
 _MAX_DESCRIPTION = 2000
 
 
-class ImageVisualizerInput(BaseModel):
+class ImageVisualizerInput(ToolInput):
     """Arguments of `image_visualizer`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     image_path: str = Field(description="The image: the app's image id or a path a tool returned.")
     title: str | None = Field(default=None, description="Shown above it.")

@@ -14,9 +14,8 @@ import re
 import sys
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -35,15 +34,14 @@ from app.tools.models.cards import card
 from app.tools.needs import AI_PACKAGES, missing_package
 
 _DRIVERS = ("/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg", "/dev/kfd")
-"""Paths of the device files for NVIDIA, for the Windows Subsystem for Linux, and for AMD."""
+"""Device files of NVIDIA, of the Windows Subsystem for Linux, and of AMD."""
 
 
 @cache
 def likely_device() -> str:
     """Return the device that torch is likely to find, "cuda", "mps" or "cpu", without torch.
 
-    The result only decides to which process a call goes. In that process torch itself chooses the
-    device, and uses the processor if it finds no accelerator.
+    The result only decides to which process a call goes; there torch itself chooses the device.
     """
     if sys.platform == "darwin":
         return "mps" if platform.machine() == "arm64" else "cpu"
@@ -65,12 +63,9 @@ _POLL_S = 0.05
 
 
 class DeviceQueue:
-    """A worker process that runs one call at a time, in the order in which the calls arrived.
+    """A device's worker process, which runs one call at a time in the order of their arrival.
 
-    Args:
-        name: The device: "cpu", "cuda" or "mps".
-        worker: The process, which starts when it is first needed.
-        ended: Called after the process was ended because it was idle.
+    `ended` is called after the process was ended because it was idle.
     """
 
     def __init__(self, name: str, worker: Worker, ended: Callable[[], None]) -> None:
@@ -78,7 +73,7 @@ class DeviceQueue:
         self.worker = worker
         self._ended = ended
         self._turns = threading.Condition()
-        self._calls: deque[tuple[object, str]] = deque()
+        self._calls: dict[object, str] = {}  # titles, in the order of arrival
         self._closed = False
         self._used = time.monotonic()
         self._idle_s: float | None = None
@@ -100,15 +95,18 @@ class DeviceQueue:
         """
         ticket = object()
         with self._turns:
-            self._calls.append((ticket, what))
+            self._calls[ticket] = what
         try:
             self._wait(ticket, cancel, waiting)
             yield
         finally:
-            with self._turns:
-                self._calls = deque(one for one in self._calls if one[0] is not ticket)
-                self._used = time.monotonic()
-                self._turns.notify_all()
+            self._used = time.monotonic()
+            self._leave(ticket)
+
+    def _leave(self, ticket: object) -> None:
+        with self._turns:
+            del self._calls[ticket]
+            self._turns.notify_all()
 
     def _wait(
         self, ticket: object, cancel: CancelToken, waiting: Callable[[str], None] | None
@@ -118,7 +116,7 @@ class DeviceQueue:
             with self._turns:
                 if self._closed or cancel.cancelled:
                     raise Cancelled
-                first, what = self._calls[0]
+                first, what = next(iter(self._calls.items()))
                 if first is ticket:
                     return
                 if said == what:
@@ -162,15 +160,13 @@ class DeviceQueue:
                 self._arm(self._idle_s if self._calls else left)
                 return
             ticket = object()
-            self._calls.append((ticket, "another model"))
+            self._calls[ticket] = "another model"
         try:
             with suppress(Cancelled):  # the queue was closed meanwhile
                 self.worker.end()
             self._ended()
         finally:
-            with self._turns:
-                self._calls = deque(one for one in self._calls if one[0] is not ticket)
-                self._turns.notify_all()
+            self._leave(ticket)
 
     def close(self) -> None:
         """End the process and the call running in it; waiting calls are cancelled."""
@@ -183,23 +179,13 @@ class DeviceQueue:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A call to a function in the model process.
-
-    Attributes:
-        entry: The function, as "module:function".
-        payload: The function's argument.
-        cancel: Token that ends the call when it is cancelled.
-        timeout_s: Time limit in seconds, counted from when the call's turn comes.
-        progress: Called with a fraction from 0 to 1 and a status text.
-        model_waits: Whether the call still counts as waiting for its turn.
-    """
+    """A call to a function in the model process, with its arguments as in `ProcessHost.call`."""
 
     entry: str
     payload: Mapping[str, Any]
     cancel: CancelToken
     timeout_s: float
     progress: Progress | None
-    model_waits: bool = True
 
     @property
     def model(self) -> str:
@@ -224,25 +210,20 @@ class Job:
 class CallTracker:
     """Passes a call's events on to the user's progress, the model states and the estimates.
 
-    Args:
-        board: The states of all models.
-        device: The device in whose process the call runs.
-        model: The card name of the model; None if the call uses no model.
-        progress: The caller's progress function.
-        durations: Durations of earlier calls.
+    `device` is that in whose process the call runs; `model` is "" if the call uses no model.
     """
 
     def __init__(
         self,
         board: StateBoard,
         device: str,
-        model: str | None,
-        progress: Progress | None,
-        durations: Durations | None,
+        model: str = "",
+        progress: Progress | None = None,
+        durations: Durations | None = None,
     ) -> None:
         self._board = board
         self._device = device
-        self._model = model or ""
+        self._model = model
         self._report = progress
         self._durations = durations
         self._key = ""
@@ -250,16 +231,16 @@ class CallTracker:
 
     def begin(self, entry: str) -> None:
         """Record that the call has left the queue and is starting."""
-        known = self._board.get(self._device, self._model) if self._model else None
-        ready = known is not None and known.state is State.READY
-        start = "warm" if ready else "cold"
+        known = self._known()
+        if known is not None and known.state is State.READY:
+            start, state = "warm", replace(known, state=State.BUSY, fraction=0.0, why="")
+        else:
+            start, state = "cold", ModelState(self._model, State.LOADING)
         self._key = "|".join((entry, self._model, self._device, start))
         usual = self._durations.median(self._key) if self._durations is not None else None
         self._estimate = Estimate(usual)
         if self._model:
-            state = known if ready and known is not None else ModelState(self._model, State.LOADING)
-            now = State.BUSY if ready else State.LOADING
-            self._board.set(self._device, replace(state, state=now, fraction=0.0, why=""))
+            self._board.set(self._device, state)
 
     def progress(self, fraction: float, text: str) -> None:
         """Pass on a progress message, or handle the event that it contains."""
@@ -278,11 +259,10 @@ class CallTracker:
         if kind == protocol.LOADED:
             self._board.set_loaded(self._device, event.get("models", ()))
         elif self._model and kind in (protocol.WORKING, protocol.LOADING):
-            known = self._board.get(self._device, self._model)
             now = State.BUSY if kind == protocol.WORKING else State.LOADING
             if now is State.BUSY:
                 self._estimate.start_work()
-            state = known or ModelState(self._model, now)
+            state = self._known() or ModelState(self._model, now)
             self._board.set(self._device, replace(state, state=now))
 
     def done(self) -> None:
@@ -292,13 +272,8 @@ class CallTracker:
         self._rest()
 
     def failed(self, error: BaseException, *, alive: bool) -> None:
-        """Note that the call has raised an error.
-
-        Args:
-            error: The error.
-            alive: Whether the process is still running, with the models that it has loaded.
-        """
-        known = self._board.get(self._device, self._model) if self._model else None
+        """Note that the call has raised an error; `alive` says whether the process still runs."""
+        known = self._known()
         if not alive:
             self._board.clear_device(self._device)
         loading = known is not None and known.state is State.LOADING
@@ -309,9 +284,11 @@ class CallTracker:
         elif alive:
             self._rest(lost=loading and isinstance(error, Cancelled))
 
+    def _known(self) -> ModelState | None:
+        return self._board.get(self._device, self._model) if self._model else None
+
     def _rest(self, *, lost: bool = False) -> None:
-        """Set the model's state to ready, if it is loaded."""
-        known = self._board.get(self._device, self._model) if self._model else None
+        known = self._known()
         if known is None:
             return
         if lost or not known.device:
@@ -326,8 +303,8 @@ IDLE_S = 600.0
 
 _log = get_logger(__name__)
 _GRACE_S = 0.5
-"""Seconds in which a cancelled call may stop by itself, so that its model stays loaded. A cancel
-must take effect within a second, of which ending a process that does not stop takes a part."""
+"""Seconds in which a cancelled call may stop by itself, so that its model stays loaded; ending a
+process takes a part of the second within which a cancel must take effect."""
 _UNLOAD_S = 30.0
 _NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 _OUT_OF_MEMORY = re.compile(r"OutOfMemoryError|out of memory|can't allocate memory", re.IGNORECASE)
@@ -347,8 +324,7 @@ class ProcessHost:
     """Implements `app.tools.api.ModelHost` with worker processes.
 
     Args:
-        threads: Number of threads for the numerical libraries in each process; None for
-            `default_threads`.
+        threads: Number of threads for the numerical libraries in each process.
         idle_s: Seconds without a call after which a process is ended; None to never end it.
         allowed: Prefixes of the modules whose functions may be called.
         durations: Durations of earlier calls; None to use those kept on this machine.
@@ -441,8 +417,7 @@ class ProcessHost:
     def unload(self, model: str | None = None) -> None:
         """Unload a model, or all if None, once the running and waiting calls have ended.
 
-        A process is ended when its last model is unloaded, since only this is sure to free all its
-        memory.
+        A process is ended with its last model, since only this is sure to free all its memory.
         """
         for queue in self._open_queues():
             if model is not None and model not in self._board.models(queue.name):
@@ -455,7 +430,7 @@ class ProcessHost:
                     queue.worker.end()
                     self._board.clear_device(queue.name)
                     continue
-                tracker = CallTracker(self._board, queue.name, None, None, None)
+                tracker = CallTracker(self._board, queue.name)
                 try:
                     queue.worker.call(
                         "app.tools.model_process.serving:unload",
@@ -476,12 +451,6 @@ class ProcessHost:
         for queue in self._open_queues():
             queue.end_when_idle(idle_s)
 
-    def warm(self, device: str = "auto") -> None:
-        """Start the process for a device without waiting until it is ready."""
-        queue = self._queue(device_name(device))
-        if not queue.busy:
-            queue.worker.warm()
-
     @property
     def pids(self) -> dict[str, int]:
         """The ids of the running processes, by device."""
@@ -499,21 +468,15 @@ class ProcessHost:
 
     def _run(self, name: str, job: Job) -> dict[str, Any]:
         queue = self._queue(name)
-        if job.model:
-            self._board.add_waiting(job.model, 1)
         try:
-            with queue.turn(job.title, job.cancel, job.waiting):
-                if job.model:
-                    self._board.add_waiting(job.model, -1)
-                    job = replace(job, model_waits=False)
+            with ExitStack() as turn:
+                with self._board.waiting(job.model):
+                    turn.enter_context(queue.turn(job.title, job.cancel, job.waiting))
                 return self._make(queue, job)
         finally:
-            if job.model and job.model_waits:
-                self._board.add_waiting(job.model, -1)
             queue.end_when_idle(self._idle_s)
 
     def _make(self, queue: DeviceQueue, job: Job) -> dict[str, Any]:
-        """Make a call when it is its turn."""
         tracker = CallTracker(self._board, queue.name, job.model, job.progress, self._durations)
         before = queue.worker.pid
         if before is None:
@@ -557,7 +520,6 @@ class ProcessHost:
 
 
 def _failed(error: SightlineError, timeout_s: float) -> ToolFailed:
-    """Return the user's error for an error of the model process."""
     missing = _NO_MODULE.search(error.detail)
     if missing and missing[1].partition(".")[0] in AI_PACKAGES:
         return missing_package("This tool", missing[1].partition(".")[0])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -69,7 +70,7 @@ class StateBoard:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._states: dict[tuple[str, str], ModelState] = {}
-        self._waiting: dict[str, int] = {}
+        self._waiting = Counter[str]()
         self._listeners: list[Listener] = []
         self._told: dict[str, float] = {}
 
@@ -80,11 +81,7 @@ class StateBoard:
             return {model: self._of(model) for model in sorted(models)}
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Call `listener(state)` on each change, on the thread where the change happens.
-
-        Returns:
-            A function that ends the subscription.
-        """
+        """Call `listener(state)` on each change, on any thread; return an end function."""
         with self._lock:
             self._listeners.append(listener)
 
@@ -123,12 +120,15 @@ class StateBoard:
     def set_loaded(self, device: str, models: Iterable[Mapping[str, object]]) -> None:
         """Set which models are loaded in a device's process; running ones keep their state."""
         given = {str(one["model"]): one for one in models}
-        with self._lock:
-            before = {model for where, model in self._states if where == device}
-            changed = [model for model in before - set(given) if self._leave(device, model)]
-            for model, one in given.items():
-                known = self._states.get((device, model), ModelState(model, State.READY))
-                told = replace(
+        stay = (State.LOADING, State.FAILED)
+        self._drop(
+            lambda where, one: where == device and one.model not in given and one.state not in stay
+        )
+        for model, one in given.items():
+            with self._lock:
+                before = self._states.get((device, model))
+                known = before or ModelState(model, State.READY)
+                told = self._states[device, model] = replace(
                     known,
                     state=State.READY if known.state is State.FAILED else known.state,
                     why="",
@@ -136,11 +136,8 @@ class StateBoard:
                     dtype=str(one.get("dtype", "")),
                     memory=int(str(one.get("memory", 0))),
                 )
-                if told != known or model not in before:
-                    self._states[device, model] = told
-                    changed.append(model)
-        for model in changed:
-            self._tell(model)
+            if told != before:
+                self._tell(model)
 
     def models(self, device: str) -> set[str]:
         """Return the models that are loaded or being loaded in the process for a device."""
@@ -153,51 +150,41 @@ class StateBoard:
 
     def remove(self, device: str, model: str) -> None:
         """Remove a model's state in the process for a device."""
-        with self._lock:
-            self._states.pop((device, model), None)
-        self._tell(model)
+        self._drop(lambda where, one: where == device and one.model == model)
 
     def clear_device(self, device: str) -> None:
         """Note that the process for a device has ended; the states of failed models are kept."""
-        with self._lock:
-            there = [model for where, model in self._states if where == device]
-            changed = [
-                model for model in there if self._states[device, model].state is not State.FAILED
-            ]
-            for model in changed:
-                del self._states[device, model]
-        for model in changed:
-            self._tell(model)
+        self._drop(lambda where, one: where == device and one.state is not State.FAILED)
 
     def forget(self, model: str) -> None:
         """Remove a model's failed states, since its files have changed."""
+        self._drop(lambda _where, one: one.model == model and one.state is State.FAILED)
+
+    def _drop(self, unwanted: Callable[[str, ModelState], bool]) -> None:
         with self._lock:
-            failed = [
-                key
-                for key, state in self._states.items()
-                if key[1] == model and state.state is State.FAILED
-            ]
-            for key in failed:
+            keys = [key for key, state in self._states.items() if unwanted(key[0], state)]
+            for key in keys:
                 del self._states[key]
-        if failed:
+        for _device, model in keys:
             self._tell(model)
 
-    def add_waiting(self, model: str, more: int) -> None:
-        """Add `more`, which may be negative, to the number of calls that wait for a model."""
-        with self._lock:
-            count = self._waiting.get(model, 0) + more
-            if count > 0:
-                self._waiting[model] = count
-            else:
-                self._waiting.pop(model, None)
-        self._tell(model)
+    @contextmanager
+    def waiting(self, model: str) -> Generator[None]:
+        """Count one more call that waits for a model; does nothing if `model` is ""."""
+        if not model:
+            yield
+            return
+        self._add_waiting(model, 1)
+        try:
+            yield
+        finally:
+            self._add_waiting(model, -1)
 
-    def _leave(self, device: str, model: str) -> bool:
-        """Remove a model unless it is being loaded or failed; return whether it was removed."""
-        if self._states[device, model].state in (State.LOADING, State.FAILED):
-            return False
-        del self._states[device, model]
-        return True
+    def _add_waiting(self, model: str, more: int) -> None:
+        with self._lock:
+            self._waiting[model] += more
+            self._waiting += Counter()  # without those for which none wait
+        self._tell(model)
 
     def _of(self, model: str) -> ModelState:
         found = [state for (_, name), state in self._states.items() if name == model]
@@ -205,7 +192,7 @@ class StateBoard:
             enumerate(found), key=lambda one: (_WEIGHT.get(one[1].state, 0), one[0]), default=None
         )
         state = best[1] if best is not None else ModelState(model, State.INSTALLED)
-        return replace(state, waiting=self._waiting.get(model, 0))
+        return replace(state, waiting=self._waiting[model])
 
     def _tell(self, model: str) -> None:
         with self._lock:

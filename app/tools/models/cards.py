@@ -11,17 +11,18 @@ import hashlib
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import Any, cast
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from app import paths
 from app.tools.models.file_names import is_revision, is_sha256
 
+# A misspelt key would silently leave its default, such as "no terms to accept".
+_STRICT = ConfigDict(extra="forbid")
 DTYPES = ("float32", "bfloat16", "float16")
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
@@ -42,6 +43,8 @@ class CardFile:
         code: Whether the file is a program that runs with the model (`trust_remote_code`).
     """
 
+    __pydantic_config__ = _STRICT
+
     name: str
     size: int = 0
     sha256: str = ""
@@ -61,7 +64,7 @@ class CardFile:
 
 @dataclass(frozen=True, slots=True)
 class ModelCard:
-    """A model as it is described before it is installed.
+    """A model as it is described before it is installed; texts may be "".
 
     Attributes:
         name: The model's name in commands and in `Need`, and the name of its folder.
@@ -70,27 +73,25 @@ class ModelCard:
         files: The model's files. The file of a single-file model is in the models folder itself.
         folder: Whether the model is a folder of files (transformers, diffusers) and not a single
             file.
-        repository: "owner/name" on the Hugging Face hub; "" if it has no repository there.
+        repository: "owner/name" on the Hugging Face hub.
         revision: The commit to use; if "", the commit is pinned by the installation.
         url: Address of a page about the model.
         licence: Short name of the model's licence.
-        terms: Text that the user must accept before the model is installed; "" if there is none.
-        gated: Whether the hub lets only accounts that have accepted its terms download it (with a
-            token).
+        terms: Text that the user must accept before the model is installed.
+        gated: Whether the hub gives it only to accounts that accepted its terms (with a token).
         trust_remote_code: Whether programs come with its weights; they run only with the user's
             permission.
         packages: Import names of the Python packages that the model needs.
-        memory: Bytes of memory that the model needs, by torch dtype ("float32", "bfloat16",
-            "float16").
+        memory: Bytes of memory that the model needs, by torch dtype (see `DTYPES`).
         intended_use: The purpose for which the model was made.
         limits: The model's known limits, one sentence for each.
-        tried: How the model has been tested with the program: with real weights, with tiny ones, on
-            a GPU, or not at all.
-        check: "module:function" that loads the model's files in the model process to check them; ""
-            if there is none.
+        tried: How it was tested here: with real weights, with tiny ones, on a GPU, or not at all.
+        check: "module:function" that loads the model's files in the model process to check them.
         embedded: Whether the model is shipped with the program, in `resources/models/<name>`; its
             file's digest is in the `card.json` beside it, which training writes.
     """
+
+    __pydantic_config__ = _STRICT
 
     name: str
     title: str
@@ -157,18 +158,13 @@ def read_card(path: Path) -> ModelCard:
         ValueError: A key is unknown or missing, or a value is not valid.
     """
     try:
-        data: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-        _only_known(data, ModelCard, "")
-        for number, entry in enumerate(data.get("files", ())):
-            _only_known(entry, CardFile, f"files[{number}].")
-        made = _adapter().validate_python(data)
+        made = _adapter().validate_python(tomllib.loads(path.read_text(encoding="utf-8")))
         if made.name != path.stem:
             raise ValueError(f"its name is {made.name!r}, its file's is {path.stem!r}")
         _check(made)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise ValueError(f"{path.name} is no model card: {where}: {first['msg']}") from error
+        wrong = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()]
+        raise ValueError(f"{path.name} is no model card: {'; '.join(wrong)}") from error
     except ValueError as error:
         raise ValueError(f"{path.name} is no model card: {error}") from error
     return made
@@ -179,21 +175,8 @@ def _adapter() -> TypeAdapter[ModelCard]:
     return TypeAdapter(ModelCard)
 
 
-def _only_known(data: Any, kind: type[Any], where: str) -> None:
-    if not isinstance(data, dict):
-        raise ValueError(f"{where or 'it'} is no table")
-    # A misspelt key would silently leave its default, such as "no terms to accept".
-    unknown = cast("dict[str, Any]", data).keys() - {item.name for item in fields(kind)}
-    if unknown:
-        raise ValueError(f"no card has {', '.join(where + key for key in sorted(unknown))}")
-
-
 def _check(made: ModelCard) -> None:
-    """Check what the types do not express.
-
-    Raises:
-        ValueError: A value is impossible.
-    """
+    """Check what the types do not express."""
     if not _NAME.fullmatch(made.name):
         raise ValueError(f"{made.name!r} is no name: small letters, digits, '.', '_', '-'")
     if not made.files:
@@ -229,11 +212,7 @@ def _check_file(file: CardFile, made: ModelCard) -> None:
 
 
 def cards_table(known: Iterable[ModelCard] | None = None) -> str:
-    """Return the Markdown table of models for the documentation, with one row for each model.
-
-    Args:
-        known: The cards to list; by default the shipped ones.
-    """
+    """Return the documentation's Markdown table of models, by default of the shipped cards."""
     head = (
         "| model | tools | from | size | licence | terms | code | tried here |",
         "|---|---|---|---|---|---|---|---|",

@@ -24,22 +24,14 @@ _SYNC_UNSUPPORTED = (errno.EINVAL, errno.ENOTSUP)
 
 
 def publish(partial: Path, target: Path) -> None:
-    """Flush `partial` to the disk and rename it to `target`, replacing any file with that name.
-
-    Raises:
-        OSError: The disk fails, or the file cannot be renamed.
-    """
+    """Flush `partial` to the disk and rename it to `target`, replacing any file with that name."""
     sync(partial)
     rename(partial, target)
     sync_folder_entries(target.parent)
 
 
 def sync(path: Path) -> None:
-    """Flush a file, or a folder with all its content, to the disk.
-
-    Raises:
-        OSError: The disk fails.
-    """
+    """Flush a file, or a folder with all its content, to the disk."""
     if path.is_dir():
         for child in path.iterdir():
             sync(child)
@@ -50,21 +42,13 @@ def sync(path: Path) -> None:
 
 
 def sync_folder_entries(folder: Path) -> None:
-    """Flush the list of names in a folder; Windows does this by itself.
-
-    Raises:
-        OSError: The disk fails.
-    """
+    """Flush the list of names in a folder; Windows does this by itself."""
     if sys.platform != "win32":
         _fsync(os.open(folder, os.O_RDONLY))
 
 
 def rename(source: Path, target: Path) -> None:
-    """Rename a file or folder, replacing any file that already has the new name.
-
-    Raises:
-        OSError: The file or folder cannot be renamed.
-    """
+    """Rename a file or folder, replacing any file that already has the new name."""
     retry_while_in_use(lambda: source.replace(target))
 
 
@@ -72,9 +56,6 @@ def retry_while_in_use(action: Callable[[], Result]) -> Result:
     """Return `action()`, called again while Windows reports that the file is open elsewhere.
 
     Virus scanners open new files for a moment, and another Sightline may be reading a record.
-
-    Raises:
-        OSError: The last try failed, or an error of another kind occurred.
     """
     for pause in RETRY_PAUSES_S:
         try:

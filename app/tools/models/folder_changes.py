@@ -34,9 +34,6 @@ class ChangeLock:
     """Lock on a models folder, held by the only program and thread that may change the folder.
 
     The operating system releases it when its holder ends, however that happens.
-
-    Args:
-        models: The models folder.
     """
 
     def __init__(self, models: Path) -> None:
@@ -102,10 +99,7 @@ class ChangeLock:
 
 
 def swap(staged: Iterable[tuple[Place, Path]]) -> None:
-    """Replace installed models with staged ones: all of them, or none.
-
-    Args:
-        staged: For each model, its place and the folder that contains its new files and record.
+    """Replace installed models with staged ones, given as places and folders: all of them, or none.
 
     Raises:
         OSError: A file cannot be moved; the models installed before are in place again.
@@ -160,11 +154,7 @@ def sweep(models: Path, places: Iterable[Place]) -> None:
 
 
 def delete(place: Place) -> None:
-    """Delete a model's files.
-
-    Raises:
-        OSError: A file cannot be deleted.
-    """
+    """Delete a model's files."""
     if not place.card.folder:
         for path in _owned_paths(place):
             retry_while_in_use(path.unlink)

@@ -25,7 +25,7 @@ import time
 import tomllib
 import zipfile
 from collections.abc import Callable, Generator, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -113,18 +113,11 @@ def write_pack(
     progress: Progress | None = None,
     cancel: CancelToken | None = None,
 ) -> Manifest:
-    """Write installed models into a pack, checking each file against its record.
-
-    Args:
-        places: The places of the models to write.
-        out: Path of the pack to write, ending in .zip, .tar, .tar.gz or .tgz; it must not exist
-            yet.
-        progress: Called with a fraction from 0 to 1 and a status text.
-        cancel: Token that stops the writing when it is cancelled.
+    """Write installed models into a new pack, checking each file against its record.
 
     Raises:
-        UsageError: The file already exists, its ending is none of these, or a model is not
-            installed.
+        UsageError: The file exists, its ending is not .zip, .tar, .tar.gz or .tgz, or a model is
+            not installed.
         Cancelled: `cancel` was set; no file is left behind.
         SightlineError: There is no disk space, or a model has changed since it was installed.
     """
@@ -203,7 +196,7 @@ class _Hashed(io.RawIOBase):
 def _write_all(
     places: list[Place], manifest: Manifest, target: Path, name: str, counter: ByteProgress
 ) -> None:
-    text = to_toml(_manifest_data(manifest)).encode()
+    text = to_toml(asdict(manifest)).encode()
     with _archive(target, name) as add:
         add(MANIFEST, len(text), io.BytesIO(text))
         for place, model in zip(places, manifest.models, strict=True):
@@ -219,19 +212,6 @@ def _write_all(
                         f"{file.name} was changed since {model.card} was installed",
                         remedy="Install the model again; a pack holds what its record says.",
                     )
-
-
-def _manifest_data(manifest: Manifest) -> dict[str, Any]:
-    models = [
-        {
-            "card": model.card,
-            "revision": model.revision,
-            "licence": model.licence,
-            "files": [{"name": f.name, "size": f.size, "sha256": f.sha256} for f in model.files],
-        }
-        for model in manifest.models
-    ]
-    return {"format": manifest.format, "made": manifest.made, "models": models}
 
 
 @contextlib.contextmanager

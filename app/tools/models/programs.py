@@ -42,12 +42,7 @@ def allowed_programs(record: Record | None) -> dict[str, str]:
 
 
 def are_allowed(folder: Path, allowed: Mapping[str, str]) -> bool:
-    """Return True if a model's folder holds exactly the allowed programs, unchanged.
-
-    Args:
-        folder: The model's folder.
-        allowed: Digests of the allowed programs by name, from `allowed_programs`.
-    """
+    """Return True if a folder holds exactly the programs with these digests by name."""
     unchanged = _program_digests(folder) == dict(allowed)
     return bool(allowed) and unchanged and not _refers_elsewhere(folder)
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from app.tools.models.digests import file_key
 from app.tools.models.durable_files import publish, retry_while_in_use
 
 RECORD = "installed.toml"
@@ -41,18 +42,17 @@ class RecordedFile:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A model as it was installed.
+    """A model as it was installed; texts are "" for what is not known or was not given.
 
     Attributes:
         name: The card's name.
-        revision: Commit in the model's repository; "" if not known.
+        revision: Commit in the model's repository.
         source: Origin: a pack's or folder's name, an address, or "the models folder".
         installed: Time of the installation, ISO 8601 in UTC.
         files: The installed files.
-        terms_sha256: Digest of the text of the accepted terms; "" if none were accepted.
-        terms_accepted: Time at which the terms were accepted; "" if they were not.
-        code_allowed: Time at which the user allowed the programs among the files to run; "" if the
-            user did not.
+        terms_sha256: Digest of the text of the accepted terms.
+        terms_accepted: Time at which the terms were accepted.
+        code_allowed: Time at which the user allowed the programs among the files to run.
     """
 
     name: str
@@ -67,6 +67,12 @@ class Record:
     def file(self, name: str) -> RecordedFile | None:
         """Return the recorded file with that name; None if there is none."""
         return next((file for file in self.files if file.name == name), None)
+
+
+def recorded_file(path: Path, name: str, sha256: str) -> RecordedFile:
+    """Return a record's entry for the file `name` of a model as it is at `path` now."""
+    _, size, modified = file_key(path)
+    return RecordedFile(name, size, sha256, modified)
 
 
 def read_record(path: Path) -> Record | None:

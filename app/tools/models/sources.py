@@ -13,10 +13,11 @@ import stat
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Generator, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import IO, Protocol, cast
+from typing import IO, cast
 
 from app.errors import SightlineError, UsageError
 from app.tools.models.file_names import MOST_FILES, check_names, hostile, safe_name
@@ -37,135 +38,33 @@ _DAMAGED = (
 )
 
 
-class Source(Protocol):
+Streams = Iterator[tuple[str, IO[bytes]]]
+"""Pairs of a file's name and its content; each stream closes when the next is requested."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
     """Files that can be listed, and then read once in the order in which they are stored.
 
     Attributes:
         label: The source's name, for messages and for the installation's record.
         sizes: Maps each file's name, with "/", to its size in bytes.
+        streams: A function that yields the files with the given names; see `Streams`.
+        is_file: Whether it is a single file.
         revision: Commit in the repository from which the files came; "" if not known.
         repository: "owner/name" of that repository; "" if not known.
     """
 
     label: str
     sizes: Mapping[str, int]
-    revision: str
-    repository: str
-
-    def streams(self, names: frozenset[str]) -> Iterator[tuple[str, IO[bytes]]]:
-        """Yield (name, stream) for these files; each stream closes when the next is requested."""
-        ...
-
-
-@dataclass(slots=True)
-class FileSource:
-    """A single file."""
-
-    path: Path
-    label: str = field(init=False)
-    sizes: Mapping[str, int] = field(init=False)
+    streams: Callable[[frozenset[str]], Streams]
+    is_file: bool = False
     revision: str = ""
     repository: str = ""
-
-    def __post_init__(self) -> None:
-        self.label = self.path.name
-        self.sizes = {self.path.name: self.path.stat().st_size}
-
-    def streams(self, names: frozenset[str]) -> Iterator[tuple[str, IO[bytes]]]:
-        """Yield (name, stream); see `Source`."""
-        for name in names & self.sizes.keys():
-            with self.path.open("rb") as stream:
-                yield name, stream
-
-
-@dataclass(slots=True)
-class FolderSource:
-    """A folder; hidden files and folders in it are left out.
-
-    Args:
-        path: The folder.
-        root: Folder that symbolic links must not lead out of; by default `path`.
-        label: The source's name, for messages; by default the folder's name.
-        revision: Commit in the repository from which the files came; "" if not known.
-        repository: "owner/name" of that repository; "" if not known.
-        sizes: Set by the source itself.
-    """
-
-    path: Path
-    root: Path | None = None
-    label: str = ""
-    revision: str = ""
-    repository: str = ""
-    sizes: Mapping[str, int] = field(default_factory=dict[str, int])
-
-    def __post_init__(self) -> None:
-        self.label = self.label or self.path.name
-        within = (self.root or self.path).resolve()
-        found: dict[str, int] = {}
-        for path in self._paths():
-            parts = path.relative_to(self.path).parts
-            if any(part.startswith(".") or part == "__pycache__" for part in parts):
-                continue
-            if path.is_symlink() and not path.resolve().is_relative_to(within):
-                raise hostile(f"it holds a link that leads out of it: {'/'.join(parts)!r}")
-            if path.is_dir():
-                if path.is_symlink():
-                    raise hostile(f"it holds a link to a folder: {'/'.join(parts)!r}")
-                continue
-            if not path.is_file():
-                raise hostile(f"it holds something that is no file: {'/'.join(parts)!r}")
-            found[safe_name("/".join(parts))] = path.stat().st_size
-        check_names(found)
-        self.sizes = found
-
-    def _paths(self) -> list[Path]:
-        """Return all paths below; the walk ends early in a folder that is too large for a model."""
-        found = list(itertools.islice(self.path.rglob("*"), 2 * MOST_FILES))
-        if len(found) == 2 * MOST_FILES:
-            raise hostile(f"it holds more than {MOST_FILES:,} files")
-        return sorted(found)
-
-    def streams(self, names: frozenset[str]) -> Iterator[tuple[str, IO[bytes]]]:
-        """Yield (name, stream); see `Source`."""
-        for name in self.sizes:
-            if name in names:
-                with (self.path / name).open("rb") as stream:
-                    yield name, stream
-
-
-@dataclass(slots=True)
-class ArchiveSource:
-    """A zip or tar archive."""
-
-    path: Path
-    label: str = field(init=False)
-    sizes: Mapping[str, int] = field(init=False)
-    revision: str = ""
-    repository: str = ""
-    _prefix: str = ""
-
-    def __post_init__(self) -> None:
-        self.label = self.path.name
-        with archive_errors(self.path):
-            listed = _zip_sizes(self.path) if _is_zip(self.path) else _tar_sizes(self.path)
-        check_names(listed)
-        tops = {name.partition("/")[0] for name in listed}
-        if len(tops) == 1 and all("/" in name for name in listed):
-            self._prefix = f"{tops.pop()}/"  # a folder that was packed as such
-            self.label = self._prefix[:-1]
-        self.sizes = {name.removeprefix(self._prefix): size for name, size in listed.items()}
-
-    def streams(self, names: frozenset[str]) -> Iterator[tuple[str, IO[bytes]]]:
-        """Yield (name, stream); see `Source`."""
-        opened = _zip_streams if _is_zip(self.path) else _tar_streams
-        wanted = frozenset(self._prefix + name for name in names)
-        with archive_errors(self.path):
-            for name, stream in opened(self.path, wanted):
-                yield name.removeprefix(self._prefix), stream
 
 
 def open_source(path: Path) -> Source:
-    """Return a source that reads the files at a path.
+    """Return the files at a path as a source.
 
     Raises:
         UsageError: There is nothing at the path.
@@ -173,12 +72,76 @@ def open_source(path: Path) -> Source:
         SightlineError: The path cannot be read.
     """
     if path.is_dir():
-        return FolderSource(path, revision=_downloaded_commit(path))
+        return folder_source(path, path.name, revision=_downloaded_commit(path))
     if not path.is_file():
         raise UsageError("there is no such file or folder", subject=str(path))
     if is_archive(path):
-        return ArchiveSource(path)
-    return FileSource(path)
+        return _archive_source(path)
+    sizes = {path.name: path.stat().st_size}
+    return Source(path.name, sizes, partial(_folder_streams, path.parent, sizes), is_file=True)
+
+
+def folder_source(
+    path: Path, label: str, *, root: Path | None = None, revision: str = "", repository: str = ""
+) -> Source:
+    """Return a folder as a source; hidden files and folders in it are left out.
+
+    Symbolic links must not lead out of `root`, by default the folder itself.
+
+    Raises:
+        Hostile: The folder contains names, links or devices that are refused.
+    """
+    within = (root or path).resolve()
+    sizes: dict[str, int] = {}
+    # The walk ends early in a folder that is too large for a model.
+    paths = list(itertools.islice(path.rglob("*"), 2 * MOST_FILES))
+    if len(paths) == 2 * MOST_FILES:
+        raise hostile(f"it holds more than {MOST_FILES:,} files")
+    for file in sorted(paths):
+        parts = file.relative_to(path).parts
+        name = "/".join(parts)
+        if any(part.startswith(".") or part == "__pycache__" for part in parts):
+            continue
+        if file.is_symlink() and not file.resolve().is_relative_to(within):
+            raise hostile(f"it holds a link that leads out of it: {name!r}")
+        if file.is_dir():
+            if file.is_symlink():
+                raise hostile(f"it holds a link to a folder: {name!r}")
+            continue
+        if not file.is_file():
+            raise hostile(f"it holds something that is no file: {name!r}")
+        sizes[safe_name(name)] = file.stat().st_size
+    check_names(sizes)
+    streams = partial(_folder_streams, path, sizes)
+    return Source(label, sizes, streams, revision=revision, repository=repository)
+
+
+def _folder_streams(folder: Path, sizes: Mapping[str, int], names: frozenset[str]) -> Streams:
+    for name in sizes:
+        if name in names:
+            with (folder / name).open("rb") as stream:
+                yield name, stream
+
+
+def _archive_source(path: Path) -> Source:
+    is_zip = path.name.casefold().endswith(".zip")
+    with archive_errors(path):
+        listed = _zip_sizes(path) if is_zip else _tar_sizes(path)
+    check_names(listed)
+    label, prefix = path.name, ""
+    tops = {name.partition("/")[0] for name in listed}
+    if len(tops) == 1 and all("/" in name for name in listed):
+        label = tops.pop()  # a folder that was packed as such
+        prefix = f"{label}/"
+
+    def streams(names: frozenset[str]) -> Streams:
+        wanted = frozenset(prefix + name for name in names)
+        with archive_errors(path):
+            for name, stream in (_zip_streams if is_zip else _tar_streams)(path, wanted):
+                yield name.removeprefix(prefix), stream
+
+    sizes = {name.removeprefix(prefix): size for name, size in listed.items()}
+    return Source(label, sizes, streams)
 
 
 def is_archive(path: Path) -> bool:
@@ -195,10 +158,6 @@ def _downloaded_commit(folder: Path) -> str:
             with note.open(encoding="ascii") as stream:
                 commits.add(stream.readline(64).strip())
     return commits.pop() if len(commits) == 1 else ""
-
-
-def _is_zip(path: Path) -> bool:
-    return path.name.casefold().endswith(".zip")
 
 
 @contextlib.contextmanager
@@ -247,7 +206,7 @@ def _zip_sizes(path: Path) -> dict[str, int]:
     return sizes
 
 
-def _zip_streams(path: Path, names: frozenset[str]) -> Iterator[tuple[str, IO[bytes]]]:
+def _zip_streams(path: Path, names: frozenset[str]) -> Streams:
     with zipfile.ZipFile(path) as archive:
         for info in archive.infolist():
             name = info.orig_filename.removeprefix("./")
@@ -302,7 +261,7 @@ def _tar_sizes(path: Path) -> dict[str, int]:
     return sizes
 
 
-def _tar_streams(path: Path, names: frozenset[str]) -> Iterator[tuple[str, IO[bytes]]]:
+def _tar_streams(path: Path, names: frozenset[str]) -> Streams:
     with _open_stream(path) as packed, tarfile.open(fileobj=packed, mode="r:") as archive:
         for member in archive:
             name = member.name.removeprefix("./")

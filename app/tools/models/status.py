@@ -13,7 +13,7 @@ from app.tools.models.cards import ModelCard
 from app.tools.models.digests import combined_sha256, file_key, read_sha256, sha256_of
 from app.tools.models.places import Place, is_program
 from app.tools.models.programs import allowed_programs, code_permission
-from app.tools.models.records import Record, RecordedFile
+from app.tools.models.records import Record, RecordedFile, recorded_file
 from app.tools.needs import command
 
 
@@ -27,8 +27,7 @@ class InstalledModel:
         sha256: Digest of the single file, or one digest over the digests of all files; stored with
             findings.
         warnings: Reasons to doubt its results, e.g. that its files are not the published ones.
-        programs: Maps the name of each program that the user allowed, and that has not changed
-            since, to its digest.
+        programs: Digests by name of the programs that the user allowed and that have not changed.
         accepted: Whether the user has accepted the terms on its card; True if there are none.
         files: Size and modification time (ns) of each file when its digest was determined; the
             model process refuses to load files that have changed since.
@@ -48,10 +47,7 @@ class InstalledModel:
         return self.card.trust_remote_code and bool(self.programs)
 
     def payload(self, device: str) -> dict[str, Any]:
-        """Return the part of a call to the model process that names the model and the device.
-
-        See `app.tools.model_process.serving`.
-        """
+        """Return what a call to `model_process.serving` says about the model and the device."""
         return {
             "model": {
                 "name": self.card.name,
@@ -84,16 +80,13 @@ class ModelStatus:
             read); after `verify`, "intact", "other" (usable, but not the published files) or
             "broken" (changed since the installation, or not loadable).
         path: The model's folder or file, whether or not it exists.
-        bytes: Total size of the existing files; if none exist, of the published ones; 0 if not
-            known.
+        bytes: Total size of the existing files; else of the published ones; 0 if not known.
         accepted: Whether the user has accepted the terms on its card; True if there are none.
         code: Permission to run the programs that come with its weights: "" (there are none), "not
             allowed", "allowed", or "changed" (they have changed since they were allowed).
-        note: Further text about the state, for the user; may be "".
-        sha256: As in `InstalledModel`. If no file was read, the digest of the published file; "" if
-            that is not known.
-        revision: Commit of the installed files; if not recorded, the commit on the card; "" if not
-            known.
+        note: Further text about the state, for the user.
+        sha256: As in `InstalledModel`; if no file was read, that of the published file, if known.
+        revision: Commit of the installed files, else the commit on the card; "" if not known.
         missing: Names of required files that do not exist.
         how_to_get: Instructions for the user on how to install the model.
         installed: Time of the installation, ISO 8601; "" if not recorded.
@@ -143,8 +136,7 @@ class ModelStatus:
 def installed_model(place: Place) -> InstalledModel | None:
     """Return the model at a place, or None if a required file is missing.
 
-    Files that have changed since they were last read are read again, which takes long for large
-    files.
+    Files that have changed since they were last read are read again; large ones take long.
 
     Raises:
         OSError: A file cannot be read.
@@ -219,10 +211,7 @@ def _unpublished_files(place: Place, digests: Mapping[str, str]) -> list[str]:
 def warnings(place: Place, record: Record | None, digests: Mapping[str, str]) -> tuple[str, ...]:
     """Return the warnings that every result from a model with these files must carry.
 
-    Args:
-        place: The model's place.
-        record: The model's installation record, or None.
-        digests: SHA-256 of each existing file, by name.
+    `digests` are the SHA-256 of each existing file, by name.
     """
     folder = place.card.folder
     files = f"the files of {place.card.name}" if folder else f"the weights {place.path.name}"
@@ -274,10 +263,7 @@ def verified_state(
 ) -> tuple[str, str]:
     """Return the `state` and `note` of a model whose files were all read; see `ModelStatus`.
 
-    Args:
-        place: The model's place.
-        record: The model's installation record, or None.
-        digests: SHA-256 of each existing file, by name.
+    `digests` are the SHA-256 of each existing file, by name.
     """
     changed, unpublished = (
         _changed_files(place, record, digests),
@@ -321,13 +307,10 @@ def how_to_get(place: Place) -> str:
 def accepted_record(place: Place, *, code: bool, cancel: CancelToken | None) -> Record:
     """Return the record to write once the user accepts a model's terms and its existing files.
 
-    Args:
-        place: The model's place.
-        code: Whether the user also allows the programs among its files to run.
-        cancel: Token that stops the reading of files whose digests are not known yet.
+    `code` says whether the user also allows the programs among them to run.
 
     Raises:
-        Cancelled: `cancel` was set.
+        Cancelled: `cancel` was set while a file whose digest is not known was read.
         OSError: A file cannot be read.
     """
     card, record, now = place.card, place.record(), utc_now()
@@ -336,7 +319,10 @@ def accepted_record(place: Place, *, code: bool, cancel: CancelToken | None) -> 
         *place.unrecorded_files(record),
         *(place.programs() if code else ()),
     }
-    files = tuple(place.recorded(n, _sha256_now(place, n, cancel)) for n in sorted(names))
+    files = tuple(
+        recorded_file(place.file(name), name, _sha256_now(place, name, cancel))
+        for name in sorted(names)
+    )
     if not code:  # an earlier permission stays one for the programs that it was given for
         files = tuple(_as_allowed(record, file) for file in files)
     return Record(

@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QColor
 
 from app import settings
@@ -24,13 +24,11 @@ from app.tools.api import CancelToken
 from app.views import icons, wording
 from app.views.style import mono_font
 from app.views.theme import THEME, TYPE
-from app.views.widgets import plain_tip
+from app.views.widgets import Index, RowModel, plain_tip
 
 Row = tuple[int, int, bytes]
 """A line as it is in its file: segment, line from 1, bytes."""
 
-Index = QModelIndex | QPersistentModelIndex
-COLUMNS = ("Time", "Action", "What", "Outcome", "Line")
 TIME, ACTION, WHAT, OUTCOME, LINE = range(5)
 SAVE_FILTERS = {"Table (*.csv)": "csv", "Lines as they are (*.jsonl)": "jsonl"}
 """Filters of the save dialogue, and the suffix of each."""
@@ -46,13 +44,9 @@ def matching_rows(
 ) -> tuple[list[Row], int]:
     """Read the log; return its matching rows, the newest first, and the total number of rows.
 
-    Slow for a long log, so it must be called on a background thread.
-
-    Args:
-        log: The audit log.
-        kind: One of `entry_text.KINDS`; "" for all.
-        text: Words that a row must contain, or the SOP Instance UID of an image.
-        cancel: Ends the search early.
+    Slow for a long log, so it must be called on a background thread. `kind` is one of
+    `entry_text.KINDS`, or "" for all; `text` holds words that a row must contain, or the SOP
+    Instance UID of an image.
 
     Raises:
         SightlineError: The log or its key cannot be read.
@@ -104,25 +98,20 @@ def _entry(row: Row) -> Entry | None:
     return decode(data, segment, line)
 
 
-class AuditTableModel(QAbstractTableModel):
+class AuditTableModel(RowModel):
     """The rows of the audit table."""
+
+    columns = ("Time", "Action", "What", "Outcome", "Line")
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.rows: Sequence[Row] = ()
         self._problems: dict[tuple[int, int], str] = {}
-
-    def show_rows(self, rows: Sequence[Row]) -> None:
-        """Replace the rows."""
-        self.beginResetModel()
-        self.rows = rows
-        self.endResetModel()
 
     def mark_problems(self, problems: dict[tuple[int, int], str]) -> None:
         """Mark damaged rows; `problems` maps (segment, line) to the reason."""
         self._problems = problems
         if self.rows:
-            last = self.index(len(self.rows) - 1, len(COLUMNS) - 1)
+            last = self.index(len(self.rows) - 1, len(self.columns) - 1)
             self.dataChanged.emit(self.index(0, 0), last)
 
     def find(self, segment: int, line: int) -> int:
@@ -146,19 +135,6 @@ class AuditTableModel(QAbstractTableModel):
             if value not in ("", [])
         ]
         return "\n".join(lines)
-
-    def rowCount(self, parent: Index | None = None) -> int:
-        return 0 if parent is not None and parent.isValid() else len(self.rows)
-
-    def columnCount(self, parent: Index | None = None) -> int:
-        return 0 if parent is not None and parent.isValid() else len(COLUMNS)
-
-    def headerData(
-        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
-    ) -> object:
-        if role == Qt.ItemDataRole.DisplayRole and orientation == Qt.Orientation.Horizontal:
-            return COLUMNS[section]
-        return None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         row, column = self.rows[index.row()], index.column()

@@ -12,14 +12,12 @@ from PySide6.QtWidgets import (
     QApplication,
     QDialog,
     QFileDialog,
-    QHBoxLayout,
     QHeaderView,
     QLineEdit,
     QPlainTextEdit,
     QPushButton,
     QStackedLayout,
     QTableView,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -43,6 +41,7 @@ from app.views.audit.audit_table import (
     save_rows,
 )
 from app.views.daemon_tasks import DaemonTasks
+from app.views.layouts import column, icon_row, row
 from app.views.settings.fields import Choice
 from app.views.style import restyle
 from app.views.theme import SPACE, THEME
@@ -63,12 +62,7 @@ _SHEET = f"""
 
 
 class AuditWindow(QDialog):
-    """Lists the audit log, the newest line first. Reading and verifying run on threads.
-
-    Args:
-        log: The audit log.
-        parent: The parent for Qt.
-    """
+    """Lists the audit log, the newest line first. Reading and verifying run on threads."""
 
     def __init__(self, log: AuditLog, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -139,30 +133,20 @@ class AuditWindow(QDialog):
         self.close_button = _push_button("Close", self.reject)
 
     def _lay_out(self) -> None:
-        filters = QHBoxLayout()
-        filters.addWidget(self.kind)
-        filters.addWidget(self.search, 1)
-        filters.addWidget(self.refresh_button)
         self._stack = QStackedLayout()
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.table)
-        verdict = QHBoxLayout()
-        verdict.addWidget(self.verdict_icon, 0, Qt.AlignmentFlag.AlignTop)
-        verdict.addWidget(self.verdict, 1)
-        foot = QHBoxLayout()
-        foot.addWidget(self.count, 1)
-        for button in (self.verify_button, self.export_button, self.close_button):
-            foot.addWidget(button)
-        for line in (filters, verdict, foot):
-            line.setSpacing(SPACE.s)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE.l, SPACE.l, SPACE.l, SPACE.l)
-        column.setSpacing(SPACE.m)
-        column.addLayout(filters)
-        column.addLayout(self._stack, 1)
-        column.addWidget(self.details)
-        column.addLayout(verdict)
-        column.addLayout(foot)
+        buttons = (self.verify_button, self.export_button, self.close_button)
+        column(
+            row(self.kind, (self.search, 1), self.refresh_button),
+            (self._stack, 1),
+            self.details,
+            icon_row(self.verdict_icon, self.verdict, SPACE.s),
+            row((self.count, 1), *buttons),
+            spacing=SPACE.m,
+            margins=SPACE.l,
+            parent=self,
+        )
         self.search.setFocus()
 
     # Reading
@@ -173,11 +157,7 @@ class AuditWindow(QDialog):
         self._read()
 
     def _read(self, report: Report | None = None) -> None:
-        """Read and list what matches the filters, dropping a search that still runs.
-
-        Args:
-            report: Verification whose first damaged line is to be selected.
-        """
+        """Read and list what matches the filters, dropping a search that still runs."""
         self._typing.stop()
         if self._reading is not None:
             self._reading.cancel()
@@ -338,7 +318,6 @@ class CopyRecorder(QObject):
 
     Args:
         note: Called with "copied" and details as keyword arguments; must return at once.
-        parent: The parent for Qt.
     """
 
     def __init__(self, note: Callable[..., object], parent: QObject) -> None:

@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from PySide6.QtCore import (
-    QAbstractTableModel,
-    QModelIndex,
-    QObject,
-    QPersistentModelIndex,
-    Qt,
-    QTimer,
-)
+from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtGui import QColor, QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QLineEdit, QStackedLayout, QTableView, QWidget
 
@@ -24,70 +17,46 @@ from app.views.layouts import column
 from app.views.loader import Loader
 from app.views.style import mono_font
 from app.views.theme import SPACE, THEME, TYPE
-from app.views.widgets import EmptyState, RowTable, label, plain_tip
+from app.views.widgets import EmptyState, Index, RowModel, RowTable, label, plain_tip
 from app.workspace.workspace import Workspace
 
 SEARCH_DELAY_MS = 120
 MIN_WIDTH = 300
-COLUMNS = ("Name", "Value", "Tag", "VR")  # what people read first, first
 NAME, VALUE, TAG, VR = range(4)
 _INDENT = "    "
 
-Index = QModelIndex | QPersistentModelIndex
 
-
-class AttributeModel(QAbstractTableModel):
+class AttributeModel(RowModel):
     """The attributes that match the search."""
+
+    columns = ("Name", "Value", "Tag", "VR")  # what people read first, first
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._rows: Sequence[AttributeRow] = ()
-        self._haystacks: list[str] = []
-        self._matches: list[int] = []
-        self._search = ""
+        self._all: list[tuple[str, AttributeRow]] = []  # what is searched, the attribute
+        self._words: list[str] = []
 
     @property
     def total(self) -> int:
         """Number of attributes in the file, whether or not they match the search."""
-        return len(self._rows)
+        return len(self._all)
 
     def set_rows(self, rows: Sequence[AttributeRow]) -> None:
         """Replace the attributes with those from another file."""
-        self._rows = rows
-        self._haystacks = [f"{row.tag} {row.keyword} {row.value}".casefold() for row in rows]
-        self.search(self._search)
+        self._all = [(f"{one.tag} {one.keyword} {one.value}".casefold(), one) for one in rows]
+        self._list()
 
     def search(self, text: str) -> None:
         """Keep the rows that contain every word in `text` in their tag, keyword or value."""
-        self._search = text
-        words = text.casefold().split()
-        self.beginResetModel()
-        self._matches = [
-            number
-            for number, haystack in enumerate(self._haystacks)
-            if all(word in haystack for word in words)
-        ]
-        self.endResetModel()
+        self._words = text.casefold().split()
+        self._list()
 
-    def row(self, number: int) -> AttributeRow:
-        """Return the attribute in a row of the table."""
-        return self._rows[self._matches[number]]
-
-    def rowCount(self, parent: Index | None = None) -> int:
-        return 0 if parent is not None and parent.isValid() else len(self._matches)
-
-    def columnCount(self, parent: Index | None = None) -> int:
-        return 0 if parent is not None and parent.isValid() else len(COLUMNS)
-
-    def headerData(
-        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
-    ) -> object:
-        if role == Qt.ItemDataRole.DisplayRole and orientation == Qt.Orientation.Horizontal:
-            return COLUMNS[section]
-        return None
+    def _list(self) -> None:
+        words = self._words
+        self.show_rows([row for text, row in self._all if all(word in text for word in words)])
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        row, column = self.row(index.row()), index.column()
+        row, column = self.rows[index.row()], index.column()
         if role == Qt.ItemDataRole.DisplayRole:
             name = _INDENT * row.depth + row.keyword
             # Direction marks in a value would show the digits of an ID in another order.
@@ -196,9 +165,7 @@ class AttributesPanel(QWidget):
         )
 
     def _copy(self) -> None:
-        rows = sorted({index.row() for index in self.table.selectedIndexes()})
-        lines = [
-            "\t".join((row.tag, row.keyword, row.vr, row.value))
-            for row in map(self.model.row, rows)
-        ]
+        numbers = sorted({index.row() for index in self.table.selectedIndexes()})
+        rows = [self.model.rows[number] for number in numbers]
+        lines = ["\t".join((row.tag, row.keyword, row.vr, row.value)) for row in rows]
         QGuiApplication.clipboard().setText("\n".join(lines))

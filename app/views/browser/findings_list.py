@@ -10,7 +10,6 @@ from PySide6.QtCore import (
     QModelIndex,
     QObject,
     QPersistentModelIndex,
-    QPoint,
     QRect,
     QRectF,
     QSize,
@@ -34,7 +33,6 @@ from PySide6.QtWidgets import (
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -42,6 +40,7 @@ from app.imaging.findings import Finding
 from app.imaging.types import ImageRef
 from app.views import icons, wording
 from app.views.browser.study_delegate import draw_line
+from app.views.layouts import column
 from app.views.style import ui_font
 from app.views.theme import SPACE, THEME, TYPE
 from app.views.widgets import EmptyState, plain_tip
@@ -210,9 +209,7 @@ class FindingsList(QWidget):
         self._stack = QStackedLayout()
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.view)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, SPACE.xs)
-        column.addLayout(self._stack)
+        column(self._stack, margins=(0, 0, 0, SPACE.xs), parent=self)
         self.view.clicked.connect(self._choose)
         self.view.selectionModel().currentChanged.connect(lambda now, _was: self._choose(now))
         self.delegate.toggled.connect(self.toggle)
@@ -253,10 +250,6 @@ class FindingsList(QWidget):
         if finding_ids:
             self._workspace.annotations.remove(finding_ids)
             self.removed.emit(len(finding_ids))
-
-    def row_center(self, finding_id: str) -> QPoint:
-        """Return the centre of a finding's row, in coordinates of the list view's viewport."""
-        return self.view.visualRect(self.model.index_of(finding_id)).center()
 
     def _selected(self) -> list[str]:
         selected = self._workspace.annotations.selected

@@ -9,7 +9,7 @@ from itertools import islice
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
 from app.imaging.types import Problem
 from app.views import wording
@@ -27,15 +27,9 @@ ELLIPSIS = "…"
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Files that could not be opened for the same reason.
+    """Files that could not be opened for the same reason."""
 
-    Attributes:
-        text: The reason, without details that differ between the files.
-        remedy: What the user can do about it.
-        problems: One problem per file.
-    """
-
-    text: str
+    text: str  # without what differs between the files
     remedy: str
     problems: tuple[Problem, ...]
 
@@ -88,21 +82,15 @@ def name_of(problem: Problem) -> str:
 
 
 class ProblemList(QFrame):
-    """The list of problems with reasons and remedies; hidden while there are no problems.
-
-    Attributes:
-        problems: The problems in the list.
-    """
+    """The list of problems with reasons and remedies; hidden while there are no problems."""
 
     def __init__(self, clear: Callable[[], object]) -> None:
         super().__init__()
         self.heading = ElidedLabel("", "section")
-        self._rows = QVBoxLayout()
-        self._rows.setContentsMargins(SPACE.m, 0, SPACE.m, SPACE.m)
-        self._rows.setSpacing(SPACE.m)
         self.problems: tuple[Problem, ...] = ()
         inner = QWidget()
-        inner.setLayout(self._rows)
+        margins = (SPACE.m, 0, SPACE.m, SPACE.m)
+        self._rows = column(spacing=SPACE.m, margins=margins, parent=inner)
         self._scroll = QScrollArea()
         self._scroll.setWidget(inner)
         self._scroll.setWidgetResizable(True)
@@ -143,20 +131,16 @@ class ProblemList(QFrame):
 
 
 def _reason_row(reason: Reason) -> QWidget:
-    row = QWidget()
-    column = QVBoxLayout(row)
-    column.setContentsMargins(0, 0, 0, 0)
-    column.setSpacing(1)
+    box = QWidget()
     name = ElidedLabel(reason.heading, "label")
-    column.addWidget(name)
-    column.addWidget(label(reason.text, "caption", wrap=True))
+    lines = column(name, label(reason.text, "caption", wrap=True), spacing=1, parent=box)
     if reason.remedy:
-        column.addWidget(label(reason.remedy, "faint", wrap=True))
+        lines.addWidget(label(reason.remedy, "faint", wrap=True))
     if reason.names:
-        column.addWidget(ElidedLabel(reason.names, "faint"))
+        lines.addWidget(ElidedLabel(reason.names, "faint"))
     paths = [str(problem.path) for problem in islice(reason.problems, LISTED)]
     more = len(reason.problems) - LISTED
     tip = "\n".join([*paths, *([f"and {more:,} more"] if more > 0 else [])])
-    row.setToolTip(plain_tip(tip))
+    box.setToolTip(plain_tip(tip))
     name.setToolTip(plain_tip(tip))
-    return row
+    return box

@@ -6,7 +6,6 @@ shapes have their true proportions.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 
 import numpy as np
@@ -116,8 +115,9 @@ def render_annotated(
                 )
             )
             text_overlay.draw_sides(painter, corner_text.side_letters(frame, turn), area, size)
-            text_overlay.draw_corners(painter, corners, area, size)
-            taken = text_overlay.corner_rects(corners, area, size)
+            blocks = text_overlay.corner_blocks(corners, area, size)
+            text_overlay.draw_blocks(painter, blocks, size)
+            taken = [block.rect for block in blocks]
             legend = heatmap_legend.legend_of(own)
             place = heatmap_legend.rect_of(legend, area, size, taken)
             heatmap_legend.draw(painter, legend, place, size)
@@ -133,23 +133,15 @@ def _ensure_application() -> None:
     """Make a Qt application that draws into memory, unless there is one."""
     if QGuiApplication.instance() is not None:
         return
-    before = os.environ.get("QT_QPA_PLATFORM")
-    os.environ["QT_QPA_PLATFORM"] = "offscreen"
-    QGuiApplication([])
-    if before is None:
-        del os.environ["QT_QPA_PLATFORM"]
-    else:
-        os.environ["QT_QPA_PLATFORM"] = before
+    QGuiApplication(["", "-platform", "offscreen"])
     style.load_fonts()
 
 
 def _in_true_shape(picture: QImage, aspect: float, turn: Display) -> QImage:
     """Return the picture to draw on, enlarged to its true shape where pixels are not square.
 
-    Args:
-        picture: The picture after flips and rotation.
-        aspect: Height of an image pixel divided by its width, before the rotation.
-        turn: Flips and rotation.
+    `picture` is already flipped and rotated; `aspect` is the height of an image pixel divided by
+    its width, before the rotation.
     """
     tall = 1 / aspect if turn.quarter_turns % 2 else aspect
     plain = picture.convertToFormat(QImage.Format.Format_RGB32)

@@ -29,11 +29,6 @@ PAUSE_MS = 20
 class AnnotationLayer(QObject):
     """The findings on the shown image, drawn as graphics items.
 
-    Args:
-        view: The view to draw on.
-        annotations: The workspace's annotations.
-        background: Builds the shapes of masks and heatmaps.
-
     Attributes:
         heat_strength: How strongly heatmaps are drawn over the image, 0 (hidden) to 1.
     """
@@ -178,10 +173,7 @@ class AnnotationLayer(QObject):
     # Selection and hover
 
     def hit(self, at: QPointF) -> str:
-        """Return the id of the finding at an image point, or "".
-
-        Lines take precedence over masks.
-        """
+        """Return the id of the finding at an image point, or ""; lines come before masks."""
         best, best_key = "", (math.inf, math.inf)
         scale = self._view.pixel_scale
         for finding_id, item in self._items.items():

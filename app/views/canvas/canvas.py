@@ -23,7 +23,6 @@ from PySide6.QtGui import (
     QResizeEvent,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QWidget
 
 from app.errors import SightlineError
 from app.imaging.pixels import pipeline
@@ -46,18 +45,13 @@ from app.views.canvas.mouse_gestures import (
 from app.views.canvas.rendering import Job, Picture, Renderer
 from app.views.canvas.scrolling import Scroller, Scrubber
 from app.views.canvas.text_overlay import Overlay
-from app.workspace import measurements, user_marks
+from app.workspace import drawing
 from app.workspace.annotations import Annotations
 from app.workspace.workspace import REFORMAT, Workspace
 
 
 class Canvas(ImageView):
     """The widget that shows the workspace's viewport.
-
-    Args:
-        workspace: The models.
-        background: Threads that build outlines and layers; closed by its owner.
-        parent: Qt parent.
 
     Attributes:
         error: Why no image is shown, or "".
@@ -68,10 +62,8 @@ class Canvas(ImageView):
     status_changed = Signal()  # empty, loading, an error, or an image
     menu_wanted = Signal(QPoint)  # the context menu, at this place on the screen
 
-    def __init__(
-        self, workspace: Workspace, background: Background, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, workspace: Workspace, background: Background) -> None:
+        super().__init__()
         self._workspace = workspace
         self._viewport_model = workspace.viewport
         self.picture: Picture | None = None
@@ -117,7 +109,7 @@ class Canvas(ImageView):
         self._renderer.drop()
         self._rendering.close()
         self.findings_layer.close()
-        self.scroller.stop()
+        self.scroller.pause()
 
     # Picture
 
@@ -136,9 +128,8 @@ class Canvas(ImageView):
             return None
         wanted = self._viewport_model.display.window or self.picture.window
         if wanted.lut >= len(self.picture.job.frame.voi.luts):
-            return replace(
-                wanted, lut=-1
-            )  # it was chosen on another image, so only its range applies
+            # It was chosen on another image, so only its range applies.
+            return replace(wanted, lut=-1)
         return wanted
 
     @property
@@ -192,17 +183,10 @@ class Canvas(ImageView):
             self.status_changed.emit()
         elif model.frame is not None and model.instance is not None:
             self.error = ""
-            state = model.presentation
-            self._render(
-                Job(
-                    model.instance,
-                    model.frame_index,
-                    model.frame,
-                    model.display,
-                    state,
-                    model.presented(model.frame_index),
-                )
-            )
+            index, state = model.frame_index, model.presentation
+            presented = model.presented(index)
+            job = Job(model.instance, index, model.frame, model.display, state, presented)
+            self._render(job)
 
     def _display_changed(self) -> None:
         shown = self.picture
@@ -311,10 +295,7 @@ class Canvas(ImageView):
         self._viewport_model.set_display(self._viewport_model.display.turned(quarters))
 
     def reset(self) -> None:
-        """Restore the window, polarity and orientation from the file, and fit the image.
-
-        If a presentation state is applied, its display is restored instead.
-        """
+        """Fit the image, with the window, polarity and turn of the file or presentation state."""
         self._viewport_model.reset_display()
         self.fit()
 
@@ -438,14 +419,14 @@ class Canvas(ImageView):
                 self._workspace.annotations.select(self._hover(ev.position()))
             return
         zooming = self._press[1] is Drag.ZOOM
-        clicked = not zooming and not self._moved
-        asked = zooming and not self._moved
         self._press = self._drag_from = None
         self._show_cursor(Qt.CursorShape.OpenHandCursor if self._space else None)
-        if clicked and ev.button() == Qt.MouseButton.LeftButton:
-            self._workspace.annotations.select(self._hover(ev.position()))
-        elif asked:
+        if self._moved:
+            return
+        if zooming:
             self.menu_wanted.emit(ev.globalPosition().toPoint())
+        elif ev.button() == Qt.MouseButton.LeftButton:
+            self._workspace.annotations.select(self._hover(ev.position()))
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         # A right press sends one too, but may be the start of a zoom drag.
@@ -510,10 +491,7 @@ class Canvas(ImageView):
 def key_actions(canvas: Canvas, annotations: Annotations) -> dict[Qt.Key, Callable[[], object]]:
     """Return the action that each key performs on the canvas.
 
-    Arrows, Page Up and Down, Home and End scroll; I inverts, R resets, F fits, 1 shows 1:1, + and -
-    zoom; H and V flip, [ and ] rotate; L measures a length; B marks a box, M a point; Escape
-    discards an unfinished drawing, else switches the drawing tool off, else deselects; Delete
-    removes the selected finding.
+    Escape discards an unfinished drawing, else switches the drawing tool off, else deselects.
     """
     key, scroll, measuring = Qt.Key, canvas.scroller, canvas.drawing_tool
 
@@ -545,9 +523,9 @@ def key_actions(canvas: Canvas, annotations: Annotations) -> dict[Qt.Key, Callab
         key.Key_V: lambda: canvas.flip(across=False),
         key.Key_BracketLeft: lambda: canvas.rotate(-1),
         key.Key_BracketRight: lambda: canvas.rotate(1),
-        key.Key_L: lambda: measuring.toggle(measurements.RULER),
-        key.Key_B: lambda: measuring.toggle(user_marks.BOX),
-        key.Key_M: lambda: measuring.toggle(user_marks.POINT),
+        key.Key_L: lambda: measuring.toggle(drawing.RULER),
+        key.Key_B: lambda: measuring.toggle(drawing.BOX),
+        key.Key_M: lambda: measuring.toggle(drawing.POINT),
         key.Key_Escape: escape,
         key.Key_Delete: lambda: annotations.remove([annotations.selected]),
     }

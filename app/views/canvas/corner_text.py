@@ -67,20 +67,15 @@ class Shown:
     """The image and display that the corner text describes.
 
     Attributes:
-        instance: The image's file.
-        frame: The shown frame.
-        frame_index: Number of the frame from 0.
         position: (position from 0, count) of the instance in its series.
-        series: The series, or None.
         window: The window or VOI LUT that is applied; None for colour.
         inverted: Whether the user has exchanged black and white.
-        turn: Flips and rotation.
         findings: The visible findings.
         zoom: Screen pixels per image pixel, or None to leave the zoom out of the text.
         place: The pixel under the cursor, or None.
-        rejection: Why the image was withdrawn, or "".
         presentation: The applied presentation state as text; see `presentation_text`.
         rate: Frames per second of a running cine; 0 if none is running.
+        rejection: Why the image was withdrawn, or "".
     """
 
     instance: Instance
@@ -109,7 +104,7 @@ def corners_of(shown: Shown) -> Corners:
         frame_lines(frame, instance),
         warning_lines(shown.findings),
         (*_kept(_withdrawn(shown.rejection)), *series_warnings(shown.series, instance)),
-        (*_kept(shown.presentation), *mark_lines(shown.turn)),
+        _kept(shown.presentation, shown.turn.turn_text),
         brief=brief_warning(shown.findings),
     )
 
@@ -175,7 +170,7 @@ def slice_text(orientation: Orientation, thickness: str) -> str:
         if abs(normal[axis]) > _ALIGNED:
             point = [0.0, 0.0, 0.0]
             point[axis] = along * float(np.sign(normal[axis]))
-            named = wording.patient_parts(point, _is_quadruped(orientation))
+            named = wording.patient_parts(point, geometry.is_quadruped(orientation))
             parts.append(f"Slice {named[axis]} mm")
         else:
             parts.append(f"Oblique slice at {along:.1f} mm")
@@ -188,12 +183,8 @@ def slice_text(orientation: Orientation, thickness: str) -> str:
 def point_text(frame: Frame, x: float, y: float) -> str:
     """Return a pixel's position in the patient as text; "" if unknown."""
     point = planes.patient_point(frame, x, y)
-    return wording.patient_text(point, _is_quadruped(frame.orientation)) if point else ""
-
-
-def _is_quadruped(orientation: Orientation) -> bool:
-    """Return whether directions have an animal's letters; see `geometry.direction_letters`."""
-    return bool(set(orientation.row + orientation.column) - set("LRAPHF"))
+    animal = geometry.is_quadruped(frame.orientation)
+    return wording.patient_text(point, animal) if point else ""
 
 
 def series_warnings(series: Series | None, instance: Instance) -> Lines:
@@ -211,11 +202,6 @@ def _brief(text: str) -> str:
     return text if len(text) <= BRIEF else text.split(": ")[0]
 
 
-def mark_lines(display: Display) -> Lines:
-    """Return the line below the bottom left corner: flips and rotation."""
-    return _kept(display.turn_text)
-
-
 def _withdrawn(rejection: str) -> str:
     return f"WITHDRAWN, not to be used: {wording.one_line(rejection)}" if rejection else ""
 
@@ -223,12 +209,10 @@ def _withdrawn(rejection: str) -> str:
 def presentation_text(
     state: PresentationState | None, *, applies: bool, changed: bool = False
 ) -> str:
-    """Return a line that names the applied presentation state; "" if there is none.
+    """Return a line that names the chosen presentation state; "" if there is none.
 
-    Args:
-        state: The chosen presentation state, or None.
-        applies: Whether the presentation state applies to this frame.
-        changed: Whether the user has changed window, inversion, flip or rotation since.
+    `applies` tells whether it says anything of this frame; `changed`, whether the user has changed
+    window, inversion, flip or rotation since.
     """
     if state is None:
         return ""

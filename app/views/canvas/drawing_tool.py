@@ -25,12 +25,6 @@ class DrawingTool(QObject):
     a click; its second point is the vertex. Each drawing becomes a finding and can be undone. When
     no tool is active, the points of existing drawings can be moved.
 
-    Args:
-        view: The view that receives the mouse events.
-        layer: Draws the unfinished drawing.
-        annotations: Receives finished findings.
-        frame: Returns the frame on the screen, or None.
-
     Attributes:
         tool: The active tool, a key of `drawing.POINTS`, or "".
     """
@@ -117,10 +111,7 @@ class DrawingTool(QObject):
         return True
 
     def release(self, position: QPointF) -> bool:
-        """Handle a release of the left button.
-
-        Return False if it was a click that should select.
-        """
+        """Handle a release of the left button; return False if it was a click that selects."""
         frame = self._frame()
         if frame is None or not self.active:
             return False

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QImage, QPainter, QPen, QTransform
+from PySide6.QtGui import QColor, QPainter, QPen, QTransform
 from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
 from app.imaging.findings import Box, Finding, Geometry, Heatmap, Mask, Point, Polygon, Polyline
@@ -50,12 +50,7 @@ class FindingStyle:
 class AnnotationItem(QGraphicsItem):
     """A finding drawn on the image; subclasses draw each kind of geometry.
 
-    Args:
-        finding: The finding to show.
-        style: The initial style.
-
     Attributes:
-        style: The current style.
         outline: The shape to draw; None until it has been built.
     """
 
@@ -141,13 +136,12 @@ class AnnotationItem(QGraphicsItem):
 class MaskItem(AnnotationItem):
     """A translucent fill with a crisp outline."""
 
-    z = 10.0
-
     @classmethod
     def draw(cls, painter: QPainter, shape: Shape, style: FindingStyle) -> None:
         fill = with_alpha(style.color, FILL_STRONG if style.strong else FILL)
         if shape.image is not None and shape.image_rect is not None:
-            painter.drawImage(shape.image_rect, _tinted(shape.image, fill))
+            shape.image.setColorTable([0, fill.rgba()])
+            painter.drawImage(shape.image_rect, shape.image)
             return
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(cls.pen(style))
@@ -259,13 +253,7 @@ def on_screen(painter: QPainter) -> Generator[QTransform]:
     painter.restore()
 
 
-def _tinted(image: QImage, fill: QColor) -> QImage:
-    image.setColorTable([0, fill.rgba()])
-    return image
-
-
 def _ticks(transform: QTransform, ends: tuple[QPointF, ...], size: float) -> list[QLineF]:
-    """Return the end ticks of a line in screen px; none without ends."""
     if not ends:
         return []
     first, last = transform.map(ends[0]), transform.map(ends[-1])

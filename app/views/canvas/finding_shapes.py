@@ -170,9 +170,6 @@ def contours(pixels: NDArray[np.bool_]) -> list[Contour]:
     Follows the edges between inside and outside pixels, with the inside on the right, and connects
     the midpoints of these edges. Diagonal neighbours are kept apart.
 
-    Args:
-        pixels: [rows, columns] bool.
-
     Returns:
         One [points, 2] array of (x, y) per outline, including holes (in the opposite direction),
         without repeating the first point at the end. Straight runs keep only their end points.

@@ -33,12 +33,7 @@ _ABOVE = 34.0  # px above the bottom, clear of the side letter
 
 @dataclass(frozen=True, slots=True)
 class Legend:
-    """The texts of a legend.
-
-    Attributes:
-        title: The heatmap's label and score.
-        note: A second line, or "".
-    """
+    """The texts of a legend: the heatmap's label and score, and a second line or ""."""
 
     title: str
     note: str = ""
@@ -47,11 +42,7 @@ class Legend:
 def visible_heatmap(findings: Sequence[Finding], selected: str = "") -> Finding | None:
     """Return the heatmap to draw: the selected one, else the last; None if there is none.
 
-    Only one heatmap is drawn at a time, since several could not be told apart.
-
-    Args:
-        findings: The visible findings.
-        selected: Id of the selected finding.
+    Only one is drawn at a time, since several could not be told apart.
     """
     maps = [finding for finding in findings if isinstance(finding.geometry, Heatmap)]
     chosen = next((finding for finding in maps if finding.id == selected), None)
@@ -74,11 +65,7 @@ def rect_of(
 ) -> QRectF:
     """Return the legend's rectangle in `area` (px): at the bottom centre, clear of other text.
 
-    Args:
-        legend: The texts in the legend; for None the rectangle is empty.
-        area: The view.
-        size: Factor for all sizes.
-        taken: Rectangles occupied by corner text.
+    Without a legend it is empty. `taken` are the rectangles occupied by corner text.
     """
     if legend is None:
         return QRectF()

@@ -69,9 +69,7 @@ class View:
 def level_of(zoom: float, levels: int) -> int:
     """Return the most reduced level that still has a pixel for every pixel on the screen.
 
-    Args:
-        zoom: Physical screen pixels per image pixel, along the pixel's larger side.
-        levels: Number of levels.
+    `zoom` is in physical screen pixels per image pixel, along the pixel's larger side.
     """
     level = 0
     while level + 1 < levels and zoom * 2 ** (level + 1) <= 1.0 + _ROUNDING:
@@ -107,12 +105,8 @@ def whole_patches(levels: Sequence[NDArray[np.uint8]]) -> tuple[Patch, ...]:
 def pyramid(pixels: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], ...]:
     """Return the image and copies, each half the size of the last, by averaging 2 x 2 pixels.
 
-    Args:
-        pixels: [rows, columns] or [rows, columns, 3].
-
-    Returns:
-        Contiguous arrays, the full-size one first. An odd last row or column is left out of the
-        copies.
+    The arrays [rows, columns(, 3)] are contiguous, the full-size one first. An odd last row or
+    column is left out of the copies.
     """
     levels = [np.ascontiguousarray(pixels)]
     while has_smaller_level(levels[-1].shape):
@@ -137,11 +131,7 @@ def _halve(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def to_qimage(pixels: Buffer) -> QImage:
-    """Return a QImage that shares the array's memory; keep the array as long as the image.
-
-    Args:
-        pixels: An array as in `Patch.pixels`.
-    """
+    """Return a QImage on the memory of `Patch.pixels`; keep the array as long as the image."""
     rows, columns = pixels.shape[:2]
     layout = QImage.Format.Format_Grayscale8
     if pixels.dtype == np.uint32:
@@ -181,10 +171,7 @@ class ImageLayer(QGraphicsItem):
 
     @property
     def pixels(self) -> NDArray[np.uint8] | None:
-        """uint8 [rows, columns] or [rows, columns, 3].
-
-        None if some full-size pixels are missing.
-        """
+        """uint8 [rows, columns(, 3)]; None if some full-size pixels are missing."""
         for patch in self.patches:
             if patch.level == 0 and patch.pixels.shape[:2] == self._shapes[0]:
                 return patch.pixels.astype(np.uint8)  # of a word its last byte
@@ -193,10 +180,8 @@ class ImageLayer(QGraphicsItem):
     def set_patches(self, patches: Sequence[Patch], size: tuple[int, int]) -> None:
         """Show patches of an image of `size` (columns, rows); without patches nothing is shown.
 
-        Args:
-            patches: At most one per level. The most reduced one must be whole, since it is seen
-                wherever the others are missing.
-            size: Size of the full image.
+        There is at most one patch per level. The most reduced one must be whole, since it is seen
+        wherever the others are missing.
         """
         columns, rows = size
         rect = QRectF(-0.5, -0.5, columns, rows) if patches else QRectF()

@@ -1,13 +1,14 @@
 """A zoomable view of one image in its own pixel coordinates.
 
 All items on the image are children of one item whose coordinates are the image's: x = column, y =
-row, pixel centres at integers, y downwards. Findings need no conversion, and the transform of that
-item flips and rotates everything at once.
+row, pixel centres at integers, y downwards. The transform of that item flips and rotates
+everything.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyqtgraph as pg
@@ -37,14 +38,14 @@ class ImageView(pg.GraphicsView):
     """A view of an image; the wheel zooms, dragging pans, a double click fits the image.
 
     Attributes:
-        turn: Flips and rotation on the screen; its other fields are ignored.
+        turn: Flips and rotation on the screen.
     """
 
     view_changed = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self) -> None:
         self._fitted = False  # pyqtgraph calls resizeEvent inside its constructor
-        super().__init__(parent, background=THEME.canvas)
+        super().__init__(background=THEME.canvas)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setMinimumSize(120, 120)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -79,10 +80,11 @@ class ImageView(pg.GraphicsView):
 
     def set_turn(self, display: Display) -> None:
         """Flip and rotate the image and its items about the middle of the view."""
-        if orientation.same_orientation(display, self.turn):
+        turn = replace(display, window=None, invert=False)
+        if turn == self.turn:
             return
         middle = self.to_image(QPointF(self.viewport().rect().center()))
-        self.turn = display
+        self.turn = turn
         self._place_content()
         self._lock_aspect()
         if self._fitted:
@@ -97,13 +99,10 @@ class ImageView(pg.GraphicsView):
     def show_patches(
         self, patches: Sequence[Patch], size: tuple[int, int], aspect: float, *, refit: bool
     ) -> None:
-        """Show an image of `size` (columns, rows) from its patches.
+        """Show an image of `size` (columns, rows) from its patches; see `ImageLayer.set_patches`.
 
-        Args:
-            patches: See `ImageLayer.set_patches`; empty for no image.
-            size: Size of the full image.
-            aspect: Height of a pixel divided by its width.
-            refit: Whether to fit the image to the view even if the user has zoomed.
+        `aspect` is the height of a pixel divided by its width. With `refit`, the image is fitted to
+        the view even if the user has zoomed.
         """
         before = self.layer.size
         self.layer.set_patches(patches, size)
@@ -161,17 +160,9 @@ class ImageView(pg.GraphicsView):
         return min(self.pixel_scale) * self.devicePixelRatioF()
 
     def set_density(self, density: float | None) -> None:
-        """Set the pixel density for pictures of the window that are finer than the screen.
-
-        Args:
-            density: Physical pixels per logical pixel; None for the screen's own density.
-        """
+        """Set the physical per logical pixels, for pictures of the window finer than the screen."""
         self._density = density
         self.view_changed.emit()
-
-    @property
-    def _drawn_density(self) -> float:
-        return self._density or self.devicePixelRatioF()
 
     def view_of(self) -> View | None:
         """Return the visible part of the image and the level to draw; None if there is no image."""
@@ -179,7 +170,7 @@ class ImageView(pg.GraphicsView):
         if not columns or not rows:
             return None
         seen = QRectF(self.viewport().rect())
-        zoom = max(self.pixel_scale) * self._drawn_density
+        zoom = max(self.pixel_scale) * (self._density or self.devicePixelRatioF())
         level = level_of(zoom, len(level_shapes(rows, columns)))
         corners = [seen.topLeft(), seen.topRight(), seen.bottomLeft(), seen.bottomRight()]
         part = QPolygonF([self.to_image(corner) for corner in corners]).boundingRect()
@@ -206,13 +197,9 @@ class ImageView(pg.GraphicsView):
             self.box.setRange(turned.mapRect(part), padding=0)
 
     def set_area(self, area: Area | None) -> bool:
-        """Set the displayed area that `fit` shows; None for the whole image.
+        """Set the area (x0, y0, x1, y1 in pixel edges) that `fit` shows; None for the whole image.
 
-        Args:
-            area: (x0, y0, x1, y1) in pixel edges.
-
-        Returns:
-            Whether the area has changed.
+        Returns whether it has changed.
         """
         other, self._area = area != self._area, area
         return other

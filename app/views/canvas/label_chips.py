@@ -55,13 +55,9 @@ def place(
     taken: Sequence[QRectF] = (),
     size: float = 1.0,
 ) -> list[PlacedChip]:
-    """Place each chip whose anchor is in `area`, without overlaps if there is enough room.
+    """Place each chip whose anchor is in `area` (px), without overlaps if there is enough room.
 
-    Args:
-        chips: The chips, most important first.
-        area: The view, in px.
-        taken: Rectangles occupied by other text.
-        size: Factor for all sizes.
+    The chips come most important first; `taken` are rectangles occupied by other text.
     """
     metrics = QFontMetricsF(chip_font(size))
     used = list(taken)

@@ -3,8 +3,8 @@
 The shapes of a layer's item are built once, off the GUI thread, and painted on the canvas and in
 exports. The time to stroke one path grows with the square of its number of corners (20,000 cells on
 a slide as one path take minutes). Each outline is therefore stroked separately, and invisible ones
-are skipped. If there are many outlines, they are drawn as thin lines, which Qt does not stroke
-(40,000 edges as one path take 5 ms); if there are even more, small ones are drawn as dots.
+are skipped. Many outlines are drawn as thin lines, which Qt does not stroke (40,000 edges as one
+path take 5 ms); of even more, small ones are drawn as dots.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QLineF, QObject, QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QLineF, QObject, QPointF, QRectF, Qt
 from PySide6.QtGui import (
     QColor,
     QFont,
@@ -59,22 +59,15 @@ class Drawing:
             indexed images: 0 is transparent and the highest index is the item's full colour.
         points: Single locations.
         texts: Texts and their anchors.
+        bounds: The bounding rectangle, ignoring the size of texts.
     """
 
     filled: QPainterPath
     lines: Outlines
-    images: tuple[tuple[QImage, QRectF], ...] = ()
-    points: tuple[QPointF, ...] = ()
-    texts: tuple[tuple[str, QPointF], ...] = ()
-
-    def bounds(self) -> QRectF:
-        """Return the bounding rectangle, ignoring the size of texts."""
-        rect = self.filled.boundingRect().united(self.lines.bounds)
-        for _, place in self.images:
-            rect = rect.united(place)
-        for point in (*self.points, *(anchor for _, anchor in self.texts)):
-            rect = rect.united(QRectF(point.x() - 0.5, point.y() - 0.5, 1.0, 1.0))
-        return rect
+    images: tuple[tuple[QImage, QRectF], ...]
+    points: tuple[QPointF, ...]
+    texts: tuple[tuple[str, QPointF], ...]
+    bounds: QRectF
 
 
 def build(parts: Sequence[Shape]) -> Drawing:
@@ -98,7 +91,15 @@ def build(parts: Sequence[Shape]) -> Drawing:
             if shape.image is not None and shape.image_rect is not None:
                 images.append((shape.image, shape.image_rect))
             (filled if part.filled or isinstance(geometry, Mask) else lines).addPath(shape.path)
-    return Drawing(filled, outlines_of(filled, lines), tuple(images), tuple(points), tuple(texts))
+    outlines = outlines_of(filled, lines)
+    places = [polygon.boundingRect() for polygon in outlines.polygons]
+    places += [place for _, place in images]
+    anchors = [*points, *(anchor for _, anchor in texts)]
+    places += [QRectF(one.x() - 0.5, one.y() - 0.5, 1.0, 1.0) for one in anchors]
+    bounds = QRectF()
+    for place in places:
+        bounds = bounds.united(place)
+    return Drawing(filled, outlines, tuple(images), tuple(points), tuple(texts), bounds)
 
 
 def _heat(geometry: Heatmap) -> tuple[QImage, QRectF]:
@@ -205,8 +206,8 @@ class LayerGraphic(QGraphicsItem):
         super().__init__()
         self._drawing = drawing
         self._rgb = rgb
-        self.opacity_of_fill = opacity
-        bounds = drawing.bounds()
+        self._opacity = opacity
+        bounds = drawing.bounds
         # Pens, crosses and texts extend some screen px beyond, which is many image px zoomed out.
         margin = max(80.0, bounds.width() * 0.1, bounds.height() * 0.1)
         self._bounds = bounds.adjusted(-margin, -margin, margin * 3, margin)
@@ -223,26 +224,12 @@ class LayerGraphic(QGraphicsItem):
         option: QStyleOptionGraphicsItem,
         widget: QWidget | None = None,
     ) -> None:
-        rgb, opacity = self._rgb, self.opacity_of_fill
-        draw(painter, self._drawing, rgb, opacity, exposed=option.exposedRect)  # pyright: ignore[reportAttributeAccessIssue]
-
-    def set_opacity_of_fill(self, opacity: float) -> None:
-        """Change the opacity of fills."""
-        if opacity != self.opacity_of_fill:
-            self.opacity_of_fill = opacity
-            self.update()
+        exposed = option.exposedRect  # pyright: ignore[reportAttributeAccessIssue]
+        draw(painter, self._drawing, self._rgb, self._opacity, exposed=exposed)
 
 
 class LayerDrawing(QObject):
-    """Keeps the graphics on the canvas in step with `Layers`.
-
-    Args:
-        view: The view to draw on.
-        layers: The workspace's layers.
-        background: Builds the drawings.
-    """
-
-    changed = Signal()
+    """Keeps the graphics on the canvas in step with `Layers`."""
 
     def __init__(self, view: ImageView, layers: Layers, background: Background) -> None:
         super().__init__(view)
@@ -276,11 +263,6 @@ class LayerDrawing(QObject):
         wanted = _parts(self._layers.entries)
         if wanted == self._shown or self._building:
             return
-        if [part.drawn for part in wanted] == [part.drawn for part in self._shown]:
-            for part, graphic in zip(wanted, self._graphics, strict=True):
-                graphic.set_opacity_of_fill(part.opacity)
-            self._shown = wanted
-            return
         missing = {part.mark: part.shapes for part in wanted if part.mark not in self._known}
         if missing:
             self._building = True
@@ -294,7 +276,6 @@ class LayerDrawing(QObject):
             graphic = LayerGraphic(self._known[part.mark][1], part.color, part.opacity)
             self._graphics.append(graphic)
             self._view.add_item(graphic)
-        self.changed.emit()
 
     def _take(
         self,
@@ -309,7 +290,6 @@ class LayerDrawing(QObject):
     def _give_up(self, _error: SightlineError) -> None:
         self._building = False
         self._clear()
-        self.changed.emit()
 
     def _clear(self) -> None:
         for graphic in self._graphics:
@@ -328,11 +308,6 @@ class _Part:
     color: RGB
     opacity: float
     shapes: tuple[Shape, ...] = field(compare=False)
-
-    @property
-    def drawn(self) -> tuple[object, ...]:
-        """Everything that decides about a graphic but its opacity."""
-        return self.key, self.number, self.mark, self.color
 
 
 def _parts(entries: Sequence[LayerEntry]) -> list[_Part]:
@@ -388,15 +363,6 @@ class Outlines:
     edges: NDArray[np.int64]
     middles: QPolygonF
 
-    @property
-    def bounds(self) -> QRectF:
-        """The bounding rectangle of all outlines."""
-        if not self.polygons:
-            return QRectF()
-        left, top = self.boxes[:, :2].min(axis=0)
-        right, bottom = self.boxes[:, 2:].max(axis=0)
-        return QRectF(QPointF(left, top), QPointF(right, bottom))
-
 
 def outlines_of(*paths: QPainterPath) -> Outlines:
     """Split paths into single outlines."""
@@ -420,15 +386,9 @@ def draw_outlines(
     width: float,
     exposed: QRectF | None,
 ) -> None:
-    """Paint outlines with a painter in screen coordinates.
+    """Paint outlines, in image coordinates, with a painter in screen coordinates.
 
-    Args:
-        painter: A painter on a canvas or a picture.
-        outlines: Outlines in image coordinates.
-        transform: Transform from image to screen coordinates.
-        color: Colour of the lines.
-        width: Width of the lines in px.
-        exposed: The visible part of the image; None for the whole image.
+    `exposed` is the visible part of the image; None for the whole image.
     """
     seen = _in_view(outlines, exposed)
     if seen.size == 0:

@@ -41,16 +41,10 @@ def drag_of(button: Qt.MouseButton, *, space: bool) -> Drag | None:
 
 
 def dragged_window(start: Window, dx: float, dy: float, span: float) -> Window:
-    """Return the window after a drag.
+    """Return the window after a drag to the right and downwards (px).
 
-    Args:
-        start: The window when the drag began.
-        dx: Distance dragged to the right, in px.
-        dy: Distance dragged downwards, in px.
-        span: Highest minus lowest value in the image.
-
-    Returns:
-        A window that is at least as wide as its function requires (PS3.3 C.11.2.1.2: 1 for LINEAR).
+    `span` is the highest minus the lowest value in the image. The window is at least as wide as its
+    function requires (PS3.3 C.11.2.1.2: 1 for LINEAR).
     """
     step = max(span, 1e-6) / RANGE_PX
     # A narrow range (floats in 0..1) cannot use LINEAR's smallest width of 1.
@@ -75,10 +69,7 @@ class FrameScroll:
         self._rest = 0
 
     def steps(self, angle: int) -> int:
-        """Return the number of whole steps for a wheel angle (1/8 degree).
-
-        Positive for later frames.
-        """
+        """Return the whole steps for a wheel angle (1/8 degree), positive for later frames."""
         if self._rest * angle < 0:
             self._rest = 0
         self._rest += angle

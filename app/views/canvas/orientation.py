@@ -15,15 +15,6 @@ from app.workspace.viewport import Display
 UPRIGHT = Display()
 
 
-def same_orientation(one: Display, other: Display) -> bool:
-    """Return whether two displays have the same flips and rotation."""
-    return (one.flip_h, one.flip_v, one.quarter_turns) == (
-        other.flip_h,
-        other.flip_v,
-        other.quarter_turns,
-    )
-
-
 def shown_size(size: tuple[int, int], display: Display) -> tuple[int, int]:
     """Return (columns, rows) of the picture for an image of `size`."""
     columns, rows = size

@@ -61,13 +61,7 @@ def _unreadable(path: Path) -> FileProblem:
 
 
 class PaneView(QWidget):
-    """One picture with its title, description and maker.
-
-    Args:
-        pane: The pane to show.
-        background: Reads the file.
-        close: Called by the close button.
-    """
+    """One picture with its title, description, maker and a close button."""
 
     def __init__(self, pane: Pane, background: Background, close: Callable[[], object]) -> None:
         super().__init__()
@@ -116,12 +110,7 @@ class PaneView(QWidget):
 
 
 class PaneArea(QTabWidget):
-    """The open panes as tabs; hidden while no pane is open.
-
-    Args:
-        panes: The workspace's open panes.
-        background: Reads the files.
-    """
+    """The open panes as tabs; hidden while no pane is open."""
 
     def __init__(self, panes: Panes, background: Background) -> None:
         super().__init__()

@@ -28,11 +28,6 @@ class PlaneSwitch(QObject):
     The current image stays until the first section in the new plane is ready; it also stays if that
     plane cannot be prepared.
 
-    Args:
-        canvas: The canvas that shows the image.
-        workspace: The models.
-        loader: Assembles volumes.
-
     Attributes:
         plane: The shown plane.
         wanted: The plane that is being prepared; if none is, the shown plane.
@@ -170,12 +165,7 @@ class PlaneSwitch(QObject):
 
 
 class Banner(ProgressRow):
-    """A banner over the canvas while a volume is assembled, with progress and a Cancel button.
-
-    Args:
-        canvas: The canvas that the banner covers.
-        cancel: Called by the Cancel button.
-    """
+    """A banner over the canvas while a volume is assembled, with progress and a Cancel button."""
 
     def __init__(self, canvas: Canvas, cancel: Callable[[], object]) -> None:
         self.cancel_button = push_button("Cancel", cancel)

@@ -47,16 +47,13 @@ class Job:
     """A frame to render.
 
     Attributes:
-        instance: The file that contains the frame.
-        frame_index: Number of the frame from 0.
-        frame: The frame's pixels.
         display: Window and polarity.
         presentation: The chosen presentation state, or None.
         presented: How the presentation state presents this frame, or None.
         view: The visible part; None if it is unknown because the image is not on the screen yet.
         rest: Whether to render the surroundings of the view too.
-        before: An earlier picture of this frame, whose patches are reused if its display is the
-            same; None if there is none.
+        before: An earlier picture of this frame, or None; its patches are reused if its display is
+            the same.
     """
 
     instance: Instance
@@ -114,10 +111,7 @@ class _Known:
 class Renderer:
     """Renders one job at a time; a newer job replaces one that is still waiting.
 
-    Args:
-        background: The thread pool.
-        done: Called on the GUI thread with the picture.
-        failed: Called on the GUI thread with the job and the error.
+    `done` is called on the GUI thread with the picture, `failed` with the job and the error.
 
     Attributes:
         busy: Whether a requested picture has not been delivered yet.

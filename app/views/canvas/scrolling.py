@@ -23,8 +23,7 @@ class Scroller(QObject):
     """Moves the viewport through the frames and images of a series.
 
     The viewport uses only the latest requested frame, so a wheel that turns faster than frames are
-    decoded would show none. While a frame is awaited, further steps are therefore only added up;
-    their sum is requested afterwards.
+    decoded would show none. While a frame is awaited, further steps are therefore only added up.
 
     Attributes:
         speed: Factor applied to the frame rate in the file.
@@ -57,10 +56,6 @@ class Scroller(QObject):
         self._series: Series | None = None
         self._place: tuple[Instance, tuple[int, int]] | None = None
         self._ends: tuple[Series, list[int]] | None = None
-
-    def stop(self) -> None:
-        """Stop playing; call before the canvas is deleted."""
-        self.pause()
 
     @property
     def scrollable(self) -> bool:
@@ -246,12 +241,7 @@ class Scrubber(QScrollBar):
     """A slider at the right edge of the canvas; dragging it scrolls through the series.
 
     It is hidden if there is nothing to scroll. It never takes the focus, since the canvas has keys
-    for the same purpose.
-
-    Args:
-        canvas: The parent; turning the wheel over the slider has the same effect as over the image.
-        workspace: The models.
-        scroller: Moves through the frames.
+    for the same purpose. Turning the wheel over it has the same effect as over the image.
     """
 
     def __init__(self, canvas: QWidget, workspace: Workspace, scroller: Scroller) -> None:

@@ -46,11 +46,7 @@ def area_below(model: str, area: QRectF, size: float = 1.0) -> QRectF:
 def draw(painter: QPainter, model: str, area: QRectF, size: float = 1.0) -> None:
     """Draw the band and a border into `area` (px); does nothing if `model` is "".
 
-    Args:
-        painter: A painter in px of the view.
-        model: Title of the generative model that made the image, or "".
-        area: The view.
-        size: Factor for all sizes: 1 on screen, more in an export of a large image.
+    `size` is a factor for all sizes: 1 on screen, more in an export of a large image.
     """
     if not model:
         return

@@ -31,10 +31,7 @@ _LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight
 
 @cache
 def corner_font(size: float = 1.0) -> QFont:
-    """Return the font for corner text.
-
-    All digits have the same width, so that values do not jump.
-    """
+    """Return the font for corner text; its digits have one width, so that values do not jump."""
     font = ui_font(round(TYPE.label * size))
     font.setFeature(QFont.Tag("tnum"), 1)
     return font
@@ -56,13 +53,9 @@ Parts = tuple[tuple[tuple[str, ...], str], ...]
 def corner_blocks(
     corners: Corners, area: QRectF, size: float = 1.0, *, brief: bool = False
 ) -> list[Block]:
-    """Lay out the corners that have text in `area` (px).
+    """Lay out the corners that have text in `area` (px), all sizes times `size`.
 
-    Args:
-        corners: The text.
-        area: The view or picture.
-        size: Factor for all sizes.
-        brief: Whether to shorten the list of tools and models if it would cover much of the image.
+    With `brief`, the list of tools and models is shortened if it would cover much of the image.
     """
     ink, warn = THEME.overlay_text, THEME.warning
     blocks: list[Block] = []
@@ -126,11 +119,6 @@ def _lay_out(
     return lines, width, metrics.lineSpacing() * len(lines)
 
 
-def corner_rects(corners: Corners, area: QRectF, size: float = 1.0) -> list[QRectF]:
-    """Return the rectangles that the corner text occupies."""
-    return [block.rect for block in corner_blocks(corners, area, size)]
-
-
 def _fitted(line: str, metrics: QFontMetricsF, limit: float, most: int) -> list[str]:
     """Return a line in its short form, broken or elided if it is too long."""
     if metrics.horizontalAdvance(line) > limit:
@@ -176,11 +164,6 @@ def _plate(painter: QPainter, rect: QRectF, size: float) -> None:
     painter.drawRoundedRect(rect.adjusted(-pad, -pad * 0.6, pad, pad * 0.6), pad, pad)
 
 
-def draw_corners(painter: QPainter, corners: Corners, area: QRectF, size: float = 1.0) -> None:
-    """Draw the four corners into `area` (px)."""
-    draw_blocks(painter, corner_blocks(corners, area, size), size)
-
-
 def draw_blocks(painter: QPainter, blocks: Sequence[Block], size: float = 1.0) -> None:
     """Draw corner text that has been laid out."""
     font = corner_font(size)
@@ -220,7 +203,7 @@ def preload_glyphs() -> None:
     area = QRectF(0, 0, 1600, 200)
     image = QImage(1600, 200, QImage.Format.Format_ARGB32_Premultiplied)
     painter = QPainter(image)
-    draw_corners(painter, Corners(top_left=(glyphs[:48], glyphs[48:])), area)
+    draw_blocks(painter, corner_blocks(Corners(top_left=(glyphs[:48], glyphs[48:])), area))
     draw_sides(painter, Sides("LA", "RP", "HF", "F"), area)
     chips = [
         Chip("", part, QPointF(800, 100), THEME.text)
@@ -234,9 +217,6 @@ class Overlay(QWidget):
     """A transparent widget over the canvas that shows all texts and ignores the mouse.
 
     Attributes:
-        sides: The side letters that are shown.
-        corners: The corner text that is shown.
-        legend: The heatmap legend that is shown, or None.
         synthetic: Title of the generative model that made the image, or "" for a real image.
     """
 
@@ -279,10 +259,8 @@ class Overlay(QWidget):
     def set_corners(self, corners: Corners, *, soon: bool = False) -> None:
         """Set the corner text and repaint the parts that have changed.
 
-        Args:
-            corners: The text.
-            soon: Whether to wait briefly for the picture that the text belongs to, so that the
-                canvas paints only once.
+        With `soon`, wait briefly for the picture that the text belongs to, so that the canvas
+        paints only once.
         """
         if corners != self.corners:
             before = self._laid_out()
@@ -325,17 +303,15 @@ class Overlay(QWidget):
 
     def chip_at(self, position: QPointF) -> str:
         """Return the id of the finding whose chip is at a position; "" if there is none."""
-        for item in self._placed:
-            if item.rect.contains(position):
-                return item.chip.id
-        return ""
+        return next((one.chip.id for one in self._placed if one.rect.contains(position)), "")
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.TextAntialiasing)
         draw_sides(painter, self.sides, self._area())
-        draw_blocks(painter, self._laid_out())
-        taken = [block.rect for block in self._laid_out()]
+        blocks = self._laid_out()
+        draw_blocks(painter, blocks)
+        taken = [block.rect for block in blocks]
         place = heatmap_legend.rect_of(self.legend, self._area(), taken=taken)
         heatmap_legend.draw(painter, self.legend, place)
         label_chips.draw(painter, self._placed)

@@ -13,8 +13,7 @@ from app.views import wording
 from app.views.chat.finding_links import FindingLinks
 from app.views.chat.markdown import MarkdownWriter
 from app.views.chat.message import copy_text
-from app.views.chat.widgets import ElidedText, link_button
-from app.views.icons import icon
+from app.views.chat.widgets import ElidedText, link_button, show_open
 from app.views.layouts import column, row
 from app.views.text_view import LongText, TextView
 from app.views.widgets import label
@@ -26,12 +25,7 @@ Insert = Callable[[QWidget, QWidget | None], object]
 
 
 class AnswerView(QWidget):
-    """One answer by the assistant, with its author below the text.
-
-    Args:
-        on_finding: Called with the id of a finding whose name was clicked.
-        on_result: Called with the number of a result whose citation was clicked.
-    """
+    """One answer by the assistant, with its author below the text."""
 
     def __init__(
         self, on_finding: Callable[[str], object], on_result: Callable[[int], object]
@@ -67,23 +61,16 @@ class AnswerView(QWidget):
 
 
 class ReasoningView(QWidget):
-    """The model's reasoning behind a button; while it is closed, no text is laid out.
-
-    Args:
-        live: Whether the reasoning is being streamed, so that the elapsed time is shown.
-
-    Attributes:
-        length: Number of characters in `text`.
-    """
+    """The model's reasoning behind a button; while it is closed, no text is laid out."""
 
     def __init__(self, *, live: bool = True) -> None:
         super().__init__()
         self._pieces: list[str] = []
         self.length = 0
         self._began = time.monotonic() if live else None
-        self.button = link_button("Thinking", "chevron-right", self.toggle)
+        self.button = link_button("Thinking", action=self.toggle)
+        show_open(self.button, False)
         self.button.setAccessibleName("The model's thinking")
-        self.button.setAccessibleDescription("closed")
         self.button.setToolTip("What the model thinks before it answers; no part of the answer")
         self._time = label("", "faint")
         self.view: LongText | None = None
@@ -141,8 +128,7 @@ class ReasoningView(QWidget):
             self._layout.addWidget(self.view)
             self.view.append_plain(self.text)
         self.view.setVisible(opened)
-        self.button.setIcon(icon("chevron-down" if opened else "chevron-right"))
-        self.button.setAccessibleDescription("open" if opened else "closed")
+        show_open(self.button, opened)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,16 +145,7 @@ class AnswerStream:
     """Writes a run's text and reasoning into views, one of each per turn of the model.
 
     Args:
-        insert: Adds a widget to the run.
-        links: Turns names of findings into links.
         results: Returns the results that may be cited: their descriptions by number.
-        show: Called with the number of a clicked citation.
-        live: Whether the run is in progress.
-
-    Attributes:
-        answers: The views with answers, one per turn.
-        thoughts: The views with reasoning, one per turn.
-        open: The view that streamed text goes to; None between turns.
     """
 
     def __init__(
@@ -258,9 +235,7 @@ class AnswerStream:
     def complete(self, answer: str, unknown: Collection[int] = ()) -> None:
         """End the run: show the answer if it was not streamed, and link its findings and results.
 
-        Args:
-            answer: The whole answer.
-            unknown: Numbers cited in the run's texts for which there is no result.
+        `unknown` are numbers cited in the run's texts for which there is no result.
         """
         shown = "".join("".join(view.text.split()) for view in self.answers)
         if "".join(answer.split()) not in shown:

@@ -6,7 +6,7 @@ after the answer one line with the outcome.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 from PySide6.QtCore import Qt, QTimer
@@ -23,8 +23,8 @@ from app.agent.events import ApprovalRequested
 from app.agent.request import Decision
 from app.views.chat import run_wording
 from app.views.chat.arguments import ArgumentsView, visible
-from app.views.chat.widgets import ElidedText, WrappedText, icon_label, link_button
-from app.views.icons import icon, pixmap
+from app.views.chat.widgets import ElidedText, WrappedText, icon_label, link_button, show_open
+from app.views.icons import pixmap
 from app.views.layouts import Flow, column, icon_row
 from app.views.pack_texts import PackTexts
 from app.views.plain_text import one_line
@@ -51,9 +51,6 @@ class RequestCard(QFrame):
     """A question from a run, answered once. It never takes the keyboard focus by itself.
 
     Args:
-        event: The question.
-        answer: Called as `answer(approval_id, decision)` with the user's answer.
-        texts: Titles of the tools.
         live: Whether it can be answered; False for a question from an earlier run.
     """
 
@@ -112,10 +109,6 @@ class RequestCard(QFrame):
         """Return the answer in words."""
         raise NotImplementedError
 
-    def _lock(self) -> None:
-        """Disable all answers, since one was given."""
-        raise NotImplementedError
-
     # -- building
 
     def _make_head(self, event: ApprovalRequested) -> QLayout:
@@ -127,7 +120,8 @@ class RequestCard(QFrame):
         return icon_row(mark, column(self.title, self.effect, spacing=2))
 
     def _make_outcome(self) -> QWidget:
-        self._show = link_button("What was asked", "chevron-right", self._toggle)
+        self._show = link_button("What was asked", action=self._toggle)
+        show_open(self._show, False)
         self._show.hide()
         self._mark = icon_label("ban", THEME.text_faint, 14)
         self.state = WrappedText("caption")
@@ -146,7 +140,7 @@ class RequestCard(QFrame):
         self.answered = True
         if self._has_focus():
             self.title.setFocus()  # until the button that shows the question is there
-        self._lock()
+        self._choices.setEnabled(False)
         self._answer(self.approval_id, decision)
 
     def _close(self, text: str, name: str, tint: str) -> None:
@@ -170,63 +164,49 @@ class RequestCard(QFrame):
     def _toggle(self) -> None:
         opened = self.what.isHidden()
         self.what.setVisible(opened)
-        self._show.setIcon(icon("chevron-down" if opened else "chevron-right"))
-        self._show.setAccessibleDescription("open" if opened else "closed")
+        show_open(self._show, opened)
 
 
 class GuardedCard(RequestCard):
-    """A question that can be answered with yes only after all of it has been on the screen.
+    """A question that can be answered with yes only after all of it has been on the screen."""
 
-    Subclasses add the button `allow` and the hint in `_fill_choices`, and may override
-    `_parts_to_see`.
-    """
-
-    allow: QPushButton
+    arguments: ArgumentsView | None = None
 
     def appear(self) -> None:
         """Wait until the question has been on the screen, then allow the answer yes."""
-        self._unseen = self._parts_to_see()
         self._arming = QTimer(self, singleShot=True, interval=ARM_MS)
         self._arming.timeout.connect(self._arm)
         if self._live:
             self._arming.start()
 
-    def _parts_to_see(self) -> list[QWidget]:
-        return [self.title, self.detail]
-
-    def _is_complete(self) -> bool:
-        """Return whether the whole question is filled in."""
-        return True
-
     def _add_detail(self, layout: QVBoxLayout, text: str, name: str) -> None:
         self.detail = literal_view(text, name=name, max_height=_MAX_HEIGHT)
         layout.addWidget(self.detail)
 
-    def _add_hint(self, layout: QVBoxLayout) -> None:
+    def _add_answers(
+        self, layout: QVBoxLayout, *parts: QWidget | QLayout, yes: Sequence[QPushButton]
+    ) -> None:
+        """Add a hint and the answers; the buttons `yes` wait until the question was seen."""
         self._waits = label(_WAITS, "faint", wrap=True)
-        layout.addWidget(self._waits)
+        self._yes = yes
+        for button in yes:
+            button.setEnabled(False)
+        layout.addLayout(column(self._waits, *parts))
 
     def _arm(self) -> None:
         """Enable yes as soon as every part was on the screen."""
         if self.answered:
             return
-        if not self._is_complete():
+        if self.arguments is not None and not self.arguments.complete:
             self._arming.start()
             return
         self._unseen = [part for part in self._unseen if part.visibleRegion().isEmpty()]
         self._waits.setText(_SCROLL if self._unseen else _WAITS)
         if self._unseen:
             self._arming.start()
-        else:
-            self._enable_allow(True)
-
-    def _enable_allow(self, enabled: bool) -> None:
-        self.allow.setEnabled(enabled)
-
-    def _add_buttons(self, layout: QVBoxLayout, *buttons: QPushButton) -> None:
-        flow = Flow(SPACE.s)
-        flow.add(*buttons)
-        layout.addLayout(flow)
+            return
+        for button in self._yes:
+            button.setEnabled(True)
 
 
 class ApprovalCard(GuardedCard):
@@ -236,23 +216,19 @@ class ApprovalCard(GuardedCard):
     """
 
     def _fill_what(self, layout: QVBoxLayout, event: ApprovalRequested) -> None:
-        self.arguments: ArgumentsView | None = None
-        self.touched: list[_ReachedPlace] = []
+        self.touched = [_ReachedPlace(item) for item in event.touches] if event.tool else []
+        self._unseen = [self.title, *self.touched]
         if event.tool:
             title = self._texts.title(event.tool)
             self.tool = ElidedText(f"{title}  ·  {event.tool}", "label")
             self.tool.setAccessibleName(f"Tool: {one_line(event.tool)}")
-            layout.addWidget(self.tool)
-            self.touched = [_ReachedPlace(item) for item in event.touches]
-            for item in self.touched:
-                layout.addWidget(item)
             self.arguments = ArgumentsView(_MAX_HEIGHT)
             self.arguments.setAccessibleName("The exact arguments")
-            layout.addWidget(self.arguments)
             self._hidden = label(
                 "Characters that cannot be seen are shown as their codes.", "warning", wrap=True
             )
-            layout.addWidget(self._hidden)
+            for part in (self.tool, *self.touched, self.arguments, self._hidden):
+                layout.addWidget(part)
             self.arguments.filled.connect(self._on_filled)
             self.arguments.show_arguments(event.arguments)
             self._on_filled()
@@ -281,20 +257,13 @@ class ApprovalCard(GuardedCard):
             "Allow in this conversation", lambda: self._say(Decision(True, "session"))
         )
         self.allow_session.setToolTip("The same tool with the same arguments is not asked again")
-        self._add_hint(layout)
-        layout.addWidget(self.reason)
-        self._add_buttons(layout, self.deny, self.allow)
-        self._add_buttons(layout, self.deny_session, self.allow_session)
+        once = Flow(SPACE.s, self.deny, self.allow)
+        session = Flow(SPACE.s, self.deny_session, self.allow_session)
+        yes = (self.allow, self.allow_session)
+        self._add_answers(layout, self.reason, once, session, yes=yes)
         for button in (self.deny_session, self.allow_session):
             button.setVisible("session" in event.scopes)
-        self._enable_allow(False)
         self.setFocusProxy(self.reason)
-
-    def _parts_to_see(self) -> list[QWidget]:
-        return [self.title, *self.touched]
-
-    def _is_complete(self) -> bool:
-        return self.arguments is None or self.arguments.complete
 
     def _outcome(self, granted: bool, scope: str) -> str:
         text = "Allowed" if granted else "Not allowed"
@@ -306,18 +275,8 @@ class ApprovalCard(GuardedCard):
         reason = " ".join(self.reason.text().split())
         self._say(Decision(granted=False, scope=scope, reason=reason))
 
-    def _enable_allow(self, enabled: bool) -> None:
-        self.allow.setEnabled(enabled)
-        self.allow_session.setEnabled(enabled)
-
-    def _lock(self) -> None:
-        self._enable_allow(False)
-        for part in (self.deny, self.deny_session, self.reason):
-            part.setEnabled(False)
-
     def _on_filled(self) -> None:
-        if self.arguments is not None:
-            self._hidden.setVisible(self.arguments.hidden)
+        self._hidden.setVisible(self.arguments is not None and self.arguments.hidden)
 
 
 class OverrideCard(GuardedCard):
@@ -328,6 +287,7 @@ class OverrideCard(GuardedCard):
 
     def _fill_what(self, layout: QVBoxLayout, event: ApprovalRequested) -> None:
         self._add_detail(layout, event.detail, "What speaks against it")
+        self._unseen = [self.title, self.detail]
         about = [self._texts.title(event.tool) if event.tool else "", one_line(event.image)]
         self.about = ElidedText("  ·  ".join(part for part in about if part), "caption")
         self.about.setVisible(bool(self.about.full))
@@ -335,27 +295,18 @@ class OverrideCard(GuardedCard):
         layout.addWidget(label(_UNSUITABLE, "caption", wrap=True))
 
     def _fill_choices(self, layout: QVBoxLayout, event: ApprovalRequested) -> None:
-        self._add_hint(layout)
         self.deny = push_button("Don't use it", lambda: self._say(Decision(False)), primary=True)
         self.allow = push_button("Use it anyway", lambda: self._say(Decision(True)))
-        self._add_buttons(layout, self.deny, self.allow)
-        self._enable_allow(False)
+        answers = Flow(SPACE.s, self.deny, self.allow)
+        self._add_answers(layout, answers, yes=(self.allow,))
         self.setFocusProxy(self.deny)
 
     def _outcome(self, granted: bool, scope: str) -> str:
         return "Used although it is not suitable" if granted else "Not used"
 
-    def _lock(self) -> None:
-        self.deny.setEnabled(False)
-        self.allow.setEnabled(False)
-
 
 class _ReachedPlace(QFrame):
-    """A file that would be written or a host that would be sent to, with its resolved name.
-
-    Args:
-        touched: An entry of `ApprovalRequested.touches`.
-    """
+    """A file that would be written or a host that would be sent to, with its resolved name."""
 
     def __init__(self, touched: Mapping[str, str]) -> None:
         super().__init__()

@@ -48,34 +48,21 @@ _SIMPLE_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,79}")  # ASCII: no homoglyphs
 
 @dataclass(frozen=True, slots=True)
 class ArgumentPart:
-    """A piece of a line.
-
-    Attributes:
-        text: The text to show.
-        marked: Whether it is the code of a character that cannot be seen.
-        place: Whether it belongs to a path, host or address, where data would go.
-    """
+    """A piece of a line."""
 
     text: str
-    marked: bool = False
-    place: bool = False
+    marked: bool = False  # the code of a character that cannot be seen
+    place: bool = False  # part of a path, host or address, where data would go
 
 
 @dataclass(frozen=True, slots=True)
 class ArgumentLine:
-    """A line of the list.
-
-    Attributes:
-        level: Depth of nesting, from 0.
-        key: The name with its colon; a dash for an item of a list, a bar for a line of a text.
-        value: The value, unchanged.
-        quoted: Whether it is a text and shown in quotation marks.
-    """
+    """A line of the list."""
 
     level: int
-    key: str
+    key: str  # with its colon; a dash for an item of a list, a bar for a line of a text
     value: str = ""
-    quoted: bool = False
+    quoted: bool = False  # a text, shown in quotation marks
 
     def parts(self) -> Iterator[ArgumentPart]:
         """Yield the text after the key, in pieces of bounded length."""
@@ -161,15 +148,7 @@ _Step = tuple[int, str, ArgumentPart | None]
 
 
 class ArgumentsView(TextView):
-    """Shows the arguments as a scrolling list, inserted piece by piece so that nothing stalls.
-
-    Args:
-        max_height: Height in pixels above which the list scrolls.
-
-    Attributes:
-        filled: Emitted when everything is shown.
-        hidden: Whether some characters are shown as their codes.
-    """
+    """Shows the arguments as a scrolling list, inserted piece by piece so that nothing stalls."""
 
     filled = Signal()
 
@@ -178,7 +157,7 @@ class ArgumentsView(TextView):
         self.setProperty("tone", "mono")
         self.setAccessibleName("Arguments")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.hidden = False
+        self.hidden = False  # whether some characters are shown as their codes
         self._steps: Iterator[_Step] | None = None
         self._fresh = True
         self._key = _format(THEME.text_muted)

@@ -29,19 +29,12 @@ QUESTION_CHARS = 20_000
 
 
 class QuestionEdit(QPlainTextEdit):
-    """A field of plain text that grows with its lines; Enter sends, Shift+Enter breaks the line.
-
-    Attributes:
-        sent: Emitted when Enter is pressed.
-        recalled: Emitted when Up is pressed in the empty field.
-        escaped: Emitted when Escape is pressed, with whether Shift was held.
-        focused: Emitted when the field gains (True) or loses (False) the keyboard focus.
-    """
+    """A field of plain text that grows with its lines; Enter sends, Shift+Enter breaks the line."""
 
     sent = Signal()
-    recalled = Signal()
-    escaped = Signal(bool)
-    focused = Signal(bool)
+    recalled = Signal()  # Up was pressed in the empty field
+    escaped = Signal(bool)  # whether Shift was held
+    focused = Signal(bool)  # gained (True) or lost the keyboard focus
 
     def __init__(self) -> None:
         super().__init__()
@@ -103,13 +96,7 @@ class QuestionEdit(QPlainTextEdit):
 
 
 class Composer(QFrame):
-    """The question field with its buttons, and a line that names the image asked about.
-
-    Attributes:
-        submitted: Emitted with the text of a question.
-        stop_wanted: Emitted when the user wants to stop the run at once.
-        stop_after_wanted: Emitted when the user wants to stop the run after its current calls.
-    """
+    """The question field with its buttons, and a line that names the image asked about."""
 
     submitted = Signal(str)
     stop_wanted = Signal()
@@ -171,9 +158,7 @@ class Composer(QFrame):
     def set_busy(self, busy: bool, stopping: str) -> None:
         """Set whether a run is in progress: questions are queued then, and the run can be stopped.
 
-        Args:
-            busy: Whether a run is in progress.
-            stopping: How it is being stopped: "" for not at all, "after_tool" or "now".
+        `stopping` is "" if it is not being stopped, else "after_tool" or "now".
         """
         if not busy or stopping == "now":
             self._keep_focus(self.stop, self.stop_more)
@@ -256,13 +241,9 @@ class Composer(QFrame):
 
 
 class PendingList(QWidget):
-    """The queued questions, one line each; hidden while there are none.
+    """The queued questions, one line each; hidden while there are none."""
 
-    Attributes:
-        removed: Emitted with the number of a question that the user removed.
-    """
-
-    removed = Signal(int)
+    removed = Signal(int)  # number of the question
 
     def __init__(self) -> None:
         super().__init__()

@@ -60,12 +60,7 @@ _YES = {
 
 @dataclass(frozen=True, slots=True)
 class SentImage:
-    """A picture that would be sent.
-
-    Attributes:
-        image: The picture at full size.
-        size_bytes: Size of its file.
-    """
+    """A picture that would be sent."""
 
     image: QImage
     size_bytes: int
@@ -98,16 +93,10 @@ def read_sent(path: Path) -> SentImage:
 class SentPicture(QWidget):
     """A picture with its caption and, if it may identify the patient, the reason why.
 
-    Args:
-        picture: An item of `ApprovalRequested.pictures`.
-        background: Used to read the file outside the GUI thread.
-        side: Longer side on screen, in pixels.
-
-    Attributes:
-        settled: Emitted when the picture is shown or is known to be unreadable.
+    `picture` is an item of `ApprovalRequested.pictures`; `side` px is its longer side on screen.
     """
 
-    settled = Signal()
+    settled = Signal()  # the picture is shown, or is known to be unreadable
 
     def __init__(
         self, picture: Mapping[str, str], background: Background, side: int = SIDE
@@ -200,7 +189,7 @@ class PictureWindow(QDialog):
         close = push_button("Close", self.accept)
         close.setDefault(True)
         foot = row((label(f"{name}: {size}", "muted"), 1), close)
-        column((self.area, 1), foot, margins=(SPACE.m, SPACE.m, SPACE.m, SPACE.m), parent=self)
+        column((self.area, 1), foot, margins=SPACE.m, parent=self)
         room = self.screen().availableGeometry().size() * 0.9
         frame = QSize(2 * SPACE.m + 6, 2 * SPACE.m + 60)
         self.resize((image.size() + frame).boundedTo(room).expandedTo(QSize(320, 240)))
@@ -208,16 +197,7 @@ class PictureWindow(QDialog):
 
 
 class ConsentView(QWidget):
-    """Shows the data that would be sent, and the host.
-
-    Args:
-        event: The request for consent.
-        background: Used to read the pictures outside the GUI thread.
-        side: Longer side of a picture on screen, in pixels.
-
-    Attributes:
-        settled: Emitted when one more picture is shown or is known to be unreadable.
-    """
+    """Shows the data that would be sent, and the host; `side` px is a picture's longer side."""
 
     settled = Signal()
 
@@ -268,14 +248,7 @@ class ConsentView(QWidget):
 
 
 class ConsentDialog(QDialog):
-    """The dialog that asks the user for consent to send data; it accepts a single answer.
-
-    Args:
-        event: The request for consent.
-        background: Used to read the pictures outside the GUI thread.
-        say: Called with the user's answer.
-        parent: The window over which it opens.
-    """
+    """The dialog that asks the user for consent to send data; it accepts a single answer."""
 
     def __init__(
         self,
@@ -386,14 +359,7 @@ class ConsentDialog(QDialog):
 
 
 class ConsentCard(RequestCard):
-    """The question in the conversation: it opens the dialog, and shows the answer afterwards.
-
-    Args:
-        event: The request for consent.
-        answer: Called as `answer(approval_id, decision)` with the user's answer.
-        background: Used to read the pictures outside the GUI thread.
-        live: Whether it can be answered; False for a question from an earlier run.
-    """
+    """The question in the conversation: it opens the dialog, and shows the answer afterwards."""
 
     def __init__(
         self, event: ApprovalRequested, answer: Answer, background: Background, *, live: bool = True
@@ -445,9 +411,7 @@ class ConsentCard(RequestCard):
         layout.addWidget(label("The question waits for your answer.", "faint", wrap=True))
         self.deny = push_button("Don't send", lambda: self._say(Decision(granted=False)))
         self.ask = push_button("Show the question", self.appear)
-        buttons = Flow(SPACE.s)
-        buttons.add(self.deny, self.ask)
-        layout.addLayout(buttons)
+        layout.addLayout(Flow(SPACE.s, self.deny, self.ask))
         self.setFocusProxy(self.deny)
 
     def _outcome(self, granted: bool, scope: str) -> str:
@@ -460,10 +424,9 @@ class ConsentCard(RequestCard):
             return "Allowed; those that may show who the patient is are asked about once more"
         return f"Pictures may be sent to {event.host}"
 
-    def _lock(self) -> None:
-        self.deny.setEnabled(False)
-        self.ask.setEnabled(False)
+    def _say(self, decision: Decision) -> None:
         self._dismiss()
+        super()._say(decision)
 
     def _toggle(self) -> None:
         layout = self.what.layout()

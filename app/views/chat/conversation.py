@@ -34,33 +34,18 @@ GENERAL_SUGGESTION = "What can you do?"
 
 
 class FollowMode(Enum):
-    """How the view reacts to new content.
+    """How the view reacts to new content."""
 
-    Attributes:
-        OFF: It does not move, since the user is reading further up.
-        READING: It scrolls, but only until the beginning of the answer reaches the top.
-        END: It stays at the end.
-    """
-
-    OFF = auto()
-    READING = auto()
-    END = auto()
+    OFF = auto()  # it does not move, since the user is reading further up
+    READING = auto()  # it scrolls until the beginning of the answer reaches the top
+    END = auto()  # it stays at the end
 
 
 class Conversation(QScrollArea):
-    """The runs from top to bottom.
-
-    Args:
-        empty: Shown while there are no runs.
-
-    Attributes:
-        older_wanted: Emitted when the user asks for earlier runs.
-        trimmed: Emitted with a RunView that was removed at the top.
-        keep_all: Whether to remove no runs, because they could not be read again from a file.
-    """
+    """The runs from top to bottom."""
 
     older_wanted = Signal()
-    trimmed = Signal(object)
+    trimmed = Signal(object)  # a RunView that was removed at the top
 
     def __init__(self, empty: QWidget) -> None:
         super().__init__()
@@ -83,7 +68,7 @@ class Conversation(QScrollArea):
         self.setWidget(self._column)
         self._runs: list[RunView] = []
         self._notes: list[QWidget] = []
-        self.keep_all = False
+        self.keep_all = False  # the runs cannot be read again from a file
         self._follow = FollowMode.READING
         self._active_until = 0.0  # afterwards only the reader changes sizes: no scrolling
         self._steering = False  # the value is changed here, not by the reader
@@ -296,16 +281,9 @@ class Conversation(QScrollArea):
 
 
 class Invitation(QWidget):
-    """Shown before the first question: an invitation, and questions to ask with one click.
+    """Shown before the first question: an invitation, and questions to ask with one click."""
 
-    Args:
-        suggestions: Questions of the installed packs.
-
-    Attributes:
-        chosen: Emitted with the text of a clicked suggestion.
-    """
-
-    chosen = Signal(str)
+    chosen = Signal(str)  # text of a suggestion
 
     def __init__(self, suggestions: Sequence[str] = ()) -> None:
         super().__init__()

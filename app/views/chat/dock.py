@@ -28,11 +28,11 @@ from app.views.chat.composer import Composer, PendingList
 from app.views.chat.conversation import Conversation, Invitation
 from app.views.chat.finding_links import FindingLinks
 from app.views.chat.message import Notice
-from app.views.chat.run_view import RunActions, RunView
+from app.views.chat.run_view import RunView
 from app.views.chat.run_wording import model_title
 from app.views.chat.style_sheet import sheet
 from app.views.chat.threads import EarlierRuns, OpenedThread, ThreadExporter, Threads
-from app.views.chat.tool_card import CardServices, ToolCard
+from app.views.chat.tool_card import ChatServices, ToolCard
 from app.views.icons import icon
 from app.views.layouts import column, row
 from app.views.pack_texts import PackTexts
@@ -50,27 +50,14 @@ class ChatDock(QWidget):
     """The chat with the assistant, docked in the main window.
 
     Args:
-        agent: Runs the questions.
-        workspace: Holds the open images and the findings.
-        store: The threads on disk.
         model: Name of the model that answers (`LanguageModel.name`).
         remote_host: Host of the model; "" for this machine.
-        texts: Titles and icons of the tools, and questions to suggest.
-        parent: The parent for Qt.
-
-    Attributes:
-        run_ended: Emitted once the end of a run is shown, with the run's id and the kind of its
-            terminal event.
-        model_settings_wanted: Emitted when the user wants the settings of the language model.
-        limits_wanted: Emitted when the user wants the settings of the limits.
-        models_wanted: Emitted when the user wants the models window, with the name of the model to
-            choose there.
     """
 
-    run_ended = Signal(str, str)
+    run_ended = Signal(str, str)  # run id, kind of its last event; once its end is shown
     model_settings_wanted = Signal()
     limits_wanted = Signal()
-    models_wanted = Signal(str)
+    models_wanted = Signal(str)  # name of the model to choose there
 
     def __init__(
         self,
@@ -96,30 +83,23 @@ class ChatDock(QWidget):
         self._threads = Threads(store, self._background, self)
         self._store = store
         self._links = FindingLinks(workspace)
-        self._actions = RunActions(
-            agent.resolve,
-            self.submit,
-            self._branch,
-            self.limits_wanted.emit,
-            CardServices(
-                self._links,
-                self._background,
-                lambda artifact, tool: workspace.open_artifact(tool, artifact),
-                self.models_wanted.emit,
-                self.texts,
-            ),
-            self._result,
-            self._show_result,
+        self._services = ChatServices(
+            self._links,
+            self._background,
+            self.texts,
+            open_artifact=lambda artifact, tool: workspace.open_artifact(tool, artifact),
+            open_models=self.models_wanted.emit,
+            open_limits=self.limits_wanted.emit,
+            answer=agent.resolve,
+            ask_again=self.submit,
+            branch=self._branch,
+            result=self._result,
+            show_result=self._show_result,
         )
         self._build()
         self.exporter = ThreadExporter(self, self._background, self._show_notice)
         self._earlier = EarlierRuns(
-            self.conversation,
-            self._background,
-            self._actions,
-            self._links.of_call,
-            lambda: self.thread,
-            self._show_notice,
+            self.conversation, self._services, lambda: self.thread, self._show_notice
         )
         self.set_model(model, remote_host)
         self._connect()
@@ -258,7 +238,7 @@ class ChatDock(QWidget):
         self._live = None
         if question.thread is not self.thread:
             return  # it was queued before the user opened another thread
-        self._live = RunView(question.text, self._actions)
+        self._live = RunView(question.text, self._services)
         self.conversation.add(self._live)
 
     def _on_event(self, event: RunEvent) -> None:
@@ -387,19 +367,11 @@ class ChatDock(QWidget):
 
 
 class Header(QWidget):
-    """The head of the dock: title, model badge, new thread, history and more.
-
-    Attributes:
-        new_wanted: Emitted when the user wants a new thread.
-        history_wanted: Emitted when the user wants the list of threads; call `show_threads` then.
-        thread_chosen: Emitted with the id of the thread to open.
-        model_wanted: Emitted when the user wants the settings of the language model.
-        export_wanted: Emitted when the user wants to export the thread.
-    """
+    """The head of the dock: title, model badge, new thread, history and more."""
 
     new_wanted = Signal()
-    history_wanted = Signal()
-    thread_chosen = Signal(str)
+    history_wanted = Signal()  # answered by `show_threads`
+    thread_chosen = Signal(str)  # thread id
     model_wanted = Signal()
     export_wanted = Signal()
 
@@ -431,12 +403,7 @@ class Header(QWidget):
         self.export = self.more_menu.addAction(icon("download"), "Export…", self.export_wanted.emit)
 
     def set_model(self, name: str, remote_host: str) -> None:
-        """Show which model answers; the tooltip says where the data is sent.
-
-        Args:
-            name: The model's name (`LanguageModel.name`).
-            remote_host: Host of the model; "" for this machine.
-        """
+        """Show which model answers; the tooltip says where the data is sent."""
         self._model = one_line(model_title(name), 80)
         if remote_host:
             text = (

@@ -108,10 +108,8 @@ class FindingLinks:
     def targets(self, findings: Iterable[Finding] = (), shown: str = "") -> dict[str, str]:
         """Return finding ids by label, for the findings that the text of a run may name.
 
-        Args:
-            findings: Findings from the run; they take precedence over older ones.
-            shown: SOP Instance UID of the image that the question was about. Only findings on this
-                image and on those of `findings` are included: others may be another patient's.
+        Of older findings only those on the images of `findings`, and on the one that the question
+        was about, whose SOP Instance UID is `shown`: others may be another patient's.
         """
         own = sorted(findings, key=lambda item: item.image.sop_instance_uid == shown)
         images = {shown, *(item.image.sop_instance_uid for item in own)}

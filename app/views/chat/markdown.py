@@ -52,19 +52,12 @@ class Style(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of a line in one style.
-
-    Attributes:
-        text: The text of the piece.
-        style: The style of the text.
-        target: What a link leads to: the id of a finding, or the number of a cited result.
-        tip: Tooltip of a citation.
-    """
+    """A piece of a line in one style."""
 
     text: str
     style: Style = Style.PLAIN
-    target: str = ""
-    tip: str = ""
+    target: str = ""  # id of a linked finding, or number of a cited result
+    tip: str = ""  # tooltip of a citation
 
 
 class Linker:
@@ -157,9 +150,6 @@ class MarkdownWriter:
 
     Finished lines are never touched again and only the open last line is rewritten, so the cost of
     a piece of text does not grow with the answer.
-
-    Args:
-        document: The document to write; it is cleared.
     """
 
     def __init__(self, document: QTextDocument) -> None:

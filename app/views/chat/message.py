@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from PySide6.QtCore import QPoint, QSize, Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QFrame, QMenu, QWidget
 
@@ -22,12 +22,7 @@ _SHARE = 0.86  # of the width that a bubble takes at most
 
 @dataclass(frozen=True, slots=True)
 class QuestionMenu:
-    """Actions for a question that was asked.
-
-    Attributes:
-        ask_again: Asks the question once more.
-        branch: Continues in a new thread from the point before the question.
-    """
+    """Actions for a question that was asked."""
 
     ask_again: Callable[[], object]
     branch: Callable[[], object]
@@ -105,8 +100,6 @@ class Notice(QFrame):
     """A notice to the user, e.g. why a run ended without an answer.
 
     Args:
-        text: What happened.
-        remedy: What the user can do.
         tone: "muted", "done", "warning" or "error".
     """
 
@@ -124,9 +117,7 @@ class Notice(QFrame):
 
     def add_action(self, text: str, name: str, action: Callable[[], object]) -> None:
         """Add a button below the text."""
-        button = link_button(text, name, action)
-        button.setIconSize(QSize(12, 12))
         if self._actions is None:
             self._actions = Flow(SPACE.m)
             self._body.addLayout(self._actions)
-        self._actions.addWidget(button)
+        self._actions.addWidget(link_button(text, name, action))

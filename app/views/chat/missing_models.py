@@ -13,11 +13,7 @@ _FILE = re.compile(r" \([\w.-]+\.(?:pth?|bin|safetensors)\)")
 
 
 def card_names(value: Any) -> tuple[str, ...]:
-    """Return the card names of models reported in `value` as missing or with terms to accept.
-
-    Args:
-        value: A text, or any nesting of mappings and sequences of texts, such as a tool's output.
-    """
+    """Return the card names of models reported in `value` as missing or with terms to accept."""
     found = (name for text in _texts(value) for name in _CARD.findall(text))
     return tuple(dict.fromkeys(found))
 

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
 from app.agent.events import Override, PlanUpdated
 from app.views.chat import missing_models
-from app.views.chat.widgets import WrappedText, link_button
+from app.views.chat.widgets import WrappedText, link_button, show_open
 from app.views.icons import icon, pixmap
 from app.views.layouts import Flow, column
 from app.views.pack_texts import PackTexts
@@ -36,19 +36,11 @@ _ENFORCED = "enforced"
 
 @dataclass(frozen=True, slots=True)
 class PlanLine:
-    """A line of the checklist: a step, a change by a rule, or the goal.
-
-    Attributes:
-        title: The step's tool, or what was changed.
-        details: Text below the title: reasons, verdict, who planned it.
-        word: The step's state in words; "" for other lines.
-        icon: Name of the icon in front of the title.
-        tint: Colour of the icon.
-    """
+    """A line of the checklist: a step, a change by a rule, or the goal."""
 
     title: str
-    details: str = ""
-    word: str = ""
+    details: str = ""  # reasons, verdict, who planned it
+    word: str = ""  # state of a step
     icon: str = "shield-check"
     tint: str = THEME.warning
 
@@ -66,23 +58,19 @@ class PlanView(QWidget):
 
     The head counts the steps and the changes by rules; a goal that was not reached is named below
     it. Both stay visible when the plan is folded.
-
-    Args:
-        texts: Titles of the tools.
     """
 
     def __init__(self, texts: PackTexts) -> None:
         super().__init__()
         self._texts = texts
-        self.head = link_button("Plan", "chevron-down", self.toggle)
-        self.head.setAccessibleDescription("open")
+        self.head = link_button("Plan", action=self.toggle)
+        show_open(self.head, True)
         self.changed = link_button("", "shield-check", lambda: self.fold(False))
         self.changed.setObjectName("chatBadge")
         self.changed.setIcon(icon("shield-check", THEME.warning))
         self.changed.setToolTip("What the packs' rules changed, and why")
         self.changed.hide()
-        heads = Flow(SPACE.s)
-        heads.add(self.head, self.changed)
+        heads = Flow(SPACE.s, self.head, self.changed)
         self.goal = PlanLineView()
         self.goal.hide()
         self.steps = Checklist()
@@ -117,18 +105,11 @@ class PlanView(QWidget):
     def fold(self, folded: bool) -> None:
         """Hide the steps, or show them."""
         self.steps.setVisible(not folded)
-        self.head.setIcon(icon("chevron-right" if folded else "chevron-down"))
-        self.head.setAccessibleDescription("closed" if folded else "open")
+        show_open(self.head, not folded)
 
 
 class Checklist(QWidget):
-    """The steps and the changes. Its lines are reused, since a plan changes often.
-
-    Attributes:
-        rows: One view per step.
-        changes: One view per change by a rule.
-        text: All lines as plain text.
-    """
+    """The steps and the changes. Its lines are reused, since a plan changes often."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -143,13 +124,7 @@ class Checklist(QWidget):
     def show_lines(
         self, planned_by: str, steps: Sequence[PlanLine], changes: Sequence[PlanLine]
     ) -> None:
-        """Show these lines.
-
-        Args:
-            planned_by: Who planned the steps; "" to leave that line out.
-            steps: The steps, in order.
-            changes: The changes by rules, in order.
-        """
+        """Show these lines."""
         self._planner.setText(planned_by)
         self._planner.setVisible(bool(planned_by))
         parts = ((self.rows, steps), (self.changes, changes))
@@ -190,12 +165,7 @@ class PlanLineView(QWidget):
         grid.addWidget(self.details, 1, 1, 1, 2)
 
     def show_line(self, line: PlanLine, number: str = "") -> None:
-        """Show a line of the checklist.
-
-        Args:
-            line: The line.
-            number: A text read out before the line by screen readers; "" for none.
-        """
+        """Show a line of the checklist."""
         self.setAccessibleName(f"{number}{line.text}")
         if line == self._shown:
             return
@@ -211,10 +181,6 @@ class PlanLineView(QWidget):
 
 class _Reader:
     """Puts an event into words.
-
-    Args:
-        event: The plan.
-        texts: Titles of the tools.
 
     Attributes:
         planned_by: Who planned all steps but those that rules added; "" where that differs.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from PySide6.QtWidgets import QWidget
 
@@ -31,11 +30,11 @@ from app.agent.events import (
 from app.agent.sessions import PastRun
 from app.views.chat import missing_models, run_wording
 from app.views.chat.answer import AnswerStream
-from app.views.chat.approval import Answer, ApprovalCard, OverrideCard, RequestCard
+from app.views.chat.approval import ApprovalCard, OverrideCard, RequestCard
 from app.views.chat.consent import ConsentCard
 from app.views.chat.message import Notice, QuestionMenu, UserBubble
 from app.views.chat.plan_view import PlanView
-from app.views.chat.tool_card import CardServices, ToolCard
+from app.views.chat.tool_card import ChatServices, ToolCard
 from app.views.chat.widgets import ElidedText, ThinProgress, icon_label
 from app.views.layouts import column, icon_row, row
 from app.views.plain_text import one_line
@@ -216,52 +215,22 @@ CONTINUE = "Go on."
 _PLAN_TOOLS = ("update_plan", "check_answer")  # calls of the loop that the checklist shows
 
 
-@dataclass(frozen=True, slots=True)
-class RunActions:
-    """Actions of the dock that the widgets in a run can call.
-
-    Attributes:
-        answer: Hands the user's answer to the run: `answer(approval_id, decision)`.
-        ask_again: Asks a question in the same thread.
-        branch: Continues in a new thread from the point before a question: `branch(run)`.
-        limits: Opens the settings of the limits.
-        cards: Callbacks and helpers for tool cards.
-        result: Returns the card with a given result number among all runs shown, or None.
-        show_result: Scrolls to the card with a given result number and selects its findings.
-    """
-
-    answer: Answer
-    ask_again: Callable[[str], object]
-    branch: Callable[[RunView], object]
-    limits: Callable[[], object]
-    cards: CardServices
-    result: Callable[[int], ToolCard | None]
-    show_result: Callable[[int], object]
-
-
 class RunView(QWidget):
     """One run: the question, its cards and its answer, in order of arrival.
 
     Args:
-        question: The user's text.
-        actions: Actions of the buttons.
         past: The recorded run to show; None for a run that is starting.
         place: Index of the recorded run in its thread, from 0.
 
     Attributes:
         run_id: Id of the run; "" before it has started.
         ended: Kind of the terminal event; "" while the run is in progress.
-        cards: Cards of the tool calls by call id.
-        approvals: Questions to the user by approval id.
-        answers: The model's texts, one view per turn.
-        thoughts: The model's reasoning, one view per turn.
-        plan: The checklist; None until there is a plan.
         notice: How the run ended; None if its answer already says that.
         missing: Notice naming missing models that several calls needed; None if there are none.
     """
 
     def __init__(
-        self, question: str, actions: RunActions, past: PastRun | None = None, place: int = -1
+        self, question: str, actions: ChatServices, past: PastRun | None = None, place: int = -1
     ) -> None:
         super().__init__()
         self.question = question
@@ -279,7 +248,6 @@ class RunView(QWidget):
         self._live = live = past is None
         self._model = ""
         self._usage = ""
-        self._tokens = (0, 0)
         self._menu = QuestionMenu(
             lambda: actions.ask_again(self.question), lambda: actions.branch(self)
         )
@@ -288,7 +256,7 @@ class RunView(QWidget):
         self._consent_denied = False
         self._cited: Sequence[int] = ()  # numbers that the answer cites
         self._stream = AnswerStream(
-            self._insert, actions.cards.links, self._results, actions.show_result, live=live
+            self._insert, actions.links, self._results, actions.show_result, live=live
         )
         self.answers = self._stream.answers
         self.thoughts = self._stream.thoughts
@@ -347,7 +315,8 @@ class RunView(QWidget):
             case RunStarted():
                 self.run_id, self._model = event.run_id, event.model
             case TextDelta():
-                self._write(event.text)
+                if self._stream.write(event.text):
+                    self._status.say("")
             case ReasoningDelta():
                 self._stream.think(event.text)
                 self._status.say("")
@@ -368,7 +337,7 @@ class RunView(QWidget):
             case ApprovalResolved():
                 self._resolve(event)
             case Usage():
-                self._count(event)
+                self._usage = run_wording.usage(event)
             case RunFinished() | RunFailed() | RunCancelled():
                 self._end(event)
 
@@ -379,18 +348,6 @@ class RunView(QWidget):
         before = before if before is not None else self._status.bar
         at = self._layout.count() if before is None else self._layout.indexOf(before)
         self._layout.insertWidget(at, widget)
-
-    def _write(self, text: str) -> None:
-        if self._stream.write(text):
-            self._status.say("")
-
-    def _count(self, event: Usage) -> None:
-        if event.run_input_tokens or event.run_output_tokens:
-            sent, got = event.run_input_tokens, event.run_output_tokens
-        else:
-            sent, got = self._tokens[0] + event.input_tokens, self._tokens[1] + event.output_tokens
-        self._tokens = (sent, got)
-        self._usage = run_wording.usage(sent, got, event.cost, estimated=event.estimated)
 
     def _results(self) -> dict[int, str]:
         """Return the results that the answer may cite, including cited ones of earlier runs."""
@@ -407,7 +364,7 @@ class RunView(QWidget):
         if self.plan is None and not (event.steps or event.overrides or event.goal_why):
             return
         if self.plan is None:
-            self.plan = PlanView(self._actions.cards.texts)
+            self.plan = PlanView(self._actions.texts)
             # Above the cards, even if the plan comes after the first call.
             self._layout.insertWidget(self._layout.indexOf(self.bubble) + 1, self.plan)
         self.plan.show_plan(event)
@@ -419,7 +376,7 @@ class RunView(QWidget):
         if event.own and event.tool in _PLAN_TOOLS:
             self._without_card.add(event.call_id)
             return
-        card = ToolCard(event, self._actions.cards, live=self._live)
+        card = ToolCard(event, self._actions, live=self._live)
         self.cards[event.call_id] = card
         self._insert(card)
         self._status.say("")  # the card itself moves
@@ -450,12 +407,12 @@ class RunView(QWidget):
         self._status.say("")
 
     def _card_of(self, event: ApprovalRequested) -> RequestCard:
-        answer, live, texts = self._actions.answer, self._live, self._actions.cards.texts
+        answer, live, texts = self._actions.answer, self._live, self._actions.texts
         if event.about == "tool":
             return ApprovalCard(event, answer, texts, live=live)
         if event.about == "override":
             return OverrideCard(event, answer, texts, live=live)
-        return ConsentCard(event, answer, self._actions.cards.background, live=live)
+        return ConsentCard(event, answer, self._actions.background, live=live)
 
     def _resolve(self, event: ApprovalResolved) -> None:
         request = self.approvals.get(event.approval_id)
@@ -499,7 +456,7 @@ class RunView(QWidget):
             return  # the single card says it
         models = [name for card in cards for name in card.missing]
         self.missing = Notice(missing_models.summary(models), tone="muted")
-        open_models = self._actions.cards.open_models
+        open_models = self._actions.open_models
         self.missing.add_action("Models…", "cpu", lambda: open_models(models[0]))
         self._insert(self.missing)
 
@@ -525,7 +482,7 @@ class RunView(QWidget):
         notice = Notice(limit.text, limit.advice, tone="warning")
         notice.add_action("Continue", "play", lambda: self._actions.ask_again(CONTINUE))
         if limit.in_settings:
-            notice.add_action("Limits…", "", self._actions.limits)
+            notice.add_action("Limits…", "", self._actions.open_limits)
         return notice
 
     def _sign(self) -> None:

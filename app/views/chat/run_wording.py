@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from app.agent.events import Usage
 from app.views.plain_text import one_line
 
 BY_RULES = "Answered by rules"
@@ -44,13 +45,7 @@ def effect(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A limit that ended a run.
-
-    Attributes:
-        text: What happened.
-        advice: What the user can do.
-        in_settings: Whether the limit can be changed in the settings.
-    """
+    """A limit that ended a run."""
 
     text: str
     advice: str
@@ -69,19 +64,13 @@ def limit(stopped_by: str) -> Limit:
     )
 
 
-def usage(sent: int, received: int, cost: float | None, *, estimated: bool) -> str:
-    """Return tokens and cost of a run, e.g. "1,204 tokens in, 86 out, about $0.004"; "" for none.
-
-    Args:
-        sent: Number of tokens sent to the model.
-        received: Number of tokens received from it.
-        cost: The cost in US dollars; None if unknown.
-        estimated: Whether the numbers of tokens are estimates, not counts by the endpoint.
-    """
+def usage(event: Usage) -> str:
+    """Return a run's tokens and cost, e.g. "1,204 tokens in, 86 out, about $0.004"; "" for none."""
+    sent, received = event.run_input_tokens, event.run_output_tokens
     if not (sent or received):
         return ""
-    text = f"{sent:,} tokens in, {received:,} out" + (" (estimated)" if estimated else "")
-    return text if cost is None else f"{text}, {_dollars(cost)}"
+    text = f"{sent:,} tokens in, {received:,} out" + (" (estimated)" if event.estimated else "")
+    return text if event.cost is None else f"{text}, {_dollars(event.cost)}"
 
 
 def _dollars(cost: float) -> str:

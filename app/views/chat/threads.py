@@ -19,12 +19,12 @@ from app.agent.sessions.export import Form, export
 from app.audit import AuditLog
 from app.audit.exports import record_export
 from app.errors import SightlineError
-from app.imaging.findings import Finding
 from app.tools.api import Artifact
 from app.views.background import Background
 from app.views.chat.conversation import Conversation
 from app.views.chat.message import Notice
-from app.views.chat.run_view import RunActions, RunView
+from app.views.chat.run_view import RunView
+from app.views.chat.tool_card import ChatServices
 
 BATCH = 20  # earlier runs shown at once
 CARDS = 60  # and cards of their calls: each costs time with every change of the layout
@@ -45,39 +45,19 @@ _WARNING = (
 
 @dataclass(frozen=True, slots=True)
 class OpenedThread:
-    """A thread that was opened.
-
-    Attributes:
-        thread: The thread.
-        runs: Its recorded runs, the oldest first.
-        draft: Text for the question field, e.g. a question to be changed and asked again.
-        branched: Whether the thread is a new branch, shown in place of the thread it came from.
-    """
+    """A thread that was opened."""
 
     thread: Thread
     runs: list[PastRun] = field(default_factory=list[PastRun])
-    draft: str = ""
-    branched: bool = False
+    draft: str = ""  # for the question field
+    branched: bool = False  # a new branch, shown in place of its origin
 
 
 class Threads(QObject):
-    """Makes, opens and branches threads in the background; the last request wins.
+    """Makes, opens and branches threads in the background; the last request wins."""
 
-    Args:
-        store: The threads on disk.
-        background: Reads and writes files.
-        parent: The parent for Qt.
-
-    Attributes:
-        current: The thread that is shown, or None.
-        busy: Whether a thread is being made or read.
-        opened: Emitted with an `OpenedThread`, whose thread has become `current`.
-        failed: Emitted with the SightlineError and the id of the thread that could not be opened;
-            the id is "" if a new thread could not be made.
-    """
-
-    opened = Signal(object)
-    failed = Signal(object, str)
+    opened = Signal(object)  # an OpenedThread, whose thread has become `current`
+    failed = Signal(object, str)  # SightlineError, thread id; "" if no new thread could be made
 
     def __init__(
         self, store: SessionStore, background: Background, parent: QObject | None = None
@@ -113,10 +93,7 @@ class Threads(QObject):
     def branch(self, thread_id: str, find: Callable[[list[PastRun]], int], draft: str) -> None:
         """Open a new thread with the runs that came before one run in another thread.
 
-        Args:
-            thread_id: The thread to branch from.
-            find: Takes the runs in that thread; returns the index of the first one to leave out.
-            draft: Text for the question field.
+        `find` takes that thread's runs and returns the index of the first one to leave out.
         """
 
         def work() -> OpenedThread:
@@ -145,31 +122,18 @@ class Threads(QObject):
 
 
 class EarlierRuns(QObject):
-    """Shows the earlier runs of a thread, a few in each turn of the event loop.
-
-    Args:
-        conversation: Where they are shown.
-        background: Reads the file.
-        actions: Actions of the buttons.
-        findings_of: Takes a call id; returns the call's findings that are still in the workspace.
-        current: Returns the thread that is shown.
-        tell: Shows a notice.
-    """
+    """Shows the earlier runs of a thread, a few in each turn of the event loop."""
 
     def __init__(
         self,
         conversation: Conversation,
-        background: Background,
-        actions: RunActions,
-        findings_of: Callable[[str], list[Finding]],
+        services: ChatServices,
         current: Callable[[], Thread | None],
         tell: Callable[[Notice], object],
     ) -> None:
         super().__init__(conversation)
         self._conversation = conversation
-        self._background = background
-        self._actions = actions
-        self._findings_of = findings_of
+        self._services = services
         self._current = current
         self._tell = tell
         self._hidden = 0  # earlier runs of the thread that are not shown
@@ -220,7 +184,7 @@ class EarlierRuns(QObject):
             self._reading = False
             self._tell(Notice(error.reason, error.remedy, tone="error"))
 
-        self._background.submit(thread.runs, show, failed)
+        self._services.background.submit(thread.runs, show, failed)
 
     def _on_trimmed(self, run: RunView) -> None:
         if run.run_id or run.past is not None:  # a run that never started is in no file
@@ -248,7 +212,7 @@ class EarlierRuns(QObject):
 
         A run above those that are read is put on the screen whole, so that they move only once.
         """
-        view = RunView(run.question, self._actions, run, place)
+        view = RunView(run.question, self._services, run, place)
         shown = False
         try:
             if at_end:
@@ -268,7 +232,7 @@ class EarlierRuns(QObject):
     def _events(self, run: PastRun, folder: Path | None) -> Iterator[RunEvent]:
         for event in run.events:
             if isinstance(event, ToolFinished):
-                found = self._findings_of(event.call_id) if event.status == "ok" else []
+                found = self._services.links.of_call(event.call_id) if event.status == "ok" else []
                 pictures = [item for item in _pictures(event) if _is_inside(item.path, folder)]
                 yield event.model_copy(update={"findings": found, "artifacts": pictures})
             elif isinstance(event, ApprovalRequested):
@@ -315,11 +279,6 @@ def _is_inside(path: Path, folder: Path | None) -> bool:
 
 class ThreadExporter(QObject):
     """Saves a thread as a document, after a warning that it may hold patient data.
-
-    Args:
-        window: The window over which the dialogs open.
-        background: Writes the file.
-        tell: Shows a notice.
 
     Attributes:
         audit: Records each export in the audit log; if it is not set, nothing is saved.

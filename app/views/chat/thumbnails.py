@@ -56,15 +56,7 @@ def to_qimage(image: Image.Image) -> QImage:
 
 
 class PictureButton(QAbstractButton):
-    """A picture as a button.
-
-    Args:
-        side: Longer side of the picture on screen, in pixels.
-
-    Attributes:
-        image: The picture as it was loaded; None until then.
-        failed: Whether the picture could not be loaded.
-    """
+    """A picture as a button; `side` is its longer side on screen in px."""
 
     def __init__(self, side: int) -> None:
         super().__init__()
@@ -130,10 +122,6 @@ class Thumbnail(PictureButton):
     """A picture that a tool made; a click opens it.
 
     Args:
-        path: The picture's file.
-        title: The picture's title; "" to use the file's name.
-        background: Used to read the file outside the GUI thread.
-        opened: Called when the picture is clicked.
         made_by: The model that made the picture, if it is known to be synthetic; "" otherwise. The
             file itself may also say that it is synthetic.
     """

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import PurePath
 from typing import Any
 
-from PySide6.QtCore import QSize, Qt, QTimer
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
@@ -27,10 +28,11 @@ from app.tools.api import Artifact
 from app.views import wording
 from app.views.background import Background
 from app.views.chat import missing_models
+from app.views.chat.approval import Answer
 from app.views.chat.finding_links import FindingChip, FindingLinks
 from app.views.chat.thumbnails import Thumbnail
-from app.views.chat.widgets import ElidedText, ThinProgress, icon_label, link_button
-from app.views.icons import icon, pixmap
+from app.views.chat.widgets import ElidedText, ThinProgress, icon_label, link_button, show_open
+from app.views.icons import pixmap
 from app.views.layouts import Flow, column, icon_row, row
 from app.views.pack_texts import PackTexts, words_of
 from app.views.plain_text import one_line, tooltip
@@ -63,40 +65,31 @@ _STATES = {
 
 
 @dataclass(frozen=True, slots=True)
-class CardServices:
-    """Callbacks and helpers that the dock gives to tool cards.
-
-    Attributes:
-        links: Makes chips that link to findings.
-        background: Used to read pictures outside the GUI thread.
-        open_artifact: Opens a picture beside the image: `open_artifact(artifact, tool)`.
-        open_models: Opens the models window at a model: `open_models(name)`.
-        texts: Titles and icons of the tools.
-    """
+class ChatServices:
+    """Callbacks and helpers that the dock gives to runs and their cards."""
 
     links: FindingLinks
     background: Background
-    open_artifact: Callable[[Artifact, str], object]
-    open_models: Callable[[str], object] = lambda _name: None
-    texts: PackTexts = field(default_factory=PackTexts)
+    texts: PackTexts
+    open_artifact: Callable[[Artifact, str], object]  # (artifact, tool)
+    open_models: Callable[[str], object]  # at a model
+    open_limits: Callable[[], object]
+    answer: Answer
+    ask_again: Callable[[str], object]
+    branch: Callable[[Any], object]  # continues in a new thread from before a RunView
+    result: Callable[[int], ToolCard | None]  # the card of a result among all runs shown
+    show_result: Callable[[int], object]  # scrolls to the card and selects its findings
 
 
 class ToolCard(QFrame):
     """A tool call.
 
-    Args:
-        started: The event with which the call began.
-        tools: Callbacks and helpers from the dock.
-        live: Whether the call is in progress, so that its elapsed time is shown.
-
     Attributes:
         status: "running", "ok", "failed", "refused" or "cancelled".
         evidence: The number by which answers cite the result; 0 while there is none.
-        findings: Findings from the call.
-        missing: Names of models that the call needed and that were not installed.
     """
 
-    def __init__(self, started: ToolStarted, tools: CardServices, *, live: bool = True) -> None:
+    def __init__(self, started: ToolStarted, tools: ChatServices, *, live: bool = True) -> None:
         super().__init__()
         self.setObjectName("chatCard")
         self.call_id = started.call_id
@@ -341,9 +334,8 @@ class Disclosures(QWidget):
 
     def add(self, title: str, text: Callable[[], str]) -> None:
         """Add a closed section; `text` is called to make its text when it is first opened."""
-        button = link_button(title, "chevron-right", lambda: self.toggle(title))
-        button.setIconSize(QSize(12, 12))
-        button.setAccessibleDescription("closed")
+        button = link_button(title, action=lambda: self.toggle(title))
+        show_open(button, False)
         self._texts[title] = text
         self._buttons[title] = button
         self._row.addWidget(button)
@@ -357,8 +349,7 @@ class Disclosures(QWidget):
             self._views[title] = view
             self._layout.addWidget(view)
         self._views[title].setVisible(not opened)
-        self._buttons[title].setIcon(icon("chevron-right" if opened else "chevron-down"))
-        self._buttons[title].setAccessibleDescription("closed" if opened else "open")
+        show_open(self._buttons[title], not opened)
 
     def view(self, title: str) -> TextView | None:
         """Return the text view of a section; None if it has not been opened yet."""
@@ -380,9 +371,7 @@ def seconds(value: float) -> str:
 
 def _flow(parts: Sequence[QWidget]) -> QWidget:
     box = QWidget()
-    flow = Flow()
-    flow.add(*parts)
-    box.setLayout(flow)
+    box.setLayout(Flow(6, *parts))
     return box
 
 
@@ -399,12 +388,16 @@ class KeyFigures:
     Attributes:
         rows: Cells of each row, starting with the row's name.
         header: Column titles, the first one empty; () if rows are pairs of name and value.
-        more: Number of rows that were left out.
     """
 
     rows: tuple[tuple[str, ...], ...] = ()
     header: tuple[str, ...] = ()
     more: int = 0
+
+    @property
+    def lines(self) -> tuple[tuple[str, ...], ...]:
+        """The header, if there is one, and the rows."""
+        return (self.header, *self.rows) if self.header else self.rows
 
 
 class KeyFiguresTable(QWidget):
@@ -421,31 +414,36 @@ class KeyFiguresTable(QWidget):
         grid.setHorizontalSpacing(SPACE.m)
         grid.setVerticalSpacing(SPACE.xs)
         grid.setColumnStretch(0, 1)
-        header = [figures.header] if figures.header else []
-        for place, cells in enumerate([*header, *figures.rows]):
-            is_header = bool(header) and place == 0
+        for place, cells in enumerate(figures.lines):
             grid.addWidget(ElidedText(cells[0], "caption"), place, 0)
             for number, text in enumerate(cells[1:], 1):
-                cell = label(text, "faint" if is_header else "label")
+                cell = label(text, "faint" if cells is figures.header else "label")
                 grid.addWidget(cell, place, number, Qt.AlignmentFlag.AlignRight)
         if figures.more:
             grid.addWidget(label(f"and {figures.more} more", "faint"), grid.rowCount(), 0)
 
     def as_text(self) -> str:
         """Return all cells as text, with tabs between columns."""
-        header = [self._figures.header] if self._figures.header else []
-        return "\n".join("\t".join(cells) for cells in [*header, *self._figures.rows])
+        return "\n".join("\t".join(cells) for cells in self._figures.lines)
 
 
 def key_figures(output: Mapping[str, Any]) -> KeyFigures:
     """Return the figures in a tool's output that are worth a table; without rows if none are."""
     for value in output.values():
-        if _is_matrix(value):
-            return _matrix(value)
+        if isinstance(value, Mapping) and all(isinstance(item, Mapping) for item in value.values()):
+            columns = _columns(list(value.values()))
+            if columns:
+                rows = (
+                    (words_of(str(name)), *(_figure(item.get(key)) for key in columns))
+                    for name, item in value.items()
+                )
+                return _cut(rows, ("", *columns.values()))
     for value in (output, *output.values()):
-        if isinstance(value, Mapping) and _is_scores(value):
-            return _scores(value)
-    return _pairs(output)
+        scores = isinstance(value, Mapping) and len(value) >= 4
+        if scores and all(isinstance(item, float) for item in value.values()):
+            ranked = sorted(value.items(), key=lambda item: item[1], reverse=True)
+            return _cut((words_of(str(key)), f"{score:.2f}") for key, score in ranked)
+    return _cut(_pairs(output))
 
 
 def number(value: float) -> str:
@@ -459,61 +457,37 @@ def number(value: float) -> str:
     return f"{value:.1f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
+def _figure(value: Any) -> str:
+    return number(value) if _is_number(value) else "–"
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _is_matrix(value: Any) -> bool:
-    if not isinstance(value, Mapping) or not value:
-        return False
-    rows = list(value.values())
-    return all(isinstance(item, Mapping) for item in rows) and bool(_columns(rows))
+def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the titles of the known figures in the rows, by key; three at most."""
+    known = {key: title for key, title in _COLUMNS if any(_is_number(row.get(key)) for row in rows)}
+    if "area_cm2" in known:
+        known.pop("area_pixels", None)
+    return dict(islice(known.items(), 3))
 
 
-def _columns(rows: list[Any]) -> list[tuple[str, str]]:
-    known = [
-        (key, title) for key, title in _COLUMNS if any(_is_number(item.get(key)) for item in rows)
-    ]
-    if any(key == "area_cm2" for key, _ in known):
-        known = [item for item in known if item[0] != "area_pixels"]
-    return known[:3]
-
-
-def _matrix(value: Mapping[str, Any]) -> KeyFigures:
-    columns = _columns(list(value.values()))
-    rows = [
-        (
-            words_of(str(key)),
-            *(number(item[k]) if _is_number(item.get(k)) else "–" for k, _ in columns),
-        )
-        for key, item in value.items()
-    ]
-    header = ("", *(title for _, title in columns))
-    return KeyFigures(tuple(rows[:ROWS]), header, max(0, len(rows) - ROWS))
-
-
-def _is_scores(value: Mapping[str, Any]) -> bool:
-    return len(value) >= 4 and all(isinstance(item, float) for item in value.values())
-
-
-def _scores(value: Mapping[str, Any]) -> KeyFigures:
-    ranked = sorted(value.items(), key=lambda item: item[1], reverse=True)
-    rows = tuple((words_of(str(key)), f"{score:.2f}") for key, score in ranked[:ROWS])
-    return KeyFigures(rows, (), max(0, len(ranked) - ROWS))
-
-
-def _pairs(output: Mapping[str, Any]) -> KeyFigures:
-    rows: list[tuple[str, ...]] = []
+def _pairs(output: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     for key, value in output.items():
         if any(part in str(key).casefold() for part in _SKIPPED):
             continue
         if _is_number(value):
-            rows.append((words_of(str(key)), number(value)))
+            yield words_of(str(key)), number(value)
         elif value is False:  # True is the ordinary case and not worth a row
-            rows.append((words_of(str(key)), "no"))
+            yield words_of(str(key)), "no"
         elif isinstance(value, str) and 0 < len(value) <= 60:
-            rows.append((words_of(str(key)), one_line(value)))
-    return KeyFigures(tuple(rows[:ROWS]), (), max(0, len(rows) - ROWS))
+            yield words_of(str(key)), one_line(value)
+
+
+def _cut(rows: Iterable[tuple[str, ...]], header: tuple[str, ...] = ()) -> KeyFigures:
+    every = tuple(rows)
+    return KeyFigures(every[:ROWS], header, max(0, len(every) - ROWS))
 
 
 def _warnings(*parts: Mapping[str, Any]) -> list[str]:

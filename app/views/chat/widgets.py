@@ -82,12 +82,18 @@ def link_button(
     button.setAccessibleName(text)
     button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
     button.setCursor(Qt.CursorShape.PointingHandCursor)
+    button.setIconSize(QSize(12, 12))
     if name:
         button.setIcon(icon(name))
-        button.setIconSize(QSize(12, 12))
     if action is not None:
         button.clicked.connect(lambda _checked=False: action())
     return button
+
+
+def show_open(button: QPushButton, opened: bool) -> None:
+    """Show on the button of a section whether the section is open."""
+    button.setIcon(icon("chevron-down" if opened else "chevron-right"))
+    button.setAccessibleDescription("open" if opened else "closed")
 
 
 class ElidedText(ElidedLabel):
@@ -95,7 +101,8 @@ class ElidedText(ElidedLabel):
 
     def __init__(self, text: str = "", role: str = "", *, middle: bool = False) -> None:
         super().__init__("", role)
-        self._mode = Qt.TextElideMode.ElideMiddle if middle else Qt.TextElideMode.ElideRight
+        if middle:
+            self._mode = Qt.TextElideMode.ElideMiddle
         self.set_full(text)
 
     @property
@@ -111,17 +118,9 @@ class ElidedText(ElidedLabel):
             self.setToolTip(tooltip(text))
             self.setAccessibleName(text)
 
-    def shown_text(self) -> str:
-        """Return the text as currently painted, perhaps cut."""
-        return self.fontMetrics().elidedText(self.text(), self._mode, self.contentsRect().width())
-
 
 class WrappedText(QLabel):
-    """Untrusted text, wrapped onto as many lines as it needs.
-
-    Attributes:
-        full: The text, without the break opportunities that are put into long words.
-    """
+    """Untrusted text, wrapped onto as many lines as it needs."""
 
     def __init__(self, role: str = "") -> None:
         super().__init__()

@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QPlainTextEdit,
     QScrollArea,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -25,6 +24,7 @@ from app.tools.models.install_plan import Consent, InstallPlan, needs_code
 from app.tools.models.places import is_program
 from app.tools.models.status import ModelStatus
 from app.views.content_names import counted
+from app.views.layouts import column, row
 from app.views.models import model_wording
 from app.views.settings.fields import Check, wrapped_label
 from app.views.theme import SPACE, THEME
@@ -68,10 +68,7 @@ class Question:
 class ConsentDialog(QDialog):
     """Asks a question. Cancel is the default; the other button needs all required boxes ticked.
 
-    Args:
-        question: The content.
-        agreed: Called with the consent, after the dialog is closed.
-        parent: The window over which it opens.
+    `agreed` is called with the consent, after the dialog is closed.
     """
 
     def __init__(
@@ -89,12 +86,12 @@ class ConsentDialog(QDialog):
         self.terms: list[Check] = []
         inside = QWidget()
         inside.setObjectName("modelQuestionPage")
-        self._column = QVBoxLayout(inside)
-        self._column.setContentsMargins(SPACE.xl, SPACE.xl, SPACE.xl, SPACE.s)
-        self._column.setSpacing(SPACE.s)
-        self._column.addWidget(wrapped_label(question.title, "title"))
-        for fact in question.facts:
-            self._column.addWidget(wrapped_label(fact, "muted"))
+        self._column = column(
+            wrapped_label(question.title, "title"),
+            *(wrapped_label(fact, "muted") for fact in question.facts),
+            margins=(SPACE.xl, SPACE.xl, SPACE.xl, SPACE.s),
+            parent=inside,
+        )
         self._ask_terms(question)
         self._ask_code(question)
         self._ask_other(question)
@@ -107,11 +104,8 @@ class ConsentDialog(QDialog):
         ground = f"#modelQuestion, #modelQuestionPage {{ background: {THEME.panel}; }}"
         self.setStyleSheet(ground)
         self._page.setWidget(inside)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, SPACE.l)
-        outer.setSpacing(SPACE.s)
-        outer.addWidget(self._page, 1)
-        outer.addLayout(self._buttons(question))
+        buttons = self._buttons(question)
+        column((self._page, 1), buttons, margins=(0, 0, 0, SPACE.l), parent=self)
         self._update()
         self.setAccessibleName(question.title)
         self.setAccessibleDescription(" ".join(question.facts))
@@ -166,14 +160,8 @@ class ConsentDialog(QDialog):
         self.yes = push_button(question.verb, self._say_yes, primary=not question.danger)
         self.yes.setAutoDefault(False)
         self.cancel.setDefault(True)
-        line = QHBoxLayout()
-        line.setContentsMargins(SPACE.xl, 0, SPACE.xl, 0)
-        line.setSpacing(SPACE.s)
-        line.addStretch(1)
-        line.addWidget(self.cancel)
-        line.addWidget(self.yes)
         self.cancel.setFocus()
-        return line
+        return row(1, self.cancel, self.yes, margins=(SPACE.xl, 0, SPACE.xl, 0))
 
     def showEvent(self, event: QShowEvent) -> None:
         # Wrapped text has its height only now.
@@ -186,8 +174,7 @@ class ConsentDialog(QDialog):
         super().showEvent(event)
 
     def _update(self) -> None:
-        if hasattr(self, "yes"):
-            self.yes.setEnabled(all(check.isChecked() for check in self._needed))
+        self.yes.setEnabled(all(check.isChecked() for check in self._needed))
 
     def _say_yes(self) -> None:
         consent = Consent(
@@ -206,11 +193,8 @@ def is_loaded(live: ModelState | None) -> bool:
 
 def needs_consent(status: ModelStatus) -> bool:
     """Return True if an installed model's terms or code have not been accepted yet."""
-    return (
-        status.usable
-        and not status.card.embedded
-        and (not status.accepted or _code_unanswered(status))
-    )
+    unanswered = not status.accepted or _code_unanswered(status)
+    return status.usable and not status.card.embedded and unanswered
 
 
 def can_download(status: ModelStatus) -> bool:
@@ -221,6 +205,16 @@ def can_download(status: ModelStatus) -> bool:
 
 def _code_unanswered(status: ModelStatus) -> bool:
     return status.code in ("not allowed", "changed")
+
+
+def _terms(status: ModelStatus) -> Sequence[tuple[str, str]]:
+    card = status.card
+    return ((card.title, card.terms),) if card.terms and not status.accepted else ()
+
+
+def _programs(card: ModelCard) -> Sequence[tuple[str, Sequence[str]]]:
+    names = [file.name for file in card.files if file.code or is_program(file.name)]
+    return ((card.title, names),)
 
 
 def install_question(plan: InstallPlan) -> Question:
@@ -276,13 +270,12 @@ def download_question(status: ModelStatus) -> Question:
             "Its publisher gives it only to those who have accepted its terms there."
             + ("" if token else " Set HF_TOKEN to your access token before you start Sightline.")
         )
-    programs = tuple(file.name for file in card.files if file.code or is_program(file.name))
     return Question(
         f"Download {card.title}?",
         facts,
         "Download",
-        terms=((card.title, card.terms),) if card.terms and not status.accepted else (),
-        code=((card.title, programs),) if card.trust_remote_code else (),
+        terms=_terms(status),
+        code=_programs(card) if card.trust_remote_code else (),
         code_needed=needs_code(card),
     )
 
@@ -290,7 +283,6 @@ def download_question(status: ModelStatus) -> Question:
 def agreement_question(status: ModelStatus) -> Question:
     """Return the question that asks to accept the terms and the code of an installed model."""
     card = status.card
-    programs = tuple(file.name for file in card.files if file.code or is_program(file.name))
     facts = ["Its files are taken down as they are now; any later change is found."]
     if status.code == "changed":
         facts.append("Its program code was changed since you allowed it.")
@@ -298,8 +290,8 @@ def agreement_question(status: ModelStatus) -> Question:
         f"Use {card.title}?",
         facts,
         "Accept",
-        terms=((card.title, card.terms),) if card.terms and not status.accepted else (),
-        code=((card.title, programs),) if _code_unanswered(status) else (),
+        terms=_terms(status),
+        code=_programs(card) if _code_unanswered(status) else (),
         code_needed=needs_code(card) or status.accepted,
     )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from PySide6.QtCore import QObject, QSize, QTimer, Signal
-from PySide6.QtWidgets import QProgressBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QProgressBar, QWidget
 
 from app.errors import Cancelled, SightlineError, UsageError
 from app.tools.api import CancelToken, ModelHost, Progress
@@ -20,7 +20,7 @@ from app.tools.models.store import ModelStore
 from app.views import icons
 from app.views.content_names import counted
 from app.views.daemon_tasks import DaemonTasks
-from app.views.layouts import row
+from app.views.layouts import column, row
 from app.views.models import model_wording
 from app.views.models.consent_dialog import Question, is_loaded, unknown_question
 from app.views.models.models_table import TONES
@@ -36,23 +36,20 @@ AuditNote = Callable[..., object]
 
 
 class Host(ModelHost, Protocol):
-    """The part of the model host that the models window uses."""
+    """The part of the model host that the models window uses; see `ProcessHost`."""
 
-    def states(self) -> Mapping[str, ModelState]:
-        """Return the models' states, by card name."""
-        ...
+    def states(self) -> Mapping[str, ModelState]: ...
 
-    def subscribe(self, listener: Callable[[ModelState], object]) -> Callable[[], None]:
-        """Call `listener` at each change, on any thread; return a function that unsubscribes it."""
-        ...
+    def subscribe(self, listener: Callable[[ModelState], object]) -> Callable[[], None]: ...
 
-    def unload(self, model: str | None = None) -> None:
-        """Take a model out of memory; None for all models."""
-        ...
+    def unload(self, model: str | None = None) -> None: ...
 
-    def forget(self, model: str) -> None:
-        """Forget a model's failures, because its files were changed."""
-        ...
+    def forget(self, model: str) -> None: ...
+
+
+Statuses = tuple[ModelStatus, ...]
+ColouredText = tuple[str, str, str]
+"""A text, the name of its colour in `TONES`, and the name of its icon."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +62,13 @@ class Outcome:
         refresh: Whether the models folder must be read again.
     """
 
-    statuses: tuple[ModelStatus, ...] = ()
+    statuses: Statuses = ()
     chosen: str = ""
     refresh: bool = False
 
 
 class TaskBar(QWidget):
-    """The line at the foot of the window: the running task's progress, or how the last one ended.
-
-    Args:
-        cancel: Called when Cancel is clicked.
-    """
+    """The line at the foot of the window: a task's progress, or how the last one ended."""
 
     def __init__(self, cancel: Callable[[], object]) -> None:
         super().__init__()
@@ -86,14 +79,8 @@ class TaskBar(QWidget):
         self.text = wrapped_label("", "")
         self.cancel = push_button("Cancel", cancel)
         self.cancel.setAutoDefault(False)
-        line = row(self.icon, spacing=SPACE.s)
-        line.addWidget(self.text, 1)
-        line.addWidget(self.cancel)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACE.xs)
-        column.addWidget(self.bar)
-        column.addLayout(line)
+        line = row(self.icon, (self.text, 1), self.cancel)
+        column(self.bar, line, spacing=SPACE.xs, parent=self)
         self.stop()
 
     def start(self, text: str) -> None:
@@ -132,12 +119,8 @@ class TaskBar(QWidget):
 class ModelTasks(QObject):
     """Runs tasks on the models folder, one at a time.
 
-    Args:
-        store: The models folder.
-        host: The model host.
-        note: Writes to the audit log; called on any thread, so that a task is logged even if the
-            window is closed meanwhile.
-        parent: The parent for Qt.
+    `note` writes to the audit log; it is called on any thread, so that a task is logged even if the
+    window is closed meanwhile.
 
     Attributes:
         finished: Emitted with an `Outcome` when a task ends, even if it failed or was cancelled.
@@ -221,54 +204,36 @@ class ModelTasks(QObject):
         """Install the models in a plan."""
         terms = {model.card.name: bool(model.terms) for model in plan.models}
 
-        def work(progress: Progress, cancel: CancelToken) -> tuple[ModelStatus, ...]:
+        def work(progress: Progress, cancel: CancelToken) -> Statuses:
             self._unload(*terms)
             statuses = self._store.install(
-                plan,
-                accepted=consent.terms,
-                code_allowed=consent.code,
-                other=consent.other,
-                host=self._host,
-                progress=progress,
-                cancel=cancel,
+                plan, consent, host=self._host, progress=progress, cancel=cancel
             )
             for status in statuses:
                 self._note_installed(status, terms=terms[status.card.name])
             return statuses
 
-        def then(statuses: tuple[ModelStatus, ...]) -> Outcome:
-            titles = " and ".join(status.card.title for status in statuses)
-            return self._changed(statuses, f"{titles}: installed.")
-
-        self._run("Copying", work, then)
+        self._change("Copying", work, ": installed.")
 
     def download(self, name: str, consent: Consent) -> None:
         """Download and install a model."""
 
-        def work(progress: Progress, cancel: CancelToken) -> ModelStatus:
+        def work(progress: Progress, cancel: CancelToken) -> Statuses:
             self._unload(name)
-            accepted, code = consent.terms, consent.code
-            status = self._store.get(
-                name, accepted=accepted, code_allowed=code, progress=progress, cancel=cancel
-            )
+            status = self._store.get(name, consent, progress=progress, cancel=cancel)
             self._note_installed(status, terms=consent.terms)
-            return status
-
-        def then(status: ModelStatus) -> Outcome:
-            state = model_wording.state_text(status)
-            text = f"{status.card.title}: {state.text.lower()}. {state.more}".strip()
-            return self._changed((status,), text, state.tone, state.icon)
+            return (status,)
 
         self._note("weights_asked", weights=name, host=host_of(self._store.card(name)))
-        self._run("Downloading", work, then)
+        self._change("Downloading", work)
 
     def verify(self, name: str) -> None:
         """Verify a model by reading all its files; "" verifies all models."""
 
-        def work(progress: Progress, cancel: CancelToken) -> tuple[ModelStatus, ...]:
+        def work(progress: Progress, cancel: CancelToken) -> Statuses:
             return self._store.verify(name, progress=progress, cancel=cancel, host=self._host)
 
-        def then(statuses: tuple[ModelStatus, ...]) -> Outcome:
+        def then(statuses: Statuses) -> Outcome:
             self.bar.say(*_verified_text(statuses))
             return Outcome(statuses)
 
@@ -277,42 +242,34 @@ class ModelTasks(QObject):
     def accept(self, name: str, consent: Consent) -> None:
         """Record that the user accepts an installed model's terms or code."""
 
-        def work(_progress: Progress, _cancel: CancelToken) -> ModelStatus:
+        def work(_progress: Progress, _cancel: CancelToken) -> Statuses:
             status = self._store.accept(name, code=consent.code)
             self._note("model_accepted", model=name, code=consent.code)
-            return status
+            return (status,)
 
-        def then(status: ModelStatus) -> Outcome:
-            return self._changed((status,), f"{status.card.title} can be used.")
-
-        self._run("Noting it", work, then)
+        self._change("Noting it", work, " can be used.")
 
     def remove(self, name: str) -> None:
         """Delete a model's files."""
 
-        def work(_progress: Progress, _cancel: CancelToken) -> ModelStatus:
+        def work(_progress: Progress, _cancel: CancelToken) -> Statuses:
             self._unload(name)
             status = self._store.remove(name)
             self._note("model_removed", model=name)
-            return status
+            return (status,)
 
-        def then(status: ModelStatus) -> Outcome:
-            return self._changed((status,), f"{status.card.title}: removed.")
-
-        self._run("Removing", work, then)
+        self._change("Removing", work, ": removed.")
 
     def unload(self, name: str) -> None:
         """Take a model out of memory."""
-
-        def work(_progress: Progress, _cancel: CancelToken) -> None:
-            self._host.unload(name)
 
         def then(_none: None) -> Outcome:
             title = self._store.card(name).title
             self.bar.say(f"{title} is out of memory.", "ok", "circle-check")
             return Outcome()
 
-        self._run("Waiting for what runs, then unloading", work, then)
+        verb = "Waiting for what runs, then unloading"
+        self._run(verb, lambda _progress, _cancel: self._host.unload(name), then)
 
     def _unload(self, *names: str) -> None:
         """Unload models before their files change: Windows keeps open files from being replaced."""
@@ -327,18 +284,24 @@ class ModelTasks(QObject):
             "model_installed", model=name, revision=status.revision, terms=terms, code=allowed
         )
 
-    def _changed(
-        self,
-        statuses: tuple[ModelStatus, ...],
-        text: str,
-        tone: str = "ok",
-        icon: str = "circle-check",
-    ) -> Outcome:
-        """Say that models' files were changed, and return the outcome."""
-        for status in statuses:
-            self._host.forget(status.card.name)
-        self.bar.say(text, tone, icon)
-        return Outcome(statuses, statuses[0].card.name)
+    def _change(
+        self, verb: str, work: Callable[[Progress, CancelToken], Statuses], end: str = ""
+    ) -> None:
+        """Run work that changes models' files; then say `end` of them, or else their state."""
+
+        def then(statuses: Statuses) -> Outcome:
+            for status in statuses:
+                self._host.forget(status.card.name)
+            titles = " and ".join(status.card.title for status in statuses)
+            state = model_wording.state_text(statuses[0])
+            if end:
+                self.bar.say(f"{titles}{end}", "ok", "circle-check")
+            else:
+                text = f"{titles}: {state.text.lower()}. {state.more}".strip()
+                self.bar.say(text, state.tone, state.icon)
+            return Outcome(statuses, statuses[0].card.name)
+
+        self._run(verb, work, then)
 
     def _run(
         self,
@@ -359,7 +322,7 @@ class ModelTasks(QObject):
         def body(_closing: CancelToken) -> Any:
             try:
                 return work(progress, cancel)
-            except (Cancelled, SightlineError) as error:
+            except Cancelled as error:
                 return error
 
         self.bar.start(f"{verb}…")
@@ -372,9 +335,7 @@ class ModelTasks(QObject):
         self.bar.progress(fraction, f"{self._verb}: {text}" if text else f"{self._verb}…")
 
     def _finish(self, result: Any, then: Callable[[Any], Outcome]) -> None:
-        if isinstance(result, SightlineError):
-            self._fail(result.text)
-        elif isinstance(result, Cancelled):
+        if isinstance(result, Cancelled):
             self._fail("Stopped; what was there before is as it was.", "faint", "ban")
         else:
             self._end_task()
@@ -392,8 +353,7 @@ class ModelTasks(QObject):
         self.busy_changed.emit()
 
 
-def _verified_text(statuses: tuple[ModelStatus, ...]) -> tuple[str, str, str]:
-    """Return text, tone and icon for models whose files were all read."""
+def _verified_text(statuses: Statuses) -> ColouredText:
     bad = [one for one in statuses if one.state in ("broken", "other", "partly")]
     if bad:
         texts = [

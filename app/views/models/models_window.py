@@ -11,13 +11,11 @@ from PySide6.QtWidgets import (
     QApplication,
     QDialog,
     QFileDialog,
-    QHBoxLayout,
     QMenu,
     QPushButton,
     QScrollArea,
     QSplitter,
     QStackedLayout,
-    QVBoxLayout,
     QWidget,
 )
 from shiboken6 import isValid
@@ -29,7 +27,7 @@ from app.tools.models.store import ModelStore
 from app.views import icons, wording
 from app.views.daemon_tasks import DaemonTasks
 from app.views.gui_calls import gui_calls
-from app.views.layouts import Flow, row
+from app.views.layouts import Flow, column, row
 from app.views.models import consent_dialog, model_wording
 from app.views.models.consent_dialog import ConsentDialog, Question
 from app.views.models.model_tasks import AuditNote, Host, ModelTasks, Outcome
@@ -49,20 +47,36 @@ _SHEET = f"""
 """
 
 _TERMS_HEIGHT = 120
+_PARTS: dict[str, Callable[[ModelStatus], str]] = {
+    "Made for": lambda status: status.card.intended_use,
+    "Limits": lambda status: "\n".join(f"{BULLET}{limit}" for limit in status.card.limits),
+    "What of it was tried": lambda status: status.card.tried,
+    "Licence": lambda status: status.card.licence,
+    "Terms": lambda status: _terms(status),
+    "Code": lambda status: _CODE[status.code],
+    "Memory": lambda status: model_wording.memory(status.card),
+    "Files": model_wording.files,
+    "Where": lambda status: _where(status),
+    "Source": lambda status: _source(status),
+    "How to get it": lambda status: "" if status.usable else status.how_to_get,
+}
+"""Headings of the details, and the texts below them."""
+
+_CODE = {
+    "": "",
+    "allowed": "Program code came with its weights. You allowed it to run.",
+    "changed": "The program code with its weights was changed since you allowed it. It is not "
+    "run until you allow it again.",
+    "not allowed": "Its publisher's own program code can come with the weights. It is run only "
+    "after your yes.",
+}
 
 
 class ModelsWindow(QDialog):
     """The list of models, the details of the chosen one, and buttons for the available actions.
 
     Closing the window hides it; a running task continues and is shown when the window is opened
-    again.
-
-    Args:
-        store: The models folder.
-        host: The model host.
-        note: Writes to the audit log.
-        parent: The parent for Qt.
-        texts: Titles of the tools that use the models.
+    again. `note` writes to the audit log, `texts` has the titles of the tools that use the models.
     """
 
     def __init__(
@@ -110,54 +124,39 @@ class ModelsWindow(QDialog):
         self.from_folder = menu.addAction("From a folder…", self.choose_folder)
         self.install_button.setMenu(menu)
         self.install_button.setToolTip("Weights or a model pack that were brought here")
-        self.verify_all_button = push_button("Verify all", lambda: self.verify(""))
-        self.get_button = push_button("Download…", self.ask_download)
-        self.verify_button = push_button("Verify", lambda: self.verify(self.chosen))
+        self.verify_all_button = push_button("Verify all", lambda: self.tasks.verify(""))
+        self.get_button = push_button("Download…", self._ask_download)
+        self.verify_button = push_button("Verify", lambda: self.tasks.verify(self.chosen))
         self.verify_button.setToolTip("Read every file and compare it with what it should be")
-        self.agree_button = push_button("Terms and code…", self.ask_agreement)
-        self.unload_button = push_button("Unload", self.unload)
+        self.agree_button = push_button("Terms and code…", self._ask_agreement)
+        self.unload_button = push_button("Unload", lambda: self.tasks.unload(self.chosen))
         self.unload_button.setToolTip("Take it out of memory; it is loaded again when needed")
-        self.remove_button = push_button("Remove…", self.ask_remove)
+        self.remove_button = push_button("Remove…", self._ask_remove)
         self.close_button = push_button("Close", self.reject)
 
     def _arrange(self) -> None:
         self.empty = EmptyState("cpu", "Looking into the models folder", "")
-        left = QWidget()
+        left, right = QWidget(), QWidget()
         self._stack = QStackedLayout(left)
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.table)
-        right = QWidget()
-        column = QVBoxLayout(right)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACE.s)
-        column.addWidget(self.details, 1)
-        line = Flow(SPACE.s)
+        buttons = Flow(SPACE.s)
         own = (self.get_button, self.verify_button, self.agree_button, self.unload_button)
         for button in (*own, self.remove_button):
-            line.addWidget(button)
-        column.addLayout(line)
+            buttons.addWidget(button)
+        column((self.details, 1), buttons, parent=right)
         split = QSplitter(Qt.Orientation.Horizontal)
         split.setChildrenCollapsible(False)
         split.addWidget(left)
         split.addWidget(right)
         split.setSizes([650, 556])
-        top = QHBoxLayout()
-        top.setSpacing(SPACE.s)
         self.where = label(f"In {self._store.folder}", "faint")
         self.where.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        top.addWidget(self.where, 1)
-        top.addWidget(self.verify_all_button)
-        top.addWidget(self.install_button)
-        foot = QHBoxLayout()
-        foot.setSpacing(SPACE.s)
-        foot.addWidget(self.tasks.bar, 1)
-        foot.addWidget(self.close_button, 0, Qt.AlignmentFlag.AlignBottom)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE.l, SPACE.l, SPACE.l, SPACE.l)
-        column.setSpacing(SPACE.m)
-        column.addLayout(top)
-        column.addWidget(split, 1)
-        column.addLayout(foot)
+        top = row((self.where, 1), self.verify_all_button, self.install_button)
+        foot = row((self.tasks.bar, 1), self.close_button)
+        foot.setAlignment(self.close_button, Qt.AlignmentFlag.AlignBottom)
+        margins = (SPACE.l, SPACE.l, SPACE.l, SPACE.l)
+        column(top, (split, 1), foot, spacing=SPACE.m, margins=margins, parent=self)
         for button in self.findChildren(QPushButton):
             button.setAutoDefault(False)  # Enter in the list must not press one
 
@@ -166,8 +165,8 @@ class ModelsWindow(QDialog):
     @property
     def chosen(self) -> str:
         """Name on the chosen model's card; "" if none is chosen."""
-        number = self.table.chosen
-        return self.model.status(number).card.name if number >= 0 else ""
+        status = self._status()
+        return status.card.name if status is not None else ""
 
     def choose(self, name: str) -> None:
         """Choose a model, now or as soon as the models are listed."""
@@ -189,11 +188,10 @@ class ModelsWindow(QDialog):
         if begins:
             self.table.setFocus()
         self._update_live()
-        self.choose(chosen if self.model.find(chosen) >= 0 else self._first())
+        if statuses and self.model.find(chosen) < 0:
+            chosen = self.model.status(0).card.name
+        self.choose(chosen)
         self._show()
-
-    def _first(self) -> str:
-        return self.model.status(0).card.name if self.model.rowCount() else ""
 
     def _not_listed(self, reason: str) -> None:
         self.empty.title.setText("The models folder cannot be read")
@@ -201,26 +199,25 @@ class ModelsWindow(QDialog):
         self._stack.setCurrentIndex(0)
 
     def _show(self) -> None:
-        name = self.chosen
-        if name:
-            self.details.show_model(self.model.status(self.model.find(name)))
+        status = self._status()
+        if status is not None:
+            self.details.show_model(status)
             self.details.verticalScrollBar().setValue(0)
         self._update()
 
     def _update(self) -> None:
         """Show the chosen model's state, and enable the buttons for what can be done."""
-        number = self.model.find(self.chosen) if self.chosen else -1
+        status = self._status()
         idle = not self.tasks.busy
         self.install_button.setEnabled(idle)
         self.verify_all_button.setEnabled(idle and self.model.rowCount() > 0)
-        if number < 0:
-            for button in (self.get_button, self.verify_button, self.unload_button):
+        if status is None:
+            own = (self.get_button, self.verify_button, self.unload_button, self.remove_button)
+            for button in own:
                 button.setEnabled(False)
-            self.remove_button.setEnabled(False)
             self.agree_button.hide()
             return
-        status = self.model.status(number)
-        self.details.show_state(self.model.state_text(number))
+        self.details.show_state(self.model.state_text(self.table.chosen))
         present = status.state != "not installed"
         published = consent_dialog.can_download(status)
         self.get_button.setEnabled(idle and published)
@@ -228,9 +225,8 @@ class ModelsWindow(QDialog):
         self.get_button.setText("Download again…" if status.usable else "Download…")
         self.verify_button.setEnabled(idle and present)
         self.remove_button.setEnabled(idle and present and not status.card.embedded)
-        self.unload_button.setEnabled(
-            idle and consent_dialog.is_loaded(self.model.live(self.chosen))
-        )
+        loaded = consent_dialog.is_loaded(self.model.live(status.card.name))
+        self.unload_button.setEnabled(idle and loaded)
         self.agree_button.setVisible(consent_dialog.needs_consent(status))
         self.agree_button.setEnabled(idle)
 
@@ -280,38 +276,28 @@ class ModelsWindow(QDialog):
             return
         self._ask(consent_dialog.install_question(plan), lambda yes: self.tasks.install(plan, yes))
 
-    def ask_download(self) -> None:
+    def _ask_download(self) -> None:
         """Ask for consent to a download, naming host and size; with consent, start it."""
-        name, status = self.chosen, self._status()
+        self._ask_about(consent_dialog.download_question, self.tasks.download)
+
+    def _ask_agreement(self) -> None:
+        self._ask_about(consent_dialog.agreement_question, self.tasks.accept)
+
+    def _ask_remove(self) -> None:
+        self._ask_about(consent_dialog.removal_question, lambda name, _yes: self.tasks.remove(name))
+
+    def _ask_about(
+        self,
+        question: Callable[[ModelStatus], Question],
+        agreed: Callable[[str, Consent], object],
+    ) -> None:
+        """Ask a question about the chosen model; with consent, call `agreed(name, consent)`."""
+        status = self._status()
         if status is not None:
-            self._ask(
-                consent_dialog.download_question(status), lambda yes: self.tasks.download(name, yes)
-            )
-
-    def ask_agreement(self) -> None:
-        """Ask for consent to the chosen model's terms and code."""
-        name, status = self.chosen, self._status()
-        if status is not None:
-            self._ask(
-                consent_dialog.agreement_question(status), lambda yes: self.tasks.accept(name, yes)
-            )
-
-    def ask_remove(self) -> None:
-        """Ask for confirmation, and delete the chosen model's files."""
-        name, status = self.chosen, self._status()
-        if status is not None:
-            self._ask(consent_dialog.removal_question(status), lambda _yes: self.tasks.remove(name))
-
-    def verify(self, name: str) -> None:
-        """Verify a model by reading all its files; "" verifies all models."""
-        self.tasks.verify(name)
-
-    def unload(self) -> None:
-        """Take the chosen model out of memory."""
-        self.tasks.unload(self.chosen)
+            self._ask(question(status), lambda yes: agreed(status.card.name, yes))
 
     def _status(self) -> ModelStatus | None:
-        number = self.model.find(self.chosen) if self.chosen else -1
+        number = self.table.chosen
         return self.model.status(number) if number >= 0 else None
 
     def _ask(self, question: Question, agreed: Callable[[Consent], object]) -> None:
@@ -329,10 +315,7 @@ class ModelsWindow(QDialog):
     # The end
 
     def shut_down(self) -> None:
-        """Stop the running task and unsubscribe from the host.
-
-        Called when the main window closes.
-        """
+        """Stop the running task and the news of the host, when the main window closes."""
         self._unsubscribe()
         self.tasks.close()
         self._tasks.close()
@@ -347,16 +330,7 @@ def show_models(
     name: str = "",
     texts: PackTexts | None = None,
 ) -> ModelsWindow:
-    """Open the models window, or bring it to the front.
-
-    Args:
-        store: The models folder.
-        host: The model host.
-        note: Writes to the audit log.
-        parent: The main window.
-        name: Name of the model to choose; "" to choose none in particular.
-        texts: Titles of the tools that use the models.
-    """
+    """Open the models window of `parent`, or bring it to the front, and choose the model `name`."""
     found = parent.findChild(ModelsWindow)
     if found is None:
         found = ModelsWindow(store, host, note, parent, texts)
@@ -406,36 +380,22 @@ class ModelDetails(QScrollArea):
         self.setAccessibleName("About the chosen model")
         inside = QWidget()
         inside.setObjectName("modelDetailsPage")
-        self._column = QVBoxLayout(inside)
-        self._column.setContentsMargins(SPACE.l, SPACE.m, SPACE.l, SPACE.l)
-        self._column.setSpacing(SPACE.xs)
         self.title = wrapped_label("", "heading")
         self.tools = wrapped_label("", "muted")
         self.state_icon = label()
         self.state = wrapped_label("", "strong")
         self.state_more = wrapped_label("", "muted")
-        for part in (self.title, self.tools):
-            self._column.addWidget(part)
-        line = row(self.state_icon, spacing=6)
-        line.addWidget(self.state, 1)
+        state = row(self.state_icon, (self.state, 1), spacing=6)
+        margins = (SPACE.l, SPACE.m, SPACE.l, SPACE.l)
+        self._column = column(
+            self.title, self.tools, spacing=SPACE.xs, margins=margins, parent=inside
+        )
         self._column.addSpacing(SPACE.s)
-        self._column.addLayout(line)
+        self._column.addLayout(state)
         self._column.addWidget(self.state_more)
         # The box holds heading and text, so that both are hidden together with their spacing.
         self.parts: dict[str, tuple[QWidget, TextView]] = {}
-        for name in (
-            "Made for",
-            "Limits",
-            "What of it was tried",
-            "Licence",
-            "Terms",
-            "Code",
-            "Memory",
-            "Files",
-            "Where",
-            "Source",
-            "How to get it",
-        ):
+        for name in _PARTS:
             self._add(name)
         self._column.addStretch(1)
         self.setWidget(inside)
@@ -446,20 +406,8 @@ class ModelDetails(QScrollArea):
         self.title.setText(wording.one_line(card.title))
         used = ", ".join(f"{self._texts.title(tool)} ({tool})" for tool in card.tools)
         self.tools.setText(used)
-        texts = {
-            "Made for": card.intended_use,
-            "Limits": "\n".join(f"{BULLET}{limit}" for limit in card.limits),
-            "What of it was tried": card.tried,
-            "Licence": card.licence,
-            "Terms": _terms(status),
-            "Code": _code(status),
-            "Memory": model_wording.memory(card),
-            "Files": model_wording.files(status),
-            "Where": _where(status),
-            "Source": _source(status),
-            "How to get it": "" if status.usable else status.how_to_get,
-        }
-        for name, text in texts.items():
+        for name, text_of in _PARTS.items():
+            text = text_of(status)
             box, view = self.parts[name]
             view.set_plain(text)
             view.setAccessibleName(f"{name}: {wording.one_line(text)[:300]}")
@@ -475,15 +423,11 @@ class ModelDetails(QScrollArea):
         self.state_icon.setPixmap(icons.icon(state.icon, tint).pixmap(QSize(16, 16)))
 
     def _add(self, name: str) -> None:
-        heading = label(name, "section")
         view = TextView(max_height=_TERMS_HEIGHT if name == "Terms" else 0)
         view.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         box = QWidget()
-        inside = QVBoxLayout(box)
-        inside.setContentsMargins(0, SPACE.s, 0, 0)
-        inside.setSpacing(SPACE.xs)
-        inside.addWidget(heading)
-        inside.addWidget(view)
+        margins = (0, SPACE.s, 0, 0)
+        column(label(name, "section"), view, spacing=SPACE.xs, margins=margins, parent=box)
         self._column.addWidget(box)
         self.parts[name] = (box, view)
 
@@ -493,17 +437,6 @@ def _terms(status: ModelStatus) -> str:
         return ""
     said = "You accepted these terms." if status.accepted else "To be accepted before it is used."
     return f"{said}\n\n{status.card.terms.strip()}"
-
-
-def _code(status: ModelStatus) -> str:
-    return {
-        "": "",
-        "allowed": "Program code came with its weights. You allowed it to run.",
-        "changed": "The program code with its weights was changed since you allowed it. It is not "
-        "run until you allow it again.",
-        "not allowed": "Its publisher's own program code can come with the weights. It is run only "
-        "after your yes.",
-    }[status.code]
 
 
 def _where(status: ModelStatus) -> str:

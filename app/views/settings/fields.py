@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from PySide6.QtCore import QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QWheelEvent
 from PySide6.QtWidgets import (
@@ -20,7 +23,6 @@ from PySide6.QtWidgets import (
     QSpinBox,
     QStyle,
     QStyleOptionButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -28,9 +30,9 @@ from app.secrets import Secrets
 from app.tools.api import CancelToken
 from app.views import icons
 from app.views.daemon_tasks import DaemonTasks
-from app.views.layouts import row
+from app.views.layouts import column, row
 from app.views.theme import SPACE, THEME
-from app.views.widgets import label
+from app.views.widgets import label, push_button
 
 LABEL_WIDTH = 118
 FIELD_HEIGHT = 32
@@ -66,9 +68,8 @@ class SettingsPage(QScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         inside = QWidget()
         inside.setObjectName("settingsPage")
-        self.column = QVBoxLayout(inside)
-        self.column.setContentsMargins(SPACE.xl, SPACE.xl, SPACE.xl, SPACE.l)
-        self.column.setSpacing(SPACE.s)
+        margins = (SPACE.xl, SPACE.xl, SPACE.xl, SPACE.l)
+        self.column = column(margins=margins, parent=inside)
         self.setWidget(inside)
 
     def add_heading(self, text: str, hint: str = "") -> None:
@@ -82,12 +83,10 @@ class SettingsPage(QScrollArea):
         """Return the fields that the Tab key goes through, in order."""
         return tab_fields(self)
 
-    def add_section(self, text: str) -> QLabel:
+    def add_section(self, text: str) -> None:
         """Add the title of a group of fields."""
         self.column.addSpacing(SPACE.m)
-        made = label(text, "section")
-        self.column.addWidget(made)
-        return made
+        self.column.addWidget(label(text, "section"))
 
 
 class Form(QGridLayout):
@@ -101,15 +100,10 @@ class Form(QGridLayout):
         self.setColumnMinimumWidth(0, LABEL_WIDTH)
         self.setColumnStretch(1, 1)
 
-    def add_row(self, name: str, field: QWidget, container: QWidget | None = None) -> None:
-        """Add a row.
-
-        Args:
-            name: Name of the field.
-            field: The field.
-            container: Widget that contains the field and other widgets in the same row; None if the
-                field stands alone.
-        """
+    def add_row(
+        self, name: str, field: QWidget, container: QWidget | None = None, *, note: str = ""
+    ) -> None:
+        """Add a field, or a `container` of it and others, and below it a note that describes it."""
         field.setAccessibleName(name)
         title = label(name, "muted")
         title.setBuddy(field)
@@ -120,15 +114,16 @@ class Form(QGridLayout):
         self.addWidget(title, at, 0, Qt.AlignmentFlag.AlignTop)
         if container is None and field.sizePolicy().horizontalPolicy() == QSizePolicy.Policy.Fixed:
             container = QWidget()  # else the names would take the room that the field leaves
-            container.setLayout(row(field, 1))
+            row(field, 1, parent=container)
         self.addWidget(container or field, at, 1)
+        if note:
+            self.add_note(note)
+            field.setAccessibleDescription(note)
 
-    def add_note(self, text: str, field: QWidget | None = None) -> QLabel:
-        """Add a help text below the last row; for screen readers it describes `field`."""
+    def add_note(self, text: str = "") -> QLabel:
+        """Add a help text below the last row."""
         made = wrapped_label(text, "caption")
         self.addWidget(made, self.rowCount(), 1)
-        if field is not None:
-            field.setAccessibleDescription(text)
         return made
 
 
@@ -210,10 +205,6 @@ class NameField(_IgnoreWheel, QComboBox):
         """The name, without spaces around it."""
         return self.currentText().strip()
 
-    def set_text(self, text: str) -> None:
-        """Show a name."""
-        self.setEditText(text)
-
     def set_suggestions(self, names: tuple[str, ...]) -> None:
         """Replace the names in the list; the typed text stays."""
         typed = self.currentText()
@@ -230,7 +221,7 @@ class NameField(_IgnoreWheel, QComboBox):
 
 
 class Count(_IgnoreWheel, QSpinBox):
-    """A field for a whole number with a unit. If the minimum is 0, that value means "no limit"."""
+    """A field for a whole number with a unit. If the minimum is 0, that means "no limit"."""
 
     def __init__(self, least: float, greatest: float, unit: str, *, step: int = 1) -> None:
         super().__init__()
@@ -246,10 +237,7 @@ class Count(_IgnoreWheel, QSpinBox):
 
 
 class Amount(_IgnoreWheel, QDoubleSpinBox):
-    """A field for a decimal number with a unit.
-
-    If the minimum is 0, that value means "no limit".
-    """
+    """A field for a decimal number with a unit. If the minimum is 0, that means "no limit"."""
 
     def __init__(
         self, least: float, greatest: float, *, prefix: str = "", suffix: str = "", step: float = 1
@@ -279,6 +267,60 @@ def _prepare_spin_box(box: QAbstractSpinBox, least: float) -> None:
         box.setSpecialValueText("no limit")
 
 
+def _paint_steps(box: QAbstractSpinBox) -> None:
+    side, right = 10, box.width() - 18
+    painter = QPainter(box)
+    for name, middle in (("chevron-up", 0.3), ("chevron-down", 0.7)):
+        top = round(box.height() * middle - side / 2)
+        icons.draw(painter, name, QRect(right, top, side, side), THEME.text_muted)
+    painter.end()
+
+
+class GrantList(QWidget):
+    """One row for each thing that the user allowed or refused, with a button to take it back.
+
+    `none` is shown while there are no rows; `buttons` has the rows' buttons by the rows' keys.
+    """
+
+    def __init__(self, none: str) -> None:
+        super().__init__()
+        self.buttons: dict[Any, QPushButton] = {}
+        self._lines: dict[Any, QWidget] = {}
+        self._none = wrapped_label(none, "muted")
+        self.column = column(self._none, parent=self)
+
+    def add(
+        self, key: Any, name: QWidget, what: str, action: str, undo: Callable[[], object]
+    ) -> QPushButton:
+        """Add a row with a name, a text on what was allowed and a button, which is returned."""
+
+        def undo_and_remove() -> None:
+            undo()
+            self.remove(key)
+
+        button = self.buttons[key] = push_button(action, undo_and_remove)
+        line = self._lines[key] = QWidget()
+        row((name, 1), label(what, "muted"), button, parent=line)
+        self.column.insertWidget(len(self.buttons), line)
+        self.update_none()
+        return button
+
+    def remove(self, key: Any) -> None:
+        """Remove one row; the others, and the order of the Tab key, stay as they are."""
+        at = list(self.buttons).index(key)
+        button, line = self.buttons.pop(key), self._lines.pop(key)
+        if button.hasFocus() and self.buttons:
+            left = list(self.buttons.values())
+            left[min(at, len(left) - 1)].setFocus()
+        line.hide()
+        line.deleteLater()
+        self.update_none()
+
+    def update_none(self) -> None:
+        """Show the text for no rows if there are none."""
+        self._none.setVisible(not self.buttons)
+
+
 class PriceField(QLineEdit):
     """A field for US dollars per million tokens; empty if the price is unknown."""
 
@@ -290,18 +332,17 @@ class PriceField(QLineEdit):
 
     @property
     def price(self) -> float | None:
-        """The price in US dollars, or None if the field is empty.
-
-        Raises:
-            ValueError: The text is not a price.
-        """
+        """The price in US dollars; None if the field is empty, or its text is no price."""
         text = self.text().strip().removeprefix("$").replace(",", ".")
-        if not text:
+        try:
+            return value if 0 <= (value := float(text)) <= self._greatest else None
+        except ValueError:
             return None
-        value = float(text)
-        if not 0 <= value <= self._greatest:
-            raise ValueError("not a price")
-        return value
+
+    @property
+    def valid(self) -> bool:
+        """Whether the field is empty or holds a price."""
+        return not self.text().strip() or self.price is not None
 
     def show_price(self, price: float | None) -> None:
         """Show a price in US dollars; empty the field if it is None."""
@@ -313,11 +354,6 @@ class KeyField(QWidget):
 
     A typed key belongs to the host that was in the address when it was typed. When the host
     changes, the field is emptied, so that the key cannot be sent to the new host.
-
-    Args:
-        keys: The store of the endpoints' keys.
-        tasks: Runs slow work on threads.
-        hint: Placeholder text for the empty field.
 
     Attributes:
         edited: Emitted when the typed text changes.
@@ -342,20 +378,15 @@ class KeyField(QWidget):
         self.edit.setInputMethodHints(
             Qt.InputMethodHint.ImhSensitiveData | Qt.InputMethodHint.ImhNoPredictiveText
         )
-        self.forget_button = QPushButton("Forget key")
+        self.forget_button = push_button("Forget key", self._forget)
         self.forget_button.setToolTip("Delete the key that Sightline keeps for this host")
         self.forget_button.hide()
         self.note = wrapped_label("", "caption")
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACE.xs)
-        column.addLayout(row(self.edit, self.forget_button))
-        column.addWidget(self.note)
+        column(row(self.edit, self.forget_button), self.note, spacing=SPACE.xs, parent=self)
         self.setFocusProxy(self.edit)
         self._timer = QTimer(self, singleShot=True, interval=KEYRING_DELAY_MS)
         self._timer.timeout.connect(self._find_key)
         self.edit.textEdited.connect(self._on_typed)
-        self.forget_button.clicked.connect(lambda _checked=False: self._forget())
 
     @property
     def typed(self) -> str:
@@ -369,11 +400,9 @@ class KeyField(QWidget):
         return "" if fine else "The key holds signs that no key has: copy it again."
 
     def set_endpoint(self, name: str, host: str) -> None:
-        """Switch to the key for another endpoint.
+        """Switch to the key of another host.
 
-        Args:
-            name: The key's name, from `app.secrets.key_name`; "" if there is no host yet.
-            host: The endpoint's host.
+        `name` is the key's name, from `app.secrets.key_name`; "" if there is no host yet.
         """
         if name == self._name:
             return
@@ -386,18 +415,15 @@ class KeyField(QWidget):
                 f"The key was {origin} and is taken out: type it again for this address. "
             )
         self._show_text("Looking for a stored key…" if name else "")
-        self._cancel_search()
+        self._timer.stop()
+        if self._search is not None:
+            self._search.cancel()
         if name:
             self._timer.start()
 
     def _on_typed(self, _text: str) -> None:
         self._cleared_note = ""
         self.edited.emit()
-
-    def _cancel_search(self) -> None:
-        self._timer.stop()
-        if self._search is not None:
-            self._search.cancel()
 
     def _find_key(self) -> None:
         name, keys = self._name, self._keys
@@ -433,7 +459,9 @@ class KeyField(QWidget):
         name, keys = self._name, self._keys
         self.forget_button.setEnabled(False)
         self._tasks.run(
-            lambda _cancel: keys.forget(name), self._show_forgotten, self._show_not_forgotten
+            lambda _cancel: keys.forget(name),
+            self._show_forgotten,
+            lambda _reason: self._show_forgotten(False),
         )
 
     def _show_forgotten(self, gone: bool) -> None:
@@ -442,11 +470,7 @@ class KeyField(QWidget):
             self.edit.setFocus()
             self._find_key()
         else:
-            self._show_not_forgotten("")
-
-    def _show_not_forgotten(self, _reason: str) -> None:
-        self.forget_button.setEnabled(True)
-        self._show_text("The system keyring did not let go of the key: delete it there.")
+            self._show_text("The system keyring did not let go of the key: delete it there.")
 
     def _show_text(self, text: str) -> None:
         text = self._cleared_note + text
@@ -461,13 +485,4 @@ def _paint_arrow(box: QComboBox) -> None:
     at = QRect(box.width() - side - SPACE.s, (box.height() - side) // 2, side, side)
     painter = QPainter(box)
     icons.draw(painter, "chevron-down", at, THEME.text_muted)
-    painter.end()
-
-
-def _paint_steps(box: QAbstractSpinBox) -> None:
-    side, right = 10, box.width() - 18
-    painter = QPainter(box)
-    for name, middle in (("chevron-up", 0.3), ("chevron-down", 0.7)):
-        top = round(box.height() * middle - side / 2)
-        icons.draw(painter, name, QRect(right, top, side, side), THEME.text_muted)
     painter.end()

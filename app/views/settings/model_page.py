@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import Any
 
-from PySide6.QtCore import QTimer, Signal
-from PySide6.QtWidgets import QFileDialog, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QTimer, Signal, SignalInstance
+from PySide6.QtWidgets import QFileDialog, QLineEdit, QVBoxLayout, QWidget
 
 from app.agent.llm.probe import Probe, Report
 from app.agent.llm.providers import ModelChoice, check, endpoint_url
@@ -15,7 +15,7 @@ from app.secrets import Secrets, key_name
 from app.settings import AZURE_API_VERSION, Kind, ModelSettings, ProviderSettings, bounds
 from app.tools.api import CancelToken
 from app.views.daemon_tasks import DaemonTasks
-from app.views.layouts import row
+from app.views.layouts import column, row
 from app.views.settings.fields import (
     KEYRING_DELAY_MS,
     Check,
@@ -38,7 +38,7 @@ from app.views.settings.provider_text import (
 from app.views.style import restyle
 from app.views.text_view import TextView
 from app.views.theme import SPACE
-from app.views.widgets import label
+from app.views.widgets import label, push_button
 
 _URL_EXAMPLES: dict[str, str] = {
     "openai": "http://127.0.0.1:11434/v1",
@@ -47,22 +47,8 @@ _URL_EXAMPLES: dict[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TypedKey:
-    """A typed key that has yet to be stored; `name` is from `app.secrets.key_name`."""
-
-    name: str
-    value: str
-
-
 class ModelPage(SettingsPage):
     """The page on which the language model is chosen, described and tested.
-
-    Args:
-        settings: The settings in use.
-        keys: The store of the endpoints' keys.
-        probe: Tests language models.
-        tasks: Runs slow work on threads.
 
     Attributes:
         edited: Emitted when a field changes; the result of `problem` may have changed too.
@@ -89,7 +75,7 @@ class ModelPage(SettingsPage):
         # No QTimer.singleShot: a pending one would keep the page alive for good.
         self._scroll_timer = QTimer(self, singleShot=True, interval=0)
         self._scroll_timer.timeout.connect(lambda: self.ensureWidgetVisible(self.outcome))
-        self._connect()
+        self.provider.currentIndexChanged.connect(lambda _index: self._show_provider())
         self._show_provider()
 
     @property
@@ -124,10 +110,10 @@ class ModelPage(SettingsPage):
                 result = result.with_provider(kind, self.forms[kind].fields())
         return result.with_provider(self.kind)
 
-    def typed_key(self) -> TypedKey | None:
-        """Return the key that was typed for the chosen provider; None if none was typed."""
+    def typed_key(self) -> tuple[str, str]:
+        """Return name and value of the key that was typed for the chosen provider, or "", ""."""
         wanted = self.entered_model()
-        return TypedKey(_key_name(wanted), wanted.key) if wanted.key else None
+        return (_key_name(wanted), wanted.key) if wanted.key else ("", "")
 
     def problem(self) -> str:
         """Return why the entered model cannot be used; "" if it can."""
@@ -181,7 +167,7 @@ class ModelPage(SettingsPage):
         self.privacy.setProperty("tone", "muted")
         self.column.addSpacing(SPACE.s)
         self.column.addWidget(self.privacy)
-        self.test_button = QPushButton("Test connection")
+        self.test_button = push_button("Test connection", self.test)
         self.column.addLayout(row(self.test_button, 1))
         self.steps, self.outcome = TextView(), TextView()
         self.steps.setAccessibleName("Steps of the test")
@@ -194,20 +180,15 @@ class ModelPage(SettingsPage):
         self.column.addLayout(self._lower)
         self.column.addStretch(1)
 
-    def _connect(self) -> None:
-        self.provider.currentIndexChanged.connect(lambda _index: self._show_provider())
-        self.test_button.clicked.connect(lambda _checked=False: self.test())
-
     def _make_form(self, kind: Kind) -> None:
         """Create the fields of a provider, on their first use: they take a few ms."""
         hint = "not needed by most local servers" if kind == "openai" else ""
         key = KeyField(self._keys, self._tasks, hint) if kind != "local" else None
-        form = self.forms[kind] = ProviderForm(kind, self._settings.of(kind), key)
+        form = ProviderForm(kind, self._settings.of(kind), key, self.list_models)
+        self.forms[kind] = form
         self._upper.addWidget(form)
         self._lower.addWidget(form.more)
         form.edited.connect(self._update)
-        if kind != "local":
-            form.list_button.clicked.connect(lambda _checked=False: self.list_models())
 
     def _show_provider(self) -> None:
         if self.kind != "offline" and self.kind not in self.forms:
@@ -315,58 +296,42 @@ def _key_name(wanted: ModelChoice) -> str:
 
 
 class ProviderForm(QWidget):
-    """The fields of one provider.
-
-    Args:
-        kind: The provider; any but the offline planner.
-        fields: The provider's settings in use.
-        key: The field for the provider's key; None for a model on this computer.
+    """The fields of one provider, but the offline planner, which has none.
 
     Attributes:
         edited: Emitted when a field changes.
+        key: The field for the provider's key; None for a model on this computer.
         more: The fields that are rarely changed, to be shown further down.
     """
 
     edited = Signal()
 
-    def __init__(self, kind: Kind, fields: ProviderSettings, key: KeyField | None) -> None:
+    def __init__(
+        self,
+        kind: Kind,
+        fields: ProviderSettings,
+        key: KeyField | None,
+        list_models: Callable[[], object],
+    ) -> None:
         super().__init__()
         self._kind = kind
         self._kept = fields
+        self._readers: dict[str, Callable[[], object]] = {}
         self.key = key
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACE.s)
         self._form = Form()
-        column.addLayout(self._form)
+        column(self._form, parent=self)
         if kind == "local":
             self._add_file()
         else:
-            self._add_endpoint()
+            self._add_endpoint(list_models)
         self.more = QWidget()
-        below = QVBoxLayout(self.more)
-        below.setContentsMargins(0, 0, 0, 0)
-        below.setSpacing(SPACE.s)
-        below.addWidget(label("About this model", "section"))
         self._form = Form()
-        below.addLayout(self._form)
+        column(label("About this model", "section"), self._form, parent=self.more)
         self._add_about()
-        self._fill(fields)
 
     def fields(self) -> ProviderSettings:
         """Return the entered settings; a price that is not a number counts as unknown."""
-        entered: dict[str, object] = {"context_tokens": self.context.value()}
-        if self._kind != "anthropic":
-            entered["tool_form"] = self.tool_form.value
-        if self._kind == "local":
-            entered["path"] = self.path.text().strip()
-        else:
-            entered |= {"base_url": self.url.text().strip(), "model": self.model.text}
-            entered["images"] = self.images.isChecked()
-            price_fields = (("input_price", self.input_price), ("output_price", self.output_price))
-            entered |= {name: _price(field) for name, field in price_fields}
-        if self._kind == "azure":
-            entered["api_version"] = self.api_version.text().strip()
+        entered = {name: read() for name, read in self._readers.items()}
         return self._kept.model_copy(update=entered)
 
     def missing(self) -> str:
@@ -384,11 +349,8 @@ class ProviderForm(QWidget):
         """Return a sentence that says what is wrong with a field's text; "" if nothing is."""
         if self._kind == "local":
             return ""
-        for field in (self.input_price, self.output_price):
-            try:
-                _ = field.price
-            except ValueError:
-                return "A price is a number of US dollars, e.g. 2.50; leave it empty if unknown."
+        if not (self.input_price.valid and self.output_price.valid):
+            return "A price is a number of US dollars, e.g. 2.50; leave it empty if unknown."
         return self.key.problem() if self.key is not None else ""
 
     def choose_file(self, path: str) -> None:
@@ -397,22 +359,35 @@ class ProviderForm(QWidget):
             self.path.setText(path)
             self.edited.emit()
 
-    def _add_endpoint(self) -> None:
-        self.url = QLineEdit()
-        self.url.setMaxLength(2_000)
-        self.url.setPlaceholderText(_URL_EXAMPLES.get(self._kind, ""))
-        self.url.textEdited.connect(lambda _text: self.edited.emit())
+    def _bind(
+        self,
+        name: str,
+        show: Callable[[Any], object],
+        read: Callable[[], object],
+        changed: SignalInstance,
+    ) -> None:
+        """Connect a field with the setting `name`, and show its value."""
+        show(getattr(self._kept, name))
+        self._readers[name] = read
+        changed.connect(lambda *_: self.edited.emit())
+
+    def _text_field(self, name: str, placeholder: str, longest: int = 2_000) -> QLineEdit:
+        field = QLineEdit()
+        field.setMaxLength(longest)
+        field.setPlaceholderText(placeholder)
+        self._bind(name, field.setText, lambda: field.text().strip(), field.textEdited)
+        return field
+
+    def _add_endpoint(self, list_models: Callable[[], object]) -> None:
+        self.url = self._text_field("base_url", _URL_EXAMPLES.get(self._kind, ""))
         self._form.add_row("Address", self.url)
         if self._kind == "azure":
-            self.api_version = QLineEdit()
-            self.api_version.setMaxLength(100)
-            self.api_version.setPlaceholderText(AZURE_API_VERSION)
-            self.api_version.textEdited.connect(lambda _text: self.edited.emit())
+            self.api_version = self._text_field("api_version", AZURE_API_VERSION, 100)
             self._form.add_row("API version", self.api_version)
         named = "Deployment" if self._kind == "azure" else "Model"
         self.model = NameField("name as the endpoint knows it")
-        self.model.edited.connect(self.edited)
-        self.list_button = QPushButton("List models")
+        self._bind("model", self.model.setEditText, lambda: self.model.text, self.model.edited)
+        self.list_button = push_button("List models", list_models)
         self.list_button.setToolTip("Ask the endpoint which models it has")
         self._form.add_row(named, self.model, _side_by_side(self.model, self.list_button))
         if self.key is not None:
@@ -420,39 +395,33 @@ class ProviderForm(QWidget):
             self._form.add_row("Key", self.key.edit, self.key)
 
     def _add_file(self) -> None:
-        self.path = QLineEdit()
-        self.path.setMaxLength(2_000)
-        self.path.setPlaceholderText("a GGUF file, or a folder of transformers files")
-        self.path.textEdited.connect(lambda _text: self.edited.emit())
-        self.file_button = QPushButton("File…")
-        self.folder_button = QPushButton("Folder…")
+        self.path = self._text_field("path", "a GGUF file, or a folder of transformers files")
+        self.file_button = push_button("File…", self._ask_file)
+        self.folder_button = push_button("Folder…", self._ask_folder)
         self.file_button.setToolTip("Choose a GGUF file")
         self.folder_button.setToolTip("Choose a folder of transformers files")
-        self.file_button.clicked.connect(lambda _checked=False: self._ask_file())
-        self.folder_button.clicked.connect(lambda _checked=False: self._ask_folder())
         buttons = _side_by_side(self.path, self.file_button, self.folder_button)
         self._form.add_row("Model file", self.path, buttons)
-        self.file_note = self._form.add_note("")
+        self.file_note = self._form.add_note()
 
     def _add_about(self) -> None:
         self.context = Count(*bounds(ProviderSettings, "context_tokens"), "tokens", step=1_024)
-        self.context.valueChanged.connect(lambda _value: self.edited.emit())
-        self._form.add_row("Context", self.context)
-        self._form.add_note("The most it takes of a conversation at once.", self.context)
+        changed = self.context.valueChanged
+        self._bind("context_tokens", self.context.setValue, self.context.value, changed)
+        note = "The most it takes of a conversation at once."
+        self._form.add_row("Context", self.context, note=note)
         if self._kind != "anthropic":  # whose models have one way to call tools
-            self.tool_form = Choice(TOOL_FORMS)
-            self.tool_form.currentIndexChanged.connect(lambda _index: self.edited.emit())
-            self._form.add_row("Tool calls", self.tool_form)
+            form = self.tool_form = Choice(TOOL_FORMS)
+            self._bind("tool_form", form.choose, lambda: form.value, form.currentIndexChanged)
+            self._form.add_row("Tool calls", form)
         if self._kind == "local":
             return
         self.images = Check("Show it pictures of what the viewer shows")
-        self.images.toggled.connect(lambda _on: self.edited.emit())
-        self._form.add_row("Pictures", self.images)
-        self._form.add_note("Only for models that can look at pictures.", self.images)
-        _least, greatest = bounds(ProviderSettings, "input_price")
-        self.input_price, self.output_price = PriceField(greatest), PriceField(greatest)
-        for field in (self.input_price, self.output_price):
-            field.textEdited.connect(lambda _text: self.edited.emit())
+        self._bind("images", self.images.setChecked, self.images.isChecked, self.images.toggled)
+        note = "Only for models that can look at pictures."
+        self._form.add_row("Pictures", self.images, note=note)
+        self.input_price = self._price_field("input_price")
+        self.output_price = self._price_field("output_price")
         self.output_price.setAccessibleName("Price of answers")
         prices = _side_by_side(
             self.input_price,
@@ -466,20 +435,10 @@ class ProviderForm(QWidget):
             "US dollars for a million tokens; for the estimate of what a run costs."
         )
 
-    def _fill(self, fields: ProviderSettings) -> None:
-        self.context.setValue(fields.context_tokens)
-        if self._kind != "anthropic":
-            self.tool_form.choose(fields.tool_form)
-        if self._kind == "local":
-            self.path.setText(fields.path)
-            return
-        self.images.setChecked(fields.images)
-        self.url.setText(fields.base_url)
-        self.model.set_text(fields.model)
-        self.input_price.show_price(fields.input_price)
-        self.output_price.show_price(fields.output_price)
-        if self._kind == "azure":
-            self.api_version.setText(fields.api_version)
+    def _price_field(self, name: str) -> PriceField:
+        field = PriceField(bounds(ProviderSettings, name)[1])
+        self._bind(name, field.show_price, lambda: field.price, field.textEdited)
+        return field
 
     def _ask_file(self) -> None:
         dialog = QFileDialog(self, "Choose a model file", self.path.text())
@@ -498,16 +457,9 @@ class ProviderForm(QWidget):
         dialog.open()
 
 
-def _price(field: PriceField) -> float | None:
-    try:
-        return field.price
-    except ValueError:
-        return None
-
-
 def _side_by_side(*parts: QWidget) -> QWidget:
     """Return a widget with fields side by side, of which the first takes the free room."""
     box = QWidget()
-    box.setLayout(row(*parts))
+    row(*parts, parent=box)
     box.setFocusProxy(parts[0])
     return box

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
 
@@ -16,12 +16,9 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import (
     QDialog,
-    QHBoxLayout,
     QListWidget,
     QListWidgetItem,
-    QPushButton,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 from shiboken6 import isValid
@@ -35,15 +32,23 @@ from app.settings import LimitSettings, ModelSettings, Settings, bounds
 from app.tools.api import ToolSpec
 from app.views.daemon_tasks import DaemonTasks
 from app.views.icons import icon
-from app.views.layouts import row
-from app.views.settings.fields import Amount, Check, Count, Form, SettingsPage, wrapped_label
+from app.views.layouts import column, row
+from app.views.settings.fields import (
+    Amount,
+    Check,
+    Count,
+    Form,
+    GrantList,
+    SettingsPage,
+    wrapped_label,
+)
 from app.views.settings.model_page import ModelPage
 from app.views.settings.provider_text import PROVIDERS, host_of, where_it_runs
 from app.views.settings.settings_style import style_sheet
 from app.views.settings.tools_page import ToolsPage
 from app.views.text_view import TextView
 from app.views.theme import SPACE
-from app.views.widgets import ElidedLabel, label
+from app.views.widgets import ElidedLabel, push_button
 
 _SIZE = QSize(780, 700)
 _LIST_WIDTH = 168
@@ -79,8 +84,8 @@ class SettingsSources:
         consents: The hosts to which data may be sent.
         grants: The user's answers that are valid for a conversation or the session.
         probe: Tests language models.
-        show_audit: Opens the audit window; None leaves its button out.
-        show_models: Opens the models window; None leaves its button out.
+        show_audit: Opens the audit window; None leaves its button out, as for `show_models`.
+        show_models: Opens the models window.
         tools: The installed tools.
         site: This computer's rules for tools, which apply in addition to the user's own.
     """
@@ -142,14 +147,9 @@ class SettingsDialog(QDialog):
     @cached_property
     def tools(self) -> ToolsPage:
         """The page with the rules for tools."""
-        settings, sources = self._settings, self._sources
+        sources = self._sources
         return ToolsPage(
-            settings.policy,
-            sources.grants,
-            sources.tools,
-            sources.site,
-            settings,
-            sources.show_models,
+            self._settings, sources.grants, sources.tools, sources.site, sources.show_models
         )
 
     @cached_property
@@ -171,21 +171,21 @@ class SettingsDialog(QDialog):
             changed["limits"] = self.limits.limits()
         if "tools" in self.__dict__:
             changed["policy"] = self.tools.policy()
-            changed |= self.tools.models.values()
+            changed |= self.tools.device_values()
         return self._settings.model_copy(update=changed)
 
     def save(self) -> None:
         """Store the typed key and the settings, put them into effect, and close."""
         if not self.save_button.isEnabled():
             return
-        changed, typed = self.current(), self.model.typed_key()
+        changed, (key, value) = self.current(), self.model.typed_key()
         self.save_button.setEnabled(False)
         self._show_text("Saving…")
         keys, apply, applied = self._sources.keys, self._apply, self._applied
 
         def work(_cancel: object) -> Any:
-            if typed is not None and typed.name:
-                keys.set(typed.name, typed.value)
+            if key:
+                keys.set(key, value)
             return apply(changed)
 
         def done(result: Any) -> None:
@@ -217,16 +217,8 @@ class SettingsDialog(QDialog):
             self.list.addItem(QListWidgetItem(icon(name), title))
         self.pages.addWidget(self.model)
         self.list.setCurrentRow(0)
-        body = QHBoxLayout()
-        body.setContentsMargins(0, 0, 0, 0)
-        body.setSpacing(0)
-        body.addWidget(self.list)
-        body.addWidget(self.pages, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(body, 1)
-        column.addWidget(self._make_foot())
+        body = row(self.list, (self.pages, 1), spacing=0)
+        column((body, 1), self._make_foot(), spacing=0, parent=self)
         self.save_button.setDefault(True)  # of this window: not before the button is in it
         self.list.currentRowChanged.connect(self._show_page)
 
@@ -251,16 +243,11 @@ class SettingsDialog(QDialog):
         foot.setObjectName("settingsFoot")
         foot.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.note = wrapped_label("", "caption")
-        self.cancel_button = QPushButton("Cancel")
+        self.cancel_button = push_button("Cancel", self.reject)
         self.cancel_button.setAutoDefault(False)
-        self.cancel_button.clicked.connect(lambda _checked=False: self.reject())
-        self.save_button = QPushButton("Save")
-        self.save_button.setProperty("primary", True)
-        self.save_button.clicked.connect(lambda _checked=False: self.save())
-        line = row(self.note, self.cancel_button, self.save_button)
-        line.setStretch(0, 1)
-        line.setContentsMargins(SPACE.xl, SPACE.m, SPACE.l, SPACE.m)
-        foot.setLayout(line)
+        self.save_button = push_button("Save", self.save, primary=True)
+        margins = (SPACE.xl, SPACE.m, SPACE.l, SPACE.m)
+        row((self.note, 1), self.cancel_button, self.save_button, margins=margins, parent=foot)
         return foot
 
     def _update(self) -> None:
@@ -279,11 +266,7 @@ class SettingsDialog(QDialog):
 
 
 class LimitsPage(SettingsPage):
-    """The page with the limits: how far the assistant may go with one question.
-
-    Args:
-        limits: The limits in use.
-    """
+    """The page with the limits: how far the assistant may go with one question."""
 
     def __init__(self, limits: LimitSettings) -> None:
         super().__init__()
@@ -293,74 +276,48 @@ class LimitsPage(SettingsPage):
             "was found is lost.",
         )
         form = Form()
-        self.steps = self._count("steps", "requests")
-        form.add_row("Steps", self.steps)
-        form.add_note("How often the language model is asked.", self.steps)
-        self.tool_calls = self._count("tool_calls", "calls")
-        form.add_row("Tool calls", self.tool_calls)
-        form.add_note("All tools together.", self.tool_calls)
-        self.calls_per_task = self._count("calls_per_task", "calls")
-        form.add_row("Calls a task", self.calls_per_task)
-        form.add_note("While one step of the plan is under way.", self.calls_per_task)
-        self.minutes = Amount(*bounds(LimitSettings, "minutes"), suffix=" minutes")
-        form.add_row("Time", self.minutes)
-        form.add_note("Waiting for your own answers is not counted.", self.minutes)
-        self.tokens = self._count("tokens", "tokens", step=50_000)
-        form.add_row("Tokens", self.tokens)
-        form.add_note("Questions and answers of the language model together.", self.tokens)
-        self.cost = Amount(*bounds(LimitSettings, "cost"), prefix="$ ", step=0.5)
-        form.add_row("Cost", self.cost)
-        form.add_note("An estimate, for models whose prices are entered on their page.", self.cost)
+        self.fields: dict[str, Count | Amount] = {}
+
+        def add(name: str, title: str, note: str, kind: type[Count | Amount], **unit: Any) -> None:
+            field = self.fields[name] = kind(*bounds(LimitSettings, name), **unit)
+            form.add_row(title, field, note=note)
+
+        add("steps", "Steps", "How often the language model is asked.", Count, unit="requests")
+        add("tool_calls", "Tool calls", "All tools together.", Count, unit="calls")
+        note = "While one step of the plan is under way."
+        add("calls_per_task", "Calls a task", note, Count, unit="calls")
+        note = "Waiting for your own answers is not counted."
+        add("minutes", "Time", note, Amount, suffix=" minutes")
+        note = "Questions and answers of the language model together."
+        add("tokens", "Tokens", note, Count, unit="tokens", step=50_000)
+        note = "An estimate, for models whose prices are entered on their page."
+        add("cost", "Cost", note, Amount, prefix="$ ", step=0.5)
         self.rules_first = Check("Let rules answer what they are certain of")
-        form.add_row("Rules first", self.rules_first)
-        form.add_note(
+        note = (
             "A count, a ratio, a file's attributes: no language model is asked, and nothing is "
-            "sent. Otherwise the model is asked every question.",
-            self.rules_first,
+            "sent. Otherwise the model is asked every question."
         )
+        form.add_row("Rules first", self.rules_first, note=note)
         self.column.addLayout(form)
-        self.restore = QPushButton("Restore defaults")
-        self.restore.clicked.connect(lambda _checked=False: self.show_limits(LimitSettings()))
+        self.restore = push_button("Restore defaults", lambda: self.show_limits(LimitSettings()))
         self.column.addLayout(row(self.restore, 1))
         self.column.addStretch(1)
         self.show_limits(limits)
 
     def limits(self) -> LimitSettings:
         """Return the entered limits; the fields accept only values in range."""
-        return LimitSettings(
-            steps=self.steps.value(),
-            tool_calls=self.tool_calls.value(),
-            calls_per_task=self.calls_per_task.value(),
-            tokens=self.tokens.value(),
-            cost=self.cost.value(),
-            minutes=self.minutes.value(),
-            rules_first=self.rules_first.isChecked(),
-        )
+        numbers: dict[str, Any] = {name: field.value() for name, field in self.fields.items()}
+        return LimitSettings(**numbers, rules_first=self.rules_first.isChecked())
 
     def show_limits(self, limits: LimitSettings) -> None:
         """Show other limits; they take effect once the settings are saved."""
-        self.steps.setValue(limits.steps)
-        self.tool_calls.setValue(limits.tool_calls)
-        self.calls_per_task.setValue(limits.calls_per_task)
-        self.tokens.setValue(limits.tokens)
-        self.cost.setValue(limits.cost)
+        for name, field in self.fields.items():
+            field.setValue(getattr(limits, name))
         self.rules_first.setChecked(limits.rules_first)
-        self.minutes.setValue(limits.minutes)
-
-    def _count(self, name: str, unit: str, *, step: int = 1) -> Count:
-        return Count(*bounds(LimitSettings, name), unit, step=step)
 
 
 class PrivacyPage(SettingsPage):
-    """Shows what may leave the computer, and lets the user withdraw consents.
-
-    Args:
-        settings: The settings of the language model in use.
-        consents: The hosts that were allowed since the program was started.
-        keys: The store of the endpoints' keys.
-        tasks: Runs slow work on threads.
-        show_audit: Opens the audit window; None leaves its button out.
-    """
+    """Shows what may leave the computer, and lets the user withdraw consents."""
 
     def __init__(
         self,
@@ -371,16 +328,14 @@ class PrivacyPage(SettingsPage):
         show_audit: Callable[[], object] | None = None,
     ) -> None:
         super().__init__()
-        self._consents = consents
-        self.withdraw_buttons: dict[str, QPushButton] = {}
         self.add_heading("What leaves this computer?")
         fields = settings.of(settings.kind)
         title = dict(PROVIDERS)[settings.kind]
         self.where = self._text(f"{title}. {where_it_runs(settings.kind, fields)}")
         self.add_section("Allowed since Sightline was started")
-        self._hosts = QVBoxLayout()
-        self._hosts.setSpacing(SPACE.s)
-        self.column.addLayout(self._hosts)
+        self.hosts = GrantList("No host: nothing is sent anywhere before you are asked.")
+        self._add_hosts(consents)
+        self.column.addWidget(self.hosts)
         self.add_section("Sent to a host that you allowed")
         self.sent = self._text(_list(_SENT))
         self.add_section("Never sent")
@@ -391,55 +346,25 @@ class PrivacyPage(SettingsPage):
         if show_audit is not None:
             self._add_audit(show_audit)
         self.column.addStretch(1)
-        self.show_hosts()
         self._find_key(key_name(settings.kind, endpoint_url(settings.kind, fields)), keys, tasks)
         self._host = host_of(settings.kind, fields)
 
     def _add_audit(self, show_audit: Callable[[], object]) -> None:
         self.add_section("On record")
         about = "Tool calls, what was allowed, sent and exported. It holds no patient data."
-        self.audit_button = QPushButton("Audit log…")
+        self.audit_button = push_button("Audit log…", show_audit)
         self.audit_button.setAutoDefault(False)
-        self.audit_button.clicked.connect(lambda _checked=False: show_audit())
-        line = QWidget()
-        parts = row(wrapped_label(about, "muted"), self.audit_button)
-        parts.setStretch(0, 1)
-        line.setLayout(parts)
-        self.column.addWidget(line)
+        self.column.addLayout(row((wrapped_label(about, "muted"), 1), self.audit_button))
 
-    def show_hosts(self) -> None:
-        """Show the hosts that are currently allowed."""
-        while (item := self._hosts.takeAt(0)) is not None:
-            shown = item.widget()
-            if shown is not None:
-                shown.hide()
-                shown.deleteLater()
-        self.withdraw_buttons.clear()
-        texts, pictures = self._consents.hosts("text"), self._consents.hosts("pictures")
+    def _add_hosts(self, consents: Consents) -> None:
+        texts, pictures = consents.hosts("text"), consents.hosts("pictures")
         for host in sorted({*texts, *pictures}):
-            self._hosts.addWidget(self._host_row(host, host in texts, host in pictures))
-        if not (texts or pictures):
-            none = "No host: nothing is sent anywhere before you are asked."
-            self._hosts.addWidget(wrapped_label(none, "muted"))
-
-    def _host_row(self, host: str, text: bool, pictures: bool) -> QWidget:
-        what = " and ".join(
-            name for name, on in (("text and results", text), ("pictures", pictures)) if on
-        )
-        button = QPushButton("Withdraw")
-        button.setAccessibleName(f"Withdraw what {host} was allowed")
-        button.setToolTip("You are asked again before anything more is sent there")
-        button.clicked.connect(lambda _checked=False: self._withdraw(host))
-        self.withdraw_buttons[host] = button
-        line = QWidget()
-        parts = row(ElidedLabel(host, "strong"), label(what, "muted"), button)
-        parts.setStretch(0, 1)
-        line.setLayout(parts)
-        return line
-
-    def _withdraw(self, host: str) -> None:
-        self._consents.withdraw(host)
-        self.show_hosts()
+            allowed = (("text and results", host in texts), ("pictures", host in pictures))
+            what = " and ".join(name for name, on in allowed if on)
+            undo = partial(consents.withdraw, host)
+            button = self.hosts.add(host, ElidedLabel(host, "strong"), what, "Withdraw", undo)
+            button.setAccessibleName(f"Withdraw what {host} was allowed")
+            button.setToolTip("You are asked again before anything more is sent there")
 
     def _text(self, text: str) -> TextView:
         view = TextView()

@@ -6,16 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QComboBox,
-    QHeaderView,
-    QPushButton,
     QTreeWidget,
     QTreeWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -24,13 +20,20 @@ from app.agent.policy.grants import Strict
 from app.agent.policy.site_rules import ALWAYS, describe
 from app.settings import PolicySettings, Settings, bounds
 from app.tools.api import ToolSpec
-from app.views.layouts import row
+from app.views.layouts import column, row
 from app.views.pack_texts import PackTexts
 from app.views.plain_text import one_line
-from app.views.settings.fields import Amount, Check, Choice, Form, SettingsPage, wrapped_label
+from app.views.settings.fields import (
+    Amount,
+    Check,
+    Choice,
+    Form,
+    GrantList,
+    SettingsPage,
+    wrapped_label,
+)
 from app.views.text_view import TextView
-from app.views.theme import SPACE
-from app.views.widgets import ElidedLabel, label
+from app.views.widgets import ElidedLabel, push_button
 
 _FREE = (("allow", "Runs freely"), ("ask", "Asks in the chat"), ("deny", "Is refused"))
 _EFFECTS = (
@@ -57,13 +60,7 @@ _DEVICES = (
     ("mps", "The graphics unit (Apple)"),
 )
 _RULE_TEXTS = {"allow": "runs freely", "ask": "asks", "deny": "refused"}
-_EFFECT_TEXTS = {
-    "read": "reads",
-    "compute": "computes",
-    "write": "writes",
-    "send": "sends",
-    "execute": "runs programs",
-}
+_EFFECT_TEXTS = {effect: title.lower() for effect, title, _hint, _rules in _EFFECTS}
 _ORDER = ("allow", "ask", "deny")
 _STRICTER = (("ask", "Asks in the chat"), ("deny", "Is refused"))
 _ROW, _HEAD, _MOST_ROWS = 24, 42, 10
@@ -74,28 +71,20 @@ class ToolsPage(SettingsPage):
     """Rules for the session, for each effect and each tool, and the user's current answers.
 
     The rule for the session and the withdrawal of answers take effect at once, the rest with
-    "Save".
-
-    Args:
-        policy: The user's rules in use.
-        grants: The answers since the program was started.
-        tools: The installed tools.
-        site: This computer's rules, which apply in addition to the user's own.
-        settings: Settings with the device and idle time of AI models; None for the defaults.
-        show_models: Opens the models window; None leaves its button out.
+    "Save". `site` are this computer's rules, which apply in addition to the user's own; without
+    `show_models`, the button that opens the models window is left out.
     """
 
     def __init__(
         self,
-        policy: PolicySettings,
+        settings: Settings,
         grants: Grants,
         tools: Sequence[ToolSpec] = (),
         site: Sequence[Policy] = (),
-        settings: Settings | None = None,
         show_models: Callable[[], object] | None = None,
     ) -> None:
         super().__init__()
-        self._policy = policy
+        policy = self._policy = settings.policy
         self._grants = grants
         self.rules: dict[str, Choice] = {}
         self.add_heading(
@@ -103,7 +92,7 @@ class ToolsPage(SettingsPage):
             "These rules are kept outside the language model: it can neither see nor change them.",
         )
         self._add_session()
-        self._add_effects({**policy.effects})
+        self._add_effects(policy.effects)
         self.add_section("Each tool")
         self.tools = ToolRuleList(tools, dict(policy.tools), site)
         self.column.addWidget(self.tools)
@@ -115,11 +104,9 @@ class ToolsPage(SettingsPage):
         self.column.addWidget(self.argument_rules)
         self.add_section("Answers for a conversation")
         self.answers = AnswerList(grants, PackTexts(tools))
-        self.withdraw_button = self.answers.withdraw_button
         self.column.addWidget(self.answers)
         self.add_section("Their models")
-        self.models = AiModelSettings(settings or Settings(), show_models)
-        self.column.addWidget(self.models)
+        self._add_models(settings, show_models)
         self.column.addStretch(1)
 
     def policy(self) -> PolicySettings:
@@ -137,13 +124,17 @@ class ToolsPage(SettingsPage):
         checked = PolicySettings.model_validate(chosen)
         return self._policy.model_copy(update={name: getattr(checked, name) for name in chosen})
 
+    def device_values(self) -> dict[str, str | float]:
+        """Return where models run and stay in memory, keyed by the names in `Settings`."""
+        return {"device": self.device.value, "idle_minutes": self.idle.value()}
+
     def _add_session(self) -> None:
         form = Form()
         self.strict = Choice(_STRICT)
         self.strict.choose(str(self._grants.strict))
         self.strict.currentIndexChanged.connect(self._apply_session_rule)
-        form.add_row("This session", self.strict)
-        form.add_note("Holds at once, and until Sightline is closed.", self.strict)
+        note = "Holds at once, and until Sightline is closed."
+        form.add_row("This session", self.strict, note=note)
         self.remember = Check("Offer an answer for the whole conversation")
         self.remember.setChecked(self._policy.remember)
         form.add_row("Answers", self.remember)
@@ -157,9 +148,25 @@ class ToolsPage(SettingsPage):
             choice.choose(chosen.get(effect, rules[0][0]))
             choice.currentIndexChanged.connect(lambda _index: self._show_effect_rules())
             self.rules[effect] = choice
-            form.add_row(title, choice)
-            form.add_note(hint, choice)
+            form.add_row(title, choice, note=hint)
         self.column.addLayout(form)
+
+    def _add_models(self, settings: Settings, show_models: Callable[[], object] | None) -> None:
+        form = Form()
+        self.device = Choice(_DEVICES)
+        self.device.choose(settings.device)
+        note = "One that this computer does not have is not used."
+        form.add_row("They run on", self.device, note=note)
+        self.idle = Amount(*bounds(Settings, "idle_minutes"), suffix=" minutes")
+        self.idle.setValue(settings.idle_minutes)
+        note = "So long without work; then they make room for other programs."
+        form.add_row("In memory", self.idle, note=note)
+        self.column.addLayout(form)
+        about = "The installed and loaded models, licences and limits; install, verify, remove."
+        self.models_button = push_button("Models…", show_models or self.close)
+        self.models_button.setAutoDefault(False)
+        self.column.addLayout(row((wrapped_label(about, "muted"), 1), self.models_button))
+        self.models_button.setVisible(show_models is not None)
 
     def _show_effect_rules(self) -> None:
         self.tools.show_effect_rules(
@@ -183,20 +190,8 @@ class ToolRuleList(QWidget):
     """A list of the tools, and below it the rule for the selected tool.
 
     There is one field for the rule, not one per row, so that fifty tools are shown as quickly as
-    five.
-
-    Args:
-        specs: The installed tools.
-        chosen: The user's rules by tool name, perhaps also for tools that are not installed.
-        site: This computer's policies, which apply whatever is chosen here.
-
-    Attributes:
-        list: The tools: title, effect, rule.
-        choice: The rule for the selected tool.
-        changed: Emitted when a rule is chosen.
+    five. `chosen` are the user's rules by tool name, perhaps also for tools that are not installed.
     """
-
-    changed = Signal()
 
     def __init__(
         self, specs: Sequence[ToolSpec], chosen: Mapping[str, str], site: Sequence[Policy]
@@ -207,7 +202,7 @@ class ToolRuleList(QWidget):
         self._texts = PackTexts(specs)
         self._site = tuple(site)
         self._effects: Mapping[str, str] = {}
-        self.list = _tree()
+        self.list = _ToolTree()
         self.choice = Choice(())
         self.choice.setSizeAdjustPolicy(
             QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
@@ -215,11 +210,7 @@ class ToolRuleList(QWidget):
         self.choice.setMinimumContentsLength(12)
         form = Form()
         form.add_row("Rule for it", self.choice)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACE.s)
-        column.addWidget(self.list)
-        column.addLayout(form)
+        column(self.list, form, parent=self)
         gone = sorted(name for name in self._chosen if name not in self._specs)
         for name in (*self._specs, *gone):
             self._add(name)
@@ -236,11 +227,7 @@ class ToolRuleList(QWidget):
         return dict(self._chosen)
 
     def show_effect_rules(self, effects: Mapping[str, str]) -> None:
-        """Show the rule that applies to each tool, and offer stricter ones.
-
-        Args:
-            effects: Maps each effect to its rule.
-        """
+        """Show the rule that applies to each tool, by the rules of effects; offer stricter ones."""
         self._effects = dict(effects)
         for item in self._items():
             self._show_rule(item)
@@ -272,11 +259,8 @@ class ToolRuleList(QWidget):
         stricter = bool(own) and _ORDER.index(own) > _ORDER.index(base)
         rule, source = (own, "your rule") if stricter else (base, source)
         item.setText(2, f"{_RULE_TEXTS[rule]} ({source})" if source else _RULE_TEXTS[rule])
-        item.setData(
-            0,
-            Qt.ItemDataRole.AccessibleTextRole,
-            f"{item.text(0)}: {item.text(1)}, {item.text(2)}",
-        )
+        spoken = f"{item.text(0)}: {item.text(1)}, {item.text(2)}"
+        item.setData(0, Qt.ItemDataRole.AccessibleTextRole, spoken)
 
     def _offer_choices(self) -> None:
         """Offer the rules for the selected tool that are stricter than what holds anyway."""
@@ -306,7 +290,6 @@ class ToolRuleList(QWidget):
         if self.choice.value:
             self._chosen[name] = self.choice.value
         self._show_rule(item)
-        self.changed.emit()
 
     def _open(self) -> None:
         """Open the list of rules, on Enter or a double click on a tool."""
@@ -329,7 +312,21 @@ class ToolRuleList(QWidget):
 
 
 class _ToolTree(QTreeWidget):
-    """A tree that keeps the Enter key to itself."""
+    """The list of the tools and their rules, which keeps the Enter key to itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("toolRules")
+        self.setAccessibleName("Tools and their rules")
+        self.setHeaderLabels(["Tool", "What it does", "Rule"])
+        self.setRootIsDecorated(False)
+        self.setUniformRowHeights(True)
+        self.setAllColumnsShowFocus(True)
+        self.setTabKeyNavigation(False)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.header().setSectionsMovable(False)
+        self.setColumnWidth(0, 190)
+        self.setColumnWidth(1, 110)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Accept Enter: else the dialogue would click its default button, Save, and close."""
@@ -338,142 +335,43 @@ class _ToolTree(QTreeWidget):
             event.accept()
 
 
-def _tree() -> QTreeWidget:
-    made = _ToolTree()
-    made.setObjectName("toolRules")
-    made.setAccessibleName("Tools and their rules")
-    made.setHeaderLabels(["Tool", "What it does", "Rule"])
-    made.setRootIsDecorated(False)
-    made.setUniformRowHeights(True)
-    made.setAllColumnsShowFocus(True)
-    made.setTabKeyNavigation(False)
-    made.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-    made.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    made.header().setSectionsMovable(False)
-    made.header().setStretchLastSection(True)
-    made.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Interactive)
-    made.setColumnWidth(0, 190)
-    made.setColumnWidth(1, 110)
-    return made
-
-
-class AnswerList(QWidget):
-    """One row per tool that was allowed or refused in a conversation, with a button to undo that.
-
-    Args:
-        grants: The user's answers.
-        texts: Titles of the tools.
-    """
+class AnswerList(GrantList):
+    """The tools that were allowed or refused in a conversation, each with a button to undo that."""
 
     def __init__(self, grants: Grants, texts: PackTexts) -> None:
-        super().__init__()
+        super().__init__("None: every call that asks is asked about.")
         self._texts = texts
         self._grants = grants
-        self.buttons: dict[tuple[str, str], QPushButton] = {}
-        self._rows = QVBoxLayout()
-        self._rows.setSpacing(SPACE.s)
-        self.withdraw_button = QPushButton("Withdraw all")
+        self.withdraw_button = push_button("Withdraw all", self._undo_all)
         self.withdraw_button.setToolTip("Every call is asked about again")
-        self.withdraw_button.clicked.connect(lambda _checked=False: self._undo_all())
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACE.s)
-        column.addLayout(self._rows)
-        column.addLayout(row(1, self.withdraw_button))
-        self._lines: dict[tuple[str, str], QWidget] = {}
-        self._none = wrapped_label("None: every call that asks is asked about.", "muted")
-        self._rows.addWidget(self._none)
+        self.column.addLayout(row(1, self.withdraw_button))
         given = Counter(item.tool for item in grants.active_grants())
         refused = Counter(item.tool for item in grants.active_refusals())
         for tool, count in sorted(given.items()):
             calls = "one call" if count == 1 else f"{count} calls"
-            self._add("allowed", tool, f"allowed: {calls}, exactly as asked", "Withdraw")
+            what = f"allowed: {calls}, exactly as asked"
+            self._add_tool("allowed", tool, what, "Withdraw", grants.withdraw)
         for tool, count in sorted(refused.items()):
             where = "one conversation" if count == 1 else f"{count} conversations"
-            self._add("refused", tool, f"refused in {where}", "Ask again")
-        self._update()
+            self._add_tool("refused", tool, f"refused in {where}", "Ask again", grants.ask_again)
+        self.update_none()
 
-    def _update(self) -> None:
-        self._none.setVisible(not self.buttons)
+    def update_none(self) -> None:
+        super().update_none()
         self.withdraw_button.setEnabled(bool(self.buttons))
 
-    def _add(self, kind: str, tool: str, what: str, action: str) -> None:
+    def _add_tool(
+        self, kind: str, tool: str, what: str, action: str, undo: Callable[..., object]
+    ) -> None:
         shown = one_line(tool, 80)
-        button = QPushButton(action)
-        button.setAccessibleName(f"{action}: {shown} ({what})")
-        button.setToolTip("Asked about again from the next call on")
-        button.clicked.connect(self._undo_action(kind, tool))
-        self.buttons[kind, tool] = button
-        line = self._lines[kind, tool] = QWidget()
         name = ElidedLabel(self._texts.title(tool), "strong")
         name.setToolTip(shown)
-        parts = row(name, label(what, "muted"), button)
-        parts.setStretch(0, 1)
-        line.setLayout(parts)
-        self._rows.addWidget(line)
-
-    def _undo_action(self, kind: str, tool: str) -> Callable[[], None]:
-        def forget(_checked: bool = False) -> None:
-            if kind == "allowed":
-                self._grants.withdraw(tool=tool)
-            else:
-                self._grants.ask_again(tool=tool)
-            self._remove_row(kind, tool)
-            self._update()
-
-        return forget
-
-    def _remove_row(self, kind: str, tool: str) -> None:
-        """Remove one row; the others, and the order of the Tab key, stay as they are."""
-        places = list(self.buttons)
-        at = places.index((kind, tool))
-        button, line = self.buttons.pop((kind, tool)), self._lines.pop((kind, tool))
-        if button.hasFocus() and self.buttons:
-            left = list(self.buttons.values())
-            left[min(at, len(left) - 1)].setFocus()
-        line.hide()
-        line.deleteLater()
+        button = self.add((kind, tool), name, what, action, lambda: undo(tool=tool))
+        button.setAccessibleName(f"{action}: {shown} ({what})")
+        button.setToolTip("Asked about again from the next call on")
 
     def _undo_all(self) -> None:
         self._grants.withdraw()
         self._grants.ask_again()
-        for kind, tool in list(self.buttons):
-            self._remove_row(kind, tool)
-        self._update()
-
-
-class AiModelSettings(QWidget):
-    """The device and idle time of AI models, and a button that opens the models window.
-
-    Args:
-        settings: The settings in use.
-        show_models: Opens the models window; None leaves its button out.
-    """
-
-    def __init__(self, settings: Settings, show_models: Callable[[], object] | None) -> None:
-        super().__init__()
-        form = Form()
-        self.device = Choice(_DEVICES)
-        self.device.choose(settings.device)
-        form.add_row("They run on", self.device)
-        form.add_note("One that this computer does not have is not used.", self.device)
-        self.idle = Amount(*bounds(Settings, "idle_minutes"), suffix=" minutes")
-        self.idle.setValue(settings.idle_minutes)
-        form.add_row("In memory", self.idle)
-        form.add_note("So long without work; then they make room for other programs.", self.idle)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addLayout(form)
-        self.button = QPushButton("Models…")
-        self.button.setAutoDefault(False)
-        if show_models is not None:
-            self.button.clicked.connect(lambda _checked=False: show_models())
-        about = "The installed and loaded models, licences and limits; install, verify, remove."
-        line = row(wrapped_label(about, "muted"), self.button)
-        line.setStretch(0, 1)
-        column.addLayout(line)
-        self.button.setVisible(show_models is not None)
-
-    def values(self) -> dict[str, str | float]:
-        """Return the entered values, keyed by their names in `Settings`."""
-        return {"device": self.device.value, "idle_minutes": self.idle.value()}
+        for key in list(self.buttons):
+            self.remove(key)

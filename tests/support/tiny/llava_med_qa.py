@@ -53,7 +53,6 @@ def build(
     size: str = "tiny",
     says: str = SAYS,
     layout: str = "original",
-    marks: bool = False,
 ) -> None:
     """Write the folder.
 
@@ -62,24 +61,19 @@ def build(
         size: "tiny", or "full": Mistral 7B and CLIP ViT-L/14-336, bfloat16.
         says: What it answers to anything; "" for whatever its random weights write.
         layout: "original", or "hf" for transformers' own.
-        marks: The image stands between `<im_start>` and `<im_end>` (`mm_use_im_start_end`).
     """
     folder.mkdir(parents=True, exist_ok=True)
     pieces = _vocabulary(folder, says or SAYS)
     full = size == "full"
-    extra = 2 if marks else 0
-    words = 32000 if full else pieces.vocab_size() + extra
+    words = 32000 if full else pieces.vocab_size()
     parts = _parts(words, full=full)
     if says and not full:
         _teach(parts[0], pieces, says)
-    if marks:
-        added = {"<im_start>": words - 2, "<im_end>": words - 1}
-        write_json(folder, {"added_tokens.json": added})
     if layout == "hf":
         _write_hf(folder, parts, words)
         _write_backend(folder, pieces)
         return
-    write_json(folder, {"config.json": _config(parts[0].config, marks=marks)})
+    write_json(folder, {"config.json": _config(parts[0].config)})
     state = list(_state(*parts).items())
     share = -(-len(state) // SHARDS)
     write_shards(folder, [dict(state[i : i + share]) for i in range(0, len(state), share)])
@@ -172,7 +166,7 @@ def _teach(language: Any, pieces: Any, says: str) -> None:
     remember_gated(layers[-1].mlp, embedding, pairs)
 
 
-def _config(text: Any, *, marks: bool) -> dict[str, Any]:
+def _config(text: Any) -> dict[str, Any]:
     """config.json as the original writes it: Mistral's keys and LLaVA's in one."""
     own = {key: getattr(text, key) for key in _TINY}
     return {
@@ -193,7 +187,7 @@ def _config(text: Any, *, marks: bool) -> dict[str, Any]:
         "mm_hidden_size": 1024,
         "mm_projector_type": "mlp2x_gelu",
         "mm_use_im_patch_token": False,
-        "mm_use_im_start_end": marks,
+        "mm_use_im_start_end": False,
         "mm_vision_select_feature": "patch",
         "mm_vision_select_layer": -2,
         "mm_vision_tower": "openai/clip-vit-large-patch14-336",

@@ -17,6 +17,10 @@ from PIL import Image
 from pydicom.dataset import FileDataset, FileMetaDataset
 from pydicom.uid import ExplicitVRLittleEndian, SecondaryCaptureImageStorage, generate_uid
 
+from app.imaging.scanning import listing
+from app.imaging.scanning.opened_paths import empty_path_problems, listing_tasks
+from app.imaging.types import Problem
+
 Array = NDArray[Any]
 
 
@@ -105,3 +109,18 @@ def png_claiming(columns: int, rows: int) -> bytes:
     return (
         b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
     )
+
+
+def list_files(paths: list[Path]) -> tuple[list[Path], list[Problem]]:
+    """All files behind the paths and the problems, as the steps of a scan find them."""
+    todo = listing_tasks(paths)
+    files: dict[Path, None] = {}
+    problems: list[Problem] = []
+    fruitful: set[int] = set()
+    while todo:
+        found = listing.step(todo)
+        todo = found.todo
+        fruitful |= {root for root, *_ in (*found.files, *found.problems)}
+        files |= {folder / name: None for _, folder, names in found.files for name in names}
+        problems += [problem for _, problem in found.problems]
+    return list(files), problems + empty_path_problems(paths, fruitful)

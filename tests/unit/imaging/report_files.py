@@ -13,9 +13,10 @@ import pydicom
 import pytest
 from pydicom.uid import generate_uid
 
+from app.imaging.layers import Shape
 from app.imaging.objects.report_reading import read_report
 from app.imaging.reading.image_entries import read_instance
-from app.imaging.report import Report, ReportNode
+from app.imaging.report import REFERENCE, Report, ReportNode, nodes_of
 from tests.unit.imaging.files import item, save_dicom
 
 COMPREHENSIVE = "1.2.840.10008.5.1.4.1.1.88.33"
@@ -135,3 +136,22 @@ def only(folder: Path, child: pydicom.Dataset) -> ReportNode:
 
 def scoord(kind: str, *data: float, on: pydicom.Dataset, **values: Any) -> pydicom.Dataset:
     return content("SCOORD", "Region", on, GraphicType=kind, GraphicData=list(data), **values)
+
+
+Shapes = dict[tuple[str, int], list[Shape]]
+
+
+def node_shapes(top: ReportNode, *, references: bool = True) -> Shapes:
+    """The shapes in a node and below it by (SOP Instance UID, frame from 0, -1 for all)."""
+    found: Shapes = {}
+    for node in nodes_of(top):
+        if node.shapes and (references or node.kind != REFERENCE):
+            for link in node.links:
+                for frame in link.frames or (-1,):
+                    found.setdefault((link.sop_instance_uid, frame), []).extend(node.shapes)
+    return found
+
+
+def report_shapes(report: Report) -> Shapes:
+    """The shapes of a report, each once."""
+    return node_shapes(report.root, references=False)

@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.imaging.decode import Decoder
-from app.imaging.scanning.listing import list_files, natural_key
-from app.imaging.studies.catalogue import Catalogue, group, sorted_instances
+from app.imaging.files.natural_order import natural_key
+from app.imaging.studies.catalogue import Catalogue, group
+from app.imaging.studies.ordering import display_order
 from app.imaging.types import Content, Instance
-from tests.unit.imaging.files import make_dicom, png_bytes
+from tests.unit.imaging.files import list_files, make_dicom, png_bytes
 
 
 def instance(name: str, number: int = 0, /, **attributes: str) -> Instance:
@@ -29,7 +30,7 @@ def names(instances: list[Instance]) -> list[str]:
 
 
 def test_instance_numbers_order_what_has_no_position():
-    assert names(sorted_instances([instance("a", 10), instance("b", 9), instance("c", 1)])) == [
+    assert names(display_order([instance("a", 10), instance("b", 9), instance("c", 1)])[0]) == [
         "c",
         "b",
         "a",
@@ -44,7 +45,7 @@ def test_without_numbers_the_position_along_the_normal_orders():
             ImageOrientationPatient="1\\0\\0\\0\\1\\0",
         )
 
-    assert names(sorted_instances([slice_at("a", 5), slice_at("b", -5), slice_at("c", 0)])) == [
+    assert names(display_order([slice_at("a", 5), slice_at("b", -5), slice_at("c", 0)])[0]) == [
         "b",
         "c",
         "a",
@@ -52,7 +53,7 @@ def test_without_numbers_the_position_along_the_normal_orders():
 
 
 def test_without_either_names_order_as_people_count():
-    assert names(sorted_instances([instance("im10"), instance("im2"), instance("im1")])) == [
+    assert names(display_order([instance("im10"), instance("im2"), instance("im1")])[0]) == [
         "im1",
         "im2",
         "im10",

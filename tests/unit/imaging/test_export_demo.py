@@ -62,7 +62,6 @@ def test_the_demo_study_is_a_chest_radiograph_and_a_cine():
 
 
 def test_a_missing_demo_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(demo, "find_spec", lambda name: None)
-    monkeypatch.setattr(demo.metadata, "files", lambda name: None)
+    monkeypatch.setattr("pydicom.data.get_testdata_file", lambda *_args, **_options: None)
     with pytest.raises(FileProblem, match="pydicom-data"):
         demo.demo_paths()

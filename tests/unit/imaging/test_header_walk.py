@@ -20,9 +20,8 @@ from pydicom.uid import ImplicitVRLittleEndian, JPEG2000Lossless
 
 from app.errors import FileProblem
 from app.imaging.dicom import dicom_file, header_walk
-from app.imaging.dicom.dicom_file import IndexFile, read_header, silence_pydicom
+from app.imaging.dicom.dicom_file import MAX_ITEMS, IndexFile, read_header, silence_pydicom
 from app.imaging.dicom.header_walk import MAX_HEADER, raw_elements, read_ordinary
-from app.imaging.dicom.item_counts import MAX_EMPTY_ITEMS
 from app.imaging.reading import dicom_image
 from app.imaging.reading.image_entries import read_instances
 from app.imaging.types import Content, Instance
@@ -434,7 +433,7 @@ def test_millions_of_elements_are_told_soon(tmp_path: Path):
 def test_a_header_of_very_many_items_is_left_to_pydicom(
     tmp_path: Path,
 ):
-    assert MAX_HEADER < 8 * MAX_EMPTY_ITEMS
+    assert MAX_HEADER < 8 * MAX_ITEMS
     for count, taken in ((1900, True), (2100, False)):
         empty = b"\xfe\xff\x00\xe0\0\0\0\0" * count + b"\xfe\xff\xdd\xe0\0\0\0\0"
         many = element(0x0009, 0x1001, b"SQ", empty, UNDEFINED)

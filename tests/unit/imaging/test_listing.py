@@ -14,8 +14,9 @@ import pydicom
 import pytest
 
 from app.imaging.scanning import listing
-from app.imaging.scanning.listing import files_named_by, list_files
-from tests.unit.imaging.files import make_dicom
+from app.imaging.scanning.listing import files_named_by
+from app.imaging.scanning.opened_paths import listing_tasks
+from tests.unit.imaging.files import list_files, make_dicom
 
 DICOMDIRS = Path(pydicom.__file__).parent / "data" / "test_files" / "dicomdirtests"
 FLAVOURS = [
@@ -49,9 +50,9 @@ def test_a_folder_is_listed_as_people_count_its_files_before_its_folders(tmp_pat
 def test_listing_in_short_steps_finds_what_one_long_step_finds(tmp_path: Path):
     for number in range(30):
         written(tmp_path / str(number % 7) / str(number % 3) / str(number))
-    whole = listing.step(listing.listing_tasks([tmp_path]), seconds=60)
+    whole = listing.step(listing_tasks([tmp_path]), seconds=60)
     assert whole.todo == []
-    todo, pieces, steps = listing.listing_tasks([tmp_path]), [], 0
+    todo, pieces, steps = listing_tasks([tmp_path]), [], 0
     while todo:
         part = listing.step(todo, seconds=0)
         todo, pieces, steps = part.todo, pieces + part.files, steps + 1
@@ -225,10 +226,9 @@ def test_a_reference_out_of_the_folder_is_refused(medium: Path, reference: list[
     def change(records: Any) -> None:
         records[3].ReferencedFileID = reference
 
-    listed = files_named_by(directory(medium, change))
-    assert len(listed.files) == 30
-    assert all(path.is_relative_to(medium) for path in listed.files)
-    (problem,) = listed.problems
+    files, (problem,) = files_named_by(directory(medium, change))
+    assert len(files) == 30
+    assert all(path.is_relative_to(medium) for path in files)
     assert "outside of its folder" in problem.reason
 
 
@@ -238,9 +238,8 @@ def test_a_link_out_of_the_folder_is_refused(medium: Path):
     target = medium / "77654033" / "CR1" / "6154"
     target.unlink()
     target.symlink_to(secret)
-    listed = files_named_by(medium / "DICOMDIR")
-    assert target not in listed.files
-    (problem,) = listed.problems
+    files, (problem,) = files_named_by(medium / "DICOMDIR")
+    assert target not in files
     assert (problem.path, "leads out" in problem.reason) == (target, True)
 
 
@@ -250,7 +249,7 @@ def test_inactive_records_and_all_below_them_are_left_out(medium: Path):
     def change(records: Any) -> None:
         records[2].RecordInUseFlag = 0
 
-    files = files_named_by(directory(medium, change)).files
+    files, _ = files_named_by(directory(medium, change))
     assert len(files) == 30
     assert medium / "77654033" / "CR1" / "6154" not in files
 
@@ -262,7 +261,7 @@ def test_links_between_records_in_a_circle_end(medium: Path):
             record.OffsetOfTheNextDirectoryRecord = 396
             record.OffsetOfReferencedLowerLevelDirectoryEntity = 396
 
-    assert files_named_by(directory(medium, change)).files == ()
+    assert files_named_by(directory(medium, change))[0] == []
 
 
 def test_links_that_lead_nowhere_hide_nothing(medium: Path):
@@ -271,7 +270,7 @@ def test_links_that_lead_nowhere_hide_nothing(medium: Path):
             record.OffsetOfTheNextDirectoryRecord = 2**32 - 1
             record.OffsetOfReferencedLowerLevelDirectoryEntity = 7
 
-    assert len(files_named_by(directory(medium, change)).files) == 31
+    assert len(files_named_by(directory(medium, change))[0]) == 31
 
 
 def test_thousands_of_missing_files_are_not_thousands_of_lines(tmp_path: Path):
@@ -288,10 +287,10 @@ def test_thousands_of_missing_files_are_not_thousands_of_lines(tmp_path: Path):
 
     path = directory(tmp_path, change)
     present = written(tmp_path / names[0])
-    listed = files_named_by(path)
-    assert listed.files == (present,)
-    assert len(listed.problems) == 101
-    assert "899 more" in listed.problems[-1].reason
+    files, problems = files_named_by(path)
+    assert files == [present]
+    assert len(problems) == 101
+    assert "899 more" in problems[-1].reason
 
 
 @pytest.mark.parametrize("count", [1, 5])

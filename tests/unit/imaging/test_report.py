@@ -21,9 +21,7 @@ from app.imaging.report import (
     ImageLink,
     Report,
     key_images,
-    node_shapes,
     nodes_of,
-    report_shapes,
     report_text,
 )
 from app.imaging.types import Content
@@ -34,9 +32,11 @@ from tests.unit.imaging.report_files import (
     image,
     made,
     make_report,
+    node_shapes,
     number,
     only,
     read,
+    report_shapes,
     scoord,
 )
 

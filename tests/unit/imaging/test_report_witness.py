@@ -16,7 +16,6 @@ from app.imaging.reading.image_entries import read_instance
 from app.imaging.report import (
     ReportNode,
     key_images,
-    report_shapes,
     report_text,
 )
 from app.imaging.types import Content
@@ -24,6 +23,7 @@ from tests.unit.imaging.report_files import (
     DumpedItem,
     dumped,
     read,
+    report_shapes,
 )
 
 SHARED = (

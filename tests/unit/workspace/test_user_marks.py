@@ -12,7 +12,7 @@ import pytest
 from app.imaging.findings import Box, Point
 from app.imaging.types import Frame, ImageRef, Instance, ScanResult, Series, Study, Voi, Window
 from app.tools.images import RunImages
-from app.workspace import drawing, user_marks
+from app.workspace import drawing
 from app.workspace.workspace import Workspace
 
 FRAME = Frame(
@@ -23,7 +23,7 @@ FRAME = Frame(
 
 
 def box(*points: tuple[float, float]) -> Box:
-    shape = user_marks.mark(user_marks.BOX, FRAME, points).geometry
+    shape = drawing.draw(drawing.BOX, FRAME, points).geometry
     assert isinstance(shape, Box)
     return shape
 
@@ -45,23 +45,23 @@ def test_a_box_without_extent_holds_one_pixel_of_the_image(at: tuple[float, floa
 
 def test_what_is_drawn_beyond_the_image_ends_at_its_border():
     assert box((-50, -50), (900, 900)) == Box(-0.5, -0.5, 99.5, 79.5)
-    assert user_marks.mark(user_marks.POINT, FRAME, [(900, -3)]).geometry == Point(99.5, -0.5)
+    assert drawing.draw(drawing.POINT, FRAME, [(900, -3)]).geometry == Point(99.5, -0.5)
 
 
 def test_a_corner_that_is_moved_leaves_the_opposite_one_where_it_is():
-    made = user_marks.mark(user_marks.BOX, FRAME, ((10, 20), (30, 40)))
-    for place, corner in enumerate(user_marks.points_of(made)):
-        opposite = user_marks.points_of(made)[(place + 2) % 4]
-        after = user_marks.move_point(made, FRAME, place, (corner[0] + 3, corner[1] - 5))
-        assert opposite in user_marks.points_of(after)
-        assert (corner[0] + 3, corner[1] - 5) in user_marks.points_of(after)
+    made = drawing.draw(drawing.BOX, FRAME, ((10, 20), (30, 40)))
+    for place, corner in enumerate(drawing.points_of(made)):
+        opposite = drawing.points_of(made)[(place + 2) % 4]
+        after = drawing.move_point(made, FRAME, place, (corner[0] + 3, corner[1] - 5))
+        assert opposite in drawing.points_of(after)
+        assert (corner[0] + 3, corner[1] - 5) in drawing.points_of(after)
         assert after.id == made.id
 
 
 def test_what_a_tool_made_is_no_mark_though_it_has_the_same_name():
-    made = user_marks.mark(user_marks.POINT, FRAME, [(3, 4)])
+    made = drawing.draw(drawing.POINT, FRAME, [(3, 4)])
     by_tool = replace(made, provenance=replace(made.provenance, run_id="run"))
-    assert user_marks.is_mark(made)
+    assert drawing.is_mark(made)
     assert drawing.by_hand(made)
     assert not drawing.by_hand(by_tool)
     assert drawing.points_of(by_tool) == ()
@@ -87,10 +87,10 @@ def _opened() -> Workspace:
 def test_a_run_is_given_what_is_marked_on_each_frame_the_latest_last(tmp_path: Path):
     workspace = _opened()
     other = replace(FRAME, ref=ImageRef("1.2", 1, "sha"))
-    first = user_marks.mark(user_marks.BOX, FRAME, ((1, 1), (5, 5)))
-    second = user_marks.mark(user_marks.POINT, FRAME, [(3, 3)])
-    elsewhere = user_marks.mark(user_marks.POINT, other, [(9, 9)])
-    hidden = user_marks.mark(user_marks.OUTSIDE, FRAME, [(7, 7)])
+    first = drawing.draw(drawing.BOX, FRAME, ((1, 1), (5, 5)))
+    second = drawing.draw(drawing.POINT, FRAME, [(3, 3)])
+    elsewhere = drawing.draw(drawing.POINT, other, [(9, 9)])
+    hidden = drawing.draw(drawing.OUTSIDE, FRAME, [(7, 7)])
     for made in (first, second, elsewhere, hidden):
         workspace.annotations.put(made, "Mark")
     workspace.annotations.set_visible([hidden.id], False)
@@ -102,7 +102,7 @@ def test_a_run_is_given_what_is_marked_on_each_frame_the_latest_last(tmp_path: P
 
 def test_a_picture_made_of_a_marked_image_is_marked_alike(tmp_path: Path):
     workspace = _opened()
-    made = user_marks.mark(user_marks.BOX, FRAME, ((1, 1), (5, 5)))
+    made = drawing.draw(drawing.BOX, FRAME, ((1, 1), (5, 5)))
     workspace.annotations.put(made, "Mark")
     images = RunImages(workspace.open_images(), tmp_path, _Decoder())
     picture = tmp_path / "made.png"

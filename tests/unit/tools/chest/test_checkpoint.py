@@ -34,9 +34,8 @@ def layouts(model: Any, folder: Path) -> dict[str, Path]:
     state = model.state_dict()
     files = {
         name: folder / f"{name}.pt"
-        for name in ("module", "old_module", "state", "old_state", "nested", "parallel")
+        for name in ("old_module", "state", "old_state", "nested", "parallel")
     }
-    torch.save(model, files["module"])
     torch.save(model, files["old_module"], _use_new_zipfile_serialization=False)
     torch.save(state, files["state"])
     torch.save(state, files["old_state"], _use_new_zipfile_serialization=False)
@@ -53,10 +52,10 @@ def files(model: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Pat
 
 
 @pytest.mark.parametrize(
-    "layout", ["module", "old_module", "state", "old_state", "nested", "parallel", "safetensors"]
+    "layout", ["old_module", "state", "old_state", "nested", "parallel", "safetensors"]
 )
 def test_every_layout_gives_the_same_tensors(model: Any, files: dict[str, Path], layout: str):
-    state = checkpoint.load_state(files[layout], densenet._CLASSES)
+    state = checkpoint.load_state(files[layout])
     wanted = model.state_dict()
     assert state.keys() == wanted.keys()
     assert all(torch.equal(state[name], wanted[name]) for name in wanted)
@@ -122,7 +121,7 @@ def test_a_plain_pickle_is_refused(tmp_path: Path):
     assert not mark.exists()
 
 
-@pytest.mark.parametrize("layout", ["module", "old_module", "state", "old_state", "safetensors"])
+@pytest.mark.parametrize("layout", ["old_module", "state", "old_state", "safetensors"])
 @pytest.mark.parametrize("kept", [0, 10, 0.3, 0.999])
 def test_a_file_that_is_cut_short_is_said_to_be_damaged(
     files: dict[str, Path], tmp_path: Path, layout: str, kept: float
@@ -131,7 +130,7 @@ def test_a_file_that_is_cut_short_is_said_to_be_damaged(
     path = tmp_path / files[layout].name
     path.write_bytes(data[: int(kept if kept >= 1 else kept * len(data))])
     with pytest.raises(ToolFailed) as caught:
-        checkpoint.load_state(path, densenet._CLASSES)
+        checkpoint.load_state(path)
     assert "damaged" in caught.value.reason
     assert "models install" in caught.value.remedy
 

@@ -35,8 +35,10 @@ class Mirrored:
 
 def gated(args: Any, context: ToolContext) -> ToolResult:
     """As the chest tools do: the gate's warnings stand in the result."""
-    admitted = image_suitability.admit(context.images.resolve(args.image_path), context)
-    return ToolResult("Looked.", {"Effusion": 0.7}, {"warnings": list(admitted.warnings)})
+    snapshot = context.images.resolve(args.image_path)
+    admitted = image_suitability.admit(snapshot, context)
+    warnings = [*admitted.warnings, *Hanging.of(snapshot.frame.orientation).warnings]
+    return ToolResult("Looked.", {"Effusion": 0.7}, {"warnings": warnings})
 
 
 def second_answer(bench: Bench) -> str:

@@ -45,7 +45,6 @@ def tiny(model_process: ProcessHost, tmp_path_factory: pytest.TempPathFactory) -
     make(model_process, TOOL, folder / MODEL, says=SAYS)
     make(model_process, TOOL, folder / CONVERTED, says=SAYS, layout="hf")
     make(model_process, TOOL, folder / "random", says="")
-    make(model_process, TOOL, folder / "marks", says=SAYS, marks=True)
     return folder
 
 
@@ -149,20 +148,6 @@ def test_the_answer_depends_on_the_image_and_on_whether_there_is_one(
         assert difference > 0.01
 
 
-def test_marks_stand_around_the_image_where_the_model_was_trained_with_them(
-    tiny: Path, model_process: ProcessHost
-):
-    pixels = np.zeros((40, 40), np.uint8)
-    plain, marked = (
-        call(model_process, f"{WITNESS}:ours", path=str(tiny / name), pixels=pixels, question="x")
-        for name in (MODEL, "marks")
-    )
-    begins, ends = marked["before"][-1], marked["after"][0]
-    assert ends == begins + 1
-    assert marked["before"] == [*plain["before"], begins]
-    assert marked["after"] == [ends, *plain["after"]]
-
-
 @pytest.mark.parametrize("sign", ["<image>", "[INST]", "[/INST]", "</s>"])
 def test_nothing_in_a_question_is_taken_for_a_part_of_the_prompt(
     tiny: Path, model_process: ProcessHost, sign: str
@@ -241,6 +226,8 @@ def test_before_an_install_its_files_are_looked_at_without_loading_them(
         {"part": "vision_model.encoder.layers.1.mlp.fc1.weight"},
         {"part": "vision_tower"},
         {"change": {"mm_projector_type": "linear"}},
+        {"change": {"mm_use_im_start_end": True}},
+        {"change": {"image_aspect_ratio": "square"}},
     ],
 )
 def test_a_folder_that_lacks_something_is_never_filled_up_at_random(

@@ -27,7 +27,7 @@ def coded(value: str, scheme: str = "SCT") -> dict[str, Any]:
 
 def admit(bench: Bench, **attributes: Any) -> image_suitability.Admission:
     bench.open(write_dicom(bench.folder / "a.dcm", radiograph(), **(NOTHING | attributes)))
-    return image_suitability.admit(bench.images.resolve("image-1"), turns=True)
+    return image_suitability.admit(bench.images.resolve("image-1"))
 
 
 @pytest.mark.parametrize(

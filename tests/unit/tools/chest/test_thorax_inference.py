@@ -5,26 +5,29 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.tools.chest.thorax_inference import NAMES, pass_variation
-from app.tools.chest.thorax_windows import Window, coarse_shape, enlarge_masks, window_around
+from app.tools.chest.thorax_arch import STRUCTURES
+from app.tools.chest.thorax_masks import Window, coarse_shape, enlarge_masks, window_around
+from app.tools.chest.thorax_net import pass_variation
 from tests.unit.tools.chest.synthetic import masks
 
 
 def probabilities(shift: int = 0) -> np.ndarray:
     """[4, 240, 200]: sure of the drawn chest, moved to the viewer's right."""
     drawn = masks()
-    planes = np.stack([np.roll(drawn[name], shift, axis=1) for name in NAMES]).astype(np.float32)
+    planes = np.stack([np.roll(drawn[name], shift, axis=1) for name in STRUCTURES]).astype(
+        np.float32
+    )
     return np.concatenate([1 - planes.sum(axis=0, keepdims=True), planes])
 
 
 def margins() -> np.ndarray:
     drawn = masks()
-    return np.stack([drawn[name] for name in NAMES]).astype(np.float32) * 2 - 1
+    return np.stack([drawn[name] for name in STRUCTURES]).astype(np.float32) * 2 - 1
 
 
 def test_looks_that_agree_leave_no_doubt():
     spread = pass_variation([probabilities(), probabilities()], margins())
-    assert spread.agreement == dict.fromkeys(NAMES, 1.0)
+    assert spread.agreement == dict.fromkeys(STRUCTURES, 1.0)
     assert spread.ratio == 0.0
     assert spread.warnings == ()
 

@@ -253,7 +253,9 @@ def test_confidence_is_the_mean_inside_the_mask_not_over_the_image(
 
 def test_entry_returns_arrays_and_plain_values_only(films: list[Film]):
     pixels = (films[0][0] * 255).astype(np.uint8)
-    answer = thorax_net.entry({"pixels": pixels, "weights": str(WEIGHTS)})
+    answer = thorax_net.entry(
+        {"pixels": pixels, "weights": str(WEIGHTS)}, lambda fraction, text: None
+    )
     masks = cast("dict[str, NDArray[np.uint8]]", answer.pop("masks"))
     assert {name: m.dtype for name, m in masks.items()} == dict.fromkeys(STRUCTURES, np.dtype("u1"))
     assert json.loads(json.dumps(answer)) == answer

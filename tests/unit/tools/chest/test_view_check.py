@@ -133,22 +133,6 @@ def test_the_same_picture_is_looked_at_once(bench: Bench):
     assert len(host.given) == 2
 
 
-@pytest.mark.parametrize(
-    ("pixels", "why"),
-    [
-        (np.full((200, 200), 7, np.uint16), "blank"),
-        (np.arange(20 * 300, dtype=np.uint16).reshape(20, 300), "300 x 20"),
-    ],
-    ids=["blank", "tiny"],
-)
-def test_what_shows_nothing_needs_no_network(bench: Bench, pixels: np.ndarray, why: str):
-    host = Looker({})
-    found = looked(bench, host, pixels)
-    assert not host.given
-    assert (found.view, found.certainty) == ("other", 1.0)
-    assert why in found.why
-
-
 def test_where_nobody_can_look_the_view_is_unknown_and_says_why(bench: Bench):
     host = Looker(ToolFailed("the model process ended"))
     found = looked(bench, host, np.arange(10_000, dtype=np.uint16).reshape(100, 100))

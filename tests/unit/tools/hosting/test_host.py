@@ -283,7 +283,7 @@ def test_unloading_looks_at_what_is_loaded_when_it_is_its_turn(host: ProcessHost
 
 def waiting_in(host: ProcessHost) -> list[str]:
     (lane,) = host._open_queues()  # pyright: ignore[reportPrivateUsage]
-    return [what for _, what in lane._calls]  # pyright: ignore[reportPrivateUsage]
+    return list(lane._calls.values())  # pyright: ignore[reportPrivateUsage]
 
 
 def test_another_idle_time_holds_at_once(host: ProcessHost):

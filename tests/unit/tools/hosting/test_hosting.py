@@ -122,7 +122,7 @@ def test_a_call_that_takes_long_tells_how_long_still(tmp_path: Path):
 
 def test_an_event_of_the_process_is_no_text_for_people():
     heard: list[str] = []
-    following = CallTracker(StateBoard(), "cpu", "m", lambda _, text: heard.append(text), None)
+    following = CallTracker(StateBoard(), "cpu", "m", lambda _, text: heard.append(text))
     following.begin("chest:entry")
     following.progress(0.0, protocol.event_text(protocol.WORKING))
     following.progress(0.0, "\x1e not what was agreed on")
