@@ -66,13 +66,13 @@ def cache_dir() -> Path:
     return _created(home / "cache" if home else Path(platformdirs.user_cache_dir(_APP, False)))
 
 
-def index_file() -> Path | None:
-    """Return the path of the index of opened files; None if SIGHTLINE_NO_INDEX is 1.
+def index_folder() -> Path | None:
+    """Return the folder of the index of opened files; None if SIGHTLINE_NO_INDEX is 1.
 
     The index contains patients' names.
     """
     off = os.environ.get("SIGHTLINE_NO_INDEX", "").strip().lower()
-    return cache_dir() / "index.sqlite" if off in ("", "0", "no", "false") else None
+    return cache_dir() / "index" if off in ("", "0", "no", "false") else None
 
 
 def log_dir() -> Path:

@@ -208,7 +208,7 @@ class Decoder:
         cache_bytes: Size limit of the frame cache; the least recently used frames are evicted
             first.
         memory_limit_bytes: Limit on the address space of one process.
-        index: File that stores the scan index, which makes a second scan immediate, or None.
+        index: Folder of the scan index, which makes a second scan immediate; None for no index.
 
     Example:
         >>> decoder = Decoder()

@@ -153,7 +153,7 @@ def main() -> None:
     print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, {count} files")
     print(f"best of {runs}, one after the other with the baseline")
     with tempfile.TemporaryDirectory() as temporary:
-        folder, index = Path(temporary) / "images", Path(temporary) / "index.sqlite"
+        folder, index = Path(temporary) / "images", Path(temporary) / "index"
         folder.mkdir()
         make_files(folder, count)
         theirs: list[float] = []
@@ -164,7 +164,7 @@ def main() -> None:
             ours.setdefault("workers not started", []).append(scan(decoder, folder)[:2])
             ours.setdefault("workers started", []).append(scan(decoder, folder)[:2])
             decoder.close()
-            figures = in_a_process(folder, Path(temporary) / f"{len(theirs)}.sqlite")
+            figures = in_a_process(folder, Path(temporary) / f"{len(theirs)}")
             ours.setdefault("and remembered", []).append((figures["taken"], figures["first"]))
         decoder = Decoder(2, index=index)
         scan(decoder, folder)
@@ -175,9 +175,9 @@ def main() -> None:
             line(f"scan, {what}", min(times)[0], "pydicom, one process", min(theirs))
             first = min(one for _, one in times)
             line("  its first study", first, "the whole scan", min(times)[0])
-        memory("read", in_a_process(folder, Path(temporary) / "another.sqlite"))
+        memory("read", in_a_process(folder, Path(temporary) / "another"))
         memory("indexed", in_a_process(folder, index))
-        size = sum(path.stat().st_size for path in index.parent.glob(f"{index.name}*"))
+        size = sum(path.stat().st_size for path in index.rglob("*"))
         print(f"index {size / 1e6:.1f} MB")
 
 

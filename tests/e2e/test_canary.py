@@ -81,7 +81,7 @@ class Place:
     @property
     def index(self) -> list[Path]:
         """Of opened files: it holds names by design; SIGHTLINE_NO_INDEX=1 keeps none."""
-        return [self.home / "cache" / f"index.sqlite{end}" for end in ("", "-wal", "-shm")]
+        return [self.home / "cache" / "index"]
 
     def use(self, kind: str, url: str) -> None:
         """Choose the endpoint, as the settings dialog does."""

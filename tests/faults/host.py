@@ -98,7 +98,7 @@ class Host:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.decoder = Decoder(2, cache_bytes=_CACHE_BYTES, index=folder / "index.sqlite")
+        self.decoder = Decoder(2, cache_bytes=_CACHE_BYTES, index=folder / "index")
         self.limit_s = decode.FRAME_TIMEOUT_S + _BEYOND_S
         self.control = folder / "control.dcm"
         shutil.copyfile(CONTROL, self.control)

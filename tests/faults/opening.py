@@ -71,7 +71,7 @@ def opened(folder: Path, forbidden: Path, *paths: Path) -> Opened:
 
 
 def _open(paths: list[Path]) -> dict[str, Any]:
-    decoder = Decoder(1, index=Path(os.environ["SIGHTLINE_HOME"]) / "index.sqlite")
+    decoder = Decoder(1, index=Path(os.environ["SIGHTLINE_HOME"]) / "index")
     result = decoder.scan(paths).result(60)
     told: dict[str, Any] = {"shown": [], "listed": []}
     told["problems"] = [(str(one.path), one.reason) for one in result.problems]

@@ -38,7 +38,7 @@ class Viewer:
     def __init__(self, folder: Path) -> None:
         self.application: QApplication = create_application()
         self.folder = folder
-        self.decoder = Decoder(2, index=folder / "index.sqlite")
+        self.decoder = Decoder(2, index=folder / "index")
         self.window = MainWindow(Workspace(), self.decoder, layout_file=folder / "window.ini")
         self.window.resize(1000, 700)
         self.window.show()

@@ -201,8 +201,7 @@ def fit_words(array: Array, layout: Layout) -> Array:
     """Convert a decoder's result to unsigned words of the declared size.
 
     Raises:
-        ValueError: The shape is not the declared one, or values are too large for the declared
-            size.
+        ValueError: The shape is not the declared one, or values are too large for the size.
     """
     if array.dtype.kind not in "iu":
         raise ValueError(f"decoded as {array.dtype}")
@@ -215,11 +214,7 @@ def fit_words(array: Array, layout: Layout) -> Array:
 
 
 def check_shape(array: Array, layout: Layout) -> Array:
-    """Return the array unchanged if its shape is [rows, columns(, samples)].
-
-    Raises:
-        ValueError: The array has another shape.
-    """
+    """Return the array; raise ValueError unless its shape is [rows, columns(, samples)]."""
     expected = (layout.rows, layout.columns) + ((layout.samples,) if layout.samples > 1 else ())
     if array.shape != expected:
         raise ValueError(f"decoded {array.shape} instead of {expected}")

@@ -28,13 +28,7 @@ _TO_PARTIAL = np.array(
 
 
 def to_rgb(header: Header, layout: Layout, stored: Array, photometric: str) -> Array:
-    """Convert colour pixels to RGB with at most 16 bits per sample.
-
-    Args:
-        header: Header of the file, for error messages.
-        layout: Checked layout of the file's pixels.
-        stored: Unsigned stored values [rows, columns, samples].
-        photometric: Photometric interpretation of `stored`.
+    """Convert unsigned colour pixels [rows, columns, samples] to RGB with at most 16 bits a sample.
 
     Raises:
         FileProblem: The colour model is not supported.
@@ -87,10 +81,7 @@ def _partial_to_rgb(ybr: Array, bits: int) -> Array:
 
 
 def icc_note(header: Header) -> str:
-    """Return a note if the file has an ICC profile other than sRGB, which is not applied.
-
-    Else "".
-    """
+    """Return a note on an ICC profile other than sRGB, which is not applied; "" if none."""
     profile: Any = header.value("ICCProfile")
     if profile is None:
         paths: Any = header.value("OpticalPathSequence")

@@ -60,10 +60,7 @@ _LOSSY_SYNTAXES = {
 
 
 def rescale_of(attributes: FrameAttributes) -> Rescale:
-    """Return rescale slope and intercept (PS3.3 C.11.1).
-
-    A dose grid's slope is Dose Grid Scaling.
-    """
+    """Return rescale slope and intercept (PS3.3 C.11.1); of a dose grid, Dose Grid Scaling."""
     slope = _possible(attributes.number("RescaleSlope"))
     intercept = _possible(attributes.number("RescaleIntercept"))
     modality = attributes.text("Modality")

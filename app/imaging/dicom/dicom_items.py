@@ -53,10 +53,7 @@ def clean_text(text: str) -> str:
 
 
 def finite_numbers(dataset: Dataset | None, keyword: str, count: int) -> tuple[float, ...] | None:
-    """Return the value as `count` numbers.
-
-    None if there are more or fewer, or not all are finite.
-    """
+    """Return the value as `count` finite numbers; None if it is anything else."""
     values = numbers(value_of(dataset, keyword)) if dataset is not None else ()
     if len(values) != count or not all(math.isfinite(value) for value in values):
         return None

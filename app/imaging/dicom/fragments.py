@@ -51,9 +51,6 @@ def find_fragments(source: BinaryIO, position: int, length: int) -> Fragments:
         source: The open file.
         position: Position of the pixel data element's value.
         length: Length of that value in bytes; nothing beyond it is read.
-
-    Raises:
-        ValueError: There are very many empty fragments.
     """
     end = position + length
     spans: list[tuple[int, int]] = []
@@ -94,14 +91,13 @@ def _item(source: BinaryIO, end: int) -> int | None:
 def frame_spans(
     fragments: Fragments, frames: int, index: int, extended: tuple[Any, Any] = (None, None)
 ) -> tuple[tuple[int, int], ...]:
-    """Return the spans that make up frame `index`; empty if the frame is missing.
+    """Return the spans that make up frame `index` (from 0); empty if the frame is missing.
 
     Args:
         fragments: All fragments in the pixel data.
         frames: The declared number of frames.
         index: Frame index from 0.
-        extended: Values of Extended Offset Table and Extended Offset Table Lengths, as bytes; None
-            for each that the file does not have.
+        extended: Extended Offset Table and its Lengths; None for each that is absent.
     """
     spans = fragments.spans
     if not spans:

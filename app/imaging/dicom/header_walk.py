@@ -69,10 +69,7 @@ class _TooShortError(Exception):
 
 
 def read_ordinary(file: BinaryIO) -> Dataset | None:
-    """Read the elements before the pixels of an ordinary image file.
-
-    Args:
-        file: The file, at any position. Afterwards its position is that of the pixel data element.
+    """Read the elements before the pixels of an ordinary image file, and stop at the pixels.
 
     Returns:
         A data set equal to the result of `pydicom.dcmread(file, stop_before_pixels=True)`; None if
@@ -177,13 +174,7 @@ def _encodings(charset: bytes) -> Encoding:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """The elements of a group as they stood in an earlier file, likely to be met again.
-
-    Attributes:
-        data: All their bytes.
-        elements: The elements.
-        last: The last one's tag.
-    """
+    """All bytes of a group in an earlier file, its elements, and the last one's tag."""
 
     data: bytes
     elements: Elements

@@ -22,8 +22,7 @@ def lut_of_item(item: Dataset, inputs: Range = ANY, *, little: bool = True) -> L
 
     Args:
         item: Sequence item with LUT Descriptor and LUT Data.
-        inputs: Lowest and highest possible input; they tell whether the table's first input value
-            is signed.
+        inputs: Lowest and highest possible input; they tell whether the first input is signed.
         little: Whether the file is little endian.
     """
     descriptor = _descriptor(item)
@@ -52,11 +51,8 @@ def lut_data(
 ) -> NDArray[np.uint16] | None:
     """Return LUT data as at most `entries` 16-bit numbers; None if most of them are missing.
 
-    Args:
-        value: Bytes (OW, OB) or numbers (US, SS). Two 8-bit entries may be packed into one word.
-        entries: Number of entries according to the descriptor.
-        bits: Bits per entry according to the descriptor.
-        little: Whether the file is little endian.
+    `entries` and `bits` are those of the descriptor. The value is bytes (OW, OB) or numbers (US,
+    SS); two 8-bit entries may be packed into one word.
     """
     if value is None:
         return None

@@ -36,9 +36,6 @@ def read_words(
         little: Whether the file is little endian.
         words_of_16: Whether the value is a sequence of 16-bit words (VR OW). In a big-endian file
             the bytes of each such word are exchanged, even if a sample is smaller than a word.
-
-    Returns:
-        An array as described in `words_of`.
     """
     first_bit = index * layout.frame_bits
     begin, end = first_bit // 8, -(-(first_bit + layout.frame_bits) // 8)
@@ -153,12 +150,7 @@ def _unpack_24(data: bytes, count: int, *, little: bool) -> Array:
 
 
 def values_of(words: Array, layout: Layout) -> Array:
-    """Keep only the bits of each word that form the value, sign-extended for signed pixels.
-
-    Args:
-        words: Result of `words_of`.
-        layout: Checked layout of the file's pixels.
-    """
+    """Keep only the bits of `words_of` that form the value, sign-extended for signed pixels."""
     if layout.floating or layout.allocated == 1:
         return words
     bits = 8 * words.dtype.itemsize

@@ -47,15 +47,9 @@ class _Group:
 
 
 def overlays_of(header: Header, index: int, words: Array) -> tuple[OverlayPlane, ...]:
-    """Return the overlay planes that belong to one frame.
+    """Return the overlay planes of frame `index` (from 0) by group number, without damaged ones.
 
-    Args:
-        header: Header of the image file.
-        index: Frame index from 0.
-        words: The frame's words with all their bits, [rows, columns].
-
-    Returns:
-        The planes in order of their group numbers; damaged ones are left out.
+    `words` are the frame's words with all their bits, [rows, columns].
     """
     planes: list[OverlayPlane] = []
     for number in GROUPS:

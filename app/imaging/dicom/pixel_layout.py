@@ -70,8 +70,7 @@ def layout_of(header: Header) -> Layout:
     """Read and check the elements that decoding depends on.
 
     Raises:
-        FileProblem: There are no pixels, or an element is missing, damaged or has an impossible
-            value.
+        FileProblem: There are no pixels, or an element is missing, damaged or impossible.
     """
     path = header.path
     if header.pixels is None:
@@ -158,10 +157,7 @@ def _is_subsampled(header: Header, photometric: str, plane_bits: int) -> bool:
 
 
 def complete_frames(header: Header, layout: Layout) -> int:
-    """Return how many complete frames the file holds.
-
-    For compressed pixels, the declared number.
-    """
+    """Return how many complete frames the file holds; if compressed, the declared number."""
     span = header.pixels
     if span is None or span.length == 0:
         return 0

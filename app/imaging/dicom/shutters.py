@@ -20,10 +20,8 @@ from app.imaging.types import OverlayPlane, Shutter
 def frame_shutter(attributes: FrameAttributes, planes: tuple[OverlayPlane, ...]) -> Shutter | None:
     """Return the shutter of a frame, or None if the whole frame is visible.
 
-    Args:
-        attributes: The frame's attributes; an enhanced frame may have its own shutter
-            (C.7.6.16.2.5).
-        planes: The frame's overlays, one of which may be the shutter's bitmap.
+    An enhanced frame may have its own shutter (C.7.6.16.2.5); one of the overlays `planes` may be
+    its bitmap.
     """
     own: Any = attributes.value("FrameDisplayShutterSequence")
     if isinstance(own, Sequence) and len(own):

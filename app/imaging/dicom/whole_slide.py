@@ -35,13 +35,7 @@ _SLIDES_Z = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """The position of one frame of the file in the stitched image.
-
-    Attributes:
-        index: Frame index from 0.
-        x: First column in the stitched image, from 0.
-        y: First row in the stitched image, from 0.
-    """
+    """Frame `index` (from 0) and the place of its first column and row in the stitched image."""
 
     index: int
     x: int
@@ -52,9 +46,7 @@ class Tile:
 class Section:
     """The tiles for one optical path and one focal plane, shown as one stitched frame.
 
-    Attributes:
-        tiles: The tiles; where they overlap, the later one is shown.
-        name: Name that distinguishes this section from the others; "" if it needs none.
+    Where tiles overlap, the later one is shown. The name tells sections apart; "" if not needed.
     """
 
     tiles: tuple[Tile, ...]
@@ -69,8 +61,7 @@ class Slide:
         rows: Rows of the Total Pixel Matrix.
         columns: Columns of the Total Pixel Matrix.
         sections: The sections, each of which is shown as one frame if the tiles are stitched.
-        stitched: Whether the tiles are stitched; False if the matrix is too large, so that the
-            frames are the file's own tiles.
+        stitched: False if the matrix is too large, so that the frames are the file's own tiles.
     """
 
     rows: int
@@ -169,14 +160,13 @@ def _sparse(placed: list[_Placed]) -> tuple[Section, ...]:
 def stitch(
     slide: Slide, section: Section, header: Header, tile_of: Callable[[int], Array | None]
 ) -> Array | None:
-    """Stitch the tiles in a section into one image.
+    """Stitch the tiles in a section into one image; parts beyond the matrix are cut off.
 
     Args:
         slide: The slide, for its size.
-        section: The section to stitch; parts of tiles beyond the matrix are cut off.
+        section: The section to stitch.
         header: Header of the file, for the value of pixels that no tile covers.
-        tile_of: Function that returns the stored values of a frame of the file; None for a damaged
-            frame.
+        tile_of: Returns the stored values of a frame of the file; None for a damaged frame.
 
     Returns:
         [rows, columns] or [rows, columns, 3]; None if all tiles are damaged.
@@ -204,10 +194,7 @@ def covers_matrix(slide: Slide, section: Section, layout: Layout) -> bool:
 
 
 def _ground(header: Header, like: Array) -> Array:
-    """Return the value of pixels without a tile: the recommended one, else white or 0.
-
-    PS3.3 C.8.12.4, Recommended Absent Pixel CIELab Value.
-    """
+    """Return the value of pixels without a tile: recommended (C.8.12.4), else white or 0."""
     if like.ndim == 2:
         return np.zeros((), like.dtype)
     colour = (

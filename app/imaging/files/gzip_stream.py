@@ -14,11 +14,7 @@ _MAX_EMPTY = 1000
 
 
 class GzipStream:
-    """Decompressed content of one or more gzip members in sequence.
-
-    Args:
-        file: File to read, positioned at the first member.
-    """
+    """Decompressed content of the gzip members from the file's position on."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file

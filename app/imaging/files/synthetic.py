@@ -30,11 +30,7 @@ _LONGEST = 1 << 16  # bytes of the longest text chunk that is read
 
 
 def model_title(data: bytes) -> str:
-    """Return the title of the generative model that made a picture; "" if it has no such mark.
-
-    Args:
-        data: Content of the file.
-    """
+    """Return the title of the generative model that made a picture; "" if it has no such mark."""
     return _maker(BytesIO(data))
 
 

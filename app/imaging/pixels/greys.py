@@ -30,12 +30,9 @@ def modality_values(frame: Frame, stored: Array) -> Floats:
 
 
 def voi_levels(frame: Frame, values: Floats, window: Window | None) -> Floats:
-    """Convert modality values to grey levels 0..1 (C.11.2).
+    """Convert values in modality units to grey levels 0..1 (C.11.2).
 
-    Args:
-        frame: Frame whose VOI LUT is applied if the window refers to one, or if there is no window.
-        values: Values in modality units.
-        window: A valid window (`windows.valid_window`), or None.
+    The frame's VOI LUT is applied if the (valid) window refers to one, or if there is no window.
     """
     luts = frame.voi.luts
     if window is None or 0 <= window.lut < len(luts):
@@ -169,8 +166,7 @@ def stored_table(
         extremes: Lowest and highest stored value in the image, or None if unknown.
 
     Returns:
-        uint8 array with one entry for each value of the type; entries for values that do not occur
-        are undefined.
+        uint8, one entry for each value of the type; undefined for values that do not occur.
     """
     stored = frame.stored
     if not stored.size:

@@ -129,16 +129,7 @@ def _cover_shutter(frame: Frame, pixels: Bytes) -> Bytes:
 def draw_overlays(
     pixels: Bytes, frame: Frame, color: tuple[int, int, int] = OVERLAY_COLOR
 ) -> Bytes:
-    """Draw the file's own overlay bitmaps on a rendered picture.
-
-    Args:
-        pixels: The frame as rendered by `render`.
-        frame: Frame whose overlays are drawn, clipped to the image.
-        color: Colour of the overlays.
-
-    Returns:
-        A new uint8 [rows, columns, 3] RGB picture.
-    """
+    """Return a new [rows, columns, 3] RGB picture: `pixels` with the file's overlays on them."""
     drawn = pixels.copy() if pixels.ndim == 3 else np.repeat(pixels[..., None], 3, axis=2)
     for plane in frame.overlays:
         draw_overlay(drawn, plane, color)
@@ -176,12 +167,9 @@ class Grey:
 
 
 def grey_at(frame: Frame, x: float, y: float) -> Grey | None:
-    """Return the value of the pixel that covers (x, y), or None outside the image.
+    """Return the value of the pixel that covers column x, row y, or None outside the image.
 
-    Args:
-        frame: The image.
-        x: Column; pixel centres are integers.
-        y: Row.
+    Pixel centres are integers.
     """
     # round() would round halves to even, and so to the wrong pixel.
     column, row = math.floor(x + 0.5), math.floor(y + 0.5)
@@ -229,11 +217,7 @@ def _is_hidden(frame: Frame, column: int, row: int) -> bool:
 
 
 def real_value(maps: tuple[RealWorldMap, ...], stored: float) -> tuple[float, RealWorldMap] | None:
-    """Convert a stored value by the first map that covers it; None if no map does.
-
-    Returns:
-        The real-world value and the map used.
-    """
+    """Convert a stored value by the first map that covers it; return it and the map, or None."""
     for found in maps:
         if not found.first <= stored <= found.last:
             continue

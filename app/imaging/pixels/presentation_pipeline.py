@@ -28,10 +28,6 @@ def rotation(presentation: ImagePresentation) -> tuple[bool, int]:
 def apply_presentation(frame: Frame, presentation: ImagePresentation) -> Frame:
     """Apply a state's greys, overlays and shutter; the canvas applies the rest.
 
-    Args:
-        frame: A frame that the state applies to; see `PresentationState.of`.
-        presentation: How the state presents this frame.
-
     Returns:
         A new frame with the same pixels. Greys change for monochrome images only. The image's own
         shutter, overlays and greys remain only if the state asks for them (N.2).

@@ -20,7 +20,7 @@ _ROUNDING = 1e-6
 
 
 def hidden_pixels(shutter: Shutter, rows: range, columns: int, aspect: float = 1.0) -> Mask:
-    """Return a mask of the pixels that the shutter hides in the given rows.
+    """Return a mask [len(rows), columns] of the pixels that the shutter hides in the given rows.
 
     Args:
         shutter: The shutter.
@@ -28,9 +28,6 @@ def hidden_pixels(shutter: Shutter, rows: range, columns: int, aspect: float = 1
         columns: Number of columns in the image.
         aspect: Height of a pixel divided by its width, so that a circle is round on the screen. Its
             radius is in pixels along a row.
-
-    Returns:
-        [len(rows), columns] mask, True for hidden pixels.
     """
     hidden = np.zeros((len(rows), columns), np.bool_)
     x = np.arange(columns)

@@ -45,10 +45,8 @@ _FOUR = 4  # pixels averaged into one
 def can_average(frame: Frame, window: Window | None) -> bool:
     """Return whether smaller copies of the frame may be averages of its stored values.
 
-    Args:
-        frame: The image.
-        window: Window that the image is shown with. For None or a window that refers to a VOI LUT,
-            the result is False: such a table can have any shape, so greys are averaged instead.
+    Not without a window or with one that refers to a VOI LUT: such a table can have any shape, so
+    greys are averaged instead.
     """
     grey = not frame.is_color and frame.palette is None and frame.modality_lut is None
     narrow = frame.stored.dtype.kind in "iu" and frame.stored.dtype.itemsize <= 2
@@ -57,14 +55,11 @@ def can_average(frame: Frame, window: Window | None) -> bool:
 
 
 class StoredLevels:
-    """A frame and its smaller copies; level 0 is the frame itself.
+    """A frame for which `can_average` holds, and its smaller copies; level 0 is the frame itself.
 
     Each pixel of level n covers 2^n x 2^n pixels in the frame; an odd last row or column in a level
     is left out of the next. Copies hold uint16 codes: a stored value is `low + code / scale`.
     `scale` is a power of two, so that averages keep as much of their fraction as 16 bits allow.
-
-    Args:
-        frame: A frame for which `can_average` holds.
     """
 
     def __init__(self, frame: Frame) -> None:
@@ -80,14 +75,7 @@ class StoredLevels:
         self._masks: list[NDArray[np.bool_]] = []
 
     def render_part(self, level: int, rows: slice, columns: slice, table: Screen) -> Screen:
-        """Render part of a level as screen pixels (0xFFRRGGBB) in a new contiguous array.
-
-        Args:
-            level: Number of the level; 0 is the frame.
-            rows: Range of rows in the level.
-            columns: Range of columns in the level.
-            table: The table for this level from `StoredLevels.table`.
-        """
+        """Render part of a level as screen pixels (0xFFRRGGBB), by the `table` for this level."""
         pixels = look_up_table(table, self.levels[level][rows, columns])
         shutter = self.frame.shutter
         if shutter is not None:
@@ -98,8 +86,7 @@ class StoredLevels:
     def table(self, level: int, window: Window, invert: bool) -> Screen:
         """Return the screen pixel 0xFFRRGGBB for each value in a level, indexed by its bits.
 
-        All levels but the first share one table. Entries for values that do not occur are
-        undefined.
+        All levels but the first share one table; undefined for values that do not occur.
         """
         if level:
             span = (self._high - self._low) * self.scale

@@ -10,10 +10,7 @@ from PIL import Image
 def shrink(pixels: NDArray[np.uint8], size: int, aspect: float = 1.0) -> NDArray[np.uint8]:
     """Shrink a picture so that its longer side is at most `size` pixels, correcting its aspect.
 
-    Args:
-        pixels: uint8 [rows, columns] or [rows, columns, 3].
-        size: Maximum length of the longer side of the result in pixels.
-        aspect: Height of a pixel divided by its width.
+    `pixels` is [rows, columns(, 3)]; `aspect` is the height of a pixel divided by its width.
     """
     height, width = pixels.shape[0] * aspect, float(pixels.shape[1])
     scale = min(1.0, size / max(height, width))

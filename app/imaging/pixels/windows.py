@@ -58,9 +58,7 @@ def valid_window(window: Window) -> Window | None:
 def default_window(frame: Frame) -> Window | None:
     """Return the window an image opens with: the file's first window, else an automatic one.
 
-    Returns:
-        None for a colour image, or if the file has a VOI LUT but no window (`render` then applies
-        the LUT).
+    None for a colour image, or if there is a VOI LUT but no window (`render` applies the LUT).
     """
     if frame.is_color:
         return None

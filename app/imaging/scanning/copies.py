@@ -52,12 +52,7 @@ class Comparison:
 
 
 class Copies:
-    """Finds copies by comparing digests of files that share UID and size, in the workers.
-
-    Args:
-        pool: Workers that read the files.
-        cancel: Token that ends the comparison.
-    """
+    """Finds copies by comparing digests of files that share UID and size, in the workers."""
 
     def __init__(self, pool: WorkerPool, cancel: CancelLike | None) -> None:
         self._pool = pool
@@ -66,17 +61,10 @@ class Copies:
     def compare(
         self, instances: Sequence[Instance], opened: Sequence[Instance] = ()
     ) -> Comparison | None:
-        """Return the instances that remain when copies are left out.
+        """Return the instances that remain when copies are left out; None without candidates.
 
-        Of each set of copies, an already open file is kept if there is one; otherwise the file
-        whose path sorts first.
-
-        Args:
-            instances: Instances that the scan found.
-            opened: Instances that are open already; they are compared but not returned.
-
-        Returns:
-            The comparison, or None if there is nothing to compare.
+        Of each set of copies, one in `opened` is kept if there is one (but not returned);
+        otherwise the file whose path sorts first.
 
         Raises:
             Cancelled: The scan was cancelled.

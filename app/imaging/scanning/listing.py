@@ -200,8 +200,8 @@ def list_entry(payload: dict[str, Any]) -> dict[str, Any]:
         payload: "todo": tasks from `opened_paths.listing_tasks`.
 
     Returns:
-        "files": list of [root, folder, names] in order. "problems": list of [root, path, reason,
-        remedy]. "todo": remaining tasks. "others": see `state_entry`. "unsure": see `Listing`.
+        "files": list of [root, folder, names]. "problems": list of [root, path, reason, remedy].
+        "todo": remaining tasks. "others": see `state_entry`. "unsure": see `Listing`.
     """
     found = step(payload["todo"])
     return {

@@ -30,12 +30,7 @@ def listing_tasks(paths: Sequence[Path]) -> Tasks:
 
 
 def empty_path_problems(paths: Sequence[Path], fruitful: set[int]) -> list[Problem]:
-    """Return the problems to report for opened paths without a result.
-
-    Args:
-        paths: The opened paths.
-        fruitful: Positions in `paths` of those that gave files or problems.
-    """
+    """Return the problems of opened paths but those, by position, that gave files or problems."""
     return [no_images_problem(path) for root, path in enumerate(paths) if root not in fruitful]
 
 

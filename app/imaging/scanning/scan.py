@@ -42,13 +42,7 @@ written again without a new time."""
 
 
 class FolderState:
-    """Compares the files currently behind the paths with those read by a scan.
-
-    Args:
-        pool: Workers that read sizes and times.
-        paths: The opened paths.
-        cancel: Token that ends the check.
-    """
+    """Compares the files currently behind the paths with those read by a scan."""
 
     def __init__(self, pool: WorkerPool, paths: Sequence[Path], cancel: CancelLike | None) -> None:
         self._pool = pool
@@ -83,11 +77,7 @@ class FolderState:
         self._sure = False
 
     def as_read(self) -> bool:
-        """Return whether the current files are exactly those that were read, unchanged.
-
-        Raises:
-            Cancelled: The token was cancelled.
-        """
+        """Return whether the current files are exactly those that were read, unchanged."""
         return (
             self._sure
             and self._walk()
@@ -97,11 +87,7 @@ class FolderState:
         )
 
     def mark(self) -> str:
-        """Return a text that changes if any file changes; "" if it takes too long to compute.
-
-        Raises:
-            Cancelled: The token was cancelled.
-        """
+        """Return a text that changes if any file changes; "" if it takes too long to compute."""
         if not self._walked and not self._walk():
             return ""
         return f"{self._files:x}/{self._others:x}"
@@ -185,10 +171,9 @@ class Scan:
         cancel: Token that ends the scan.
         progress: Called with the number of files read and the number found so far.
         found: Called with the studies that have grown, each with all instances read so far.
-        index: Path of the index file, or None to use no index.
-        opened: Returns the instances that are already open. Called on the scan's thread once all
-            files are read. Copies of these instances are left out; different images with the same
-            UIDs are marked.
+        index: Folder of the index, or None to use no index.
+        opened: Returns the instances that are already open; called once all files are read. Their
+            copies are left out; different images with the same UIDs are marked.
     """
 
     def __init__(
@@ -207,7 +192,7 @@ class Scan:
         self._cancel = cancel
         self._progress = progress
         self._tell = found
-        self._index_file = index
+        self._index_folder = index
         self._index: Index | None = None
         self._opened = opened
         self._events: SimpleQueue[tuple[_Batch | Tasks, Reply]] = SimpleQueue()
@@ -235,13 +220,8 @@ class Scan:
 
     def _run(self) -> None:
         try:
-            self._index = Index(self._index_file) if self._index_file else None
-            try:
-                outcome: ScanResult | BaseException = self._restored() or self._scan()
-            finally:
-                if self._index is not None:
-                    self._index.close()
-            settle_future(self.future, outcome)
+            self._index = Index(self._index_folder) if self._index_folder else None
+            settle_future(self.future, self._restored() or self._scan())
         except BaseException as error:
             settle_future(self.future, error)
 
@@ -295,7 +275,7 @@ class Scan:
 
     def _keep(self, result: ScanResult | None) -> None:
         """Remember the result, if it holds until a file changes."""
-        if self._index is None or not self._index.usable:
+        if self._index is None:
             return
         snapshot = None
         if result is not None and self._state.as_read():

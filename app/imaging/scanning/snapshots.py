@@ -42,23 +42,26 @@ class Snapshot:
     blocks: bytes
     uids: bytes
 
-    @property
-    def checksum(self) -> bytes:
-        """SHA-256 of pages, blocks and uids, to detect a damaged snapshot."""
-        digest = sha256(self.pages)
-        digest.update(self.blocks)
-        digest.update(self.uids)
-        return digest.digest()
+    def to_bytes(self) -> bytes:
+        """Return the snapshot as the content of a file: a SHA-256, a line of JSON, the parts."""
+        head = json.dumps([self.mark, self.files, len(self.pages), len(self.blocks)]).encode()
+        content = b"".join((head, b"\n", self.pages, self.blocks, self.uids))
+        return sha256(content).digest() + content
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Snapshot:
+        """Return the snapshot written by `to_bytes`; raise TableError if it is damaged."""
+        checksum, content = data[:32], data[32:]
+        if sha256(content).digest() != checksum:
+            raise TableError("a damaged snapshot")
+        head, _, parts = content.partition(b"\n")
+        mark, files, pages, blocks = json.loads(head)
+        blocks += pages
+        return cls(mark, files, parts[:pages], parts[pages:blocks], parts[blocks:])
 
 
 def pack_result(result: ScanResult, mark: str, files: int) -> Snapshot:
-    """Pack the result of a scan into a snapshot.
-
-    Args:
-        result: Result of the scan.
-        mark: Result of `FolderState.mark` for the scanned files.
-        files: Number of scanned files.
-    """
+    """Pack the result of a scan of `files` files whose `FolderState.mark` is `mark`."""
     lines: list[Any] = [pack(result.problems)]
     blocks: list[bytes] = []
     uids: list[bytes] = []
@@ -86,7 +89,7 @@ def pack_result(result: ScanResult, mark: str, files: int) -> Snapshot:
 
 
 def restore(snapshot: Snapshot) -> ScanResult:
-    """Restore a result from `pack_result`, creating only the first instance of each series.
+    """Restore a packed result, creating only the first instance of each series.
 
     Raises:
         TableError: The snapshot is damaged.

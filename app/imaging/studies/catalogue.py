@@ -34,13 +34,10 @@ _SHARED_ID = (
 def group(
     instances: Iterable[Instance], problems: Iterable[Problem], paths: Sequence[Path] = ()
 ) -> ScanResult:
-    """Group instances into studies and series in display order.
+    """Group instances, in any order, into studies and series in display order.
 
-    Args:
-        instances: Instances in any order.
-        problems: Problems of the scan so far; duplicate images and folders without images are
-            added.
-        paths: The opened paths; studies are listed in the order of these paths, then by file name.
+    Studies are listed in the order of the opened paths, then by file name. Problems of duplicate
+    images and folders without images are added.
     """
     catalogue = Catalogue()
     catalogue.add(instances)
@@ -49,12 +46,9 @@ def group(
 
 @dataclass(frozen=True, slots=True)
 class StudyGroup:
-    """The studies that share one Study Instance UID.
+    """The studies that share one Study Instance UID: one for each patient, usually one.
 
-    Attributes:
-        studies: Usually one study; one for each patient if there are several.
-        problems: Messages about copies of files, which were left out.
-        first: The instances' path that sorts first.
+    `problems` tell of copies that were left out; `first` is the path that sorts first.
     """
 
     studies: tuple[Study, ...]
@@ -63,14 +57,7 @@ class StudyGroup:
 
 
 class Catalogue:
-    """Groups a growing set of instances into studies; not thread-safe.
-
-    Example:
-        >>> catalogue = Catalogue()
-        >>> catalogue.add(batch)
-        >>> shown = catalogue.changed()  # the studies that have grown
-        >>> catalogue.result(problems, paths)  # all of them
-    """
+    """Groups a growing set of instances into studies; not thread-safe."""
 
     def __init__(self) -> None:
         self._instances: dict[str, list[Instance]] = defaultdict(list)

@@ -36,11 +36,7 @@ def pack_block(instances: Sequence[Instance]) -> bytes:
 
 
 def unpack_block(data: bytes | memoryview, reader: TableReader) -> tuple[Instance, ...]:
-    """Restore the instances packed by `pack_block`.
-
-    Raises:
-        TableError: The block is damaged.
-    """
+    """Restore the instances packed by `pack_block`; raise TableError if the block is damaged."""
     try:
         message = json.loads(zlib.decompress(data))
         paths = [Path(text) for text in message["paths"]]
@@ -49,7 +45,24 @@ def unpack_block(data: bytes | memoryview, reader: TableReader) -> tuple[Instanc
         raise TableError("not a block of instances") from error
 
 
-class StoredInstances(Sequence[Instance]):
+class _InstanceList(Sequence[Instance]):
+    """A sequence whose instances are found by `_at`, from 0."""
+
+    __slots__ = ()
+
+    @overload
+    def __getitem__(self, index: int) -> Instance: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Instance, ...]: ...
+    def __getitem__(self, index: int | slice) -> Instance | tuple[Instance, ...]:
+        places = range(len(self))[index]
+        return self._at(places) if isinstance(places, int) else tuple(map(self._at, places))
+
+    def _at(self, place: int) -> Instance:
+        raise NotImplementedError
+
+
+class StoredInstances(_InstanceList):
     """The instances of a series restored from the index; thread-safe.
 
     They are created in blocks on first access, each once: the same position always gives the same
@@ -92,16 +105,7 @@ class StoredInstances(Sequence[Instance]):
     def __len__(self) -> int:
         return self._count
 
-    @overload
-    def __getitem__(self, index: int) -> Instance: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Instance, ...]: ...
-    def __getitem__(self, index: int | slice) -> Instance | tuple[Instance, ...]:
-        if isinstance(index, slice):
-            return tuple(self[place] for place in range(*index.indices(self._count)))
-        place = index + self._count if index < 0 else index
-        if not 0 <= place < self._count:
-            raise IndexError("no such instance")
+    def _at(self, place: int) -> Instance:
         if place == 0:
             return self._first
         number, within = divmod(place - 1, PER_BLOCK)
@@ -120,9 +124,6 @@ class StoredInstances(Sequence[Instance]):
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __repr__(self) -> str:
-        return f"<{self._count} instances, {len(self.loaded)} made>"
-
     def _block(self, number: int) -> tuple[Instance, ...]:
         block = self._blocks[number]
         if isinstance(block, tuple):
@@ -137,12 +138,8 @@ class StoredInstances(Sequence[Instance]):
         return block
 
 
-class JoinedInstances(Sequence[Instance]):
-    """The instances in several series, one series after the other.
-
-    Attributes:
-        parts: The instances in each series.
-    """
+class JoinedInstances(_InstanceList):
+    """The instances in several series (`parts`), one series after the other."""
 
     __slots__ = ("_ends", "parts")
 
@@ -153,16 +150,7 @@ class JoinedInstances(Sequence[Instance]):
     def __len__(self) -> int:
         return self._ends[-1] if self._ends else 0
 
-    @overload
-    def __getitem__(self, index: int) -> Instance: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Instance, ...]: ...
-    def __getitem__(self, index: int | slice) -> Instance | tuple[Instance, ...]:
-        if isinstance(index, slice):
-            return tuple(self[place] for place in range(*index.indices(len(self))))
-        place = index + len(self) if index < 0 else index
-        if not 0 <= place < len(self):
-            raise IndexError("no such instance")
+    def _at(self, place: int) -> Instance:
         number = bisect_right(self._ends, place)
         return self.parts[number][place - (self._ends[number - 1] if number else 0)]
 
@@ -215,7 +203,7 @@ def frame_count(instances: Sequence[Instance]) -> int:
 def frame_ends(instances: Sequence[Instance]) -> list[int]:
     """Return the running total of frames at the end of each instance in a series.
 
-    If all instances have a single frame, none of them is created.
+    If all have a single frame, none of them is created.
     """
     if isinstance(instances, StoredInstances) and instances.frames == len(instances):
         return list(range(1, len(instances) + 1))

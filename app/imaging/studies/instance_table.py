@@ -25,12 +25,7 @@ class TableError(ValueError):
 
 
 class SharedTexts(Mapping[str, str]):
-    """A read-only mapping whose keys are shared with other instances.
-
-    Args:
-        places: Maps each key to the position of its text in `texts`; shared, must not be modified.
-        texts: The texts.
-    """
+    """A read-only mapping whose keys are shared with other instances: key -> place in `texts`."""
 
     __slots__ = ("_places", "_texts")
 
@@ -99,15 +94,10 @@ class TableReader:
         self._texts: dict[str, str] = {}
 
     def instances(self, table: Any, paths: Sequence[Path]) -> list[Instance]:
-        """Create the instances in a table.
-
-        Args:
-            table: Result of `instance_table`.
-            paths: Path of each instance's file.
+        """Create the instances in a table, of the files at these paths.
 
         Raises:
-            TableError: The table is invalid, or its number of instances differs from that of
-                `paths`.
+            TableError: The table is invalid, or there are not as many instances as paths.
         """
         try:
             shared = [self._texts.setdefault(text, text) for text in _all_of(str, table["texts"])]

@@ -28,26 +28,9 @@ SHARED_UID = "same SOP Instance UID"
 _ASIDE_MM = 1.0
 
 
-_PLACE, _TIME, _SETTING = "place", "time", "setting"
-
-
-@dataclass(frozen=True, slots=True)
-class _Separator:
-    """An attribute that may distinguish images at one position: label, value, description."""
-
-    label: Callable[[Hashable], str]
-    value_of: Callable[[Instance], Hashable]
-    kind: str = _SETTING
-
-
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a series.
-
-    Attributes:
-        instances: Instances, not sorted yet.
-        names: What sets this part apart from the others, coarsest first; () if not split.
-    """
+    """Unsorted instances of a series, and what sets them apart from the others, coarsest first."""
 
     instances: tuple[Instance, ...]
     names: tuple[str, ...] = ()
@@ -73,13 +56,20 @@ def split(instances: Sequence[Instance]) -> list[Part]:
 
 
 def _divide(part: Part, name_of: Callable[[Instance], str]) -> list[Part]:
-    """Divide parts by a name; a part that is not divided keeps its names."""
-    groups: dict[str, list[Instance]] = defaultdict(list)
-    for instance in part.instances:
-        groups[name_of(instance)].append(instance)
+    """Divide a part by a name; a part that is not divided keeps its names."""
+    return _divided(part, [name_of(one) for one in part.instances], str)
+
+
+def _divided(
+    part: Part, values: Sequence[Hashable], label: Callable[[Hashable], str]
+) -> list[Part]:
+    """Divide a part by the value of each of its instances; `label` names a value."""
+    groups: dict[Hashable, list[Instance]] = defaultdict(list)
+    for instance, value in zip(part.instances, values, strict=True):
+        groups[value].append(instance)
     if len(groups) == 1:
         return [part]
-    return [Part(tuple(group), (*part.names, name)) for name, group in groups.items()]
+    return [Part(tuple(group), (*part.names, label(value))) for value, group in groups.items()]
 
 
 def _kind(instance: Instance) -> str:
@@ -149,16 +139,8 @@ def _by_direction(part: Part) -> list[Part]:
     # Scouts and rotated images each have their own direction and form no stack.
     if len(sizes) > 1 and (len(sizes) > _MAX_CLUSTERS or max(sizes.values()) < 3):
         return []
-    if len(sizes) < 2:
-        return [part]
-    groups: dict[int, list[Instance]] = defaultdict(list)
-    for instance, label in zip(part.instances, labels, strict=True):
-        groups[label].append(instance)
-    names = _direction_names([groups[label] for label in groups])
-    return [
-        Part(tuple(group), (*part.names, name))
-        for group, name in zip(groups.values(), names, strict=True)
-    ]
+    names = _direction_names({label: planes[labels.index(label)] for label in sizes})
+    return _divided(part, labels, names.__getitem__)
 
 
 def clusters(features: NDArray[np.float64]) -> list[int]:
@@ -181,16 +163,15 @@ def clusters(features: NDArray[np.float64]) -> list[int]:
     return labels.tolist()
 
 
-def _direction_names(groups: Sequence[list[Instance]]) -> list[str]:
-    """Name each group by its nearest anatomical plane, or by its spacing."""
-    planes = [_planes(group)[:1][0] for group in groups]
-    names = [f"orientation {plane_name(plane)}" for plane in planes]
-    if len(set(names)) < len(names) and len({plane.spacing for plane in planes}) > 1:
+def _direction_names(planes: dict[Hashable, FramePlane]) -> dict[Hashable, str]:
+    """Name each group by the nearest anatomical plane of its first image, or by its spacing."""
+    names = [f"orientation {plane_name(plane)}" for plane in planes.values()]
+    if len(set(names)) < len(names) and len({plane.spacing for plane in planes.values()}) > 1:
         names = [
             f"{name}, pixels of {plane.spacing[0]:.3g} x {plane.spacing[1]:.3g} mm"
-            for name, plane in zip(names, planes, strict=True)
+            for name, plane in zip(names, planes.values(), strict=True)
         ]
-    return _numbered(names)
+    return dict(zip(planes, _numbered(names), strict=True))
 
 
 def plane_name(plane: FramePlane) -> str:
@@ -225,18 +206,13 @@ def _by_acquisition(part: Part) -> list[Part]:
     if repeats == 1:
         return [part]
     in_place = repeats == len(levels)
-    for separator in _SEPARATORS:
-        values = [separator.value_of(one) for one in part.instances]
-        if in_place and not _takes_stacks_out(separator, values):
+    for label, value_of, of_time in _SEPARATORS:
+        values = [value_of(one) for one in part.instances]
+        stacks = value_of is _aside or (not of_time and min(Counter(values).values()) > 1)
+        if in_place and not stacks:
             continue
         if _separates(levels, values, repeats):
-            groups: dict[Hashable, list[Instance]] = defaultdict(list)
-            for instance, value in zip(part.instances, values, strict=True):
-                groups[value].append(instance)
-            pieces = [
-                Part(tuple(group), (*part.names, separator.label(value)))
-                for value, group in groups.items()
-            ]
+            pieces = _divided(part, values, label)
             return [one for piece in pieces for one in _by_acquisition(piece)]
     return [part] if in_place else _by_rank(part, levels, repeats)
 
@@ -246,15 +222,8 @@ def all_in_place(instances: Sequence[Instance]) -> bool:
     planes = [instance_place(one) for one in instances]
     if None in planes or max(_levels(instances)) > 0:
         return False
-    told = [*(one.value_of for one in _SEPARATORS), *(value_of for _, value_of in _RANKS[:-1])]
+    told = [*(one[1] for one in _SEPARATORS), *(one[1] for one in _RANKS[:-1])]
     return any(len({value_of(one) for one in instances}) == len(instances) for value_of in told)
-
-
-def _takes_stacks_out(separator: _Separator, values: Sequence[Hashable]) -> bool:
-    """Return whether a value divides images at one position into whole stacks."""
-    if separator.kind == _PLACE:
-        return True
-    return separator.kind != _TIME and min(Counter(values).values()) > 1
 
 
 def _levels(instances: Sequence[Instance]) -> list[int]:
@@ -351,28 +320,28 @@ def _label(text: str, units: str = "") -> Callable[[Hashable], str]:
     return label
 
 
-_SEPARATORS = (
-    _Separator(lambda value: "another place in the plane", _aside, _PLACE),
-    _Separator(_label("phase"), _number("TemporalPositionIdentifier"), _TIME),
-    _Separator(_label("echo time", " ms"), _number("EchoTime")),
-    _Separator(_label("echo"), _number("EchoNumbers")),
-    _Separator(_label("b-value"), _number("DiffusionBValue")),
-    _Separator(_label("inversion time", " ms"), _number("InversionTime")),
-    _Separator(_label("flip angle", "°"), _number("FlipAngle")),
-    _Separator(_label("image type"), _image_type),
-    _Separator(_label("kernel"), _text("ConvolutionKernel")),
-    _Separator(_label("slice thickness", " mm"), _number("SliceThickness")),
-    _Separator(_label("tube voltage", " kV"), _number("KVP")),
-    _Separator(_label("contrast"), _text("ContrastBolusAgent")),
-    _Separator(_label("trigger time", " ms"), _number("TriggerTime"), _TIME),
-    _Separator(_label("cardiac phase", "%"), _number("NominalPercentageOfCardiacPhase"), _TIME),
-    _Separator(_label("acquisition"), _number("AcquisitionNumber"), _TIME),
-    _Separator(_label("acquisition time"), _text("AcquisitionTime"), _TIME),
-    _Separator(_label("series time"), _text("SeriesTime"), _TIME),
-    _Separator(lambda twin: "with UIDs of other images" if twin else "", _is_twin),
+_SEPARATORS: tuple[tuple[Callable[[Hashable], str], Callable[[Instance], Hashable], bool], ...] = (
+    (lambda value: "another place in the plane", _aside, False),
+    (_label("phase"), _number("TemporalPositionIdentifier"), True),
+    (_label("echo time", " ms"), _number("EchoTime"), False),
+    (_label("echo"), _number("EchoNumbers"), False),
+    (_label("b-value"), _number("DiffusionBValue"), False),
+    (_label("inversion time", " ms"), _number("InversionTime"), False),
+    (_label("flip angle", "°"), _number("FlipAngle"), False),
+    (_label("image type"), _image_type, False),
+    (_label("kernel"), _text("ConvolutionKernel"), False),
+    (_label("slice thickness", " mm"), _number("SliceThickness"), False),
+    (_label("tube voltage", " kV"), _number("KVP"), False),
+    (_label("contrast"), _text("ContrastBolusAgent"), False),
+    (_label("trigger time", " ms"), _number("TriggerTime"), True),
+    (_label("cardiac phase", "%"), _number("NominalPercentageOfCardiacPhase"), True),
+    (_label("acquisition"), _number("AcquisitionNumber"), True),
+    (_label("acquisition time"), _text("AcquisitionTime"), True),
+    (_label("series time"), _text("SeriesTime"), True),
+    (lambda twin: "with UIDs of other images" if twin else "", _is_twin, False),
 )
 """Attributes that may distinguish images at one position; the first that does is used, then the
-next within each part."""
+next within each part: its label, its value, and whether it is a time."""
 
 _RANKS: tuple[tuple[str, Callable[[Instance], float | None]], ...] = (
     ("trigger time", _number("TriggerTime")),

@@ -139,7 +139,7 @@ def instances(result: ScanResult) -> list[Instance]:
 def test_files_of_equal_size_and_time_are_never_taken_for_each_other(
     own_decoder: Decoder, tmp_path: Path, seed: int
 ):
-    index = tmp_path / "index" / "index.sqlite"
+    index = tmp_path / "index" / "index"
     shelf = Shelf(tmp_path, seed)
     shown = 0
     for number in range(ROUNDS):

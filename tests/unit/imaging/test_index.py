@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sqlite3
 import sys
 import zipfile
 from collections.abc import Iterator
@@ -47,7 +46,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    return tmp_path / "cache" / "index.sqlite"
+    return tmp_path / "cache" / "index"
 
 
 @pytest.fixture(scope="module")
@@ -201,10 +200,8 @@ def test_what_other_readers_have_read_is_forgotten(file: Path):
     old = Index(file, "1")
     remember(old, Path("/a"))
     assert old.snapshot([Path("/a")]) is not None
-    old.close()
     new = Index(file, "2")
     assert new.snapshot([Path("/a")]) is None
-    new.close()
 
 
 def test_the_version_changes_with_any_source_of_the_imaging_code(
@@ -224,67 +221,35 @@ def test_the_version_changes_with_any_source_of_the_imaging_code(
 @pytest.mark.skipif(os.name == "nt", reason="POSIX permissions")
 def test_only_this_user_may_read_it(remembering: Decoder, folder: Path, file: Path):
     scan(remembering, folder, file)
-    opened = Index(file)
-    remember(opened, Path("/a"))
-    side = [one for one in file.parent.iterdir() if one.name.startswith(file.name)]
-    assert len(side) == 3  # the database, its log and its shared memory
-    assert {oct(one.stat().st_mode & 0o777) for one in side} == {"0o600"}
-    opened.close()
+    (version,) = file.iterdir()
+    (remembered,) = version.iterdir()
+    assert oct(version.stat().st_mode & 0o777) == "0o700"
+    assert oct(remembered.stat().st_mode & 0o777) == "0o600"
 
 
-@pytest.mark.parametrize(
-    "content", [b"this is no database" * 400, b"SQLite format 3\0" + b"x" * 4096]
-)
-def test_a_damaged_index_is_deleted_and_the_scan_goes_on(
+@pytest.mark.parametrize("content", [b"", b"this is no snapshot" * 400])
+def test_a_damaged_file_is_deleted_and_the_scan_goes_on(
     remembering: Decoder, folder: Path, file: Path, content: bytes, caplog: Any
 ):
-    file.parent.mkdir()
-    file.write_bytes(content)
-    assert len(instances(scan(remembering, folder, file))) == 3
-    assert not file.exists()
+    scan(remembering, folder, file)
+    (remembered,) = file.glob("*/*")
+    remembered.write_bytes(content)
+    index = Index(file)
+    assert index.snapshot([folder]) is None
+    assert not remembered.exists()
     (record,) = caplog.records
     assert "damaged" in record.getMessage()
     assert str(folder) not in record.getMessage()
     caplog.clear()
     assert len(instances(scan(remembering, folder, file))) == 3
-    assert file.exists()
-
-
-def test_tables_that_are_missing_are_a_damage(file: Path, caplog: Any):
-    opened = Index(file, "1")
-    opened.close()
-    with sqlite3.connect(file) as database:
-        database.execute("DROP TABLE snapshots")
-    database.close()
-    broken = Index(file, "1")
-    assert broken.snapshot([Path("/a")]) is None
-    assert not broken.usable
-    assert not file.exists()
-    caplog.clear()
-
-
-def test_an_index_that_another_process_locks_holds_up_nothing(
-    remembering: Decoder, folder: Path, file: Path, caplog: Any, monkeypatch: pytest.MonkeyPatch
-):
-    scan(remembering, folder, file)
-    monkeypatch.setattr(index_module, "_BUSY_S", 0.05)
-    (folder / "1.dcm").unlink()
-    other = sqlite3.connect(file, isolation_level=None)
-    other.execute("BEGIN EXCLUSIVE")
-    try:
-        assert len(instances(scan(remembering, folder, file))) == 2
-    finally:
-        other.close()
-    assert file.exists()
-    assert all("not usable now" in record.getMessage() for record in caplog.records)
-    caplog.clear()
+    assert remembered.exists()
 
 
 def test_a_folder_that_cannot_be_written_holds_up_nothing(
     remembering: Decoder, folder: Path, tmp_path: Path, caplog: Any
 ):
     (tmp_path / "cache").write_text("a file where the folder should be", encoding="utf-8")
-    result = scan(remembering, folder, tmp_path / "cache" / "index.sqlite")
+    result = scan(remembering, folder, tmp_path / "cache" / "index")
     assert len(instances(result)) == 3
     caplog.clear()
 
@@ -299,9 +264,9 @@ def test_no_permission_today_is_not_remembered_for_tomorrow(
 
 
 def test_it_can_be_turned_off(monkeypatch: pytest.MonkeyPatch):
-    assert paths.index_file() is not None
+    assert paths.index_folder() is not None
     monkeypatch.setenv("SIGHTLINE_NO_INDEX", "1")
-    assert paths.index_file() is None
+    assert paths.index_folder() is None
 
 
 def test_a_picture_is_remembered_like_any_image(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import sqlite3
 import subprocess
 import sys
 import zipfile
@@ -84,7 +83,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    return tmp_path / "cache" / "index.sqlite"
+    return tmp_path / "cache" / "index"
 
 
 @pytest.fixture(scope="module")
@@ -471,24 +470,24 @@ def test_restoring_can_be_stopped(remembering: Decoder, folder: Path, file: Path
 # What the index holds is not believed
 
 
-@pytest.mark.parametrize("column", ["pages", "blocks", "uids", "checksum", "mark"])
+@pytest.mark.parametrize("place", [0, 40, 0.5, -1])
 @pytest.mark.parametrize("damage", ["changed", "cut", "empty", "text"])
 def test_a_damaged_snapshot_is_read_anew(
-    remembering: Decoder, folder: Path, file: Path, column: str, damage: str
+    remembering: Decoder, folder: Path, file: Path, place: float, damage: str, caplog: Any
 ):
     first = scan(remembering, file, folder)
-    with sqlite3.connect(file) as database:
-        (value,) = database.execute(f"SELECT {column} FROM snapshots").fetchone()
-        data = value.encode() if isinstance(value, str) else bytes(value)
-        changed = {
-            "changed": data[:5] + bytes([data[5] ^ 1]) + data[6:],
-            "cut": data[:-1],
-            "empty": b"",
-            "text": "nonsense",
-        }[damage]
-        database.execute(f"UPDATE snapshots SET {column} = ?", (changed,))
-    database.close()
+    (remembered,) = file.glob("*/*")
+    data = remembered.read_bytes()
+    at = int(place * len(data)) if isinstance(place, float) else place % len(data)
+    changed = {
+        "changed": data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :],
+        "cut": data[:at],
+        "empty": b"",
+        "text": b"nonsense",
+    }[damage]
+    remembered.write_bytes(changed)
     after = scan(remembering, file, folder)
+    caplog.clear()
     assert not is_restored(after)
     assert after == first
     assert is_restored(scan(remembering, file, folder))
@@ -525,20 +524,28 @@ def test_a_damaged_page_is_refused_with_no_other_error():
 
 def test_only_so_many_folders_are_remembered(file: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("app.imaging.scanning.index.MAX_SNAPSHOTS", 2)
-    day = [1]
-    index = Index(file, "1", today=lambda: day[0])
+    index = Index(file, "1")
+
+    def remembered() -> list[bool]:
+        return [index._file([Path(name)]).exists() for name in "abc"]
+
+    def older() -> None:
+        """As if a day had passed."""
+        for one in file.glob("*/*"):
+            os.utime(one, ns=(0, one.stat().st_mtime_ns - 10**9 * 86_400))
+
     for name in "abc":
+        older()
         index.store([Path(name)], pack_result(a_stack(2), "m", 3))
-        day[0] += 1
+        older()
         index.snapshot([Path("a")])
-    assert [index.snapshot([Path(name)]) is not None for name in "abc"] == [True, False, True]
+    assert remembered() == [True, False, True]
     index.store([Path("a")], None)
     assert index.snapshot([Path("a")]) is None
-    index.close()
-    index = Index(file, "1", max_files=3)
-    index.store([Path("c")], pack_result(a_stack(2), "m", 3))
-    assert [index.snapshot([Path(name)]) is not None for name in "abc"] == [False, False, True]
-    index.close()
+    monkeypatch.setattr("app.imaging.scanning.index.MAX_BYTES", 10)
+    older()
+    index.store([Path("b")], pack_result(a_stack(2), "m", 3))
+    assert remembered() == [False, True, False]
 
 
 # Hardly anything is made
