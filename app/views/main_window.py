@@ -303,7 +303,7 @@ class MainWindow(QMainWindow):
         self.closing.emit()
         self.workspace.close()
         self.opening.cancel()
-        self.planes.close()
+        self.planes.cancel()
         self.loader.close()
         for part in (
             self.canvas,
