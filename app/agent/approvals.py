@@ -70,12 +70,7 @@ def tool_request(
 ) -> dict[str, Any]:
     """Return the fields of the approval request for a call, with its exact arguments.
 
-    Args:
-        spec: The tool.
-        call: The call.
-        arguments: The validated arguments; None to use the arguments of the call.
-        judged: The policy's judgement of the call, or None.
-        remember: Whether to offer an answer that holds for the whole conversation.
+    `remember`: whether to offer an answer that holds for the whole conversation.
     """
     frozen = exact(call.arguments if arguments is None else arguments)
     touches = [_escaped_touch(item) for item in judged.touches] if judged is not None else []
@@ -197,17 +192,7 @@ class Gate:
         approve: Approve,
         scope: Scope = NO_SCOPE,
     ) -> Verdict:
-        """Decide whether a call may run, and ask the user if the policy requires it.
-
-        Args:
-            spec: The tool.
-            call: The requested call.
-            arguments: The validated arguments.
-            thread_id: The conversation's id.
-            emitter: Emits the question and its answer as events.
-            approve: Asks the user and returns the answer.
-            scope: The files that the run may touch.
-        """
+        """Decide whether a call may run, and ask the user if the policy requires it."""
         judged = self.judge(spec, arguments, thread_id, scope)
         allowed = fingerprint(spec, arguments)
         if judged.rule is Rule.DENY:

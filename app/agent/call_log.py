@@ -52,10 +52,7 @@ class LoggedCall:
 class CallLog:
     """The finished calls of a conversation, including those of the current run.
 
-    Args:
-        history: The conversation before the run.
-        notes: Notes on the open images, the current one first.
-        folder: The run's output folder, to which relative file names refer; None if there is none.
+    Relative file names refer to `folder`, the run's output folder.
     """
 
     def __init__(
@@ -96,13 +93,7 @@ class CallLog:
                 self._names[base] = key if self._names.get(base, key) == key else ""
 
     def add(self, call: ToolCall, message: Message, *, here: bool = True) -> LoggedCall:
-        """Add a finished call and return its log entry.
-
-        Args:
-            call: The call.
-            message: The tool message with its result.
-            here: Whether the call was made in the current run.
-        """
+        """Add a finished call and return its log entry."""
         images = self.images_of(call.arguments)
         made = [*self._made_by(message)]
         sources = self._sources(call.arguments) or self._named_in(message.data.get("output"))
@@ -174,8 +165,7 @@ class CallLog:
     def earlier(self, images: Collection[str] = ()) -> Iterator[LoggedCall]:
         """Yield the successful calls of earlier questions that may be about these images.
 
-        Args:
-            images: References of the images; () for the current image.
+        Without images: about the current image.
         """
         images = frozenset(images or filter(None, (self.current,)))
         return (i for i in self._ended if not i.here and i.message.ok and i.may_concern(images))
@@ -193,11 +183,8 @@ class CallLog:
     ) -> LoggedCall | None:
         """Return the last call to any of these tools that may be about these images, or None.
 
-        Args:
-            tools: The tools' names.
-            images: References of the images; () for any image.
-            ok: If True, consider only successful calls, from any run; if False, consider calls of
-                the current run with any outcome.
+        If `ok`, only successful calls count, from any run; if not, calls of the current run with
+        any outcome.
         """
         for item in reversed(self._ended):
             if item.call.name not in tools or not item.may_concern(images):

@@ -28,9 +28,7 @@ what is sent to a remote model.
 def name_of(note: Mapping[str, Any], notes: Sequence[Mapping[str, Any]] = ()) -> str:
     """Return the name of an image's file, or the app's id if the file has no usable name.
 
-    Args:
-        note: The note on the image.
-        notes: Notes on all open images; if two files have the same name, the id is added.
+    If two of the open `notes` have the same file name, the id is added.
     """
     own = str(note.get("id") or "")
     name = _file(note)

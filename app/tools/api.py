@@ -7,7 +7,7 @@ anything heavy (torch) goes through `context.host` into the model process.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -22,7 +22,6 @@ from app.imaging.findings import Finding, Provenance
 from app.imaging.types import Frame, ImageRef, Instance, Window
 from app.tools.pack_plan import PackPlan
 
-JsonValue = None | bool | int | float | str | Sequence["JsonValue"] | Mapping[str, "JsonValue"]
 JsonDict = dict[str, Any]
 Progress = Callable[[float, str], None]
 """`progress(fraction 0..1, text)` reports how far a piece of work is."""

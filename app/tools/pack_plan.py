@@ -351,11 +351,7 @@ class PackPlan:
 
 
 class Plans:
-    """The plans of all packs, looked up by tool and by kind.
-
-    Args:
-        packs: The plans, in the order in which they were registered.
-    """
+    """The plans of all packs, looked up by tool and by kind."""
 
     def __init__(self, packs: Iterable[PackPlan] = ()) -> None:
         self.packs = tuple(packs)

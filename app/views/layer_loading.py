@@ -16,7 +16,7 @@ from app.imaging.presentation import PresentationState
 from app.imaging.types import Content, Instance
 from app.views.background import Background
 from app.views.canvas.canvas import Canvas
-from app.workspace.layers import LayerRequest, Place
+from app.workspace.layers import LayerRequest, Place, key_of
 from app.workspace.workspace import REFORMAT, Workspace
 
 
@@ -75,7 +75,7 @@ class LayerLoading(QObject):
         if instance.content is Content.PRESENTATION:
             self.apply(instance)
         else:
-            self._workspace.layers.set_visible_of(instance)
+            self._workspace.layers.set_visible(key_of(instance), True)
         return True
 
     def apply(self, instance: Instance | None) -> None:

@@ -299,7 +299,7 @@ class MainWindow(QMainWindow):
         self.closing.emit()
         self.workspace.close()
         self.opening.cancel()
-        self.planes.close()
+        self.planes.cancel()
         self.loader.close()
         lists = (self.study_list, self.findings_list, self.attributes)
         for part in (self.canvas, self.documents, *lists):

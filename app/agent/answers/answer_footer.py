@@ -66,12 +66,8 @@ def relevant_results(
 ) -> RelevantResults:
     """Return the results that an answer may be based on.
 
-    Args:
-        record: The finished calls of the conversation.
-        intent: What was asked, and about which open images.
-        cited: Numbers of the results that the answer cites.
-        history: The conversation, with the pictures that the model was shown.
-        by_rules: Whether rules gave the answer; it then cites everything it is based on.
+    `cited` are the numbers that the answer cites; an answer by rules cites everything it is based
+    on.
     """
     notes = intent.scene.images
     unclear = bool(intent.unclear_image) or intent.may_concern_other_images
@@ -111,12 +107,7 @@ ADVICE = "Nothing of this was averaged: look at the image yourself."
 
 
 def disagreements(concerned: RelevantResults, plans: Plans) -> str:
-    """Return a paragraph on contradictions between tools; "" if there are none.
-
-    Args:
-        concerned: The results that the answer may be based on.
-        plans: The packs' rules.
-    """
+    """Return a paragraph on contradictions between tools; "" if there are none."""
     results = concerned.results
     given = [_given(item) for item in results]
     lines = [
@@ -170,12 +161,7 @@ _LONGEST = 600  # characters of one warning: all that was overruled stands in it
 
 
 def image_warnings(concerned: RelevantResults, plans: Plans) -> str:
-    """Return a paragraph of warnings about the images; "" if there are none.
-
-    Args:
-        concerned: The results that the answer may be based on.
-        plans: The packs' rules.
-    """
+    """Return a paragraph of warnings about the images; "" if there are none."""
     lines = list(dict.fromkeys([*_synthetic(concerned), *_open(concerned)]))
     lines += [f"the model saw {name} {MIRRORED}" for name in concerned.mirrored]
     lines += _warned(concerned, plans)
@@ -240,14 +226,7 @@ def _cited(line: str, items: list[LoggedCall]) -> str:
 def answer_footer(
     director: Director, request: RunRequest, plans: Plans, cited: Collection[int]
 ) -> str:
-    """Return the paragraphs to add to an answer, each after an empty line; "" for none.
-
-    Args:
-        director: The director of the run, which knows the run's calls.
-        request: The question.
-        plans: The packs' rules.
-        cited: Numbers of the results that the answer cites.
-    """
+    """Return the paragraphs to add to an answer, each after an empty line; "" for none."""
     concerned = relevant_results(
         director.record,
         director.intent,

@@ -45,11 +45,7 @@ class Checked:
 
 
 class Evidence:
-    """The numbered results of a conversation, to which a run adds its own.
-
-    Args:
-        history: The conversation before the run.
-    """
+    """The numbered results of a conversation, to which a run adds its own."""
 
     def __init__(self, history: Iterable[Message] = ()) -> None:
         self._known = {item.evidence: item.tool for item in history if item.evidence}
@@ -73,11 +69,8 @@ class Evidence:
     ) -> Checked:
         """Check the citations in an answer.
 
-        Args:
-            answer: The answer.
-            before: Other texts by the model in this run, which are checked but not changed.
-            behind: Called with the cited numbers; returns the text that the program adds to the
-                answer.
+        `before` are other texts by the model in this run, which are checked but not changed;
+        `behind` gets the cited numbers and returns the text that the program adds to the answer.
         """
         said = [self._look_up(text) for text in before]
         text, cited, unknown = self._look_up(answer)
@@ -125,12 +118,7 @@ class Evidence:
 
 
 def citations(text: str, known: Collection[int]) -> Iterator[re.Match[str]]:
-    """Yield the citations in a text, such as "[1]", "[1, 2]" and "[1-3]", but not those in code.
-
-    Args:
-        text: An answer, or a line of one.
-        known: The numbers of all results.
-    """
+    """Yield the citations in a text, such as "[1]", "[1, 2]" and "[1-3]", but not those in code."""
     for found in _CITATION.finditer(text):
         if found["numbers"] is not None:
             numbers = [number for one in _ONE.finditer(found[0]) for number in _spread(one)]

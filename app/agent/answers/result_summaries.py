@@ -42,10 +42,7 @@ def summarise(
 ) -> str:
     """Return what the calls in a run found so far, for a run that ended early.
 
-    Args:
-        results: Tool messages in the order of the calls.
-        undone: Names of calls that were not run, and of open steps in the plan.
-        plans: The packs' plans, with the wording for their tools' results.
+    `undone` names the calls that were not run, and the open steps of the plan.
     """
     blocks = _blocks(results, [], [], plans)
     open_ = [f"- {one_line(item)}" for item in dict.fromkeys(undone) if item.strip()]
@@ -64,13 +61,7 @@ def write_summary(
 ) -> str:
     """Return the answer that the offline planner gives.
 
-    Args:
-        results: Tool messages in the order in which the tools ran.
-        skipped: Steps that were not run.
-        notes: Remarks on the plan itself.
-        topics: The kinds of the question.
-        targets: The names of the packs' targets that the question asks about.
-        plans: The packs' plans, with the wording for their tools' results.
+    `topics` are the kinds of the question, `targets` the packs' targets that it is about.
     """
     ran = frozenset(message.tool for message in results if message.ok)
     told = AnswerContext(frozenset(topics), ran, targets)

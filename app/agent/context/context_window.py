@@ -137,7 +137,7 @@ class Draft:
                 limit = max(LEAST_RESULT, share - _RESULT_FRAME)
                 ref = self._ids.get(entry.message.call_id, "")
                 made = self._limited(entry.message, ref, limit)
-                self._replace(entry, _as_shown(made))
+                self._replace(entry, marked_result(made))
             left -= entry.tokens
 
     def _replace(self, entry: _Entry, message: Message | None) -> None:
@@ -176,7 +176,7 @@ def _summarised(entry: _Entry, ref: str) -> Message | None:
     if message.role != "tool":
         return None
     data: dict[str, Any] = message.data or {"summary": message.text}
-    return _as_shown(retold(message, summary_line(data, ref), data))
+    return marked_result(retold(message, summary_line(data, ref), data))
 
 
 def _without_pictures(entry: _Entry, _: str) -> Message | None:
@@ -231,16 +231,9 @@ def _short_strings(value: Any) -> Any:
 def retold(message: Message, made: dict[str, Any], data: dict[str, Any]) -> Message:
     """Return a copy of a message with another text for the model.
 
-    Args:
-        message: The message.
-        made: JSON values that become the text for the model.
-        data: The whole result, which programs still read from the message.
+    `made` becomes the text for the model; `data` is the whole result, which programs still read.
     """
     return message.model_copy(update={"text": to_text(made), "data": data})
-
-
-def _as_shown(message: Message) -> Message:
-    return marked_result(message)
 
 
 RESULT_TOKENS = 10_000
@@ -250,6 +243,7 @@ _SMALLER = 0.7  # of a request that was too long, where the endpoint does not sa
 _SMALLEST = 0.95  # where it does: the next one is smaller in any case
 _STEPS = 20  # of the calibration, from 1 to 2
 
+K = TypeVar("K")
 T = TypeVar("T")
 
 
@@ -274,22 +268,20 @@ class Prompt:
 
 
 class ContextWindow:
-    """Fits threads into one model's context, and learns how its endpoint counts tokens.
-
-    Args:
-        info: Facts about the model, such as the size of its context.
-    """
+    """Fits threads into one model's context, and learns how its endpoint counts tokens."""
 
     def __init__(self, info: ModelInfo) -> None:
         self.info = info
         self._calibration = Calibration()
-        self._limited: dict[int, tuple[Message, Message]] = {}
+        chars = info.chars_per_token
         self._marked = _Memory(marked_result)
-        self._tokens = _Memory(lambda item: message_tokens(item, info.chars_per_token))
+        self._tokens = _Memory[Message, float](lambda item: message_tokens(item, chars))
+        self._schema_tokens = _Memory[ToolSchema, float](lambda item: schema_tokens(item, chars))
+        self._within_limit = _Memory(self._limited)
         self._limit = 0.0
+        self._ids: dict[str, str] = {}
         self._most = math.inf
         """Estimated tokens of a request that the endpoint is known to take."""
-        self._schemas: dict[str, tuple[ToolSchema, float]] = {}
 
     @property
     def room(self) -> int:
@@ -319,9 +311,7 @@ class ContextWindow:
     def overflowed(self, prompt: Prompt, said: TooLong) -> None:
         """Make the next requests smaller, because the endpoint found this one too long.
 
-        Args:
-            prompt: The request that was too long.
-            said: What the endpoint said about its limit.
+        `said` is what the endpoint said about its limit.
         """
         share = _SMALLER
         if said.limit and said.used > said.limit // 2:
@@ -358,12 +348,15 @@ class ContextWindow:
         shown = _with_pictures(shown, pictures if self.info.images else False)
         if any(message.pictures for message in shown):
             system = f"{system}\n\n{load_prompt('PICTURES')}".strip()
-        ids = result_ids(shown)
+        self._ids = result_ids(shown)
         factor = self._factor
-        self._marked.turn()
-        self._tokens.turn()
-        messages = marked(self._within_limits(shown, ids), self._marked)
-        draft = Draft(messages, self._tokens, self._shortened, ids)
+        limit = self.result_tokens / factor
+        if limit != self._limit:
+            self._limit, self._within_limit = limit, _Memory(self._limited)
+        for memory in (self._marked, self._tokens, self._schema_tokens, self._within_limit):
+            memory.turn()
+        limited = [self._within_limit(item) if item.role == "tool" else item for item in shown]
+        draft = Draft(marked(limited, self._marked), self._tokens, self._shortened, self._ids)
         head = Message(role="system", text=system)
         fixed = self._tokens(head) + sum(self._schema_tokens(tool) for tool in tools)
         if not draft.fit(self.room / factor - fixed):
@@ -380,31 +373,9 @@ class ContextWindow:
     def _count(self, text: str) -> float:
         return text_tokens(text, self.info.chars_per_token)
 
-    def _schema_tokens(self, tool: ToolSchema) -> float:
-        known = self._schemas.get(tool.name)
-        if known is None or known[0] != tool:
-            known = tool, schema_tokens(tool, self.info.chars_per_token)
-            self._schemas[tool.name] = known
-        return known[1]
-
-    def _within_limits(self, shown: Sequence[Message], ids: dict[str, str]) -> list[Message]:
-        """Return the messages with every result within the limit of a single one. Cached."""
-        limit = self.result_tokens / self._factor
-        if limit != self._limit:
-            self._limit, self._limited = limit, {}
-        limited: dict[int, tuple[Message, Message]] = {}
-        messages: list[Message] = []
-        for message in shown:
-            if message.role == "tool":
-                known = self._limited.get(id(message))
-                # The message is kept with it, so that its id() cannot become another's.
-                if known is None:
-                    known = message, self._shortened(message, ids.get(message.call_id, ""), limit)
-                limited[id(message)] = known
-                message = known[1]
-            messages.append(message)
-        self._limited = limited
-        return messages
+    def _limited(self, message: Message) -> Message:
+        """Return a result within the limit of a single one."""
+        return self._shortened(message, self._ids.get(message.call_id, ""), self._limit)
 
     def _shortened(self, message: Message, ref: str, limit: float) -> Message:
         """Return a result of at most `limit` tokens (before calibration); `data` stays whole."""
@@ -414,18 +385,18 @@ class ContextWindow:
         return message if made == message.data else retold(message, made, data)
 
 
-class _Memory(Generic[T]):
-    """A cache of shortened messages, kept for as long as each request asks for them again."""
+class _Memory(Generic[K, T]):
+    """A cache of what is made of messages, kept for as long as each request asks for it again."""
 
-    def __init__(self, make: Callable[[Message], T]) -> None:
+    def __init__(self, make: Callable[[K], T]) -> None:
         self._make = make
-        self._now: dict[int, tuple[Message, T]] = {}
-        self._before: dict[int, tuple[Message, T]] = {}
+        self._now: dict[int, tuple[K, T]] = {}
+        self._before: dict[int, tuple[K, T]] = {}
 
-    def __call__(self, message: Message) -> T:
-        # The message is kept with it, so that its id() cannot become another's.
-        key = id(message)
-        known = self._now.get(key) or self._before.get(key) or (message, self._make(message))
+    def __call__(self, item: K) -> T:
+        # The item is kept with it, so that its id() cannot become another's.
+        key = id(item)
+        known = self._now.get(key) or self._before.get(key) or (item, self._make(item))
         self._now[key] = known
         return known[1]
 

@@ -18,25 +18,13 @@ NOTES = 20  # images that a shortened note tells of
 INTERRUPTED = "The run was stopped before this call gave a result."
 
 
-def system_prompt(name: str = "MEDICAL_ASSISTANT") -> str:
-    """Return the prompt with that name, followed by the rules about data.
+def system_prompt() -> str:
+    """Return the assistant's prompt, followed by the rules about data.
 
     Raises:
         FileProblem: The prompts file is missing or invalid, or lacks a required section.
     """
-    return f"{load_prompt(name)}\n\n{load_prompt('DATA_RULES')}"
-
-
-def build_messages(system: str, history: Sequence[Message]) -> list[Message]:
-    """Return the whole transcript as messages for a model, without shortening.
-
-    `context_window` shortens the transcript if it does not fit.
-
-    Args:
-        system: The system prompt.
-        history: The thread, ending with the question or with results of calls.
-    """
-    return [Message(role="system", text=system), *(message for message, _ in marked(history))]
+    return f"{load_prompt('MEDICAL_ASSISTANT')}\n\n{load_prompt('DATA_RULES')}"
 
 
 def marked_result(message: Message) -> Message:
@@ -55,10 +43,6 @@ def marked(
     A question is preceded by a note about the images if the open images have changed. Every tool
     result is marked as data. A call without a result (after a crash or a cancel) is given one,
     because endpoints refuse a transcript without it.
-
-    Args:
-        history: The thread.
-        result: Marks a result; a caller may pass a function that caches.
     """
     noted: list[dict[str, Any]] | None = None
     for message in complete(history):
@@ -130,9 +114,7 @@ def as_data(text: str) -> str:
 def image_notes_text(notes: Sequence[Mapping[str, Any]], most: int | None = None) -> str:
     """Return the note about open images: `image_path: ...` for the current one, then the others.
 
-    Args:
-        notes: Notes on the open images, the current one first.
-        most: Maximum number of images to describe; the others are only counted.
+    More than `most` images are only counted.
     """
     current = notes[0]
     lines = [_note_line(note, index == 0) for index, note in enumerate(notes[:most])]

@@ -69,11 +69,7 @@ async def make_pictures(request: RunRequest, named: Sequence[str] = ()) -> Shown
     """Make pictures of the current image and of others that the question names, in a thread.
 
     Nothing is sent. An image that cannot be read raises no error, because tools can still answer
-    the question.
-
-    Args:
-        request: The run's request.
-        named: The ids of the images that the question names, from its intent.
+    the question. `named` are the ids of the images that the question names.
 
     Raises:
         Cancelled: The run was stopped.
@@ -103,14 +99,6 @@ async def may_send(
 
     The user is asked about pictures that they have not been asked about before, and once more about
     the risky ones among them. Pictures from earlier questions are not handled here.
-
-    Args:
-        request: The run's request.
-        look: The pictures for this question.
-        model: The model's name.
-        host: The model's host; "" for this machine.
-        consents: Remembers the answers.
-        emitter: Emits the questions.
     """
     if not host:
         return look.pictures
@@ -204,11 +192,6 @@ def wanted_images(named: Sequence[str], names: Sequence[str]) -> list[str]:
 def picture_of(name: str, snapshot: ImageSnapshot, folder: Path) -> Picture:
     """Write a PNG of an image as it is shown, and return the picture with its caption.
 
-    Args:
-        name: The app's id of the image.
-        snapshot: The image.
-        folder: The folder for the file; created if it does not exist.
-
     Raises:
         OSError: The file cannot be written.
     """
@@ -234,10 +217,7 @@ def picture_of(name: str, snapshot: ImageSnapshot, folder: Path) -> Picture:
 def reduced_size(columns: int, rows: int, aspect: float = 1.0) -> tuple[int, int]:
     """Return the picture's (width, height) in pixels: in true proportions, at most 1024 long.
 
-    Args:
-        columns: The number of columns in the image.
-        rows: The number of rows in the image.
-        aspect: The height of a pixel divided by its width.
+    `aspect` is the height of a pixel divided by its width.
     """
     low, high = _ASPECTS
     tall = rows * (aspect if low <= aspect <= high else 1.0)

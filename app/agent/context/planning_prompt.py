@@ -16,9 +16,7 @@ _MOST = 40  # lines
 def planning_text(plans: Plans, tools: Collection[str]) -> str:
     """Return the planning section of the system prompt; "" if no pack has rules.
 
-    Args:
-        plans: The packs' rules.
-        tools: The tools that are offered to the model; others are not mentioned.
+    `tools` are those that are offered to the model; others are not mentioned.
     """
     lines = [*_kinds(plans, tools), *_chains(plans, tools), *_priorities(plans, tools)]
     if not lines:

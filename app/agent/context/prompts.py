@@ -8,45 +8,22 @@ from pathlib import Path
 from app.errors import FileProblem
 from app.paths import resources_dir
 
-_HEADER = re.compile(r"\[([A-Z][A-Z0-9_]*)\]")
-
-
-def prompts_path() -> Path:
-    """Return the path of the shipped prompts file."""
-    return resources_dir() / "prompts" / "system_prompts.txt"
+_HEADER = re.compile(r"^\[([A-Z][A-Z0-9_]*)\]\s*$", re.MULTILINE)
 
 
 def load_prompts(path: Path | None = None) -> dict[str, str]:
-    """Return the text of every section in the file, by name.
+    """Return the text of every section in the file, by name; without a path, of the shipped one.
 
     Raises:
-        FileProblem: The file cannot be read, contains a section twice, or has text before the first
-            section.
+        FileProblem: The file cannot be read.
     """
-    source = path or prompts_path()
+    source = path or _shipped()
     try:
-        lines = source.read_text(encoding="utf-8").splitlines()
+        parts = _HEADER.split(source.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise FileProblem(
-            "the system prompts cannot be read",
-            subject=str(source),
-            remedy="Reinstall Sightline, or restore the file.",
-            detail=type(error).__name__,
-        ) from error
-    sections: dict[str, list[str]] = {}
-    current: list[str] | None = None
-    for number, line in enumerate(lines, start=1):
-        header = _HEADER.fullmatch(line.strip())
-        if header:
-            name = header.group(1)
-            if name in sections:
-                raise _broken(source, f"section [{name}] occurs twice (line {number})")
-            current = sections.setdefault(name, [])
-        elif current is not None:
-            current.append(line)
-        elif line.strip():
-            raise _broken(source, f"line {number} stands before the first [SECTION]")
-    return {name: "\n".join(body).strip() for name, body in sections.items()}
+        reason = "the system prompts cannot be read"
+        raise _broken(source, reason, type(error).__name__) from error
+    return {name: body.strip() for name, body in zip(parts[1::2], parts[2::2], strict=True)}
 
 
 def load_prompt(name: str, path: Path | None = None) -> str:
@@ -58,11 +35,16 @@ def load_prompt(name: str, path: Path | None = None) -> str:
     sections = load_prompts(path)
     text = sections.get(name, "")
     if not text:
-        state = "is empty" if name in sections else "is missing"
         there = ", ".join(f"[{key}]" for key in sections) or "none"
-        raise _broken(path or prompts_path(), f"section [{name}] {state}; sections there: {there}")
+        reason = f"section [{name}] is missing or empty; sections there: {there}"
+        raise _broken(path or _shipped(), reason)
     return text
 
 
-def _broken(path: Path, reason: str) -> FileProblem:
-    return FileProblem(reason, subject=str(path), remedy="Mend the file or reinstall Sightline.")
+def _shipped() -> Path:
+    return resources_dir() / "prompts" / "system_prompts.txt"
+
+
+def _broken(path: Path, reason: str, detail: str = "") -> FileProblem:
+    remedy = "Restore the file, or reinstall Sightline."
+    return FileProblem(reason, subject=str(path), remedy=remedy, detail=detail)

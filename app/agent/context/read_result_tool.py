@@ -81,9 +81,7 @@ SPEC = ToolSpec(
 class ReadResult:
     """The tool `read_result` for one thread.
 
-    Args:
-        thread: The thread whose results it reads.
-        page_chars: The size of a page in characters; see `ContextWindow.page_chars`.
+    The size of a page is given in characters; see `ContextWindow.page_chars`.
     """
 
     spec = SPEC

@@ -45,14 +45,8 @@ def shorten(value: Any, ref: str, limit: float, count: Count, path: str = "") ->
 
     Lists are cut to their first 20 items, at any depth, regardless of size. If that is not enough,
     long texts are cut to their beginning and end; if that is still not enough, so is the JSON text
-    itself.
-
-    Args:
-        value: JSON values.
-        ref: The id by which `read_result` finds the whole result, e.g. "r3".
-        limit: Maximum number of tokens.
-        count: Counts the tokens in a text.
-        path: The position of `value` in the whole result, for the notices.
+    itself. `ref` is the id by which `read_result` finds the whole result ("r3"), `path` the
+    position of `value` in it.
     """
     where = _Where(ref, path)
     listed = _lists(value, where)
@@ -90,12 +84,8 @@ def one_line(text: str, limit: int = _LINE_CHARS) -> str:
 def between_words(text: str, at: int, *, forward: bool = False) -> int:
     """Return a nearby position between two words, or `at` if none is near.
 
-    A name or a date that is cut in half would not be recognised when identifiers are removed.
-
-    Args:
-        text: The text.
-        at: The position to start from.
-        forward: Whether to search after `at` instead of before it.
+    A name or a date that is cut in half would not be recognised when identifiers are removed. The
+    search goes back from `at`, or onwards if `forward`.
     """
     if not 0 < at < len(text):
         return max(0, min(at, len(text)))

@@ -17,7 +17,6 @@ from uuid import uuid4
 
 from app.agent.call_log import CallLog
 from app.agent.enforcement.discovery import AGAIN, LOOK, adapted_retry, listing_call
-from app.agent.enforcement.eligibility import Eligibility
 from app.agent.enforcement.enforcer import Enforcer
 from app.agent.enforcement.plan_checklist import (
     ENFORCED,
@@ -65,12 +64,6 @@ class _Look:
 class Director:
     """Directs one run by the packs' rules.
 
-    Args:
-        plans: The packs' rules.
-        request: The question.
-        tools: The packs' tools.
-        plan: The checklist of the run.
-
     Attributes:
         intent: What the question asks for.
         by_rules: Whether rules plan this run rather than a model; asking again would then change
@@ -104,15 +97,7 @@ class Director:
         self._checked = False
 
     def begin(self, planner: Planner, schemas: Sequence[ToolSchema]) -> Intent:
-        """Interpret the question; call this before the question is added to the conversation.
-
-        Args:
-            planner: The planner that interprets it.
-            schemas: The schemas of the packs' tools.
-
-        Returns:
-            The intent of the question.
-        """
+        """Return the intent of the question; call this before it is added to the conversation."""
         question, notes = self._request.question, self._request.image_notes
         history = list(self._request.thread.history)
         self._schemas = {schema.name: schema for schema in schemas}
@@ -122,9 +107,7 @@ class Director:
         self.record = CallLog(history, notes, self._request.out_dir)
         if self.plans:
             self._goal = Goal(self.plans, self.intent, self.record)
-            self._enforcer = Enforcer(
-                Eligibility(self.plans, self.intent, self._tools, self.record)
-            )
+            self._enforcer = Enforcer(self.plans, self.intent, self._tools, self.record)
         return self.intent
 
     def check_plan(self, steps: Sequence[PlannedStep]) -> tuple[list[PlannedStep], list[str]]:
@@ -226,8 +209,7 @@ class Director:
     def finish(self, stopped: str = "") -> None:
         """End the plan, and record whether the goal was reached.
 
-        Args:
-            stopped: The limit that ended the run, as a clause; "" if no limit did.
+        `stopped` is the limit that ended the run, as a clause; "" if no limit did.
         """
         if self._goal is None:
             return

@@ -63,13 +63,6 @@ def listing_call(
     """Return a call that lists the names that exist, after a call found nothing under its name.
 
     None if the question expects no data, the result was not empty, or no tool lists such names.
-
-    Args:
-        rule: The rule for the tool that was called.
-        call: The call.
-        message: The call's result.
-        asked: The intent of the question; tools that it leaves out are not called.
-        tools: The tools' schemas, by name.
     """
     seek = rule.discovery
     if seek is None or not asked.expects_data or not found_nothing(rule, message):
@@ -88,10 +81,7 @@ def listing_call(
 def adapted_retry(rule: ToolRule, call: ToolCall, found: Message) -> AdaptedRetry:
     """Return the retry with the nearest existing name, or the reason why there is none.
 
-    Args:
-        rule: The rule for the tool that found nothing.
-        call: The call that found nothing.
-        found: The result of the call made by `listing_call`.
+    `found` is the result of the call made by `listing_call`.
     """
     seek = rule.discovery
     if seek is None or call.id.endswith(AGAIN):

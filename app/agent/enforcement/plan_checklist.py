@@ -160,11 +160,7 @@ class PlanState:
     def finish(self, call_id: str, ok: bool, state: str = "", verdict: str = "") -> None:
         """Mark a call as finished.
 
-        Args:
-            call_id: The call's id.
-            ok: Whether it gave a result.
-            state: "done", "incomplete" or "failed"; "" if the result was not judged.
-            verdict: The reason for the state.
+        `state` is "done", "incomplete" or "failed"; "" if the result was not judged.
         """
         step = self._calls.pop(call_id, None)
         tool = self._tools.pop(call_id, "")
@@ -196,22 +192,15 @@ class PlanState:
         return True
 
     def end(self, goal: str, why: str) -> None:
-        """Set whether the run reached its goal, and what is missing.
-
-        Args:
-            goal: "done" or "incomplete".
-            why: What is missing.
-        """
+        """Set whether the run reached its goal, and what is missing."""
         if (self.goal, self.goal_why) != (goal, why):
             self.goal, self.goal_why, self.changed = goal, why, True
 
     def close(self, ok: bool) -> None:
         """End all steps.
 
-        The step in progress is done if the run succeeded; other open steps are skipped.
-
-        Args:
-            ok: Whether the model ended the run with an answer.
+        The step in progress is done if the run succeeded; other open steps are skipped. `ok` says
+        whether the model ended the run with an answer.
         """
         for step in self._steps:
             if step.state in ("pending", "running"):
@@ -357,12 +346,7 @@ def check_plan(
 ) -> Checked:
     """Return the plan, corrected wherever there is only one way to correct it.
 
-    Args:
-        steps: The steps as the model wrote them.
-        plans: The packs' rules.
-        asked: The intent of the question.
-        tools: The names of all tools.
-        ran: The tools that have already given a result.
+    `ran` are the tools that have already given a result.
 
     Raises:
         ToolRetry: A step names an unknown tool or waits for a step that does not exist, or steps

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from uuid import uuid4
 
-from app.agent.call_log import LoggedCall
 from app.agent.enforcement.plan_checklist import CallOrigin
 from app.agent.events import Override
 from app.agent.loop.tool_execution import Outcome
 from app.agent.messages import ToolCall
-from app.tools.pack_plan import AllOf, AnyOf, Successor
+from app.tools.pack_plan import AllOf, AnyOf
 
 INSERTED = "rule-"
 """Prefix of the ids of calls that rules insert."""
@@ -60,19 +59,6 @@ class Refusal:
 
 
 Ruling = Proceed | RunFirst | Refusal
-
-
-@dataclass(frozen=True, slots=True)
-class PendingSuccessor:
-    """A mandatory successor that has not run yet: a tool that must run after another one.
-
-    Attributes:
-        rule: The pack's rule that requires it.
-        cause: The finished call that it must follow.
-    """
-
-    rule: Successor
-    cause: LoggedCall
 
 
 GO_ON_WITHOUT = (

@@ -67,12 +67,7 @@ Check = Callable[[Sequence[PlannedStep]], tuple[list[PlannedStep], list[str]]]
 
 
 class UpdatePlan:
-    """The tool `update_plan` for one run.
-
-    Args:
-        plan: The run's checklist.
-        check: Checks a plan; None to accept plans unchecked.
-    """
+    """The tool `update_plan` for one run."""
 
     spec = SPEC
 

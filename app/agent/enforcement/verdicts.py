@@ -53,13 +53,7 @@ class GoalVerdict:
 
 
 def judge_task(rule: ToolRule, message: Message, asked: Intent) -> TaskVerdict:
-    """Return the verdict on a call.
-
-    Args:
-        rule: The rule for the called tool.
-        message: The call's result.
-        asked: The intent of the question.
-    """
+    """Return the verdict on a call."""
     if not message.ok:
         return TaskVerdict("failed", _error(message))
     told = _told_state(message)
@@ -95,16 +89,9 @@ def judge_goal(
 ) -> GoalVerdict:
     """Return the verdict whether the run answers the question.
 
-    Args:
-        asked: The intent of the question.
-        plans: The packs' rules.
-        results: The results of the run's calls, in the order in which they ended.
-        open_steps: Tools, or titles, of the plan's steps that are not done.
-        tools: The names of all tools; None if they are not known.
-        earlier: Results of earlier questions about the same image. They count for this question
-            too, but the tools that must follow them do not have to run.
-        barred: Returns the reason why a tool cannot run at all here, or "". Such a tool is
-            mentioned, but does not count as missing.
+    `earlier` results are about the same image: they count, but the tools that must follow them do
+    not have to run. `barred` returns why a tool cannot run at all here, or "": such a tool is
+    mentioned, but does not count as missing.
     """
     ran = [message for message in results if message.role == "tool"]
     at_hand = [*(message for message in earlier if message.role == "tool"), *ran]
@@ -260,13 +247,7 @@ def _short(text: str) -> str:
 
 
 class Goal:
-    """The goal of one question, which decides when the question is answered.
-
-    Args:
-        plans: The packs' rules.
-        intent: What the question asks for.
-        record: The finished calls.
-    """
+    """The goal of one question, which decides when the question is answered."""
 
     def __init__(self, plans: Plans, intent: Intent, record: CallLog) -> None:
         notes = intent.scene.images
@@ -286,10 +267,7 @@ class Goal:
     ) -> GoalVerdict:
         """Judge whether this run, with earlier results on the same image, reaches the goal.
 
-        Args:
-            needed: What the question asks for.
-            results: The results of this run.
-            waiting: The steps of the plan that have not begun.
+        `waiting` are the steps of the plan that have not begun.
         """
         meant = [message for message in results if self._meant(message)]
         verdict = judge_goal(
@@ -307,20 +285,11 @@ class Goal:
         return verdict
 
     def found(self, results: Sequence[Message]) -> bool:
-        """Return whether any call gave a result, in this run or earlier on the same image.
-
-        Args:
-            results: The results of this run.
-        """
+        """Return whether any call gave a result, in this run or earlier on the same image."""
         return any(item.ok for item in results) or any(self._record.earlier())
 
     def tried(self, tool: str, results: Sequence[Message]) -> bool:
-        """Return whether a tool ran on an image that the question is about, with any outcome.
-
-        Args:
-            tool: The tool's name.
-            results: The results of this run.
-        """
+        """Return whether a tool ran on an image that the question is about, with any outcome."""
         return any(message.tool == tool and self._meant(message) for message in results)
 
     def _barred(self, tool: str, needed: Intent) -> str:

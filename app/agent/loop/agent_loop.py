@@ -29,7 +29,7 @@ from app.agent.enforcement.plan_checklist import PlanState
 from app.agent.enforcement.update_plan_tool import UpdatePlan
 from app.agent.events import TERMINAL, RunEvent, RunFinished, RunStarted, TextDelta
 from app.agent.llm.base import LanguageModel, ModelFailed, Plan, model_info
-from app.agent.loop.audit_trail import Audit
+from app.agent.loop.audit_trail import Audited
 from app.agent.loop.available_tools import AvailableTools, OfferedTools, missing_needs
 from app.agent.loop.emitter import Emitter
 from app.agent.loop.limits import Meter, Stop, WallClock
@@ -50,7 +50,7 @@ from app.errors import Cancelled, SightlineError
 from app.tools.api import Tool
 from app.tools.pack_plan import NO_PLANS, Plans
 
-__all__ = ["AgentLoop", "Approve", "Audit", "Limits", "RunRequest"]
+__all__ = ["AgentLoop", "Approve", "Limits", "RunRequest"]
 
 
 class AgentLoop:
@@ -81,7 +81,7 @@ class AgentLoop:
         retry: Retry | None = None,
         plans: Plans = NO_PLANS,
         rules_first: bool = False,
-        audit: Audit | None = None,
+        audit: Audited | None = None,
     ) -> None:
         self.model = model
         self.tools = tools

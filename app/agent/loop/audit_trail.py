@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from app.agent.events import (
     ApprovalRequested,
@@ -40,26 +40,8 @@ _REMEDY = "Make room on the disk, or ask this computer's administrator."
 Facts = dict[str, Any]
 
 
-class Audit(Protocol):
-    """The interface through which a loop records its runs."""
-
-    def of(self, request: RunRequest) -> Callable[[RunEvent], str]:
-        """Return the function that records each event of a run. It never raises.
-
-        Returns:
-            A function that returns why the log is incomplete, for the user, or "" if it is
-            complete.
-        """
-        ...
-
-
 class Audited:
-    """Writes the events of runs to the audit log.
-
-    Args:
-        log: The log.
-        tools: The existing tools.
-    """
+    """Writes the events of runs to the audit log."""
 
     def __init__(self, log: AuditLog, tools: Tools) -> None:
         self.log = log
@@ -68,15 +50,16 @@ class Audited:
         """The SOP Instance UID of what a picture shows, by the name of its file."""
 
     def of(self, request: RunRequest) -> Callable[[RunEvent], str]:
-        """Return the function that records each event of one run."""
+        """Return the function that records each event of one run. It never raises.
+
+        It returns why the log is incomplete, for the user, or "" if it is complete.
+        """
         return _Told(self, request)
 
     def name(self, kind: str, value: str) -> str:
         """Return a keyed hash of a value; "" if there is no key, which the log itself reports.
 
-        Args:
-            kind: What the value names, e.g. "image"; it is hashed together with the value.
-            value: The value.
+        `kind` is what the value names ("image"); it is hashed together with the value.
         """
         try:
             return self.log.name(kind, value)

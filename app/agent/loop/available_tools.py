@@ -22,12 +22,7 @@ from app.tools.needs import is_installed
 
 
 class OfferedTools:
-    """The packs' tools and the loop's own. If names are equal, the pack's tool is used.
-
-    Args:
-        tools: The packs' tools.
-        own: The loop's own tools, created for one run.
-    """
+    """The packs' tools and the loop's own. If names are equal, the pack's tool is used."""
 
     def __init__(self, tools: Tools, own: Sequence[Tool] = ()) -> None:
         self._tools = tools
@@ -55,12 +50,7 @@ _WORDS = frozenset(("description", "title", "default", "examples"))
 
 
 def cleaned(schemas: Sequence[ToolSchema], text: Callable[[str], str]) -> list[ToolSchema]:
-    """Return schemas with identifying text removed, because a default may name a user's folder.
-
-    Args:
-        schemas: The schemas for a remote model.
-        text: Removes identifying parts from a text.
-    """
+    """Return schemas with identifying text removed, because a default may name a user's folder."""
     return [
         replace(
             item, description=text(item.description), parameters=_cleaned(item.parameters, text)
@@ -130,11 +120,7 @@ class AvailableTools:
 
 
 def missing_needs(models_dir: Path) -> Callable[[ToolSpec], bool]:
-    """Return a function that says whether a tool lacks a package or model; it reads no file.
-
-    Args:
-        models_dir: The folder that contains the user's models.
-    """
+    """Return a function that says whether a tool lacks a package or model; it reads no file."""
     store = ModelStore(models_dir)
 
     def has_model(tool: str, name: str) -> bool:

@@ -34,10 +34,8 @@ def utc_now() -> str:
 class Emitter:
     """Creates all events of a run. Call its methods only on the loop's thread.
 
-    Args:
-        run_id: The run's id.
-        record: Writes each event to disk before it is shown. It must not raise; it returns why the
-            audit log is incomplete, or "" or None if it is complete.
+    `record` writes each event to disk before it is shown. It must not raise; it returns why the
+    audit log is incomplete, or "" or None if it is complete.
     """
 
     def __init__(self, run_id: str, record: Callable[[RunEvent], str | None] | None = None) -> None:
@@ -48,31 +46,17 @@ class Emitter:
         self._warned = False
         self._seq = 0
         self._open: dict[str, str] = {}
-        self._closed = False
+        self.closed = False
+        """Whether the terminal event was emitted."""
         self._queue: asyncio.Queue[RunEvent] = asyncio.Queue()
-
-    @property
-    def closed(self) -> bool:
-        """Return whether the terminal event was emitted."""
-        return self._closed
-
-    @property
-    def open_calls(self) -> tuple[str, ...]:
-        """Return the ids of the calls that have started but not finished."""
-        return tuple(self._open)
 
     async def next(self) -> RunEvent:
         """Wait for the next event and return it."""
         return await self._queue.get()
 
     def emit(self, kind: Callable[..., RunEvent], **fields: Any) -> None:
-        """Create and emit the next event; does nothing after the terminal event.
-
-        Args:
-            kind: The event's class.
-            **fields: The event's own fields.
-        """
-        if self._closed:
+        """Create and emit the next event; does nothing after the terminal event."""
+        if self.closed:
             return
         event = kind(run_id=self._run_id, seq=self._seq, time=utc_now(), **fields)
         if event.kind in TERMINAL:
@@ -80,7 +64,7 @@ class Emitter:
                 self._close_calls("failed", "The run ended before this call did.")
                 self.emit(kind, **fields)
                 return
-            self._closed = True
+            self.closed = True
         elif isinstance(event, ToolStarted):
             self._open[event.call_id] = event.tool
         elif isinstance(event, ToolFinished):

@@ -35,12 +35,7 @@ class Stop:
 
 
 class Meter:
-    """Counts the steps, calls, tokens and cost of one run.
-
-    Args:
-        limits: The limits of the run.
-        info: Facts about the model, including its prices.
-    """
+    """Counts the steps, calls, tokens and cost of one run."""
 
     def __init__(self, limits: Limits, info: ModelInfo) -> None:
         self._limits = limits
@@ -64,11 +59,7 @@ class Meter:
         self.output_tokens += output_tokens
 
     def step(self, prompt_tokens: int) -> Stop | None:
-        """Count a request to the model; return the limit that forbids it, or None.
-
-        Args:
-            prompt_tokens: The number of tokens in the request.
-        """
+        """Count a request to the model; return the limit that forbids it, or None."""
         if self._steps >= self._limits.steps:
             most = self._limits.steps
             steps = "1 step" if most == 1 else f"{most} steps"
@@ -81,8 +72,7 @@ class Meter:
     def spent(self, further_tokens: int = 0) -> Stop | None:
         """Return the token or cost limit that has been reached, or None.
 
-        Args:
-            further_tokens: Tokens about to be used, which are counted as well.
+        `further_tokens` are about to be used, and are counted as well.
         """
         limits = self._limits
         total = self.input_tokens + self.output_tokens + further_tokens
@@ -96,10 +86,7 @@ class Meter:
     def call(self, call: ToolCall, *, counted: bool = True) -> Stop | None:
         """Count a call; return the limit that forbids it, or None.
 
-        Args:
-            call: The requested call.
-            counted: Whether it counts towards the limit on tool calls; False for the loop's own
-                tools, which are only checked for repetition.
+        `counted` is False for the loop's own tools, which are only checked for repetition.
         """
         stop = self._circle(call)
         if stop is None and counted:
@@ -114,8 +101,7 @@ class Meter:
     def task_call(self, task: str) -> str:
         """Count a call for a step of the plan; return why it may not run, or "".
 
-        Args:
-            task: The step; "" if there is no plan.
+        Without a plan, the task is "".
         """
         if not task:
             return ""
@@ -154,8 +140,7 @@ def action_key(call: ToolCall) -> str:
 class WallClock:
     """Ends the work when its time is up; time spent waiting for the user does not count.
 
-    Args:
-        limit_s: The limit in seconds; 0 for no limit.
+    A limit of 0 is none.
     """
 
     def __init__(self, limit_s: float) -> None:

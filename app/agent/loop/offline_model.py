@@ -21,10 +21,7 @@ _DELTA = re.compile(r"\s*\S+(?:\s+\S+){0,2}|\s+")
 class OfflineModel:
     """Follows a plan made by rules, one call at a time, so that calls can use earlier results.
 
-    Args:
-        plans: The packs' rules.
-        intent: The question's intent if it has already been interpreted; None to have each `stream`
-            call interpret the last question in its messages.
+    Without an intent, each `stream` call interprets the last question in its messages.
     """
 
     name = "offline"
@@ -67,11 +64,7 @@ async def _work(
 ) -> AsyncIterator[ModelEvent]:
     """Yield the first call of the plan that has not been made, or the answer.
 
-    Args:
-        intent: The question.
-        plan: Its plan.
-        turn: The messages since the question.
-        start: The number of the question's message, for the ids of its calls.
+    `start` is the number of the question's message, for the ids of its calls.
     """
     scene = intent.scene
     results = _results(turn)

@@ -1,7 +1,6 @@
 """Answers by rules alone, without a language model and without sending anything.
 
 Rules answer only what a pack declares as certain, and only if the question asks nothing else.
-"Finished" and "undecided" are different values.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from app.agent.loop.emitter import Emitter
 from app.agent.loop.limits import Stop
 from app.agent.loop.transcript import Transcript
 from app.agent.messages import Message, ToolCall
-from app.agent.planning import BlockedStep, Intent, Scene, Step, ToolPlan, resolve
+from app.agent.planning import BlockedStep, Intent, Step, ToolPlan, resolve
 from app.tools.pack_plan import Plans
 
 BY_RULES = "Answered by rules, no language model was asked: "
@@ -25,17 +24,6 @@ BY_RULES = "Answered by rules, no language model was asked: "
 
 Work = Callable[[str, Sequence[ToolCall]], Awaitable[Stop | None]]
 """Makes the calls in one message, with its text; returns the limit that was reached, or None."""
-
-
-@dataclass(frozen=True, slots=True)
-class Act:
-    """The next call to make.
-
-    Attributes:
-        step: The step to call; all its arguments are literal values.
-    """
-
-    step: Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,45 +41,34 @@ class Finished:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Undecided:
-    """The result when rules are not certain: a model, or the user, must decide."""
+def next_action(intent: Intent, results: Sequence[Message]) -> Step | Finished | None:
+    """Return the rules' next call, with literal arguments, or None if they are not certain.
 
-
-def next_action(intent: Intent, results: Sequence[Message]) -> Act | Finished | Undecided:
-    """Return what the rules do next to answer a question, or `Undecided` if they are not certain.
-
-    Args:
-        intent: The intent of the question.
-        results: The results of this question's calls so far, in the order in which they ended.
+    `results` are those of this question's calls so far, in the order in which they ended.
     """
     plan, scene = intent.plan, intent.scene
     if not intent.certain or not intent.wanted:
-        return Undecided()
+        return None
     if not isinstance(plan, ToolPlan) or not plan.steps or any(step.skip for step in plan.steps):
-        return Undecided()
+        return None
     ran = [message for message in results if message.role == "tool"]
     planned = {step.tool for step in plan.steps}
     if any(message.tool not in planned for message in ran):
-        return Undecided()  # somebody else has begun to answer
+        return None  # somebody else has begun to answer
     latest = {message.tool: message for message in ran}
     done: dict[int, Message] = {}
     for number, step in enumerate(plan.steps, start=1):
         message = latest.get(step.tool)
         if message is None:
-            return _act(step, plan, done, scene)
+            ready = resolve(step, plan.steps, done, scene)
+            if isinstance(ready, BlockedStep):
+                return None
+            return replace(step, arguments=ready.arguments)
         if judge_task(scene.plans.rule(step.tool), message, intent).state != "done":
-            return Undecided()  # rules have no answer to a failure
+            return None  # rules have no answer to a failure
         done[number] = message
     tools = ", ".join(dict.fromkeys(step.tool for step in plan.steps))
     return Finished(f"{tools} ran: that answers it", plan.topics, plan.notes)
-
-
-def _act(step: Step, plan: ToolPlan, done: dict[int, Message], scene: Scene) -> Act | Undecided:
-    ready = resolve(step, plan.steps, done, scene)
-    if isinstance(ready, BlockedStep):
-        return Undecided()
-    return Act(replace(step, arguments=ready.arguments))
 
 
 @dataclass(slots=True)
@@ -114,7 +91,7 @@ class RuleAnswers:
 
     def begin(self) -> bool:
         """Return whether rules can start on the question, so that no model is needed yet."""
-        return not isinstance(self._next(), Undecided)
+        return self._next() is not None
 
     async def answer(self) -> str | Stop | None:
         """Return the answer given by rules alone or the limit reached.
@@ -122,9 +99,9 @@ class RuleAnswers:
         None if a model is needed.
         """
         self.director.by_rules = True
-        while not isinstance(decision := self._next(), Undecided):
-            if isinstance(decision, Act):
-                calls = [self.director.rules_call(decision.step)]
+        while (decision := self._next()) is not None:
+            if isinstance(decision, Step):
+                calls = [self.director.rules_call(decision)]
             else:
                 calls = self.director.before_answer()
             if not calls and isinstance(decision, Finished):
@@ -135,7 +112,7 @@ class RuleAnswers:
         self.director.by_rules = False
         return None
 
-    def _next(self) -> Act | Finished | Undecided:
+    def _next(self) -> Step | Finished | None:
         return next_action(self.director.intent, self.director.planned_results())
 
     def _told(self, finished: Finished) -> str:

@@ -54,12 +54,8 @@ class _Job:
 class AgentRunner:
     """A queue of questions and the worker thread that answers them.
 
-    All methods may be called from any thread. `on_event` is called on the worker thread.
-
-    Args:
-        loop: The agent loop for new questions.
-        on_event: Called with each event; an exception it raises is logged and does not stop the
-            run.
+    All methods may be called from any thread. `on_event` is called on the worker thread. An
+    exception that `on_event` raises is logged and does not stop the run.
     """
 
     def __init__(self, loop: AgentLoop, on_event: Callable[[RunEvent], None]) -> None:

@@ -71,11 +71,7 @@ class Overrides:
     def of(self, call_id: str, tool: str, token: CancelToken, waited: WaitClock) -> Confirm:
         """Return a function that a call can use, in its own thread, to ask the user.
 
-        Args:
-            call_id: The call's id.
-            tool: The tool's name.
-            token: Ends the waiting when cancelled.
-            waited: Measures the waiting.
+        `waited` measures the waiting, which ends when `token` is cancelled.
         """
         loop = asyncio.get_running_loop()
 
@@ -175,7 +171,7 @@ class ToolCalls:
         results: The results so far, without those of the loop's own tools.
         stop_after: Whether to start no more calls; running calls may still end.
         scope: The files that arguments may name, as last determined; None before that.
-        overrides: Asks the user on behalf of running tools; created when first needed.
+        overrides: Asks the user on behalf of running tools.
     """
 
     request: RunRequest
@@ -193,7 +189,11 @@ class ToolCalls:
     results: list[Message] = field(default_factory=list[Message])
     stop_after: bool = False
     scope: Scope | None = None
-    overrides: Overrides | None = None
+    overrides: Overrides = field(init=False)
+
+    def __post_init__(self) -> None:
+        grants = self.approvals.grants
+        self.overrides = Overrides(self.request, self.emitter, self.clock, grants)
 
     async def execute(self, calls: Sequence[ToolCall]) -> Stop | None:
         """Run the calls in one message; return the limit that was reached, or None.
@@ -246,10 +246,8 @@ class ToolCalls:
     def _look_at(self, call: ToolCall, *, beside: bool) -> Ready:
         """Prepare a call.
 
-        Args:
-            call: The requested call.
-            beside: Other calls came with it. A call that asks the user is made alone; for a single
-                call this need not be found out beforehand.
+        `beside`: other calls came with it. A call that asks the user is made alone; for a single
+        call this need not be found out beforehand.
         """
         order = self.director.order(call)
         if order.outcome is not None:
@@ -323,7 +321,7 @@ class ToolCalls:
         self.begun.add(call.id)
         try:
             timeout_s = tool.spec.timeout_s * patience
-            confirm = self._overrides().of(call.id, tool.spec.name, token, waited)
+            confirm = self.overrides.of(call.id, tool.spec.name, token, waited)
             context = self._context(call, gate, token, confirm)
             return await run_tool(tool, args, context, timeout_s, self._keep, waited)
         except asyncio.CancelledError:
@@ -434,12 +432,6 @@ class ToolCalls:
         request.thread.log_call(
             call.id, call.name, call.arguments, result, started, utc_now(), request.images
         )
-
-    def _overrides(self) -> Overrides:
-        if self.overrides is None:
-            grants = self.approvals.grants
-            self.overrides = Overrides(self.request, self.emitter, self.clock, grants)
-        return self.overrides
 
     def _context(
         self, call: ToolCall, gate: ProgressGate, cancel: CancelToken, confirm: Confirm

@@ -92,10 +92,7 @@ def failed(error: str, remedy: str = "") -> Outcome:
 def not_run(error: str, remedy: str = "", why: str = "") -> Outcome:
     """Return the outcome for a call that was refused by a rule, the policy or the user.
 
-    Args:
-        error: The reason, for the model.
-        remedy: What the model should do instead.
-        why: The reason for the user, if it is worded differently from `error`; otherwise "".
+    `error` and `remedy` are for the model; `why` is for the user, if it is worded differently.
     """
     return Outcome("failed", error, error=error, remedy=remedy, refused=why or error)
 
@@ -165,16 +162,9 @@ async def run_tool(
 ) -> Outcome:
     """Run a tool with a time limit, and turn any result or error into an outcome.
 
-    `context.cancel` is set when the time is up, so that the abandoned work stops.
-
-    Args:
-        tool: The tool.
-        args: Its validated arguments.
-        context: Its context.
-        timeout_s: The limit in seconds; None for the tool's own limit.
-        keep: Converts a result to `Outcome.kept`; runs in the tool's thread, because it may write
-            pictures.
-        waited: Measures the time spent waiting for the user, which does not count.
+    `context.cancel` is set when the time is up, so that the abandoned work stops. `keep` converts a
+    result to `Outcome.kept`, in the tool's thread, because it may write pictures. `waited` measures
+    the time spent waiting for the user, which does not count.
     """
     spec = tool.spec
     limit_s = spec.timeout_s if timeout_s is None else timeout_s

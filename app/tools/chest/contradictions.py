@@ -121,14 +121,7 @@ _SIDE = re.compile(r"\b(left|right)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim, made by a result, that a finding is present or absent.
-
-    Attributes:
-        topic: Name of the finding.
-        present: True if the finding is claimed to be present, False if absent.
-        words: The claim in the result's own words.
-        index: Index of the result in the sequence of results.
-    """
+    """A result's claim that a finding is present or absent; `index` is that of the result."""
 
     topic: str
     present: bool
@@ -255,13 +248,10 @@ _CLAIM_READERS: Mapping[str, Callable[[CallResult], Claims]] = {
 
 
 def read_text(text: str, topic: Topic) -> tuple[bool, str] | None:
-    """Return whether a text calls a finding present, and the sentence that says so.
+    """Return whether a text calls a finding present, and the sentence that says so, or None.
 
     One sentence that calls it present outweighs any that call it absent, which may be about another
     place.
-
-    Returns:
-        (present, sentence), or None if the text says neither.
     """
     absent: str | None = None
     for match in _SENTENCE.finditer(text):

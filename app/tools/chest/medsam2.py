@@ -106,14 +106,7 @@ _TRUNK = "vision_encoder.backbone"
 
 @dataclass(slots=True)
 class Segmenter:
-    """The network, and its encoding of the last image, which further marks on that image reuse.
-
-    Attributes:
-        net: The transformers model.
-        processor: Prepares images and marks for the model.
-        seen: SHA-256 of the last image.
-        features: The encoder's output for the last image.
-    """
+    """The network, and its encoding of the last image (by SHA-256), which further marks reuse."""
 
     net: Any
     processor: Any

@@ -27,16 +27,7 @@ def footer(tool: str, model: str) -> str:
 
 
 def draw(grey: NDArray[np.uint8], masks: Mapping[str, Mask], footer: str) -> NDArray[np.uint8]:
-    """Draw masks over an image.
-
-    Args:
-        grey: uint8 [rows, columns].
-        masks: Name -> mask of the same rows and columns.
-        footer: The line at the bottom, from `footer`.
-
-    Returns:
-        uint8 RGB [rows, columns, 3].
-    """
+    """Draw masks over a grey image of the same rows and columns, as RGB [rows, columns, 3]."""
     canvas = np.repeat(grey[..., None], 3, axis=2)
     unit = max(1, round(max(grey.shape) / 700))
     places = LabelColors(organs.COLOURED)
@@ -62,16 +53,10 @@ def draw_boxes(
     boxes: Sequence[tuple[str, tuple[float, float, float, float]]],
     footer: str,
 ) -> NDArray[np.uint8]:
-    """Draw labelled boxes over an image.
+    """Draw labelled boxes over a grey image, as RGB [rows, columns, 3].
 
-    Args:
-        grey: uint8 [rows, columns].
-        boxes: Label and corners (x0, y0, x1, y1) of each; pixel centres are integers. Boxes with
-            the same label share a letter and colour.
-        footer: The line at the bottom, from `footer`.
-
-    Returns:
-        uint8 RGB [rows, columns, 3].
+    Corners are (x0, y0, x1, y1); pixel centres are integers. Boxes with the same label share a
+    letter and colour.
     """
     picture = Image.fromarray(np.repeat(grey[..., None], 3, axis=2))
     pen = ImageDraw.Draw(picture, "RGBA")

@@ -204,9 +204,6 @@ TREND = phrases("""
 """)
 """Words of change, which do not request a comparison by themselves."""
 _CHANGED = any_of(*TREND)
-_COMPARED_TO = any_of("than", "since", "versus", "vs", "with", "to", "from", "on", "over",
-             "against",
-             "between", "and")  # fmt: skip
 _COMPARED_TO_GERMAN = any_of("zum", "zur", "mit", "gegenueber", "vs", "versus", "als", "ggue",
             "gg", "seit", "vom",
             "gegen")  # fmt: skip

@@ -121,11 +121,7 @@ class ChestXRayReportGenerator:
 
 
 def _installed(store: ModelStore) -> dict[str, InstalledModel]:
-    """Return the installed models by section.
-
-    Raises:
-        ToolFailed: None is installed.
-    """
+    """Return the installed models by section; raise `ToolFailed` without any."""
     found = {name: store.find(card(wanted)) for name, wanted in SECTIONS.items()}
     models = {name: model for name, model in found.items() if model is not None}
     if not models:

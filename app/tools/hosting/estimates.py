@@ -7,7 +7,6 @@ seconds; nothing about any image.
 from __future__ import annotations
 
 import json
-import os
 import statistics
 import threading
 import time
@@ -15,6 +14,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from app.settings import write_atomic
 
 _KEPT = 5
 _MOST_KEYS = 300
@@ -28,12 +29,7 @@ _LEAST_SHARE = 0.02
 
 
 class Durations:
-    """Durations of earlier calls on this machine.
-
-    Args:
-        file: A function that returns the path of the file in which they are kept; None to keep
-            none.
-    """
+    """Durations of earlier calls on this machine, kept in the file whose path `file` returns."""
 
     def __init__(self, file: Callable[[], Path] | None) -> None:
         self._file = file
@@ -73,18 +69,13 @@ class Durations:
         if self._file is None:
             return
         with suppress(OSError):  # an estimate is not worth an error
-            path = self._file()
-            new = path.with_name(f"{path.name}.{os.getpid()}")
-            new.write_text(json.dumps(known), encoding="utf-8")
-            new.replace(path)
+            write_atomic(self._file(), json.dumps(known).encode())
 
 
 class Estimate:
     """Estimate of one call's remaining time.
 
-    Args:
-        usual: Seconds that such a call usually takes; None if not known.
-        clock: A monotonic clock in seconds.
+    `usual` is what such a call usually takes in seconds, or None; `clock` is monotonic, in seconds.
     """
 
     def __init__(self, usual: float | None, clock: Callable[[], float] = time.monotonic) -> None:
@@ -106,9 +97,7 @@ class Estimate:
     def left(self, fraction: float) -> float | None:
         """Return the estimated remaining seconds; None if not known or too few to report.
 
-        Args:
-            fraction: Progress from 0 to 1. The nearer it is to 1, the more weight the progress has
-                and the less weight the usual duration has.
+        The nearer `fraction` is to 1, the more weight it has, and the less the usual duration.
         """
         elapsed, fraction = self.elapsed, min(max(fraction, 0.0), 1.0)
         if not self._noticed:

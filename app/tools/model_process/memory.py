@@ -56,11 +56,9 @@ class Room:
 
 
 def room(device: str, held: int) -> Room:
-    """Return the memory that a device has for one more model.
+    """Return the memory that a device ("cuda", "mps" or "cpu") has for one more model.
 
-    Args:
-        device: "cuda", "mps" or "cpu".
-        held: Bytes that the loaded models currently take on the device.
+    `held` are the bytes that the loaded models currently take there.
     """
     limit = parse_bytes(os.environ.get(LIMIT, ""))
     free = free_bytes(device)
@@ -111,10 +109,10 @@ def free_unused() -> None:
 
 
 def freeze_garbage_collector() -> None:
-    """Exclude the objects that exist while no model is loaded from later garbage collections.
+    """Exclude torch's and other modules' objects from later garbage collections.
 
-    These are the objects of torch and other modules; checking all of them took longer than
-    unloading a model. Call `free_unused` first, or garbage would be kept, too.
+    Checking all of them took longer than unloading a model. Call `free_unused` first, or garbage
+    would be kept, too.
     """
     gc.freeze()
 

@@ -128,11 +128,7 @@ class ModelCache:
 
 
 def files_unchanged(source: Mapping[str, Any]) -> bool:
-    """Return True if size and time of the files are unchanged since their digest was determined.
-
-    Args:
-        source: The call's payload["model"].
-    """
+    """Return True if size and time of the files are unchanged since their digest was determined."""
     path = Path(source["path"])
     known: Mapping[str, Any] = source.get("files") or {}
     for name, expected in known.items():
@@ -149,10 +145,6 @@ def memory_need(source: Mapping[str, Any], dtype: str) -> int:
     """Return the bytes of memory that a model will need, from its card or else its files' size.
 
     If the card only has a figure for another dtype, that figure is converted.
-
-    Args:
-        source: The call's payload["model"].
-        dtype: Name of the torch dtype in which it will be loaded.
     """
     path = Path(source["path"])
     files = [path] if path.is_file() else [p for p in path.rglob("*") if _is_weights(p)]
@@ -190,8 +182,7 @@ class Work:
         placement: The model's device and precision.
         progress: Function to report `progress(fraction 0..1, text)`; it raises `Cancelled` once the
             call is cancelled, so call it often.
-        share: Fraction of the usual batch size to process at once: 1.0, or less after memory ran
-            out.
+        share: Fraction of the usual batch size to process at once; below 1.0 after memory ran out.
         notes: Sentences for the user, to which the work may add.
         source: The call's payload["model"]: name, path, sha256, files, programs.
     """
@@ -236,8 +227,7 @@ def serve(
         The result of `work`, with "device", "dtype" and "notes" added.
 
     Raises:
-        protocol.OutOfMemory: This process does not have enough memory, after everything that it
-        could try.
+        protocol.OutOfMemory: There is not enough memory, after everything that could be tried.
     """
     source = source_of(payload)
     usual = place(str(payload.get("device", "auto")), exact=exact)
@@ -278,12 +268,7 @@ def source_of(payload: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def unload(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-    """Unload one model or all models.
-
-    Args:
-        payload: Has the key "model": the model's card name, or None for all models.
-        progress: Function that receives the event with the models that are still loaded.
-    """
+    """Unload the model with the card name payload["model"], or all models if it is None."""
     name = payload.get("model")
     count = _cache.drop(lambda key: name is None or key.name == name)
     progress(1.0, protocol.event_text(protocol.LOADED, models=_cache.entries()))
@@ -299,8 +284,7 @@ def report(payload: Mapping[str, Any]) -> dict[str, Any]:
 def _load_unchanged(source: Mapping[str, Any], load: Callable[[], Model]) -> Model:
     """Load a model, and check that its files are those whose digest was determined.
 
-    Another program may replace the files at any moment: the loaded model could be a mixture, and
-    its results would name the digest of the earlier files.
+    Another program may replace them at any moment: the model could be a mixture.
     """
     try:
         model = load()
@@ -321,7 +305,6 @@ def _replaced() -> ToolFailed:
 
 
 def _once(doing: _ShareWatch, load: Callable[[Path, Work], Any], work: Callable[..., Any]) -> Any:
-    """Load the model if needed, and do the work once."""
     try:
         key = ModelKey.of(doing.source, doing.placement)
     except OSError as error:
@@ -353,11 +336,7 @@ def _load(key: ModelKey, doing: Work, load: Callable[[Path, Work], Any]) -> Any:
 
 
 def _step_down(doing: _ShareWatch, *, exact: bool, detail: str) -> str:
-    """Take the next step against lack of memory; return a sentence on it for the user.
-
-    Raises:
-        protocol.OutOfMemory: There is no further step.
-    """
+    """Take the next step against lack of memory; return a sentence on it for the user."""
     key = ModelKey.of(doing.source, doing.placement)
     if _cache.drop(lambda other: other != key):
         return _OTHERS_UNLOADED

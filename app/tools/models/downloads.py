@@ -35,6 +35,7 @@ from app.tools.models.install_plan import (
     checked_model,
 )
 from app.tools.models.places import Place, split_files
+from app.tools.models.status import how_to_get
 from app.tools.needs import is_installed, missing_package
 
 if TYPE_CHECKING:
@@ -91,13 +92,9 @@ def delete_downloads(place: Place) -> None:
 
 @dataclass(slots=True)
 class ModelDownload:
-    """The download of one model; `cancel` stops it, and what was downloaded is kept.
-
-    `alternative` is a text on other ways to get the model, for error messages.
-    """
+    """The download of one model; `cancel` stops it, and what was downloaded is kept."""
 
     place: Place
-    alternative: str
     progress: Progress | None = None
     cancel: CancelToken | None = None
 
@@ -113,11 +110,11 @@ class ModelDownload:
             SightlineError: A consent is missing, or a file cannot be downloaded.
         """
         card = self.place.card
-        check_consent(checked_model(card, (), self.place), consent)  # before any host is asked
+        check_consent(checked_model(self.place), consent)  # before any host is asked
         commit, files = self._available(card)
         # The card's digest comes first: the hub's is only the hub's word.
         known = tuple(replace(f, sha256=_card_sha256(card, f) or f.sha256) for f in files)
-        model = checked_model(card, known, self.place, revision=commit)
+        model = checked_model(self.place, known, commit)
         model = check_consent(model, consent)
         if model.problems:
             raise SightlineError("; ".join(model.problems), subject=card.repository or card.name)
@@ -147,7 +144,7 @@ class ModelDownload:
                     remedy="Bring it as a file or folder: `models install PATH`.",
                 )
             return card.revision, fixed
-        commit, files = list_repository(card.repository, card.revision, self.alternative)
+        commit, files = list_repository(card.repository, card.revision, how_to_get(self.place))
         names = {file.name for file in fixed}
         taken, _left = split_files(card, (f.name for f in files))
         if not card.folder:
@@ -172,9 +169,8 @@ class ModelDownload:
         )
         # The token is for the hub alone; a card's own addresses may be of any host.
         headers = {} if own else _authorization()
-        download_file(
-            url, target, file, headers, progress, self.cancel, alternative=self.alternative
-        )
+        alternative = how_to_get(self.place)
+        download_file(url, target, file, headers, progress, self.cancel, alternative=alternative)
         if file.sha256:
             remember(file_key(target), file.sha256)  # it was read just now
 
@@ -391,11 +387,7 @@ def _verify(part: Path, file: PlannedFile, url: str) -> None:
 
 
 def _prepare_library(guard: Callable[[httpx2.Response], None]) -> None:
-    """Set huggingface_hub to report nothing to anyone, and to call `guard` with each answer.
-
-    Raises:
-        ToolFailed: It is not installed; says how to add it.
-    """
+    """Set huggingface_hub to report nothing to anyone, and to call `guard` with each answer."""
     if not is_installed("huggingface_hub"):
         raise missing_package("The download of models", "huggingface_hub")
     from huggingface_hub import constants
@@ -495,11 +487,7 @@ def _status_error(code: int, url: str, alternative: str, remedy: str) -> Sightli
 
 
 def _token() -> str:
-    """Return the user's access token from HF_TOKEN, or "".
-
-    Raises:
-        SightlineError: It is no token; the message does not repeat it.
-    """
+    """Return the user's access token from HF_TOKEN, or ""; an error does not repeat it."""
     token = os.environ.get("HF_TOKEN", "").strip()
     if not _TOKEN.fullmatch(token):
         raise SightlineError(
@@ -515,7 +503,6 @@ def _authorization() -> dict[str, str]:
 
 
 def _remote_file(entry: Any) -> PlannedFile:
-    """Return a `RepoSibling` of huggingface_hub as a checked file."""
     size = int((entry.lfs.size if entry.lfs else entry.size) or 0)
     sha256 = str(entry.lfs.sha256) if entry.lfs else ""
     if size < 0 or (sha256 and not is_sha256(sha256)):

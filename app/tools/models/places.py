@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from app.tools.models.cards import ModelCard
-from app.tools.models.digests import ByteCounter, file_key, sha256_of
-from app.tools.models.records import RECORD, Record, RecordedFile, read_record
+from app.tools.models.digests import file_key, sha256_of
+from app.tools.models.records import RECORD, Record, read_record
 
 _TAKEN = (".json", ".jsonl", ".txt", ".model", ".jinja", ".md", ".yaml", ".yml", ".safetensors")
 """Endings of files that are not programs. Other files are used only if the card names them."""
@@ -109,15 +109,13 @@ class Place:
         """Return the path of one of the model's files."""
         return self.base / name
 
-    def digest(self, name: str, record: Record | None, counter: ByteCounter | None = None) -> str:
+    def digest(self, name: str, record: Record | None) -> str:
         """Return a file's SHA-256; if its size and time are as recorded, it is not read again."""
         noted = record.file(name) if record else None
         _, size, modified = file_key(self.file(name))
         if noted and modified and (noted.size, noted.modified) == (size, modified):
-            if counter is not None:
-                counter(size)
             return noted.sha256
-        return sha256_of(self.file(name), counter)
+        return sha256_of(self.file(name))
 
     def published_sha256(self, name: str) -> str:
         """Return the digest of the published file, or "" if it is not known."""
@@ -129,11 +127,6 @@ class Place:
                 return ""
         known = self.card.file_of(name)
         return known.sha256 if known else ""
-
-    def recorded(self, name: str, sha256: str) -> RecordedFile:
-        """Return a file's record entry with the given digest and its current size and time."""
-        _, size, modified = file_key(self.file(name))
-        return RecordedFile(name, size, sha256, modified)
 
 
 def files_below(folder: Path) -> tuple[str, ...]:

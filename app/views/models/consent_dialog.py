@@ -68,10 +68,7 @@ class Question:
 class ConsentDialog(QDialog):
     """Asks a question. Cancel is the default; the other button needs all required boxes ticked.
 
-    Args:
-        question: The content.
-        agreed: Called with the consent, after the dialog is closed.
-        parent: The window over which it opens.
+    `agreed` is called with the consent, after the dialog is closed.
     """
 
     def __init__(

@@ -68,11 +68,7 @@ class Outcome:
 
 
 class TaskBar(QWidget):
-    """The line at the foot of the window: the running task's progress, or how the last one ended.
-
-    Args:
-        cancel: Called when Cancel is clicked.
-    """
+    """The line at the foot of the window: a task's progress, or how the last one ended."""
 
     def __init__(self, cancel: Callable[[], object]) -> None:
         super().__init__()
@@ -123,12 +119,8 @@ class TaskBar(QWidget):
 class ModelTasks(QObject):
     """Runs tasks on the models folder, one at a time.
 
-    Args:
-        store: The models folder.
-        host: The model host.
-        note: Writes to the audit log; called on any thread, so that a task is logged even if the
-            window is closed meanwhile.
-        parent: The parent for Qt.
+    `note` writes to the audit log; it is called on any thread, so that a task is logged even if the
+    window is closed meanwhile.
 
     Attributes:
         finished: Emitted with an `Outcome` when a task ends, even if it failed or was cancelled.
@@ -215,13 +207,7 @@ class ModelTasks(QObject):
         def work(progress: Progress, cancel: CancelToken) -> Statuses:
             self._unload(*terms)
             statuses = self._store.install(
-                plan,
-                accepted=consent.terms,
-                code_allowed=consent.code,
-                other=consent.other,
-                host=self._host,
-                progress=progress,
-                cancel=cancel,
+                plan, consent, host=self._host, progress=progress, cancel=cancel
             )
             for status in statuses:
                 self._note_installed(status, terms=terms[status.card.name])
@@ -234,10 +220,7 @@ class ModelTasks(QObject):
 
         def work(progress: Progress, cancel: CancelToken) -> Statuses:
             self._unload(name)
-            accepted, code = consent.terms, consent.code
-            status = self._store.get(
-                name, accepted=accepted, code_allowed=code, progress=progress, cancel=cancel
-            )
+            status = self._store.get(name, consent, progress=progress, cancel=cancel)
             self._note_installed(status, terms=consent.terms)
             return (status,)
 
@@ -371,7 +354,6 @@ class ModelTasks(QObject):
 
 
 def _verified_text(statuses: Statuses) -> ColouredText:
-    """Return a text on models whose files were all read."""
     bad = [one for one in statuses if one.state in ("broken", "other", "partly")]
     if bad:
         texts = [

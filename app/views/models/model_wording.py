@@ -41,12 +41,7 @@ class StateText:
 
 
 def state_text(status: ModelStatus, live: ModelState | None = None) -> StateText:
-    """Return a text about what a model is doing, or else about its installation.
-
-    Args:
-        status: The model's installation.
-        live: The model's state in the model process; None if it is not in one.
-    """
+    """Return a text about what a model is doing, or else about its installation."""
     if live is not None and status.usable:
         doing = _activity_text(live)
         if doing is not None:

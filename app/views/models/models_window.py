@@ -76,14 +76,7 @@ class ModelsWindow(QDialog):
     """The list of models, the details of the chosen one, and buttons for the available actions.
 
     Closing the window hides it; a running task continues and is shown when the window is opened
-    again.
-
-    Args:
-        store: The models folder.
-        host: The model host.
-        note: Writes to the audit log.
-        parent: The parent for Qt.
-        texts: Titles of the tools that use the models.
+    again. `note` writes to the audit log, `texts` has the titles of the tools that use the models.
     """
 
     def __init__(
@@ -149,7 +142,8 @@ class ModelsWindow(QDialog):
         self._stack.addWidget(self.table)
         buttons = Flow(SPACE.s)
         own = (self.get_button, self.verify_button, self.agree_button, self.unload_button)
-        buttons.add(*own, self.remove_button)
+        for button in (*own, self.remove_button):
+            buttons.addWidget(button)
         column((self.details, 1), buttons, parent=right)
         split = QSplitter(Qt.Orientation.Horizontal)
         split.setChildrenCollapsible(False)
@@ -321,10 +315,7 @@ class ModelsWindow(QDialog):
     # The end
 
     def shut_down(self) -> None:
-        """Stop the running task and unsubscribe from the host.
-
-        Called when the main window closes.
-        """
+        """Stop the running task and the news of the host, when the main window closes."""
         self._unsubscribe()
         self.tasks.close()
         self._tasks.close()
@@ -339,16 +330,7 @@ def show_models(
     name: str = "",
     texts: PackTexts | None = None,
 ) -> ModelsWindow:
-    """Open the models window, or bring it to the front.
-
-    Args:
-        store: The models folder.
-        host: The model host.
-        note: Writes to the audit log.
-        parent: The main window.
-        name: Name of the model to choose; "" to choose none in particular.
-        texts: Titles of the tools that use the models.
-    """
+    """Open the models window of `parent`, or bring it to the front, and choose the model `name`."""
     found = parent.findChild(ModelsWindow)
     if found is None:
         found = ModelsWindow(store, host, note, parent, texts)

@@ -50,12 +50,6 @@ _URL_EXAMPLES: dict[str, str] = {
 class ModelPage(SettingsPage):
     """The page on which the language model is chosen, described and tested.
 
-    Args:
-        settings: The settings in use.
-        keys: The store of the endpoints' keys.
-        probe: Tests language models.
-        tasks: Runs slow work on threads.
-
     Attributes:
         edited: Emitted when a field changes; the result of `problem` may have changed too.
         provider_shown: Emitted when another provider's fields are shown.
@@ -304,14 +298,9 @@ def _key_name(wanted: ModelChoice) -> str:
 class ProviderForm(QWidget):
     """The fields of one provider, but the offline planner, which has none.
 
-    Args:
-        kind: The provider.
-        fields: The provider's settings in use.
-        key: The field for the provider's key; None for a model on this computer.
-        list_models: Called by the button that lists the endpoint's models.
-
     Attributes:
         edited: Emitted when a field changes.
+        key: The field for the provider's key; None for a model on this computer.
         more: The fields that are rarely changed, to be shown further down.
     """
 

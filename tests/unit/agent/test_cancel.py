@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.agent.context.model_messages import build_messages
 from app.agent.events import RunEvent
 from app.agent.llm.base import ModelFailed, Text
 from app.agent.loop.agent_loop import AgentLoop, RunRequest
@@ -29,6 +28,7 @@ from tests.support.fake_tools import (
 )
 from tests.support.hang import HANG_S
 from tests.support.scripted_model import ScriptedModel, Stall, Swallow, call, says
+from tests.support.whole_transcript import build_messages
 
 
 async def run_and_cancel(loop: AgentLoop, asked: RunRequest, kind: str) -> list[RunEvent]:

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from app.agent.context.model_messages import build_messages, result_message
+from app.agent.context.model_messages import result_message
 from app.agent.messages import Message, Picture, ToolCall
 from app.agent.privacy.redaction import REMOVED, Redactor, is_identifying
 from app.agent.privacy.send_consent import known_of
+from tests.support.whole_transcript import build_messages
 
 IDENTIFYING = [
     "PatientID", "PatientName", "patient_name", "Patient's Name", "PatientBirthDate", "PatientAge",

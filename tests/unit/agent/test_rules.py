@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from app.agent.llm.base import ToolSchema
-from app.agent.loop.rule_answers import Act, Finished, Undecided, next_action
+from app.agent.loop.rule_answers import Finished, next_action
 from app.agent.messages import Message
-from app.agent.planning import Planner, Scene, ToolPlan
+from app.agent.planning import Planner, Scene, Step, ToolPlan
 from app.tools.pack_plan import (
     Accepts,
     AnyOf,
@@ -83,7 +83,7 @@ def scene(*earlier: Message, note: Any = NOTE) -> Scene:
     return Scene((note,) if note else (), SCHEMAS, earlier, PLANS)
 
 
-def decided(question: str, scene: Scene, results: list[Message]) -> Act | Finished | Undecided:
+def decided(question: str, scene: Scene, results: list[Message]) -> Step | Finished | None:
     return next_action(Planner().interpret(question, scene), results)
 
 
@@ -101,9 +101,9 @@ def planned(question: str) -> list[tuple[str, dict[str, Any]]]:
 
 def test_a_counting_question_finds_and_then_is_finished():
     first = decided("How many beans are there?", scene(), [])
-    assert isinstance(first, Act)
-    assert (first.step.tool, first.step.arguments) == ("finder", {"image_path": "/slides/a.png"})
-    assert first.step.why == "outlines each bean"
+    assert isinstance(first, Step)
+    assert (first.tool, first.arguments) == ("finder", {"image_path": "/slides/a.png"})
+    assert first.why == "outlines each bean"
     then = decided("How many beans are there?", scene(), [result("finder", count=7)])
     assert isinstance(then, Finished)
     assert "finder" in then.why
@@ -121,27 +121,27 @@ def test_a_counting_question_finds_and_then_is_finished():
     ],
 )
 def test_finished_and_no_rule_are_different_values(question: str):
-    assert isinstance(decided(question, scene(), []), Undecided)
+    assert decided(question, scene(), []) is None
     done = [result("finder", count=7)]
-    assert isinstance(decided(question, scene(), done), Undecided)
+    assert decided(question, scene(), done) is None
 
 
 def test_rules_leave_a_failure_to_the_model():
     question = "Count the beans"
-    assert isinstance(decided(question, scene(), [result("finder", ok=False)]), Undecided)
-    assert isinstance(decided(question, scene(), [result("finder", count=0)]), Undecided)
+    assert decided(question, scene(), [result("finder", ok=False)]) is None
+    assert decided(question, scene(), [result("finder", count=0)]) is None
     again = [result("finder", count=0), result("finder", count=3)]
     assert isinstance(decided(question, scene(), again), Finished)
 
 
 def test_rules_do_not_go_on_with_what_another_began():
-    assert isinstance(decided("Count the beans", scene(), [result("teller")]), Undecided)
+    assert decided("Count the beans", scene(), [result("teller")]) is None
 
 
 def test_rules_decide_nothing_without_a_suitable_image():
-    assert isinstance(decided("Count the beans", scene(note=None), []), Undecided)
+    assert decided("Count the beans", scene(note=None), []) is None
     film = {**NOTE, "modality": "CR"}
-    assert isinstance(decided("Count the beans", scene(note=film), []), Undecided)
+    assert decided("Count the beans", scene(note=film), []) is None
 
 
 def test_segmenting_alone_forces_no_further_step():

@@ -10,10 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.agent.context.context_window import RESULT_TOKENS, ContextWindow, Prompt
-from app.agent.context.model_messages import build_messages, result_message
+from app.agent.context.model_messages import result_message
 from app.agent.llm.base import ModelFailed, ModelInfo, ToolSchema
 from app.agent.messages import Message, Picture, ToolCall
 from app.agent.privacy.redaction import Redactor
+from tests.support.whole_transcript import build_messages
 
 SENTENCE = "the heart is normal in size and shape, no effusion; áéí 心臓 12345 0.8912"
 WORDS = [*SENTENCE.split(), "\n"]
