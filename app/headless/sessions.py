@@ -25,7 +25,7 @@ from app.headless.common import open_program, print_json, scan_source
 from app.imaging.decode import Decoder
 from app.imaging.types import Instance
 from app.tools import picture_sources
-from app.tools.api import CancelToken, ToolContext
+from app.tools.api import ToolContext
 from app.tools.images import OpenImage, RunImages
 from app.wiring import Program
 
@@ -160,17 +160,8 @@ class _ReplayImages:
         for name, why in self._missing[call.run_id].items():
             if name in named:
                 return why
-        return ToolContext(
-            run_id=call.run_id or "replay",
-            call_id=call.call_id,
-            images=self._images[call.run_id],
-            out_dir=self.folder,
-            host=self.program.host,
-            models_dir=paths.models_dir(),
-            device=self.program.settings.device,
-            cancel=CancelToken(),
-            progress=lambda fraction, text: None,
-        )
+        images = self._images[call.run_id]
+        return self.program.tool_context(call.run_id or "replay", call.call_id, images, self.folder)
 
     def _open(self, call: RecordedCall) -> None:
         """Open the images that the call's run read."""

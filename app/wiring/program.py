@@ -6,7 +6,7 @@ import logging
 import tempfile
 import threading
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -30,7 +30,7 @@ from app.imaging.decode import Decoder
 from app.imaging.types import Instance
 from app.secrets import Secrets, key_name
 from app.settings import LimitSettings, ModelSettings, ProviderSettings, Settings
-from app.tools.api import CancelToken
+from app.tools.api import CancelToken, ToolContext
 from app.tools.hosting.host import ProcessHost
 from app.tools.images import OpenImage, RunImages
 from app.tools.models.store import ModelStore
@@ -234,8 +234,6 @@ class Program:
         thread: Thread,
         out_dir: Path,
         approve: Approve,
-        run_id: str | None = None,
-        cancel: CancelToken | None = None,
     ) -> RunRequest:
         """Return the request for a run: the question, and the images as they are currently open.
 
@@ -245,12 +243,10 @@ class Program:
             thread: The conversation.
             out_dir: Folder for pictures and masks.
             approve: A function that answers requests for approval.
-            run_id: None for a new id.
-            cancel: Token that cancels the run.
         """
         frozen = self.question(question, images, thread, out_dir)
         return RunRequest(
-            run_id=run_id or new_run_id(),
+            run_id=new_run_id(),
             thread=thread,
             question=question,
             images=frozen.images,
@@ -259,7 +255,7 @@ class Program:
             host=frozen.host,
             models_dir=frozen.models_dir,
             device=frozen.device,
-            cancel=cancel or CancelToken(),
+            cancel=CancelToken(),
             approve=approve,
             identifiers=frozen.identifiers,
         )
@@ -290,6 +286,27 @@ class Program:
             models_dir=paths.models_dir(),
             device=self.settings.device,
             identifiers=identifiers(image.instance for image in images),
+        )
+
+    def tool_context(
+        self,
+        run_id: str,
+        call_id: str,
+        images: RunImages,
+        out_dir: Path,
+        progress: Callable[[float, str], None] = lambda _fraction, _text: None,
+    ) -> ToolContext:
+        """Return the context of a tool call that is made outside of a run."""
+        return ToolContext(
+            run_id=run_id,
+            call_id=call_id,
+            images=images,
+            out_dir=out_dir,
+            host=self.host,
+            models_dir=paths.models_dir(),
+            device=self.settings.device,
+            cancel=CancelToken(),
+            progress=progress,
         )
 
     def _files_dir(self, thread: Thread) -> Path:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from app.agent.llm.base import Note
-from app.agent.llm.failures import Endpoint, silent_endpoint, unfinished_answer
+from app.agent.llm.failures import OR_ELSE, Endpoint, model_failed, silent_endpoint
 from app.errors import UsageError
 
 LOADING_NOTE = (
@@ -89,7 +89,12 @@ async def bounded_stream(
                     item = await _next(source)
             except TimeoutError as error:
                 if wait_s < bounds.silence_s:
-                    raise unfinished_answer(at, bounds.answer_s) from error
+                    limit_s = bounds.answer_s
+                    long = (
+                        f"{limit_s / 60:.0f} minutes" if limit_s >= 120 else f"{limit_s:g} seconds"
+                    )
+                    reason = f"the answer was not complete after {long}"
+                    raise model_failed(reason, at, f"Ask for less at a time, {OR_ELSE}.") from error
                 raise silent_endpoint(at, started=True) from error
     finally:
         await _cancel(first)

@@ -201,12 +201,7 @@ def _pictures(about: str, model: str, host: str, shown: Sequence[Shown]) -> dict
             "The words beside each picture",
         ],
         "pictures": [
-            {
-                "path": item.picture.path,
-                "caption": item.picture.caption,
-                "image_id": item.picture.image_id,
-                "risk": item.risk,
-            }
+            {**item.picture.model_dump(include={"path", "caption", "image_id"}), "risk": item.risk}
             for item in shown
         ],
     }
