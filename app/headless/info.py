@@ -46,17 +46,6 @@ class ObjectFacts:
     warnings: tuple[str, ...]
     noun: tuple[str, str]
 
-    @property
-    def lines(self) -> list[str]:
-        """The lines of text that describe the object on a terminal."""
-        one, many = self.noun
-        count = len(self.parts)
-        lines = [self.title] if self.title else []
-        if count:
-            names = ", ".join(f"{number} {name}" for number, name in self.parts)
-            lines.append(f"{count} {one if count == 1 else many}: {names}")
-        return lines
-
 
 Objects = Mapping[int, ObjectFacts]
 
@@ -130,9 +119,18 @@ def _print_series(series: Series, objects: Objects) -> None:
     for item in series.instances:
         _print(f"    {item.path}  {_instance_text(item)}".rstrip())
         about = objects.get(id(item))
-        for line in about.lines if about is not None else ():
-            _print(f"      {line}")
-        _print_warnings(about.warnings if about is not None else (), "      ")
+        if about is not None:
+            _print_object(about)
+
+
+def _print_object(about: ObjectFacts) -> None:
+    if about.title:
+        _print(f"      {about.title}")
+    if about.parts:
+        noun = about.noun[len(about.parts) != 1]
+        names = ", ".join(f"{number} {name}" for number, name in about.parts)
+        _print(f"      {len(about.parts)} {noun}: {names}")
+    _print_warnings(about.warnings, "      ")
 
 
 def _instance_text(item: Instance) -> str:

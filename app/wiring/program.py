@@ -29,7 +29,7 @@ from app.audit.log import AuditLog, audit_key
 from app.imaging.decode import Decoder
 from app.imaging.types import Instance
 from app.secrets import Secrets, key_name
-from app.settings import LimitSettings, ModelSettings, ProviderSettings, Settings
+from app.settings import ModelSettings, ProviderSettings, Settings
 from app.tools.api import CancelToken, ToolContext
 from app.tools.hosting.host import ProcessHost
 from app.tools.images import OpenImage, RunImages
@@ -214,15 +214,23 @@ class Program:
 
     def loop(self, model: LanguageModel) -> AgentLoop:
         """Return an agent loop with a model, all tools, and the settings' limits and rules."""
+        chosen = self.settings.limits
         return AgentLoop(
             model,
             self.registry,
             system=system_prompt(),
-            limits=run_limits(self.settings.limits),
+            limits=Limits(
+                steps=chosen.steps,
+                tool_calls=chosen.tool_calls,
+                calls_per_task=chosen.calls_per_task,
+                tokens=chosen.tokens,
+                cost=chosen.cost,
+                wall_s=chosen.minutes * 60,
+            ),
             consents=self.consents,
             approvals=Gate(self.policy(), self.grants),
             plans=self.registry.plans,
-            rules_first=self.settings.limits.rules_first,
+            rules_first=chosen.rules_first,
             audit=self.audit_trail,
         )
 
@@ -326,18 +334,6 @@ class Program:
         for folder in self._temporary:
             folder.cleanup()
         self._temporary.clear()
-
-
-def run_limits(chosen: LimitSettings) -> Limits:
-    """Return the limits that the settings set for a run."""
-    return Limits(
-        steps=chosen.steps,
-        tool_calls=chosen.tool_calls,
-        calls_per_task=chosen.calls_per_task,
-        tokens=chosen.tokens,
-        cost=chosen.cost,
-        wall_s=chosen.minutes * 60,
-    )
 
 
 def new_run_id() -> str:

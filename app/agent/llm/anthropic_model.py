@@ -37,6 +37,7 @@ class AnthropicModel(HostedModel):
 
     package = "anthropic"
     errors = "AnthropicError"
+    list_options = {"limit": 1000}  # noqa: RUF012
 
     def __init__(
         self,
@@ -67,9 +68,6 @@ class AnthropicModel(HostedModel):
 
     async def _opened(self, packages: Any, client: Any, request: dict[str, Any]) -> Any:
         return await client.messages.create(**request)
-
-    async def _page(self, client: Any) -> Any:
-        return await client.models.list(limit=1000)
 
     def _client(self, packages: Any) -> Any:
         package, transport = packages
