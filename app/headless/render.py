@@ -273,11 +273,7 @@ def _layers_on(
 def _state_for(
     decoder: Decoder, states: Sequence[Instance], instance: Instance, index: int
 ) -> PresentationState:
-    """Return the first presentation state that refers to a frame.
-
-    Raises:
-        FileProblem: No state refers to it.
-    """
+    """Return the first presentation state about a frame; raise FileProblem without one."""
     for item in states:
         state = decoder.presentation(item).result()
         if state.of(instance.sop_instance_uid, index) is not None:

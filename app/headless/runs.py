@@ -90,11 +90,7 @@ def ask(
 
 
 def _new_thread(program: Program, out: Path | None) -> Thread:
-    """Return a new conversation on disk, or in memory if the disk fails and `out` is given.
-
-    Raises:
-        FileProblem: There is no folder for the results.
-    """
+    """Return a new conversation on disk, or in memory if the disk fails and `out` is given."""
     try:
         return program.sessions.new_thread()
     except FileProblem as error:
@@ -354,11 +350,7 @@ def _cancel_on_interrupt(cancel: CancelToken) -> Generator[None]:
 
 
 def _open_images(decoder: Decoder, sources: Sequence[Path]) -> tuple[OpenImage, ...]:
-    """Return the images of all sources, in order, named image-1, image-2 and so on.
-
-    Raises:
-        FileProblem: A source cannot be read or holds no image.
-    """
+    """Return the images of all sources, in order, named image-1, image-2 and so on."""
     opened: list[OpenImage] = []
     for source in sources:
         for instance in _images(decoder, source):

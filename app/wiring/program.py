@@ -243,15 +243,7 @@ class Program:
         out_dir: Path,
         approve: Approve,
     ) -> RunRequest:
-        """Return the request for a run: the question, and the images as they are currently open.
-
-        Args:
-            question: The user's text.
-            images: The open images, the shown one first.
-            thread: The conversation.
-            out_dir: Folder for pictures and masks.
-            approve: A function that answers requests for approval.
-        """
+        """Return the request for a run; see `question`. `approve` answers requests for approval."""
         frozen = self.question(question, images, thread, out_dir)
         return RunRequest(
             run_id=new_run_id(),
@@ -275,7 +267,7 @@ class Program:
         thread: Thread,
         out_dir: Path | None = None,
     ) -> Question:
-        """Return a question for the runner, with the images as they are currently open.
+        """Return a question about the images as they are currently open, the shown one first.
 
         `out_dir` None stands for the conversation's own folder.
 

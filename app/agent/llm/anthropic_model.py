@@ -22,14 +22,9 @@ _INPUT_COUNTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_inpu
 
 
 class AnthropicModel(HostedModel):
-    """A model behind Anthropic's Messages API.
+    """A model behind Anthropic's Messages API; "" as `base_url` stands for Anthropic's own address.
 
-    Args:
-        model: The model's name.
-        key: The API key.
-        base_url: The API's address; "" for Anthropic's own.
-        info: Size, abilities and prices of the model; `output_tokens` limits each answer.
-        bounds: Limits on the time and size of an answer.
+    `output_tokens` of its `info` limits each answer.
 
     Raises:
         UsageError: The package is not installed, or `base_url` is not an http(s) address.

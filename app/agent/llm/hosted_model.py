@@ -23,14 +23,7 @@ _UNREADABLE = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
 
 
 class HostedModel(ABC):
-    """A model behind an endpoint, accessed with the provider's own package.
-
-    Args:
-        base_url: The endpoint's address.
-        model: The model's name at the endpoint.
-        key: The API key, or None if the endpoint requires none.
-        info: Context size, abilities and prices of the model.
-        bounds: Limits on the time and size of an answer.
+    """A model behind an endpoint, accessed with the provider's own package; see `OpenAIModel`.
 
     Attributes:
         package: The name of the provider's package.

@@ -40,11 +40,9 @@ _STALE_S = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class ThreadInfo:
-    """A thread's entry in the list of threads.
+    """A thread's entry in the list of threads; its title is the first question, shortened.
 
     Attributes:
-        thread_id: For `SessionStore.open`.
-        title: The first question, shortened; "" if nothing was asked yet.
         created: ISO 8601 in UTC.
         updated: When its file was last written, as ISO 8601 in UTC.
     """
