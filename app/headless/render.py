@@ -23,6 +23,7 @@ from app.imaging.png_files import write_png
 from app.imaging.presentation import ImagePresentation, PresentationState
 from app.imaging.types import Content, Instance, ScanResult, Series, Window
 from app.imaging.volume import Plane
+from app.workspace.studies import instances_of
 from app.workspace.viewport import Display
 from app.workspace.workspace import first_to_show
 
@@ -255,13 +256,7 @@ def _layers_on(
 
     `acquired` is the image as it was acquired, of which `instance` may be a section.
     """
-    objects = [
-        item
-        for study in result.studies
-        for one in study.series
-        if one.content in _OVER_IMAGES
-        for item in one.instances
-    ]
+    objects = [item for item in instances_of(result.studies) if item.content in _OVER_IMAGES]
     drawn: list[_Drawn] = []
     for item in layers_for(acquired, objects):
         frame = decoder.layer_frame(item, instance, index).result()

@@ -31,6 +31,7 @@ from app.imaging.types import Content, Instance
 from app.tools.api import CancelToken, ToolContext, ToolSpec
 from app.tools.images import OpenImage, RunImages
 from app.wiring import Program, new_run_id
+from app.workspace.studies import instances_of
 
 ALLOW_REMOTE = "SIGHTLINE_ALLOW_REMOTE"
 """Environment variable that lists the hosts to which conversations may be sent."""
@@ -359,13 +360,7 @@ def _open_images(decoder: Decoder, sources: Sequence[Path]) -> tuple[OpenImage, 
 
 
 def _images(decoder: Decoder, source: Path) -> tuple[Instance, ...]:
-    result = scan_source(decoder, source)
-    everything = [
-        instance
-        for study in result.studies
-        for series in study.series
-        for instance in series.instances
-    ]
+    everything = list(instances_of(scan_source(decoder, source).studies))
     images = tuple(instance for instance in everything if instance.is_image)
     if not images:
         held = everything[0]

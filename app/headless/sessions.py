@@ -28,6 +28,7 @@ from app.tools import picture_sources
 from app.tools.api import ToolContext
 from app.tools.images import OpenImage, RunImages
 from app.wiring import Program
+from app.workspace.studies import instances_of
 
 
 def list_all(*, as_json: bool) -> int:
@@ -221,8 +222,7 @@ def _images_in(decoder: Decoder, place: Path) -> tuple[Instance, ...]:
         studies = scan_source(decoder, place).studies
     except FileProblem:
         return ()
-    series = (series for study in studies for series in study.series)
-    return tuple(item for one in series for item in one.instances if item.is_image)
+    return tuple(item for item in instances_of(studies) if item.is_image)
 
 
 def _strings(value: Any) -> Iterable[str]:
