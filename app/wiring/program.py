@@ -29,7 +29,7 @@ from app.audit.log import AuditLog, audit_key
 from app.imaging.decode import Decoder
 from app.imaging.types import Instance
 from app.secrets import Secrets, key_name
-from app.settings import ModelSettings, ProviderSettings, Settings
+from app.settings import ModelSettings, Settings
 from app.tools.api import CancelToken, ToolContext
 from app.tools.hosting.host import ProcessHost
 from app.tools.images import OpenImage, RunImages
@@ -189,13 +189,11 @@ class Program:
     def language_model_for(self, chosen: ModelSettings) -> LanguageModel:
         """Return the language model that given settings name; they need not be those in use."""
         fields = chosen.of(chosen.kind)
-        key = self._key(chosen.kind, fields)
+        name = key_name(chosen.kind, providers.endpoint_url(chosen.kind, fields))
+        key = self.secrets.get(name, chosen=True)
         return self.models.get(
             providers.ModelChoice(chosen.kind, fields, key, plans=self.registry.plans)
         )
-
-    def _key(self, kind: str, fields: ProviderSettings) -> str:
-        return self.secrets.get(key_name(kind, providers.endpoint_url(kind, fields)), chosen=True)
 
     @cached_property
     def site_rules(self) -> tuple[Policy, ...]:

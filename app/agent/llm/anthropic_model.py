@@ -51,7 +51,8 @@ class AnthropicModel(HostedModel):
                 "`pip install anthropic`. Or choose another provider.",
             )
         super().__init__(
-            _without_version(base_url.strip() or ANTHROPIC_URL),
+            # The package adds "/v1" itself; people paste it with the address.
+            re.sub(r"/v1/?$", "", (base_url.strip() or ANTHROPIC_URL).rstrip("/")),
             model,
             key,
             info or ModelInfo(context_tokens=200_000, images=True),
@@ -202,8 +203,3 @@ def _text(text: str) -> list[dict[str, Any]]:
 def _wire_id(call_id: str) -> str:
     """Return a call's id with only the characters that the API accepts, for ids of other models."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", call_id) or "call"
-
-
-def _without_version(url: str) -> str:
-    # The package adds "/v1" itself; people paste it with the address.
-    return re.sub(r"/v1/?$", "", url.rstrip("/"))
