@@ -96,11 +96,7 @@ class PlainTextBrowser(QTextBrowser):
 
 
 class TextView(PlainTextBrowser):
-    """Selectable text that grows to its full height instead of scrolling.
-
-    Args:
-        max_height: Height in px above which the view scrolls; 0 for no limit.
-    """
+    """Selectable text that grows to `max_height` px before it scrolls; 0 for no limit."""
 
     finding_clicked = Signal(str)  # id
     result_clicked = Signal(int)  # number
@@ -136,10 +132,7 @@ class TextView(PlainTextBrowser):
             self.verticalScrollBar().setValue(value)
 
     def focused_link(self) -> QRect:
-        """Return the rectangle of the link with the keyboard focus.
-
-        An empty one if there is none.
-        """
+        """Return the rectangle of the link with the keyboard focus; an empty one if none has it."""
         cursor = self.textCursor()
         if not (self.hasFocus() and cursor.hasSelection() and cursor.charFormat().isAnchor()):
             return QRect()

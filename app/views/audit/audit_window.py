@@ -314,11 +314,7 @@ def _push_button(text: str, clicked: Callable[[], object], *, primary: bool = Fa
 
 
 class CopyRecorder(QObject):
-    """Records in the audit log that the program copied text or a picture to the clipboard.
-
-    Args:
-        note: Called with "copied" and details as keyword arguments; must return at once.
-    """
+    """Records that the program copied text or a picture; `note` must return at once."""
 
     def __init__(self, note: Callable[..., object], parent: QObject) -> None:
         super().__init__(parent)

@@ -286,8 +286,7 @@ class FindingsList(QWidget):
         new = [number for number, key in ids.items() if key not in self._listed]
         self._listed = set(ids.values())
         if new:
-            first = new[0] - 1 if new[0] - 1 not in ids else new[0]  # with the heading above it
-            self._new = [new[-1], first]
+            self._new = [new[-1], new[0] - (new[0] - 1 not in ids)]  # with the heading above it
         else:
             self._new = [number for number in self._new if number < self.model.rowCount()]
         self._soon.start()
@@ -345,10 +344,7 @@ class FindingRow:
 
     @property
     def detail(self) -> str:
-        """Return the second line of the row: description and score, after the location.
-
-        The location is given only for a finding that is not on the shown image.
-        """
+        """Second line: where the finding is if not on the shown image, description and score."""
         finding = self.finding
         # Do not repeat the title: "Left Lung: 31%" below "Left Lung".
         parts = [wording.one_line(finding.description).removeprefix(f"{self.title}:").strip()]

@@ -143,11 +143,7 @@ class StudyList(QWidget):
             viewport.show(wanted)
 
     def step(self, steps: int) -> None:
-        """Show the series `steps` positions further in the list; stops at the ends.
-
-        Skips series that are drawn over the images of other series, since the layers panel lists
-        them.
-        """
+        """Show the series `steps` further in the list, of those not drawn over other images."""
         model = self.model
         places = [
             number
@@ -284,10 +280,7 @@ class StudyModel(QAbstractListModel):
         return QModelIndex() if number is None else self.index(number)
 
     def index_of(self, instance: Instance | None) -> QModelIndex:
-        """Return the index of the series that contains an instance.
-
-        An invalid index if none does.
-        """
+        """Return the index of the series that contains an instance; an invalid one if none does."""
         studies = self._workspace.studies
         series = studies.series_of(instance) if instance else None
         study = studies.study_of(instance) if instance and series else None
@@ -326,10 +319,7 @@ class StudyModel(QAbstractListModel):
     # Thumbnails
 
     def thumbnail(self, row: SeriesRow) -> QPixmap | None:
-        """Return a series' thumbnail.
-
-        None until it is available. The first call starts fetching it.
-        """
+        """Return a series' thumbnail; None until it is fetched, which the first call starts."""
         key, source = row.key, row.middle
         if key in self._thumbnails:
             self._thumbnails.move_to_end(key)

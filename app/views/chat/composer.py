@@ -6,14 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QMimeData, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QIcon, QKeyEvent, QResizeEvent, QTextOption
-from PySide6.QtWidgets import (
-    QFrame,
-    QMenu,
-    QPlainTextEdit,
-    QPushButton,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QFrame, QMenu, QPlainTextEdit, QPushButton, QToolButton, QWidget
 
 from app.views.agent_thread import Question
 from app.views.chat.widgets import ElidedText, icon_label

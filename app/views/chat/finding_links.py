@@ -69,10 +69,7 @@ class FindingChip(QAbstractButton):
 
 
 class FindingLinks:
-    """Keeps chips and findings in sync, one for each dock.
-
-    Call `close` before the dock is destroyed.
-    """
+    """Keeps chips and findings in sync; call `close` before the dock is destroyed."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -138,7 +135,7 @@ class FindingLinks:
         if annotations.selected == key:
             annotations.select("")
             return
-        self._show_image(item.finding)
+        self._workspace.show_image(item.finding.image)
         annotations.select(key)
 
     def select_of(self, findings: Sequence[Finding]) -> None:
@@ -151,7 +148,7 @@ class FindingLinks:
         key = there[chosen % len(there)]
         item = annotations.get(key)
         if item is not None and annotations.selected != key:
-            self._show_image(item.finding)
+            self._workspace.show_image(item.finding.image)
             annotations.select(key)
 
     def _current(self, finding_id: str) -> str:
@@ -164,16 +161,6 @@ class FindingLinks:
             if item.finding.label == label and item.finding.image.sop_instance_uid == uid:
                 return item.finding.id
         return finding_id
-
-    def _show_image(self, finding: Finding) -> None:
-        viewport, ref = self._workspace.viewport, finding.image
-        shown = viewport.instance
-        if shown is None or shown.sop_instance_uid != ref.sop_instance_uid:
-            instance = self._workspace.instance_of(ref.sop_instance_uid)
-            if instance is not None:
-                viewport.show(instance, ref.frame)
-        elif viewport.frame_index != ref.frame:
-            viewport.scroll_to(ref.frame)
 
     def _dress(self, chip: FindingChip) -> None:
         annotations = self._workspace.annotations

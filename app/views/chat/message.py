@@ -97,11 +97,7 @@ _TONES = {
 
 
 class Notice(QFrame):
-    """A notice to the user, e.g. why a run ended without an answer.
-
-    Args:
-        tone: "muted", "done", "warning" or "error".
-    """
+    """A notice to the user, e.g. why a run ended without an answer; `tone` is a key of `_TONES`."""
 
     def __init__(self, text: str, remedy: str = "", *, tone: str = "muted") -> None:
         super().__init__()

@@ -180,11 +180,7 @@ class PlanLineView(QWidget):
 
 
 class _Reader:
-    """Puts an event into words.
-
-    Attributes:
-        planned_by: Who planned all steps but those that rules added; "" where that differs.
-    """
+    """Puts an event into words."""
 
     def __init__(self, event: PlanUpdated, texts: PackTexts) -> None:
         self._event = event
@@ -195,6 +191,7 @@ class _Reader:
         self._tools = {name for name in named if name.isidentifier()}
         planners = {str(step.get("by", "")) for step in event.steps} - {_ENFORCED}
         one = _PLANNERS.get(next(iter(planners)), "") if len(planners) == 1 else ""
+        # Who planned all steps but those that rules added; "" where that differs.
         self.planned_by = f"Planned by {one}" if one else ""
 
     def steps(self) -> list[PlanLine]:

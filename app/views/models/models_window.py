@@ -287,9 +287,7 @@ class ModelsWindow(QDialog):
         self._ask_about(consent_dialog.removal_question, lambda name, _yes: self.tasks.remove(name))
 
     def _ask_about(
-        self,
-        question: Callable[[ModelStatus], Question],
-        agreed: Callable[[str, Consent], object],
+        self, question: Callable[[ModelStatus], Question], agreed: Callable[[str, Consent], object]
     ) -> None:
         """Ask a question about the chosen model; with consent, call `agreed(name, consent)`."""
         status = self._status()

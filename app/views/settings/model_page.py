@@ -28,13 +28,7 @@ from app.views.settings.fields import (
     SettingsPage,
     tab_fields,
 )
-from app.views.settings.provider_text import (
-    ABOUT,
-    PROVIDERS,
-    TOOL_FORMS,
-    host_of,
-    where_it_runs,
-)
+from app.views.settings.provider_text import ABOUT, PROVIDERS, TOOL_FORMS, host_of, where_it_runs
 from app.views.style import restyle
 from app.views.text_view import TextView
 from app.views.theme import SPACE
