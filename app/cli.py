@@ -201,9 +201,9 @@ def _ask(argv: list[str]) -> int:
     options = parser.parse_args(argv)
     if not options.prompt.strip():
         parser.error("the prompt is empty")
-    from app.headless.runs import AskRequest, ask
+    from app.headless.runs import ask
 
-    return ask(AskRequest(**vars(options)))
+    return ask(**vars(options))
 
 
 def _tools(argv: list[str]) -> int:

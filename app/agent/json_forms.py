@@ -18,25 +18,8 @@ from numpy.typing import NDArray
 from PIL import Image
 from pydantic import BaseModel
 
-from app.agent.events import (
-    ApprovalRequested,
-    ApprovalResolved,
-    DataSent,
-    ModelRetry,
-    Noted,
-    PlanUpdated,
-    ReasoningDelta,
-    RunCancelled,
-    RunEvent,
-    RunFailed,
-    RunFinished,
-    RunStarted,
-    TextDelta,
-    ToolFinished,
-    ToolProgress,
-    ToolStarted,
-    Usage,
-)
+from app.agent import events
+from app.agent.events import RunEvent
 from app.errors import FileProblem
 from app.imaging.findings import Box, Finding, Geometry, Heatmap, Mask, Point, Polygon, Polyline
 
@@ -51,7 +34,7 @@ def event_json(event: RunEvent, out_dir: Path) -> dict[str, Any]:
     """
     fields = {name: getattr(event, name) for name in type(event).model_fields}
     fields.pop("kind")
-    if isinstance(event, ToolFinished):
+    if isinstance(event, events.ToolFinished):
         fields["findings"] = [finding_json(item, out_dir) for item in event.findings]
     return {"kind": event.kind, **plain(fields)}
 
@@ -126,49 +109,49 @@ def describe(event: RunEvent) -> str:
     Streamed text is not described, because it is printed as it arrives.
     """
     match event:
-        case RunStarted():
+        case events.RunStarted():
             return f"Model: {event.model}"
-        case PlanUpdated() if event.goal:
+        case events.PlanUpdated() if event.goal:
             told = [f"Changed by a rule: {item.reason}" for item in event.overrides]
             missed = event.goal == "incomplete"
             return "\n".join([*told, *([f"Goal not reached: {event.goal_why}"] if missed else [])])
-        case PlanUpdated():
+        case events.PlanUpdated():
             # Only the new plan: what becomes of each step is told by its own events.
             fresh = all(step.get("state") == "pending" for step in event.steps)
             names = ", ".join(str(step.get("tool", "")) for step in event.steps)
             return f"Plan: {names}" if event.steps and fresh else ""
-        case ToolStarted():
+        case events.ToolStarted():
             listed = ", ".join(f"{key}={value!r}" for key, value in event.arguments.items())
             return f"> {event.tool}({listed})"
-        case ToolProgress():
+        case events.ToolProgress():
             return f"  {event.tool}: {event.fraction:.0%} {event.text}".rstrip()
-        case ToolFinished():
+        case events.ToolFinished():
             if event.refused:
                 return f"  {event.tool}: not run: {event.refused}"
             text = event.error if event.status != "ok" and event.error else event.summary
             number = f"[{event.evidence}] " if event.evidence else ""
             return f"  {number}{event.tool}: {event.status} in {event.duration_s:.1f} s: {text}"
-        case ApprovalRequested():
+        case events.ApprovalRequested():
             sent = [f"- {item}" for item in event.sent]
             model = [f"Model: {event.model}"] if event.model else []
             return "\n".join([event.title, *model, *sent, event.detail])
-        case ApprovalResolved():
+        case events.ApprovalResolved():
             return "Allowed." if event.granted else f"Denied. {event.reason}".rstrip()
-        case Usage():
+        case events.Usage():
             return f"Tokens: {event.input_tokens} in, {event.output_tokens} out"
-        case DataSent():
+        case events.DataSent():
             count = f" and {len(event.pictures)} pictures" if event.pictures else ""
             return f"Sent to {event.host}: {event.characters} characters{count}"
-        case RunFailed():
+        case events.RunFailed():
             stop = "" if event.error.endswith((".", "?", "!")) else "."
             return f"Failed: {event.error}{stop} {event.remedy}".rstrip()
-        case RunCancelled():
+        case events.RunCancelled():
             return "Stopped."
-        case ModelRetry():
+        case events.ModelRetry():
             return f"{event.reason}: asked again in {event.wait_s:.1f} s"
-        case Noted():
+        case events.Noted():
             return event.text
-        case RunFinished() | TextDelta() | ReasoningDelta():
+        case events.RunFinished() | events.TextDelta() | events.ReasoningDelta():
             return ""
 
 

@@ -26,23 +26,8 @@ from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from app.audit.entries import (
-    GENESIS,
-    HEAD_BYTES,
-    HEAD_NAME,
-    SEGMENT,
-    Facts,
-    Head,
-    Keys,
-    decode_head,
-    encode,
-    encode_head,
-    mac_of,
-    number_of,
-    segment_path,
-    segments,
-    signed,
-)
+from app.audit import entries
+from app.audit.entries import Facts, Head, Keys
 from app.errors import SightlineError
 from app.secrets import Secrets
 from app.settings import write_atomic
@@ -200,7 +185,7 @@ class _Writer:
         self._folder = folder
         self._keys = keys
         self._open = contextlib.ExitStack()
-        self._head_file = self._opened(folder / HEAD_NAME)
+        self._head_file = self._opened(folder / entries.HEAD_NAME)
         self._file: FileIO | None = None
         self._new_files = False
         self.head = Head()
@@ -218,7 +203,7 @@ class _Writer:
         that an older copy of the log was put in its place.
         """
         data = self._head_file.read()
-        head, key = decode_head(self._keys, data)
+        head, key = entries.decode_head(self._keys, data)
         why = ""
         if head is not None:
             self.head = replace(head, pending=b"")
@@ -226,20 +211,20 @@ class _Writer:
                 why, self.head = "put back", last_head
             elif not self._continue(head):
                 why = "changed"
-        elif data or segments(self._folder):
+        elif data or entries.segments(self._folder):
             why = "another key" if key not in ("", self._keys.id) else "head lost"
             self.head = _last_line(self._folder)
         else:
             why, self.head = ("put back" if last_head.number else "begun"), last_head
         if why:
-            self._head_file.truncate(min(len(data), HEAD_BYTES))
+            self._head_file.truncate(min(len(data), entries.HEAD_BYTES))
             self.begin_segment(why)
 
     def append(self, action: str, facts: Facts, time: str = "") -> None:
         """Write a line at the end of the log; after an OSError the log is as it was before."""
         head, file = self.head, self._file
-        text = encode(head.number + 1, time or _now(), action, facts)
-        line = signed(text, self._keys.line_mac(head.last, text))
+        text = entries.encode(head.number + 1, time or _now(), action, facts)
+        line = entries.signed(text, self._keys.line_mac(head.last, text))
         pending = replace(head, pending=line)
         try:
             self._put_head(pending)
@@ -252,9 +237,9 @@ class _Writer:
 
     def begin_segment(self, why: str) -> None:
         """Begin a new file; `why` is "begun", "full", or what is wrong with the file before."""
-        segment = max(self.head.segment, *segments(self._folder), 0) + 1
+        segment = max(self.head.segment, *entries.segments(self._folder), 0) + 1
         facts = {"segment": segment, "after": self.head.last, "why": why, "key": self._keys.id}
-        self.append(SEGMENT, facts)
+        self.append(entries.SEGMENT, facts)
 
     def sync(self) -> None:
         """Wait until the disk has all lines."""
@@ -273,7 +258,7 @@ class _Writer:
         """Open the file that the head names and complete a pending line; report if it fits."""
         size = 0
         if head.number:
-            path = segment_path(self._folder, head.segment)
+            path = entries.segment_path(self._folder, head.segment)
             if not path.is_file():
                 return False
             self._file = self._opened(path)
@@ -283,7 +268,7 @@ class _Writer:
         if not head.pending:
             return size == head.size
         segment, offset = head.pending_place
-        path = segment_path(self._folder, segment)
+        path = entries.segment_path(self._folder, segment)
         written = b""
         if path.is_file():
             written = _read_at(self._opened(path), offset, len(head.pending) + 1)
@@ -298,18 +283,18 @@ class _Writer:
         """Write the rest of the pending line, of which `written` bytes are there, and the head."""
         segment, offset = head.pending_place
         if self._file is None or segment != self.head.segment:
-            self._file = self._opened(segment_path(self._folder, segment))
+            self._file = self._opened(entries.segment_path(self._folder, segment))
             self._new_files = True
         self._file.seek(offset + written)
         _write_all(self._file, head.pending[written:])
         line = head.pending[:-1]
         size = offset + len(head.pending)
-        self._put_head(Head(number_of(line), segment, size, mac_of(line)))
+        self._put_head(Head(entries.number_of(line), segment, size, entries.mac_of(line)))
 
     def _undo(self, head: Head) -> None:
         """Take a line back that the disk did not take whole: it is written again later."""
         segment, offset = head.pending_place
-        path = segment_path(self._folder, segment)
+        path = entries.segment_path(self._folder, segment)
         if not offset:
             path.unlink(missing_ok=True)
         elif path.is_file():
@@ -318,7 +303,7 @@ class _Writer:
 
     def _put_head(self, head: Head) -> None:
         self._head_file.seek(0)
-        _write_all(self._head_file, encode_head(self._keys, head))
+        _write_all(self._head_file, entries.encode_head(self._keys, head))
         self.head = replace(head, pending=b"")
 
     def _opened(self, path: Path) -> FileIO:
@@ -343,11 +328,11 @@ def _write_all(file: FileIO, data: bytes) -> None:
 
 def _last_line(folder: Path) -> Head:
     """Return the place of the last line that looks like one, unchecked; for a lost head."""
-    for segment in reversed(segments(folder)):
-        for line in reversed(segment_path(folder, segment).read_bytes().split(b"\n")):
-            if mac_of(line) and number_of(line) >= 0:
-                return Head(number_of(line), segment, 0, mac_of(line))
-    return Head(0, 0, 0, GENESIS)
+    for segment in reversed(entries.segments(folder)):
+        for line in reversed(entries.segment_path(folder, segment).read_bytes().split(b"\n")):
+            if entries.mac_of(line) and entries.number_of(line) >= 0:
+                return Head(entries.number_of(line), segment, 0, entries.mac_of(line))
+    return Head(0, 0, 0, entries.GENESIS)
 
 
 def _now() -> str:

@@ -14,20 +14,8 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.audit.entries import (
-    GENESIS,
-    HEAD_NAME,
-    SEGMENT,
-    Head,
-    Keys,
-    decode,
-    decode_head,
-    is_genuine,
-    mac_of,
-    number_of,
-    segment_path,
-    segments,
-)
+from app.audit import entries
+from app.audit.entries import Head, Keys
 from app.audit.log import folder_lock
 
 MAX_PROBLEMS = 50
@@ -53,7 +41,9 @@ class Problem:
     @property
     def text(self) -> str:
         """The place and what is wrong there, in one line."""
-        name = segment_path(Path(), self.segment).name if self.segment else HEAD_NAME
+        name = (
+            entries.segment_path(Path(), self.segment).name if self.segment else entries.HEAD_NAME
+        )
         return f"{name}, line {self.line}: {self.why}" if self.line else f"{name}: {self.why}"
 
 
@@ -109,13 +99,13 @@ def verify(folder: Path, secret: bytes, *, anchor: str = "") -> Report:
         if anchor:
             report.add(0, 0, "there is no log, but an end of one was noted")
         return report
-    head, key = decode_head(keys, data)
+    head, key = entries.decode_head(keys, data)
     if head is None:
         report.add(0, 0, _head_problem(data, key, keys))
     chain = _Chain(keys, report, anchor)
     for segment in range(1, max(head.segment if head else 0, *sizes, 0) + 1):
         if segment in sizes:
-            with segment_path(folder, segment).open("rb") as file:
+            with entries.segment_path(folder, segment).open("rb") as file:
                 _check_segment(chain, head, segment, file.read(sizes[segment]))
         else:
             report.add(segment, 0, "the file is missing")
@@ -130,8 +120,11 @@ def _snapshot(folder: Path) -> tuple[bytes, dict[int, int]]:
         with contextlib.suppress(OSError):
             if folder.is_dir():
                 stack.enter_context(folder_lock(folder))
-        sizes = {each: segment_path(folder, each).stat().st_size for each in segments(folder)}
-        path = folder / HEAD_NAME
+        sizes = {
+            each: entries.segment_path(folder, each).stat().st_size
+            for each in entries.segments(folder)
+        }
+        path = folder / entries.HEAD_NAME
         return path.read_bytes() if path.is_file() else b"", sizes
 
 
@@ -180,18 +173,18 @@ class _Chain:
         self._anchor = anchor
         self._anchor_seen = not anchor
         self._number = 0
-        self._mac = GENESIS
+        self._mac = entries.GENESIS
         self._place = (0, 0)  # segment and line
         self._line = b""
 
     def check_line(self, segment: int, place: int, line: bytes) -> None:
         """Check that a line (without newline) follows the one before it."""
-        number, mac = number_of(line), mac_of(line)
+        number, mac = entries.number_of(line), entries.mac_of(line)
         if not self.report.lines:
             self.report.first = _time(line)
         if place == 1:
             self._check_first_line(segment, line)
-        if not is_genuine(self._keys, self._mac, line):
+        if not entries.is_genuine(self._keys, self._mac, line):
             self.report.add(segment, place, "the line was changed, or one before it is missing")
         elif number != self._number + 1:
             self.report.add(segment, place, f"line {self._number + 1} is missing before it")
@@ -218,8 +211,12 @@ class _Chain:
 
     def _check_first_line(self, segment: int, line: bytes) -> None:
         """Check the first line of a file, which says what it follows and why it was begun."""
-        entry = decode(line)
-        if entry is None or entry.action != SEGMENT or entry.facts.get("segment") != segment:
+        entry = entries.decode(line)
+        if (
+            entry is None
+            or entry.action != entries.SEGMENT
+            or entry.facts.get("segment") != segment
+        ):
             self.report.add(segment, 1, "the file does not begin as its number says")
             return
         why = str(entry.facts.get("why"))
@@ -232,5 +229,5 @@ class _Chain:
 
 
 def _time(line: bytes) -> str:
-    entry = decode(line)
+    entry = entries.decode(line)
     return entry.time if entry is not None else ""

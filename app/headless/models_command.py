@@ -11,7 +11,7 @@ from app.errors import SightlineError, printable
 from app.headless.common import open_program, print_json
 from app.tools.models.cards import ModelCard, cards_table
 from app.tools.models.downloads import host_of
-from app.tools.models.install_plan import InstallPlan
+from app.tools.models.install_plan import Consent, InstallPlan
 from app.tools.models.store import ModelStatus
 from app.wiring import Program
 
@@ -24,11 +24,8 @@ class ModelsCommand:
         action: "list", "show", "verify", "install", "get", "pack", "accept" or "remove".
         names: Card names of the models.
         path: The file or folder to install, or the pack to write.
-        accept_terms: Whether the user accepts the terms.
-        allow_code: Whether code that comes with the weights may run.
         other: Whether to install files even if they differ from the published ones.
         markdown: Whether `list` prints the Markdown table of the documentation.
-        as_json: Whether to print the models' statuses as JSON.
     """
 
     action: str = "list"
@@ -101,14 +98,8 @@ def _install(program: Program, command: ModelsCommand) -> Sequence[ModelStatus]:
     _print_plan(plan)
     accepted = _terms_agreed(((m.card, m.terms) for m in plan.models if m.terms), command)
     code = _code_agreed(plan.code, command)
-    statuses = store.install(
-        plan,
-        accepted=accepted,
-        code_allowed=code,
-        other=command.other,
-        host=program.host,
-        progress=_print_progress,
-    )
+    consent = Consent(accepted, code, command.other)
+    statuses = store.install(plan, consent, host=program.host, progress=_print_progress)
     _end_line()
     for model in plan.models:
         facts = {"model": model.card.name, "revision": model.revision, "terms": bool(model.terms)}
@@ -127,7 +118,7 @@ def _get(program: Program, command: ModelsCommand, name: str) -> ModelStatus:
     code = _code_agreed(brings, command)  # asked each time: the code may be another
     facts = {"weights": wanted.name, "host": host_of(wanted)}
     program.audit.note("weights_asked", facts)
-    status = store.get(name, accepted=accepted, code_allowed=code, progress=_print_progress)
+    status = store.get(name, Consent(accepted, code), progress=_print_progress)
     _end_line()
     facts = {"model": wanted.name, "revision": status.revision, "terms": bool(terms)}
     program.audit.note("model_installed", {**facts, "code": status.code == "allowed"})

@@ -21,8 +21,9 @@ from app.imaging.layers import Layer, LayerFrame
 from app.imaging.pixels import pipeline, presentation_pipeline
 from app.imaging.png_files import write_png
 from app.imaging.presentation import ImagePresentation, PresentationState
-from app.imaging.types import Content, Frame, Instance, ScanResult, Series, Window
+from app.imaging.types import Content, Instance, ScanResult, Series, Window
 from app.imaging.volume import Plane
+from app.workspace.studies import instances_of
 from app.workspace.viewport import Display
 from app.workspace.workspace import first_to_show
 
@@ -113,88 +114,66 @@ def _pixels(
     whole = bool(request.series) and not over and request.plane is Plane.ACQUIRED
     acquired = instance
     if request.plane is not Plane.ACQUIRED:
-        instance = _sections(decoder, series, instance, request.plane)
+        source = series if len(series.instances) > 1 else instance
+        instance = decoder.reformat(source, request.plane).result()
     elif whole:
         instance, index = _frame_at(series.instances, index)
     if not 0 <= index < instance.frames:
         several = series.instances if whole else under
         counted = several if request.plane is Plane.ACQUIRED and several else [instance]
+        last = sum(one.frames for one in counted) - 1
         raise UsageError(
             f"there is no frame {request.frame}",
             subject=str(request.src),
-            remedy=_frames_text(counted),
+            remedy=f"Choose one from 0 to {last}." if last else "The image has a single frame, 0.",
         )
     frame = decoder.frame(instance, index).result()
-    chosen = _Selection(series, instance, index, frame, state, acquired)
-    model = acquired.get(synthetic.ATTRIBUTE)
-    return _picture(decoder, result, request, chosen), model
-
-
-@dataclass(frozen=True, slots=True)
-class _Selection:
-    """The frame to render.
-
-    Attributes:
-        series: Its series.
-        instance: The image, or sections through its series.
-        index: The frame's index in `instance`.
-        frame: The decoded frame.
-        states: Presentation states, one of which is applied.
-        acquired: The image as it was acquired.
-    """
-
-    series: Series
-    instance: Instance
-    index: int
-    frame: Frame
-    states: Sequence[Instance]
-    acquired: Instance
-
-
-def _picture(
-    decoder: Decoder, result: ScanResult, request: RenderRequest, chosen: _Selection
-) -> NDArray[Any]:
-    """Return the frame as it is drawn, with the presentation state's greys, rotation, graphics."""
-    instance, index, frame = chosen.instance, chosen.index, chosen.frame
-    turn, layers, state = Display(), tuple[_Drawn, ...](), None
-    if chosen.states:
-        state = _state_for(decoder, chosen.states, instance, index)
-        presented = state.of(instance.sop_instance_uid, index) or ImagePresentation()
+    turn, layers, applied = Display(), tuple[_Drawn, ...](), None
+    if state:
+        applied = _state_for(decoder, state, instance, index)
+        presented = applied.of(instance.sop_instance_uid, index) or ImagePresentation()
         frame = presentation_pipeline.apply_presentation(frame, presented)
         flip, quarters = presentation_pipeline.rotation(presented)
         turn = Display(flip_h=flip, quarter_turns=quarters)
-        layers = ((state.layer, LayerFrame(presented.shapes)),)
-    if not request.annotated and turn == Display():
-        return pipeline.render(frame, request.window)
-    from app.views.canvas.annotated_render import render_annotated
-    from app.views.canvas.orientation import orient_pixels
-
+        layers = ((applied.layer, LayerFrame(presented.shapes)),)
+    model = acquired.get(synthetic.ATTRIBUTE)
     if not request.annotated:
-        return orient_pixels(pipeline.render(frame, request.window), turn)
-    return render_annotated(
+        return _turned(pipeline.render(frame, request.window), turn), model
+    from app.views.canvas.annotated_render import render_annotated
+
+    picture = render_annotated(
         frame,
         instance,
         request.window,
         frame_index=index,
         turn=turn,
-        series=chosen.series,
-        layers=(*_layers_on(decoder, result, instance, index, chosen.acquired), *layers),
-        state=state,
+        series=series,
+        layers=(*_layers_on(decoder, result, instance, index, acquired), *layers),
+        state=applied,
     )
+    return picture, model
+
+
+def _turned(pixels: NDArray[Any], turn: Display) -> NDArray[Any]:
+    if turn == Display():
+        return pixels
+    from app.views.canvas.orientation import orient_pixels
+
+    return orient_pixels(pixels, turn)
 
 
 def _select(result: ScanResult, request: RenderRequest) -> tuple[Series, Instance]:
     """Return the requested series and its first image."""
     every = [series for study in result.studies for series in study.series]
     if request.series:
-        keys = (request.series,)
-        found = [one for one in every if one.key in keys or one.uid in keys]
-        found = found or [one for one in every if str(one.number) in keys]
+        name = request.series
+        found = [one for one in every if name in (one.key, one.uid)]
+        found = found or [one for one in every if str(one.number) == name]
         if len(found) != 1:
             listed = ", ".join(one.key for one in (found or every)[:8])
             what = f"{len(found)} series are" if found else "no series is"
             raise UsageError(
-                f"{what} called {request.series!r}",
+                f"{what} called {name!r}",
                 subject=str(request.src),
                 remedy=f"Name one of: {listed}.",
             )
@@ -213,11 +192,6 @@ def _frame_at(instances: Sequence[Instance], index: int) -> tuple[Instance, int]
             return instance, left
         left -= instance.frames
     return instances[0], -1
-
-
-def _sections(decoder: Decoder, series: Series, instance: Instance, plane: Plane) -> Instance:
-    source = series if len(series.instances) > 1 else instance
-    return decoder.reformat(source, plane).result()
 
 
 def _page(decoder: Decoder, result: ScanResult, instance: Instance) -> NDArray[np.uint8]:
@@ -245,21 +219,14 @@ def _not_shown(instance: Instance) -> FileProblem:
             subject=str(instance.path),
             remedy="Its attributes can be read in the window.",
         )
-    what = "contours" if instance.content is Content.STRUCTURES else "a presentation state"
+    reason = "it holds a presentation state, which is applied to images"
+    if instance.content is Content.STRUCTURES:
+        reason = "it holds contours, which are drawn over images"
     return FileProblem(
-        f"it holds {what}, which are drawn over images"
-        if instance.content is Content.STRUCTURES
-        else f"it holds {what}, which is applied to images",
+        reason,
         subject=str(instance.path),
         remedy="Open it in the window together with its images.",
     )
-
-
-def _frames_text(instances: Sequence[Instance]) -> str:
-    count = sum(one.frames for one in instances)
-    if count == 1:
-        return "The image has a single frame, 0."
-    return f"Choose one from 0 to {count - 1}."
 
 
 def _images_under(result: ScanResult, series: Series) -> tuple[Series, list[Instance]] | None:
@@ -289,13 +256,7 @@ def _layers_on(
 
     `acquired` is the image as it was acquired, of which `instance` may be a section.
     """
-    objects = [
-        item
-        for study in result.studies
-        for one in study.series
-        if one.content in _OVER_IMAGES
-        for item in one.instances
-    ]
+    objects = [item for item in instances_of(result.studies) if item.content in _OVER_IMAGES]
     drawn: list[_Drawn] = []
     for item in layers_for(acquired, objects):
         frame = decoder.layer_frame(item, instance, index).result()
@@ -307,11 +268,7 @@ def _layers_on(
 def _state_for(
     decoder: Decoder, states: Sequence[Instance], instance: Instance, index: int
 ) -> PresentationState:
-    """Return the first presentation state that refers to a frame.
-
-    Raises:
-        FileProblem: No state refers to it.
-    """
+    """Return the first presentation state about a frame; raise FileProblem without one."""
     for item in states:
         state = decoder.presentation(item).result()
         if state.of(instance.sop_instance_uid, index) is not None:

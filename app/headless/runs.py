@@ -8,8 +8,9 @@ import json
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from app.agent.llm.base import LanguageModel
 from app.agent.loop.agent_loop import AgentLoop, Approve, RunRequest
 from app.agent.loop.audit_trail import ACTING
 from app.agent.policy import Rule, Scope, exact
-from app.agent.request import Decision
+from app.agent.request import Decision, make_folder
 from app.agent.sessions import Thread
 from app.audit import AuditFailed, AuditLog
 from app.errors import FileProblem, SightlineError, UsageError, printable
@@ -30,6 +31,7 @@ from app.imaging.types import Content, Instance
 from app.tools.api import CancelToken, ToolContext, ToolSpec
 from app.tools.images import OpenImage, RunImages
 from app.wiring import Program, new_run_id
+from app.workspace.studies import instances_of
 
 ALLOW_REMOTE = "SIGHTLINE_ALLOW_REMOTE"
 """Environment variable that lists the hosts to which conversations may be sent."""
@@ -45,11 +47,18 @@ _VARIABLES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class AskRequest:
-    """The arguments of `ask`.
+def ask(
+    prompt: str,
+    images: Sequence[Path] = (),
+    llm: str | None = None,
+    out: Path | None = None,
+    *,
+    plan_only: bool = False,
+    as_json: bool = False,
+) -> int:
+    """Run the assistant on one question; return the exit code, which is 0 if the run finished.
 
-    Attributes:
+    Args:
         prompt: The question.
         images: Files, folders or archives whose images are open for the question.
         llm: As for `Program.language_model`.
@@ -57,37 +66,24 @@ class AskRequest:
         plan_only: Whether to print the planned tool calls without running any.
         as_json: Whether to print each event as a JSON object.
     """
-
-    prompt: str
-    images: Sequence[Path] = ()
-    llm: str | None = None
-    out: Path | None = None
-    plan_only: bool = False
-    as_json: bool = False
-
-
-def ask(request: AskRequest) -> int:
-    """Run the assistant on one question; return the exit code, which is 0 if the run finished."""
     with open_program() as program:
-        images = _open_images(program.decoder, request.images)
-        if request.plan_only:
-            return _plan_only(program, request, images)
-        model = program.language_model(request.llm)
+        opened = _open_images(program.decoder, images)
+        model = program.language_model(llm)
+        if plan_only:
+            return _plan_only(program, model, prompt, opened, as_json=as_json)
         for notice in program.notices():
             print(f"sightline: settings: {printable(notice)}", file=sys.stderr)
-        run_id = new_run_id()
-        thread = _new_thread(program, request.out)
+        thread = _new_thread(program, out)
         run = program.request(
-            request.prompt,
-            images,
+            prompt,
+            opened,
             thread=thread,
-            out_dir=request.out or thread.files_dir(),
+            out_dir=out or thread.files_dir(),
             approve=_approver(model),
-            run_id=run_id,
         )
-        _make_folder(run.out_dir)
+        make_folder(run.out_dir)
         with _cancel_on_interrupt(run.cancel):
-            done = asyncio.run(_print_events(program.loop(model), run, as_json=request.as_json))
+            done = asyncio.run(_print_events(program.loop(model), run, as_json=as_json))
         unsaved = thread.take_notice()
         if unsaved:
             print(f"sightline: {printable(unsaved)}", file=sys.stderr)
@@ -95,11 +91,7 @@ def ask(request: AskRequest) -> int:
 
 
 def _new_thread(program: Program, out: Path | None) -> Thread:
-    """Return a new conversation on disk, or in memory if the disk fails and `out` is given.
-
-    Raises:
-        FileProblem: There is no folder for the results.
-    """
+    """Return a new conversation on disk, or in memory if the disk fails and `out` is given."""
     try:
         return program.sessions.new_thread()
     except FileProblem as error:
@@ -169,24 +161,27 @@ def _hosts(variable: str) -> set[str]:
     return {host.strip().lower() for host in os.environ.get(variable, "").split(",")} - {""}
 
 
-def _plan_only(program: Program, request: AskRequest, images: Sequence[OpenImage]) -> int:
+def _plan_only(
+    program: Program,
+    model: LanguageModel,
+    prompt: str,
+    images: Sequence[OpenImage],
+    *,
+    as_json: bool,
+) -> int:
     from app.agent.planning import Planner
 
-    model = program.language_model(request.llm)
     if model.name != "offline":
         raise UsageError(
             "only the offline planner knows its calls beforehand",
             remedy="Use --plan-only with --llm offline.",
         )
-    with contextlib.ExitStack() as stack:
-        out_dir = Path(stack.enter_context(_temporary_folder()))
-        notes = RunImages(images, out_dir, program.decoder).notes(remote=False)
-        calls = Planner(program.registry.plans).planned_calls(
-            request.prompt, notes, program.registry.all()
-        )
-    if request.as_json:
+    with tempfile.TemporaryDirectory(prefix="sightline-") as folder:
+        notes = RunImages(images, Path(folder), program.decoder).notes(remote=False)
+        calls = Planner(program.registry.plans).planned_calls(prompt, notes, program.registry.all())
+    if as_json:
         print_json([plain(call) for call in calls])
-    for number, call in enumerate(() if request.as_json else calls, start=1):
+    for number, call in enumerate(() if as_json else calls, start=1):
         print(f"{number}) {call.tool} {json.dumps(plain(call.arguments), ensure_ascii=False)}")
     if not calls:
         print("No tool call is planned for this question.", file=sys.stderr)
@@ -257,8 +252,10 @@ def run_tool(
         args = parse_arguments(tool.spec, ToolCall(id=run_id, name=name, arguments=arguments))
         if isinstance(args, Outcome):
             raise UsageError(args.error_text)
-        out_dir = _make_folder(out or paths.data_dir() / "runs" / run_id)
-        context = _context(program, run_id, opened, out_dir)
+        out_dir = out or paths.data_dir() / "runs" / run_id
+        make_folder(out_dir)
+        run_images = RunImages(opened, out_dir, program.decoder)
+        context = program.tool_context(run_id, run_id, run_images, out_dir, _print_progress)
         # Typing the command is the approval that a tool asks for; a refusal by rule still holds.
         scope = Scope.for_run(context.images, (), out_dir)
         judged = program.policy().judge(tool.spec, args, scope)
@@ -339,23 +336,8 @@ class _ToolCallRecord:
             self._log.record("tool_finished", {**self._facts, "status": status, "images": names})
 
 
-def _context(
-    program: Program, run_id: str, images: Sequence[OpenImage], out_dir: Path
-) -> ToolContext:
-    def progress(fraction: float, text: str) -> None:
-        print(f"  {fraction:4.0%} {text}", file=sys.stderr)
-
-    return ToolContext(
-        run_id=run_id,
-        call_id=run_id,
-        images=RunImages(images, out_dir, program.decoder),
-        out_dir=out_dir,
-        host=program.host,
-        models_dir=paths.models_dir(),
-        device=program.settings.device,
-        cancel=CancelToken(),
-        progress=progress,
-    )
+def _print_progress(fraction: float, text: str) -> None:
+    print(f"  {fraction:4.0%} {text}", file=sys.stderr)
 
 
 @contextlib.contextmanager
@@ -368,30 +350,8 @@ def _cancel_on_interrupt(cancel: CancelToken) -> Generator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _temporary_folder() -> contextlib.AbstractContextManager[str]:
-    import tempfile
-
-    return tempfile.TemporaryDirectory(prefix="sightline-")
-
-
-def _make_folder(path: Path) -> Path:
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileProblem(
-            f"the output folder cannot be made ({error.strerror})",
-            subject=str(path),
-            remedy="Choose one you may write to with --out.",
-        ) from error
-    return path
-
-
 def _open_images(decoder: Decoder, sources: Sequence[Path]) -> tuple[OpenImage, ...]:
-    """Return the images of all sources, in order, named image-1, image-2 and so on.
-
-    Raises:
-        FileProblem: A source cannot be read or holds no image.
-    """
+    """Return the images of all sources, in order, named image-1, image-2 and so on."""
     opened: list[OpenImage] = []
     for source in sources:
         for instance in _images(decoder, source):
@@ -400,13 +360,7 @@ def _open_images(decoder: Decoder, sources: Sequence[Path]) -> tuple[OpenImage, 
 
 
 def _images(decoder: Decoder, source: Path) -> tuple[Instance, ...]:
-    result = scan_source(decoder, source)
-    everything = [
-        instance
-        for study in result.studies
-        for series in study.series
-        for instance in series.instances
-    ]
+    everything = list(instances_of(scan_source(decoder, source).studies))
     images = tuple(instance for instance in everything if instance.is_image)
     if not images:
         held = everything[0]

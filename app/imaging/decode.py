@@ -137,8 +137,7 @@ class FrameCache:
     def forget(self, paths: Collection[str]) -> None:
         """Drop all cached frames of closed files, whether pinned or not."""
         for key in [key for key in self._frames if key[0] in paths]:
-            _, size = self._frames.pop(key)
-            self._used -= size
+            self._used -= self._frames.pop(key)[1]
 
     def clear(self) -> None:
         """Drop all frames and pins."""
@@ -155,8 +154,7 @@ class FrameCache:
             oldest = next((key for key in self._frames if key not in self._pinned), None)
             if oldest is None:
                 return
-            _, size = self._frames.pop(oldest)
-            self._used -= size
+            self._used -= self._frames.pop(oldest)[1]
 
 
 MEMORY_LIMIT_BYTES = 4 * 1024**3

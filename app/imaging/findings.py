@@ -85,13 +85,10 @@ class Finding:
     """An observation on an image.
 
     Attributes:
-        id: Unique id.
         image: The frame that the finding belongs to; it is not drawn on any other frame.
-        geometry: Position and shape of the finding.
         label: Short name in radiological terms, e.g. "Right Lung".
         score: The score that the tool reported, or None; `description` explains what it means.
         units: Units of `value`, e.g. "px", "mm (detector plane)", "ratio".
-        provenance: Tool and model that made the finding, and when.
         value: A measurement computed from the geometry and the image's spacing, or None.
         description: A sentence for the findings list and tooltips.
         approximate: Whether `value` is to be marked as approximate.

@@ -22,8 +22,8 @@ class LayerItem:
     Attributes:
         number: Number that is unique in its layer: Segment Number, ROI Number, or a count from 1.
         label: Segment Label, ROI Name or Graphic Layer.
-        color: The colour recommended by the file; if there is none, a colour that a fixed palette
-            assigns to the number.
+        color: The colour recommended by the file, else one that a fixed palette assigns to the
+            number.
         detail: Further text, e.g. "Organ: Liver. Made by TotalSegmentator (automatic)".
     """
 
@@ -35,13 +35,7 @@ class LayerItem:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """What an object draws over images, divided into items in file order.
-
-    Attributes:
-        instance: The object that draws.
-        title: Title in lists, e.g. SeriesDescription or Content Label.
-        warnings: Warnings for the user, e.g. "overlapping segments".
-    """
+    """What an object draws over images: items in file order, and warnings for the user."""
 
     instance: Instance
     title: str
@@ -51,10 +45,9 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A text that a presentation state places on the image.
+    """A text of one or more lines that a presentation state places on the image.
 
     Attributes:
-        text: Plain text, which may have several lines.
         at: (x, y) of the anchor point, or of the top left corner of the box.
         box: Box that contains the text as (x0, y0, x1, y1), or None.
     """

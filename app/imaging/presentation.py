@@ -21,7 +21,6 @@ class ImagePresentation:
         voi: Windows and LUTs that replace the image's own (C.11.8). An empty `Voi` shows the full
             range of values; None keeps the image's own.
         inverse: Whether Presentation LUT Shape is INVERSE; None if the state does not set it.
-        presentation_lut: Presentation LUT, or None.
         shutter: Display shutter that replaces the image's own, or None if there is none.
         overlays: Bitmaps stored in the presentation state itself that are to be shown.
         flip_h: Whether left and right are exchanged, before the rotation (C.10.6).
@@ -32,8 +31,6 @@ class ImagePresentation:
         image_overlays: Groups (0x6000, ...) of the image's own overlays that are to be shown
             (C.11.7); None if the state does not set this.
         aspect: Height of a pixel divided by its width, for display (C.10.4), or None.
-        size_mode: Presentation Size Mode: SCALE TO FIT, TRUE SIZE or MAGNIFY.
-        magnification: Display pixels per image pixel in the mode MAGNIFY, or None.
     """
 
     rescale: Rescale | None = None
@@ -50,8 +47,6 @@ class ImagePresentation:
     shapes: tuple[Shape, ...] = ()
     image_overlays: tuple[int, ...] | None = None
     aspect: float | None = None
-    size_mode: str = "SCALE TO FIT"
-    magnification: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

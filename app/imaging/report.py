@@ -27,12 +27,11 @@ class ReportNode:
     """One content item of a report.
 
     Attributes:
-        kind: Value Type: CONTAINER, TEXT, NUM, CODE, IMAGE, SCOORD, PNAME, ..., or REFERENCE for
-            a reference to an item elsewhere in the tree.
+        kind: Value Type: CONTAINER, TEXT, NUM, CODE, IMAGE, SCOORD, PNAME, ..., or REFERENCE for a
+            reference to an item elsewhere in the tree.
         name: Meaning of the concept name, e.g. "Finding"; "" if the item has no name.
         value: Value as text with units, e.g. "12.4 mm"; "" for a container.
         relationship: Relationship to the parent item: CONTAINS, HAS OBS CONTEXT, ...
-        children: Nested content items, in order.
         links: Images that the item refers to; for an SCOORD, the images that it was drawn on.
         shapes: Shapes in an SCOORD, in pixels of each image in `links`.
         continuous: Whether the items in a container are to be read as one running text.
@@ -55,7 +54,6 @@ class Report:
     Attributes:
         title: Title of the document, e.g. "CT Abdomen Report".
         facts: (name, value) pairs from the header: completion, verification, observer, date.
-        root: The container at the top of the tree.
         warnings: Descriptions of the parts that could not be read.
     """
 

@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class ImageRef:
-    """An exact reference to the pixels of one frame.
+    """An exact reference to the pixels of one frame (from 0).
 
     Attributes:
         sop_instance_uid: SOP Instance UID; for a PNG or JPEG, a UID under 2.25 derived from the
             file's content.
-        frame: Frame index from 0.
         pixel_sha256: Hex digest of the decoded stored values (C order, little endian).
     """
 
@@ -50,7 +49,6 @@ class Spacing:
     Attributes:
         row_mm: Distance between rows (vertical) in mm; None if unknown.
         column_mm: Distance between columns (horizontal) in mm; None if unknown.
-        source: Where the distances come from.
         aspect: Height of a pixel divided by its width; 1.0 if unknown.
         note: Why the spacing is unknown or doubtful, for the corner text and warnings.
     """
@@ -243,17 +241,12 @@ class Frame:
             or uint16 [rows, columns, 3] (YBR is already converted, a palette is not applied).
         ref: Reference to exactly these pixels.
         rescale: Modality rescale (identity for colour).
-        photometric: Photometric interpretation of `stored`: MONOCHROME1, MONOCHROME2,
-            PALETTE COLOR or RGB.
-        voi: Windows and VOI LUTs from the file.
-        spacing: Pixel spacing and where it comes from.
+        photometric: Photometric interpretation of `stored`: MONOCHROME1, MONOCHROME2, PALETTE COLOR
+            or RGB.
         calibration: Text on how the spacing was calibrated, or "".
-        orientation: Orientation and position in the patient.
         bits: BitsStored.
         modality_lut: Item of the Modality LUT Sequence, or None.
-        palette: Palette as uint8 [entries, 3], or None. The stored value `palette_first` maps to
-            entry 0.
-        palette_first: First stored value mapped by the palette.
+        palette: uint8 [entries, 3], or None. The stored value `palette_first` maps to entry 0.
         padding: Lowest and highest stored value that mark padding, or None.
         lossy: Text such as "Lossy JPEG 10:1" if the pixels were compressed with loss, else "".
         inverse: Whether PresentationLUTShape is INVERSE.
@@ -261,7 +254,6 @@ class Frame:
         supplemental: Whether `palette` colours only stored values from `palette_first` on (a
             Supplemental Palette, C.7.6.19); other values are grey and have a window.
         real_world: Maps from stored to real world values, for the readout at the cursor.
-        overlays: Bitmaps from the file that are drawn over the image.
         shutter: The visible part of the image; None if all of it is visible.
         regions: Parts with their own scale, which may differ from `spacing`.
         time_ms: Time of this frame in ms from the start of its cine, or None.
@@ -332,11 +324,9 @@ class Instance:
     Attributes:
         path: Path of the file. For a member of a zip archive, the path of the archive followed by
             the name of the member, as if the archive were a folder (`sources` opens both).
-        sop_instance_uid: SOP Instance UID as in `ImageRef`.
         kind: Name of the reader for the file: "dicom", "picture" (PNG, JPEG), "tiff", "volume"
             (NIfTI, NRRD, MetaImage) or "reformat" (a plane through a volume, made by this app).
-        rows: Number of rows; 0 for an object without frames.
-        columns: Number of columns; 0 for an object without frames.
+        rows: Number of rows; like the columns, 0 for an object without frames.
         frames: Number of frames, at least 1.
         number: InstanceNumber, or 0.
         attributes: Maps DICOM keywords to text, for the attributes that lists, corner texts and
@@ -346,10 +336,9 @@ class Instance:
         size_bytes: Size of the file when it was scanned; 0 if unknown.
         mtime_ns: Modification time in ns when the file was scanned; 0 if unknown. A file that has
             changed since is not decoded, because findings would be drawn on other pixels.
-        content: Kind of content.
         part: Index of the image in its file, from 0 (time points of a 4-D NIfTI).
-        references: SOP Instance UIDs of the images that a segmentation or an object without
-            pixels refers to, in file order.
+        references: SOP Instance UIDs of the images that a segmentation or an object without pixels
+            refers to, in file order.
         note: Why the object cannot be displayed, or a remark for the user, or "".
         frame_times_ms: Time of each frame in ms from the start of the cine, if the frames are not
             evenly spaced in time (FrameTimeVector); otherwise empty.
@@ -399,9 +388,7 @@ class Series:
     phases, echoes.
 
     Attributes:
-        uid: Series Instance UID.
         description: SeriesDescription, or the text that the list shows instead.
-        modality: Modality.
         number: SeriesNumber, or 0.
         instances: Instances with the same kind of content in display order. This is a tuple, or a
             sequence that creates them on access (`studies.instance_lists`), so avoid needless
@@ -436,14 +423,13 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """The series with the same Study Instance UID and patient.
+    """The series with the same Study Instance UID and patient, in order of SeriesNumber.
 
     Attributes:
         uid: StudyInstanceUID; for pictures, a UID derived from the folder.
         title: Title in the list: StudyDescription, or modality and body part.
         patient: PatientName as written in the file, for display on this machine only.
         date: StudyDate as YYYYMMDD, or "".
-        series: Series in order of SeriesNumber.
         key: Key that is unique among open studies: `uid`, extended if two patients share it.
         warnings: Warnings for the user, e.g. "another patient has the same Study Instance UID".
     """

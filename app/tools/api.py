@@ -7,7 +7,7 @@ anything heavy (torch) goes through `context.host` into the model process.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -22,7 +22,6 @@ from app.imaging.findings import Finding, Provenance
 from app.imaging.types import Frame, ImageRef, Instance, Window
 from app.tools.pack_plan import PackPlan
 
-JsonValue = None | bool | int | float | str | Sequence["JsonValue"] | Mapping[str, "JsonValue"]
 JsonDict = dict[str, Any]
 Progress = Callable[[float, str], None]
 """`progress(fraction 0..1, text)` reports how far a piece of work is."""
@@ -332,16 +331,11 @@ class ToolContext:
     """The surroundings of a running call.
 
     Attributes:
-        run_id: Id of the run.
-        call_id: Id of the call.
-        images: The images that the call may read.
         out_dir: The run's own output folder (exists); nothing is written elsewhere.
         host: Runs functions in the model process.
         models_dir: The user's models folder.
         device: "cpu", "cuda", "mps" or "auto".
-        cancel: Token that the tool checks between steps, so that it stops when the call is
-            cancelled.
-        progress: Reports the progress.
+        cancel: Token that the tool checks between steps.
         confirm: Asks the user whether to go on despite a reason against it ("the file
             says that this is a head: use it anyway?").
     """

@@ -13,15 +13,10 @@ from PIL import Image
 
 
 def save_png(pixels: NDArray[np.uint8], folder: Path, stem: str) -> Path:
-    """Write an image as PNG under a new name such as "dicom-3f9a0c12.png".
+    """Write uint8 [rows, columns] or [rows, columns, 3] as PNG under a new name; return its path.
 
-    Args:
-        pixels: uint8 [rows, columns], or [rows, columns, 3] RGB.
-        folder: An existing folder.
-        stem: Start of the name: the tool that made the image, never what it shows.
-
-    Returns:
-        The file's path. The file appears only when it is complete.
+    The name is like "dicom-3f9a0c12.png"; `stem` names the tool that made the image, never what it
+    shows. The file appears only when it is complete.
     """
     path = folder / f"{stem}-{uuid.uuid4().hex[:8]}.png"
     partial = path.with_suffix(".part")

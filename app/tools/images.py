@@ -10,8 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import SightlineError
-from app.imaging.attributes import AttributeRow
 from app.imaging.files import synthetic
 from app.imaging.findings import Finding
 from app.imaging.pixels import pipeline, windows
@@ -55,60 +53,6 @@ class OpenImage:
     drawn: tuple[Finding, ...] = ()
 
 
-class OpenImages:
-    """The open images, found by the names that tools and language models use for them.
-
-    Args:
-        opened: The open images, the current one first.
-    """
-
-    def __init__(self, opened: Iterable[OpenImage]) -> None:
-        self._opened = tuple(opened)
-        # Resolved now, since a link that the user opened may point elsewhere later.
-        self._paths: dict[Path, OpenImage] = {}
-        folders: dict[Path, Path] = {}
-        for image in reversed(self._opened):
-            for path in _names_of(image.instance.path, folders):
-                self._paths[path] = image
-
-    def find(self, name: str) -> OpenImage | None:
-        """Return the image with that id, full path or unique file name; None if there is none."""
-        wanted = name.strip()
-        for image in self._opened:
-            if wanted.lower() == image.id.lower():
-                return image
-        if not wanted or "\0" in wanted:
-            return None
-        found = self._paths.get(lexical(Path(wanted))) if Path(wanted).is_absolute() else None
-        if found is None and Path(wanted).name == wanted:
-            same = {i.instance.path: i for i in self._opened if i.instance.path.name == wanted}
-            found = next(iter(same.values())) if len(same) == 1 else None
-        return found
-
-    def notes(self, remote: bool) -> list[dict[str, Any]]:
-        """Return JSON-ready notes on the open images for a language model, the current one first.
-
-        Args:
-            remote: Whether the model runs on another machine: the notes then give ids in place of
-                paths, since folder and file names often contain patients' names.
-        """
-        return [
-            {
-                "id": image.id,
-                "path": image.id if remote else str(image.instance.path),
-                "kind": image.instance.kind,
-                "content": image.instance.content.value,
-                "modality": image.instance.get("Modality"),
-                "view": projections.projection_name(image.instance),
-                "rows": image.instance.rows,
-                "columns": image.instance.columns,
-                "frames": image.instance.frames,
-                **_drawn_by_a_model(image.instance),
-            }
-            for image in self._opened[:_MOST_NOTES]
-        ]
-
-
 def _names_of(path: Path, folders: dict[Path, Path]) -> tuple[Path, Path]:
     """Return a file's path as given, and with links resolved; `folders` caches resolved folders."""
     named = lexical(path)
@@ -120,19 +64,11 @@ def _names_of(path: Path, folders: dict[Path, Path]) -> tuple[Path, Path]:
     return named, folders[parent] / named.name
 
 
-def _drawn_by_a_model(instance: Instance) -> dict[str, bool]:
-    """Return {"synthetic": True} for a synthetic image, else {}; the model's name stays out."""
-    return {"synthetic": True} if instance.get(synthetic.ATTRIBUTE) else {}
-
-
 def lexical(path: Path) -> Path:
     """Return an absolute path without "." and "..", without accessing the disk."""
     return Path(os.path.normpath(path.absolute()))
 
 
-__all__ = ["FrameSource", "OpenImage", "RunImages"]
-
-_KEPT = 4  # decoded images; a run rarely needs more than the image and its prior
 _DECODE_TIMEOUT_S = 120.0
 _LISTED = 8
 _HEADERS = 200  # files whose whole header is read
@@ -169,26 +105,22 @@ class RunImages:
 
     def __init__(self, opened: Sequence[OpenImage], out_dir: Path, source: FrameSource) -> None:
         self._opened = tuple(opened)
-        self._by_name = OpenImages(self._opened)
+        # Resolved now, since a link that the user opened may point elsewhere later.
+        self._paths: dict[Path, OpenImage] = {}
+        folders: dict[Path, Path] = {}
+        for image in reversed(self._opened):
+            for path in _names_of(image.instance.path, folders):
+                self._paths[path] = image
         self._source = source
         self._out = lexical(out_dir)
         self._out_real = self._out.resolve()
-        self._derived: OrderedDict[Path, tuple[ImageSnapshot | None, RegistrationTarget | None]] = (
-            OrderedDict()
-        )
-        self._cache: OrderedDict[tuple[Path, int], ImageSnapshot] = OrderedDict()
+        self._derived: dict[Path, tuple[ImageSnapshot | None, RegistrationTarget | None]] = {}
         self._used: dict[tuple[str, int], dict[str, Any]] = {}
         self._lock = threading.Lock()
 
     def resolve(self, name: str, frame: int | None = None) -> ImageSnapshot:
-        """Return the image named by the app's id or a path; see `app.tools.api.Images`.
-
-        Raises:
-            ToolRetry: The image is neither open nor in the run's output folder, or has no such
-                frame.
-            FileProblem: The image cannot be decoded.
-        """
-        image = self._by_name.find(name)
+        """Return the image named by the app's id or a path; see `app.tools.api.Images`."""
+        image = self._find(name)
         if image is not None:
             return self._snapshot_of(image, frame)
         path = self._own_file(name)
@@ -211,7 +143,6 @@ class RunImages:
             raise ValueError("a derived image must lie in the run's output folder")
         with self._lock:
             self._derived[real] = source, target
-            self._cache.pop((real, 0), None)
         # A picture whose source is not open (drawn by a model) gets no note: a later run takes it
         # on its own, and its file says that it is synthetic.
         uids = {image.instance.sop_instance_uid for image in self._opened}
@@ -250,16 +181,39 @@ class RunImages:
         for reply in pending:
             with contextlib.suppress(SightlineError, TimeoutError, CancelledError):
                 rows = reply.result(_DECODE_TIMEOUT_S)
-                told += [(_key_of(row), row.value) for row in rows if row.value]
+                told += [
+                    (row.tag if row.keyword.startswith("[") else row.keyword, row.value)
+                    for row in rows
+                    if row.value
+                ]
         return told
 
     def knows(self, name: str) -> bool:
         """Return True if `name` is the id, path or unique file name of an open image."""
-        return self._by_name.find(name) is not None
+        return self._find(name) is not None
 
     def notes(self, remote: bool) -> list[dict[str, Any]]:
-        """Return notes on the open images for a language model; see `OpenImages.notes`."""
-        return self._by_name.notes(remote)
+        """Return JSON-ready notes on the open images for a language model, the current one first.
+
+        Args:
+            remote: Whether the model runs on another machine: the notes then give ids in place of
+                paths, since folder and file names often contain patients' names.
+        """
+        return [
+            {
+                "id": image.id,
+                "path": image.id if remote else str(image.instance.path),
+                "kind": image.instance.kind,
+                "content": image.instance.content.value,
+                "modality": image.instance.get("Modality"),
+                "view": projections.projection_name(image.instance),
+                "rows": image.instance.rows,
+                "columns": image.instance.columns,
+                "frames": image.instance.frames,
+                **({"synthetic": True} if image.instance.get(synthetic.ATTRIBUTE) else {}),
+            }
+            for image in self._opened[:_MOST_NOTES]
+        ]
 
     def used(self) -> list[dict[str, Any]]:
         """Return a JSON-ready entry for each frame that was read: its file, pixels and window."""
@@ -270,6 +224,20 @@ class RunImages:
         """Return the StudyInstanceUIDs of the open images, sorted."""
         uids = {image.instance.get("StudyInstanceUID") for image in self._opened}
         return sorted(uids - {""})
+
+    def _find(self, name: str) -> OpenImage | None:
+        """Return the image with that id, full path or unique file name; None if there is none."""
+        wanted = name.strip()
+        for image in self._opened:
+            if wanted.lower() == image.id.lower():
+                return image
+        if not wanted or "\0" in wanted:
+            return None
+        found = self._paths.get(lexical(Path(wanted))) if Path(wanted).is_absolute() else None
+        if found is None and Path(wanted).name == wanted:
+            same = {i.instance.path: i for i in self._opened if i.instance.path.name == wanted}
+            found = next(iter(same.values())) if len(same) == 1 else None
+        return found
 
     def _own_file(self, name: str) -> Path | None:
         r"""Return the resolved path of a file in the output folder; None for anything else.
@@ -309,17 +277,12 @@ class RunImages:
                 f"{image.id} has {image.instance.frames} frames, numbered from 0",
                 remedy=f"Name a frame from 0 to {image.instance.frames - 1}.",
             )
-        key = (Path(image.id), number)
-        known = self._cached(key)
-        if known is not None:
-            return known
         frame = self._decode(image.instance, number)
         self._note_used(image, frame)
         window = None if frame.is_color else image.window or windows.default_window(frame)
         drawn = tuple(finding for finding in image.drawn if finding.image == frame.ref)
         natural = _snapshot(image.instance, frame, window)
-        made = replace(natural, inverted=image.invert, drawn=drawn)
-        return self._keep(key, made)
+        return replace(natural, inverted=image.invert, drawn=drawn)
 
     def _note_used(self, image: OpenImage, frame: Frame) -> None:
         instance, ref = image.instance, frame.ref
@@ -340,32 +303,18 @@ class RunImages:
 
     def _picture(self, path: Path) -> ImageSnapshot:
         """Return a picture of the output folder, with the spacing and identity of its source."""
-        key = (path, 0)
-        known = self._cached(key)
-        if known is not None:
-            return known
         frame = self._decode(Instance(path, "", "picture", 0, 0), 0)
         # Unchanged, since an automatic window would stretch a picture of few greys.
-        display = np.asarray(frame.stored, np.uint8) if _is_bytes(frame) else pipeline.render(frame)
+        is_bytes = frame.stored.dtype == np.uint8 and frame.palette is None
+        display = np.asarray(frame.stored, np.uint8) if is_bytes else pipeline.render(frame)
         source, target = self._source_of(path)
         like = target.image if target else source
         size = None if like is None else (like.frame.rows, like.frame.columns)
         if source is None or display.shape[:2] != size:
-            made = _alone(path, frame, display)
-        elif target is not None:
-            made = registered_snapshot(path, frame, display, source, target)
-        else:
-            made = ImageSnapshot(
-                ref=source.ref,
-                path=path,
-                instance=source.instance,
-                frame=source.frame,
-                display=display,
-                window=source.window,
-                derived=True,
-                drawn=source.drawn,
-            )
-        return self._keep(key, made)
+            return _alone(path, frame, display)
+        if target is not None:
+            return registered_snapshot(path, frame, display, source, target)
+        return replace(source, path=path, display=display, derived=True, inverted=False)
 
     def _source_of(self, path: Path) -> tuple[ImageSnapshot | None, RegistrationTarget | None]:
         """Return the images that a picture was made from, in this run or an earlier one.
@@ -386,11 +335,7 @@ class RunImages:
         return source, RegistrationTarget(self._reopened(origin.target, None), origin.scale)
 
     def _reopened(self, wanted: ImageRef, window: Window | None) -> ImageSnapshot:
-        """Return the open image with these pixels.
-
-        Raises:
-            ToolRetry: It is not open any more.
-        """
+        """Return the open image with these pixels; raise `ToolRetry` if it is not open any more."""
         for image in self._opened:
             same = image.instance.sop_instance_uid == wanted.sop_instance_uid
             if same and 0 <= wanted.frame < image.instance.frames:
@@ -407,20 +352,6 @@ class RunImages:
 
     def _decode(self, instance: Instance, index: int) -> Frame:
         return self._source.frame(instance, index).result(_DECODE_TIMEOUT_S)
-
-    def _cached(self, key: tuple[Path, int]) -> ImageSnapshot | None:
-        with self._lock:
-            known = self._cache.get(key)
-            if known is not None:
-                self._cache.move_to_end(key)
-            return known
-
-    def _keep(self, key: tuple[Path, int], snapshot: ImageSnapshot) -> ImageSnapshot:
-        with self._lock:
-            self._cache[key] = snapshot
-            while len(self._cache) > _KEPT:
-                self._cache.popitem(last=False)
-        return snapshot
 
 
 def _snapshot(instance: Instance, frame: Frame, window: Window | None) -> ImageSnapshot:
@@ -441,14 +372,6 @@ def _alone(path: Path, frame: Frame, display: NDArray[np.uint8]) -> ImageSnapsho
     uid = frame.ref.sop_instance_uid
     instance = Instance(path, uid, "picture", frame.rows, frame.columns, attributes=says)
     return ImageSnapshot(frame.ref, path, instance, frame, display, None, derived=True)
-
-
-def _key_of(row: AttributeRow) -> str:
-    return row.tag if row.keyword.startswith("[") else row.keyword
-
-
-def _is_bytes(frame: Frame) -> bool:
-    return frame.stored.dtype == np.uint8 and frame.palette is None
 
 
 _PIXEL_ATTRIBUTES = frozenset(
@@ -474,14 +397,7 @@ def registered_snapshot(
 
     The patient, date, view and synthetic mark are taken from the source. The sides are taken from
     the target, and so is the pixel spacing, which is multiplied by the scale, since the picture has
-    the target's rows and columns.
-
-    Args:
-        path: The picture's file.
-        frame: Its decoded pixels.
-        display: The same pixels as uint8 [rows, columns].
-        source: The image that the picture shows.
-        target: The image that the source was registered to, and the scale.
+    the target's rows and columns. `frame` and `display` are the decoded picture.
     """
     sides = target.image.frame.orientation
     instance = source.instance
@@ -507,10 +423,7 @@ def registered_snapshot(
 
 
 def _spacing(source: ImageSnapshot, target: RegistrationTarget) -> Spacing:
-    """Return the pixel spacing of the shown image, which was scaled to fit the target.
-
-    Its origin is that of the source's spacing, by which the scale was found.
-    """
+    """Return the shown image's pixel spacing, whose origin is that of the source, scaled to fit."""
     own, other = source.frame.spacing, target.image.frame.spacing
     rows, columns = other.row_mm, other.column_mm
     if target.scale is None or rows is None or columns is None or not own.known:

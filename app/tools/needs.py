@@ -24,12 +24,7 @@ def is_installed(package: str) -> bool:
 
 
 def missing_package(feature: str, package: str) -> ToolFailed:
-    """Return the error for a package that is not installed, with instructions to add it.
-
-    Args:
-        feature: The feature that needs the package, e.g. "Chest segmentation".
-        package: Import name, e.g. "torch".
-    """
+    """Return the error that `feature` ("Chest segmentation") needs a missing package."""
     if getattr(sys, "frozen", False):
         remedy = (
             "This build of Sightline is the viewer without the AI packages: "

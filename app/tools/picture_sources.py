@@ -24,15 +24,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The source of a picture.
-
-    Attributes:
-        ref: Reference to the source's pixels.
-        window: The grey-value window that the source was shown with; None for colour images and
-            pictures.
-        target: The pixels that the source was registered to; None if it was not moved.
-        scale: As in `app.tools.api.RegistrationTarget`.
-    """
+    """A picture's source: its pixels and window, and the target it was registered to, if any."""
 
     ref: ImageRef
     window: Window | None

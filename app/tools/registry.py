@@ -55,11 +55,7 @@ class Registry:
         self.problems: tuple[PackProblem, ...] = ()
 
     def register(self, tool: Tool) -> None:
-        """Add a tool.
-
-        Raises:
-            ValueError: A tool with that name is already registered.
-        """
+        """Add a tool; see `app.tools.api.Registrar`."""
         pinned = RegisteredTool(tool)
         name = pinned.spec.name
         if name in self._tools:
@@ -67,11 +63,7 @@ class Registry:
         self._tools[name] = pinned
 
     def plan(self, plan: PackPlan) -> None:
-        """Add a pack's plan.
-
-        Raises:
-            ValueError: A plan for a pack with that name is already registered.
-        """
+        """Add a pack's plan; see `app.tools.api.Registrar`."""
         if plan.pack in self._plans:
             raise ValueError(f"a pack named {plan.pack!r} has told the planner already")
         self._plans[plan.pack] = plan
@@ -113,11 +105,8 @@ class Registry:
 def load_packs(third_party: Iterable[EntryPoint] | None = None) -> Registry:
     """Return a registry with the tools in the built-in packs, then those in third-party packs.
 
-    Args:
-        third_party: Entry points to load; by default those that installed packages declare.
-
-    Returns:
-        The registry; its `problems` name the third-party packs that were left out, and why.
+    Its `problems` name the third-party packs that were left out, and why. `third_party` are entry
+    points; by default those that installed packages declare.
     """
     registry = Registry()
     general.register(registry)
@@ -150,9 +139,6 @@ class RegisteredTool:
     """A tool that runs only under the spec with which it was registered.
 
     It also marks results that are based on synthetic images; see `synthetic_results`.
-
-    Args:
-        tool: The tool; its spec is read once, here.
     """
 
     def __init__(self, tool: Tool) -> None:
@@ -203,10 +189,6 @@ def limited_plan(plan: PackPlan, tools: Collection[str]) -> PackPlan:
     language model once more about nearly every question. A kind that has no other words is left
     out. A kind declared `bare` keeps its words, since it counts only if the question says nothing
     else.
-
-    Args:
-        plan: The plan as the pack declares it.
-        tools: Names of the pack's own tools.
 
     Raises:
         ValueError: The plan has a rule for a tool that is not the pack's own.

@@ -16,7 +16,7 @@ from app.imaging.presentation import PresentationState
 from app.imaging.types import Content, Instance
 from app.views.background import Background
 from app.views.canvas.canvas import Canvas
-from app.workspace.layers import LayerRequest, Place
+from app.workspace.layers import LayerRequest, Place, key_of
 from app.workspace.workspace import REFORMAT, Workspace
 
 
@@ -60,11 +60,7 @@ class LayerLoading(QObject):
         return self._applying or (state.layer.instance if state else None)
 
     def open_object(self, instance: Instance) -> bool:
-        """Show an object on the first open image that it refers to.
-
-        Returns:
-            True if the image was shown; False if none of the images it refers to is open.
-        """
+        """Show an object on the first open image it refers to; return False if none is open."""
         target = self._workspace.image_of(instance)
         if target is None:
             return False
@@ -79,7 +75,7 @@ class LayerLoading(QObject):
         if instance.content is Content.PRESENTATION:
             self.apply(instance)
         else:
-            self._workspace.layers.set_visible_of(instance)
+            self._workspace.layers.set_visible(key_of(instance), True)
         return True
 
     def apply(self, instance: Instance | None) -> None:

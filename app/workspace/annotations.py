@@ -16,13 +16,7 @@ _STEP = 8
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """A finding with its colour and visibility in the workspace.
-
-    Attributes:
-        finding: A finding made by a tool or drawn by the user.
-        color: Index into the theme's annotation colours; findings with the same label share it.
-        visible: Whether the canvas draws the finding.
-    """
+    """A finding with its visibility and colour: an index into the theme's annotation colours."""
 
     finding: Finding
     color: int
@@ -32,10 +26,8 @@ class Annotation:
 class Annotations:
     """All annotations in order of arrival; adding, changing or removing findings can be undone.
 
-    `labels` are the labels that keep their colour; see `LabelColors`.
-
-    Attributes:
-        selected: Id of the selected finding, or "".
+    `labels` keep their colour (see `LabelColors`); `selected` is the id of the selected finding, or
+    "".
     """
 
     def __init__(self, commands: CommandStack, labels: Sequence[str] = ()) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from app.imaging.findings import Heatmap, Mask, Polygon, Polyline
 from app.imaging.layer_links import may_be_same_patient
 from app.imaging.layers import Layer, LayerFrame, LayerItem, Shape
+from app.imaging.pixels.pipeline import draw_overlay
 from app.imaging.presentation import PresentationState
 from app.imaging.types import Content, Frame, Instance
 from app.workspace.signals import Signal
@@ -62,8 +63,8 @@ class LayerEntry:
     Attributes:
         key: Key that is unique among the image's layers.
         content: Kind of object that the layer comes from; IMAGE for the image's own overlays.
-        layer: The layer's items; None until they have been read.
-        frame: The layer's shapes on the shown frame; None until they have been read.
+        layer: The layer's items; like the shapes on the shown frame, None until they have been
+            read.
         error: Why the layer cannot be read, or "".
     """
 
@@ -103,11 +104,7 @@ class LayerRequest:
 
 
 class Layers:
-    """The layers of the image on the canvas. All methods are called on the GUI thread.
-
-    Attributes:
-        opacity: Opacity of the fills of all layers, 0 to 1.
-    """
+    """The layers of the image on the canvas. All methods are called on the GUI thread."""
 
     def __init__(self) -> None:
         self._objects: dict[str, Instance] = {}
@@ -243,10 +240,6 @@ class Layers:
         if visible:
             self._ask()
 
-    def set_visible_of(self, instance: Instance) -> None:
-        """Show the layer that comes from an object."""
-        self.set_visible(key_of(instance), True)
-
     def set_item_visible(self, key: str, item: int, visible: bool) -> None:
         """Show or hide one item of a layer."""
         style = self.style(key)
@@ -316,9 +309,8 @@ class Layers:
             label = overlay.label or f"Overlay {overlay.group:04X}"
             kind = "region of interest" if overlay.kind == "R" else "graphics"
             items.append(LayerItem(number, label, _OVERLAY_COLOR, kind))
-            pixels = place_bitmap(
-                overlay.pixels, overlay.row, overlay.column, frame.rows, frame.columns
-            )
+            pixels = np.zeros((frame.rows, frame.columns), np.bool_)
+            draw_overlay(pixels, overlay, True)
             shapes.append(Shape(number, Mask(pixels)))
         layer = Layer(instance, "Overlays of the image", tuple(items))
         entry = self._own_entry(OVERLAYS, Content.IMAGE, layer, shapes)
@@ -349,32 +341,6 @@ class Layers:
         here = {shape.item for shape in shapes}
         layer = replace(layer, items=tuple(one for one in layer.items if one.number in here))
         return self._own_entry(key, Content.REPORT, layer, shapes)
-
-
-def place_bitmap(
-    pixels: np.ndarray[tuple[int, int], np.dtype[np.bool_]],
-    row: int,
-    column: int,
-    rows: int,
-    columns: int,
-) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
-    """Return a bitmap placed in an array of the image's size; parts outside are cut off.
-
-    Args:
-        pixels: [overlay rows, overlay columns] bool.
-        row: Image row of the bitmap's first row; may be negative.
-        column: Image column of the bitmap's first column; may be negative.
-        rows: Number of rows in the image.
-        columns: Number of columns in the image.
-    """
-    result = np.zeros((rows, columns), np.bool_)
-    top, left = max(row, 0), max(column, 0)
-    bottom = min(row + pixels.shape[0], rows)
-    right = min(column + pixels.shape[1], columns)
-    if bottom > top and right > left:
-        inside = pixels[top - row : bottom - row, left - column : right - column]
-        result[top:bottom, left:right] = inside
-    return result
 
 
 def bytes_of(frame: LayerFrame) -> int:

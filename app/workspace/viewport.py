@@ -28,13 +28,9 @@ class FrameRequest:
 class Display:
     """How an image is displayed: window, polarity and orientation.
 
-    Attributes:
-        window: The VOI window; None for the window in the file or the automatic one.
-        invert: Whether black and white are exchanged.
-        flip_h: Whether left and right are exchanged, before the rotation.
-        flip_v: Whether top and bottom are exchanged, before the rotation.
-        quarter_turns: Number of clockwise quarter turns after the flips, 0 to 3 (as in
-            `geometry.edge_letters` and PS3.3 C.10.6).
+    Flips (`flip_h` exchanges left and right) come before the clockwise quarter turns, 0 to 3 (as in
+    `geometry.edge_letters` and PS3.3 C.10.6). Without a window, that of the file or the automatic
+    one is used.
     """
 
     window: Window | None = None

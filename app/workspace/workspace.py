@@ -9,7 +9,7 @@ from itertools import islice
 from app.imaging.findings import Finding
 from app.imaging.layer_links import layers_for, may_be_same_patient
 from app.imaging.presentation import PresentationState
-from app.imaging.types import Content, Instance, ScanResult, Study, Window
+from app.imaging.types import Content, ImageRef, Instance, ScanResult, Study, Window
 from app.tools.api import Artifact
 from app.tools.images import OpenImage
 from app.workspace import drawing
@@ -40,9 +40,7 @@ class Workspace:
         self.closed: Signal[tuple[Study, ...]] = Signal()
         """Emitted with the studies that were closed."""
         self._source: Instance | None = None  # the acquired image behind a reformat
-        self._shared_window: Window | None = (
-            None  # its own window, which its reformat is shown with
-        )
+        self._shared_window: Window | None = None  # its own one, shared with its reformat
         self._rejected: dict[str, list[Instance]] | None = None
         self._beside: Study | None = None
         self.studies.changed.connect(self._forget_places)
@@ -72,6 +70,14 @@ class Workspace:
         """Return the open instance that has a SOP Instance UID, or None."""
         return self.studies.with_uid(sop_instance_uid)
 
+    def show_image(self, ref: ImageRef) -> None:
+        """Show an image, if it is open: scroll to its frame, or show its instance."""
+        shown = self.viewport.instance
+        if shown is not None and shown.sop_instance_uid == ref.sop_instance_uid:
+            self.viewport.scroll_to(ref.frame)
+        elif (instance := self.instance_of(ref.sop_instance_uid)) is not None:
+            self.viewport.show(instance, ref.frame)
+
     def rejection_of(self, instance: Instance) -> str:
         """Return why a key object selection withdraws an image (IHE IOCM); "" if none does."""
         if self._rejected is None:
@@ -100,15 +106,17 @@ class Workspace:
         one.
         """
         self._source = self.acquired
-        if self.viewport.display.window is None:
-            self._shared_window = window
-            self.viewport.set_display(replace(self.viewport.display, window=window))
+        self._share(window)
         self._swap(instance, instance.frames // 2)
 
     def share_window(self, window: Window) -> None:
         """Use a window for all sections of the shown reformat, unless a window is already set."""
         shown = self.viewport.instance
-        if shown is not None and shown.kind == REFORMAT and self.viewport.display.window is None:
+        if shown is not None and shown.kind == REFORMAT:
+            self._share(window)
+
+    def _share(self, window: Window | None) -> None:
+        if self.viewport.display.window is None:
             self._shared_window = window
             self.viewport.set_display(replace(self.viewport.display, window=window))
 
@@ -116,11 +124,9 @@ class Workspace:
         """Return from a reformat to the acquired image."""
         source = self.acquired
         if source is not self.viewport.instance:
-            if (
-                self._shared_window is not None
-                and self.viewport.display.window == self._shared_window
-            ):
-                self.viewport.set_display(replace(self.viewport.display, window=None))
+            display, shared = self.viewport.display, self._shared_window
+            if shared is not None and display.window == shared:
+                self.viewport.set_display(replace(display, window=None))
             self._shared_window = None
             self._swap(source, 0)
 
@@ -181,19 +187,16 @@ class Workspace:
         shown = self.acquired
         index = self.viewport.frame_index if shown is self.viewport.instance else 0
         images: list[OpenImage] = []
-        if shown is not None:
-            display = self.viewport.display
-            images.append(OpenImage("image-1", shown, index, display.window, display.invert))
         drawn = self._drawn()
+        if shown is not None:
+            display, marks = self.viewport.display, drawn.get(shown.sop_instance_uid, ())
+            image = OpenImage("image-1", shown, index, display.window, display.invert, marks)
+            images.append(image)
         rest = (item for item in self._images() if item is not shown)
-        for instance in islice(rest, MOST_IMAGES - len(images)):
-            images.append(OpenImage(f"image-{len(images) + 1}", instance, 0, None, False))
-        return tuple(
-            replace(image, drawn=found)
-            if (found := drawn.get(image.instance.sop_instance_uid))
-            else image
-            for image in images
-        )
+        for item in islice(rest, MOST_IMAGES - len(images)):
+            name, marks = f"image-{len(images) + 1}", drawn.get(item.sop_instance_uid, ())
+            images.append(OpenImage(name, item, 0, None, False, marks))
+        return tuple(images)
 
     def _drawn(self) -> dict[str, tuple[Finding, ...]]:
         """Return the visible marks of the user by SOP Instance UID, the latest last."""

@@ -17,7 +17,6 @@ import pytest
 from PIL import Image
 
 from app.headless import runs
-from app.headless.runs import AskRequest
 from app.imaging.demo import demo_paths
 from app.tools.hosting.host import ProcessHost
 from app.wiring import Program
@@ -79,9 +78,8 @@ def ask(program: Program, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsy
         monkeypatch.setattr(runs, "open_program", shared)
         if model is not None:
             monkeypatch.setattr(program, "language_model", lambda _name: model)
-        asked = AskRequest(prompt, images, "offline", tmp_path / "out", as_json=True)
         capsys.readouterr()
-        assert runs.ask(asked) == 0
+        assert runs.ask(prompt, images, "offline", tmp_path / "out", as_json=True) == 0
         assert model is None or model.used_up
         return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 

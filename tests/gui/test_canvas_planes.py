@@ -131,7 +131,7 @@ class PlaneScene(Scene):
         self.settle()
 
     def close(self) -> None:
-        self.planes.close()
+        self.planes.cancel()
         super().close()
 
 

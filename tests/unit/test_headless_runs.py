@@ -13,7 +13,7 @@ from PIL import Image
 from app.agent.events import ModelRetry, Noted, TextDelta, ToolFinished
 from app.agent.loop.agent_loop import AgentLoop
 from app.errors import SightlineError, UsageError
-from app.headless.runs import AskRequest, _approver, _print_for_people, ask, run_tool
+from app.headless.runs import _approver, _print_for_people, ask, run_tool
 from app.tools.api import Approval
 from tests.support.fake_tools import FakeRegistry, FakeTool, Strict, collect, ok, request
 from tests.support.scripted_model import ScriptedModel, call, says
@@ -48,7 +48,7 @@ def test_settings_that_were_not_understood_are_told(
     monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path))
     (tmp_path / "config").mkdir()
     (tmp_path / "config" / "settings.json").write_text(json.dumps({"limits": {"steps": -1}}))
-    assert ask(AskRequest("What can you do?")) == 0
+    assert ask("What can you do?") == 0
     printed = capsys.readouterr()
     assert printed.out.strip(), "the offline planner says what it can do"
     assert 'settings: "steps" had an unusable value' in printed.err

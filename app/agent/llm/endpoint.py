@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from app.agent.llm.base import Note
-from app.agent.llm.failures import Endpoint, silent_endpoint, unfinished_answer
+from app.agent.llm.failures import OR_ELSE, Endpoint, model_failed, silent_endpoint
 from app.errors import UsageError
 
 LOADING_NOTE = (
@@ -70,7 +70,7 @@ async def bounded_stream(
     """
     end = time.monotonic() + bounds.answer_s
     # A task of its own, since a Note is yielded while it goes on.
-    first: asyncio.Future[T | _End] = asyncio.ensure_future(_next(source))
+    first: asyncio.Future[T | _End] = asyncio.ensure_future(anext(source, _END))
     try:
         await asyncio.wait({first}, timeout=min(bounds.note_s, bounds.first_s))
         if not first.done():
@@ -86,10 +86,15 @@ async def bounded_stream(
             wait_s = min(bounds.silence_s, end - time.monotonic())
             try:
                 async with asyncio.timeout(wait_s):
-                    item = await _next(source)
+                    item = await anext(source, _END)
             except TimeoutError as error:
                 if wait_s < bounds.silence_s:
-                    raise unfinished_answer(at, bounds.answer_s) from error
+                    limit_s = bounds.answer_s
+                    long = (
+                        f"{limit_s / 60:.0f} minutes" if limit_s >= 120 else f"{limit_s:g} seconds"
+                    )
+                    reason = f"the answer was not complete after {long}"
+                    raise model_failed(reason, at, f"Ask for less at a time, {OR_ELSE}.") from error
                 raise silent_endpoint(at, started=True) from error
     finally:
         await _cancel(first)
@@ -100,10 +105,7 @@ class _End:
     """Marks the end of a stream."""
 
 
-async def _next(source: AsyncGenerator[T]) -> T | _End:
-    async for item in source:
-        return item
-    return _End()
+_END = _End()
 
 
 async def _cancel(task: asyncio.Future[Any]) -> None:

@@ -59,7 +59,8 @@ _BROKEN = {
     "EndOfStream",
 }
 """Errors of an established connection, in Python, anyio and httpx2."""
-_ELSE = "or choose another model in the settings"
+OR_ELSE = "or choose another model in the settings"
+CHECK_ADDRESS = 'Check the address in the settings (it usually ends with "/v1")'
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +88,9 @@ def model_failure(error: BaseException, at: Endpoint, started: bool) -> ModelFai
     status = getattr(error, "status_code", None)
     if isinstance(status, int) and status >= 300:  # below: an error in the stream of an answer
         return _status(error, at)
-    kinds = {kind.__name__ for item in _causes(error) for kind in type(item).__mro__}
+    kinds = _kinds(error)
     if "ConnectTimeout" in kinds:
-        return _model_failed(
+        return model_failed(
             "the language model's server does not accept the connection", at, _ADDRESS, True
         )
     if kinds & {"APITimeoutError", "TimeoutException", "TimeoutError"}:
@@ -98,10 +99,10 @@ def model_failure(error: BaseException, at: Endpoint, started: bool) -> ModelFai
         return cut_off_answer(at) if started else connection_failure(error, at)
     code = _code(error)
     # A server that took the request and then failed may do better the next time.
-    found = _model_failed(
+    found = model_failed(
         f"the language model reported an error{_server_message(error, at)}",
         at,
-        f"Ask again, {_ELSE}.",
+        f"Ask again, {OR_ELSE}.",
         code in _RETRY_STATUS or not (400 <= code < 500 or _body(error).get("type") in _FINAL),
     )
     found.too_long = None if started else _context_exceeded(error)
@@ -110,43 +111,24 @@ def model_failure(error: BaseException, at: Endpoint, started: bool) -> ModelFai
 
 def unreadable_answer(at: Endpoint, detail: str, started: bool = False) -> ModelFailed:
     """Return the error for an endpoint that sends anything other than a streamed answer."""
-    found = _model_failed(
+    found = model_failed(
         "the language model's endpoint sent an answer that cannot be read",
         at,
-        'Check the address in the settings (it usually ends with "/v1") or ask again.',
+        f"{CHECK_ADDRESS} or ask again.",
         started,
     )
     found.detail = detail
     return found
 
 
-def web_page_answer(at: Endpoint) -> ModelFailed:
-    """Return the error for an endpoint that answers with a web page."""
-    return _model_failed(
-        "the address leads to a web page: this answer cannot be read as one of a language model",
-        at,
-        'Check the address in the settings (it usually ends with "/v1"), and whether the network '
-        "asks for a log-in first.",
-    )
-
-
-def compressed_answer(at: Endpoint) -> ModelFailed:
-    """Return the error for an endpoint that compresses its answer despite the request not to."""
-    return _model_failed(
-        "the endpoint sent a compressed answer, which was not asked for and is not unpacked",
-        at,
-        "Switch off compression in the proxy or server between here and the model.",
-    )
-
-
 def cut_off_answer(at: Endpoint) -> ModelFailed:
     """Return the error for a stream that ended before the answer did."""
-    return _model_failed("the connection broke in the middle of the answer", at, "Ask again.", True)
+    return model_failed("the connection broke in the middle of the answer", at, "Ask again.", True)
 
 
 def silent_endpoint(at: Endpoint, started: bool) -> ModelFailed:
     """Return the error for an endpoint that sends nothing for too long."""
-    return _model_failed(
+    return model_failed(
         "the language model stopped in the middle of its answer"
         if started
         else "the language model did not answer in time",
@@ -156,22 +138,15 @@ def silent_endpoint(at: Endpoint, started: bool) -> ModelFailed:
     )
 
 
-def unfinished_answer(at: Endpoint, limit_s: float) -> ModelFailed:
-    """Return the error for an answer that takes longer than `limit_s` seconds."""
-    time = f"{limit_s / 60:.0f} minutes" if limit_s >= 120 else f"{limit_s:g} seconds"
-    return _model_failed(
-        f"the answer was not complete after {time}", at, f"Ask for less at a time, {_ELSE}."
-    )
-
-
 def oversized_answer(at: Endpoint) -> ModelFailed:
     """Return the error for an answer above the size limit."""
-    return _model_failed(
-        "the answer is larger than any sensible one and was stopped", at, f"Ask again, {_ELSE}."
+    return model_failed(
+        "the answer is larger than any sensible one and was stopped", at, f"Ask again, {OR_ELSE}."
     )
 
 
-def _model_failed(reason: str, at: Endpoint, remedy: str, retryable: bool = False) -> ModelFailed:
+def model_failed(reason: str, at: Endpoint, remedy: str, retryable: bool = False) -> ModelFailed:
+    """Return an error of an endpoint; `retryable` as in `ModelFailed`."""
     found = ModelFailed(reason, subject=at.host, remedy=remedy)
     found.retryable = retryable
     return found
@@ -188,7 +163,7 @@ def connection_failure(error: BaseException, at: Endpoint) -> ModelFailed:
     for item in _causes(error):
         if isinstance(item, ssl.SSLCertVerificationError):
             why = str(getattr(item, "verify_message", "") or "no reason given").rstrip(".")
-            return _model_failed(
+            return model_failed(
                 f"its certificate is not trusted ({why})",
                 at,
                 "Check the address and this computer's clock; a hospital's own certificate has "
@@ -198,21 +173,20 @@ def connection_failure(error: BaseException, at: Endpoint) -> ModelFailed:
             "WRONG_VERSION_NUMBER",
             "HTTP_REQUEST",
         ):
-            return _model_failed(
+            return model_failed(
                 "it does not speak TLS", at, 'Begin the address with "http://" for this server.'
             )
         if isinstance(item, socket.gaierror):
-            return _model_failed(
+            return model_failed(
                 "no computer of this name is known",
                 at,
                 "Check the address in the settings and the network connection.",
                 item.errno == socket.EAI_AGAIN,
             )
     refused = any(isinstance(item, ConnectionRefusedError) for item in _causes(error))
-    kinds = {kind.__name__ for item in _causes(error) for kind in type(item).__mro__}
-    if kinds & _BROKEN and not refused:
-        return _model_failed("the connection broke before the answer began", at, "Ask again.", True)
-    return _model_failed("the language model cannot be reached", at, _ADDRESS)
+    if _kinds(error) & _BROKEN and not refused:
+        return model_failed("the connection broke before the answer began", at, "Ask again.", True)
+    return model_failed("the language model cannot be reached", at, _ADDRESS)
 
 
 def _status(error: Any, at: Endpoint) -> ModelFailed:
@@ -251,7 +225,7 @@ def _status(error: Any, at: Endpoint) -> ModelFailed:
         case _:
             reason = f"the language model's server failed (HTTP {status})"
             remedy = "Wait a moment and ask again."
-    found = _model_failed(reason, at, remedy, retryable)
+    found = model_failed(reason, at, remedy, retryable)
     found.retry_after_s = wait_s if retryable else None
     if status in (400, 413, 422, 500):  # llama.cpp's older servers say 500
         found.too_long = _context_exceeded(error)
@@ -286,16 +260,14 @@ def _context_exceeded(error: Any) -> TooLong | None:
     if not any(mark in words for mark in _TOO_LONG):
         return None
     body = _body(error)
-    limit, used = (
-        value if isinstance(value := body.get(name), int) and value > 0 else _number(form, words)
-        for name, form in (("n_ctx", _LIMIT), ("n_prompt_tokens", _USED))
-    )
-    return TooLong(limit, used)
-
-
-def _number(form: re.Pattern[str], words: str) -> int:
-    match = form.search(words)
-    return int(match[1]) if match else 0
+    sizes: list[int] = []
+    for name, form in (("n_ctx", _LIMIT), ("n_prompt_tokens", _USED)):
+        value, match = body.get(name), form.search(words)
+        if isinstance(value, int) and value > 0:
+            sizes.append(value)
+        else:
+            sizes.append(int(match[1]) if match else 0)
+    return TooLong(*sizes)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -310,6 +282,11 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         waiting += [cause for cause in (item.__cause__, item.__context__) if cause is not None]
         if isinstance(item, BaseExceptionGroup):
             waiting += item.exceptions
+
+
+def _kinds(error: BaseException) -> set[str]:
+    """Return the names of the types of an error and all its causes."""
+    return {kind.__name__ for item in _causes(error) for kind in type(item).__mro__}
 
 
 def _body(error: Any) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from typing import get_args
 from urllib.parse import urlsplit
 
 from app.agent.llm.base import LanguageModel, ModelInfo
+from app.agent.llm.endpoint import host_of
 from app.agent.loop.offline_model import OfflineModel
 from app.errors import UsageError
 from app.settings import ANTHROPIC_URL, AZURE_API_VERSION, OPENAI_URL, Kind, ProviderSettings
@@ -104,19 +105,9 @@ def check(kind: Kind, fields: ProviderSettings) -> None:
 
 
 def _check_url(url: str) -> None:
-    try:
-        parts = urlsplit(url)
-        host, _port = parts.hostname, parts.port
-        extra = parts.username or parts.password or parts.query
-    except ValueError:
-        host, extra = None, None
-    if not host or not url.startswith(("http://", "https://")):
-        raise UsageError(
-            "the address of the language model is not a web address",
-            subject=url,
-            remedy="Give one that begins with http:// or https:// and names a host.",
-        )
-    if extra:
+    host_of(url)
+    parts = urlsplit(url)
+    if parts.username or parts.password or parts.query:
         # Addresses are kept in the settings file and shown; a key in one would be, too.
         raise UsageError(
             "the address of the language model holds more than host and path",

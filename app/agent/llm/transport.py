@@ -14,7 +14,7 @@ from typing import Any
 import httpx2
 
 from app.agent.llm.endpoint import Bounds, is_loopback
-from app.agent.llm.failures import Endpoint, compressed_answer, oversized_answer, web_page_answer
+from app.agent.llm.failures import CHECK_ADDRESS, Endpoint, model_failed, oversized_answer
 
 ERRORS = (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL)
 
@@ -60,9 +60,19 @@ def make_client(
 
     async def on_response(response: httpx2.Response) -> None:
         if response.headers.get("content-encoding", "identity").lower() != "identity":
-            raise compressed_answer(at)
+            raise model_failed(
+                "the endpoint sent a compressed answer, which was not asked for and is not "
+                "unpacked",
+                at,
+                "Switch off compression in the proxy or server between here and the model.",
+            )
         if response.is_success and response.headers.get("content-type", "").startswith("text/html"):
-            raise web_page_answer(at)
+            raise model_failed(
+                "the address leads to a web page: this answer cannot be read as one of a language "
+                "model",
+                at,
+                f"{CHECK_ADDRESS}, and whether the network asks for a log-in first.",
+            )
         if isinstance(response.stream, httpx2.AsyncByteStream):
             whole = not response.is_success
             response.stream = _Bounded(response.stream, bounds, at, whole)

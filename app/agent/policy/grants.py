@@ -8,7 +8,7 @@ import json
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeVar, cast
 
 from pydantic import BaseModel, Secret, SecretBytes, SecretStr
 from pydantic_core import to_jsonable_python
@@ -44,7 +44,7 @@ Strict = Literal["", "ask", "deny"]
 """Rule for the session: "" follows the policy, "ask" always asks, "deny" refuses what acts."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Grant:
     """The user's permission for one exact call, valid for the rest of a conversation."""
 
@@ -53,7 +53,7 @@ class Grant:
     fingerprint: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Refusal:
     """The user's refusal of a tool for the rest of a conversation, whatever the arguments."""
 
@@ -135,21 +135,18 @@ class Grants:
 
     def active_grants(self, thread_id: str = "") -> tuple[Grant, ...]:
         """Return the permissions in one thread, or in all threads if `thread_id` is ""."""
-        found = (item for item in tuple(self._given) if thread_id in ("", item.thread_id))
-        return tuple(sorted(found, key=lambda item: (item.thread_id, item.tool, item.fingerprint)))
+        return tuple(
+            sorted(item for item in tuple(self._given) if thread_id in ("", item.thread_id))
+        )
 
     def active_refusals(self, thread_id: str = "") -> tuple[Refusal, ...]:
         """Return the refusals in one thread, or in all threads if `thread_id` is ""."""
         found = (item for item in tuple(self._refused) if thread_id in ("", item.thread_id))
-        return tuple(sorted(found, key=lambda item: (item.thread_id, item.tool)))
+        return tuple(sorted(found))
 
     def withdraw(self, *, thread_id: str = "", tool: str = "") -> None:
         """Forget the permissions in a thread or for a tool; if neither is given, all of them."""
-        self._given = {
-            item
-            for item in tuple(self._given)
-            if (thread_id and item.thread_id != thread_id) or (tool and item.tool != tool)
-        }
+        self._given = _others(self._given, thread_id, tool)
         if not tool:
             kept = self._overridden if thread_id else set[tuple[str, ImageRef, str]]()
             self._overridden = {item for item in kept if item[0] != thread_id}
@@ -158,13 +155,21 @@ class Grants:
     def ask_again(self, *, thread_id: str = "", tool: str = "") -> None:
         """Forget the refusals in a thread or for a tool; if neither is given, all of them."""
         before = self._refused
-        self._refused = {
-            item
-            for item in tuple(before)
-            if (thread_id and item.thread_id != thread_id) or (tool and item.tool != tool)
-        }
+        self._refused = _others(before, thread_id, tool)
         if self._refused != before:
             self.on_change(tool or "every tool", "asks again")
+
+
+_Answer = TypeVar("_Answer", Grant, Refusal)
+
+
+def _others(answers: Collection[_Answer], thread_id: str, tool: str) -> set[_Answer]:
+    """Return the answers of other threads or about other tools."""
+    return {
+        item
+        for item in tuple(answers)
+        if (thread_id and item.thread_id != thread_id) or (tool and item.tool != tool)
+    }
 
 
 def _plain_value(value: Any) -> Any:

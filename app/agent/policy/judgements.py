@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 
 
@@ -68,6 +68,4 @@ def strictest(judgements: Iterable[Judgement]) -> Judgement:
         return Judgement(Rule.ALLOW)
     worst = max(found, key=lambda item: STRICTNESS[item.rule])
     touches = dict.fromkeys(touch for item in found for touch in item.touches)
-    return Judgement(
-        worst.rule, worst.reason, worst.argument, worst.remedy, tuple(touches), worst.user_reason
-    )
+    return replace(worst, touches=tuple(touches))

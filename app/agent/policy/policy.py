@@ -39,15 +39,7 @@ DEFAULTS: Mapping[Approval, Rule] = {
 }
 """The default rule for each effect."""
 
-_UNREADABLE_SITE = {
-    "effects": {
-        "read": "ask",
-        "compute": "ask",
-        "write": "deny",
-        "send": "deny",
-        "execute": "deny",
-    }
-}
+_STRICT = {"read": "ask", "compute": "ask", "write": "deny", "send": "deny", "execute": "deny"}
 """Rules used if a site's cannot be read; they are strict because the site's may be as well."""
 
 
@@ -171,5 +163,5 @@ def site_policies(files: Iterable[Path], notices: list[str]) -> tuple[Policy, ..
             "every tool asks, and none may write, send or run programs. Tell this computer's "
             "administrator."
         )
-        policies.append(Policy.from_data(_UNREADABLE_SITE))
+        policies.append(Policy.from_data({"effects": _STRICT}))
     return tuple(policies)

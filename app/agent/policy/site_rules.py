@@ -16,7 +16,7 @@ The settings file holds the same fields, so `app.settings.PolicySettings` is the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -51,11 +51,8 @@ ALWAYS = (
 class Sizes:
     """Upper bounds for the arguments of every tool.
 
-    Attributes:
-        text: Maximum number of characters in one text.
-        items: Maximum number of items in one list or table.
-        number: Largest absolute value of a number.
-        whole: Maximum number of characters in all texts of a call together.
+    Characters in one text, items in one list or table, the absolute value of a number, and
+    characters in all texts of a call together.
     """
 
     text: int = 100_000
@@ -102,19 +99,9 @@ def _misunderstood(reason: str, remedy: str) -> UsageError:
 
 def size_limits(settings: SizeSettings) -> Sizes:
     """Return the bounds in effect: the program's own, lowered where the site's are lower."""
-    standard = Sizes()
-    return Sizes(
-        text=_lower(standard.text, settings.text),
-        items=_lower(standard.items, settings.items),
-        number=standard.number
-        if settings.number is None
-        else min(standard.number, abs(settings.number)),
-        whole=_lower(standard.whole, settings.whole),
-    )
-
-
-def _lower(standard: int, own: int | None) -> int:
-    return standard if own is None else min(standard, own)
+    own = settings.model_dump(exclude_none=True)
+    standard = asdict(Sizes())
+    return Sizes(**{name: min(abs(own.get(name, most)), most) for name, most in standard.items()})
 
 
 def argument_rules(rules: PolicySettings, tool: str) -> list[tuple[str, ArgumentSettings]]:

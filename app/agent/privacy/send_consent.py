@@ -49,7 +49,7 @@ class Known:
 
 
 def known_of(headers: Iterable[tuple[str, str]]) -> Known:
-    """Return the identifiers in the (keyword, or tag of a private attribute; value) of headers."""
+    """Return the identifiers in headers: (keyword, value), or (tag, value) if private."""
     identifiers: set[str] = set()
     texts: set[str] = set()
     for keyword, whole in headers:

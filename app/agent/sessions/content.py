@@ -9,17 +9,9 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
+from app.agent import events
 from app.agent.context.model_messages import INTERRUPTED, error_message, result_message, to_text
-from app.agent.events import (
-    TERMINAL,
-    ModelRetry,
-    RunEvent,
-    RunFailed,
-    RunStarted,
-    TextDelta,
-    ToolFinished,
-    ToolStarted,
-)
+from app.agent.events import RunEvent
 from app.agent.messages import Message
 from app.agent.sessions.session_file import Entry, entries, load_large_values
 from app.tools.api import Artifact
@@ -173,7 +165,7 @@ class _Reader:
             return
         run = self._by_id.get(event.run_id)
         if run is None:
-            question = event.question if isinstance(event, RunStarted) else ""
+            question = event.question if isinstance(event, events.RunStarted) else ""
             run = PastRun(event.run_id, question, start=self._first.get(event.run_id, number))
             self._by_id[event.run_id] = run
             self._content.runs.append(run)
@@ -182,7 +174,7 @@ class _Reader:
         run.events.append(event)
         count: Any = entry.get("count")
         run.next_seq = event.seq + (max(1, count) if isinstance(count, int) else 1)
-        if event.kind in TERMINAL:
+        if event.kind in events.TERMINAL:
             run.state = "interrupted" if entry.get("interrupted") else _STATES[event.kind]
 
 
@@ -238,7 +230,7 @@ def close_runs(content: Content, time: str) -> list[Entry]:
             )
             content.messages.append(message)
         for event in _closing_events(run, content.calls, time):
-            mark = {"interrupted": True} if event.kind in TERMINAL else {}
+            mark = {"interrupted": True} if event.kind in events.TERMINAL else {}
             added.append({"type": "event", **mark, "event": event})
             run.events.append(event)
             run.next_seq += 1
@@ -271,9 +263,9 @@ def _closing_events(run: PastRun, calls: Mapping[str, Entry], time: str) -> list
     for started in _unfinished_calls(run):
         seq = run.next_seq + len(closing)
         fields = _call_end(started, calls.get(started.call_id))
-        closing.append(ToolFinished(run_id=run.run_id, seq=seq, time=time, **fields))
+        closing.append(events.ToolFinished(run_id=run.run_id, seq=seq, time=time, **fields))
     closing.append(
-        RunFailed(
+        events.RunFailed(
             run_id=run.run_id,
             seq=run.next_seq + len(closing),
             time=time,
@@ -284,13 +276,13 @@ def _closing_events(run: PastRun, calls: Mapping[str, Entry], time: str) -> list
     return closing
 
 
-def _unfinished_calls(run: PastRun) -> list[ToolStarted]:
-    finished = {item.call_id for item in run.events if isinstance(item, ToolFinished)}
-    started = [item for item in run.events if isinstance(item, ToolStarted)]
+def _unfinished_calls(run: PastRun) -> list[events.ToolStarted]:
+    finished = {item.call_id for item in run.events if isinstance(item, events.ToolFinished)}
+    started = [item for item in run.events if isinstance(item, events.ToolStarted)]
     return [item for item in started if item.call_id not in finished]
 
 
-def _call_end(started: ToolStarted, logged: Entry | None) -> dict[str, Any]:
+def _call_end(started: events.ToolStarted, logged: Entry | None) -> dict[str, Any]:
     """Return the fields of the missing end of a call, by its result if that was written."""
     head = {"call_id": started.call_id, "tool": started.tool}
     result: Entry = (logged or {}).get("result", {})
@@ -312,9 +304,9 @@ def _unsaved_text(run: PastRun, messages: list[Message]) -> str:
     streamed = ""
     since = 0
     for event in run.events:
-        if isinstance(event, TextDelta):
+        if isinstance(event, events.TextDelta):
             streamed += event.text
-        elif isinstance(event, ModelRetry):
+        elif isinstance(event, events.ModelRetry):
             streamed = streamed[:since]
         elif event.kind != "reasoning_delta":
             since = len(streamed)

@@ -9,35 +9,19 @@ from __future__ import annotations
 import base64
 import html
 import json
-import os
 import re
-import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from app.agent import events
 from app.agent.answers.evidence import unmarked
-from app.agent.events import (
-    TERMINAL,
-    ApprovalRequested,
-    ApprovalResolved,
-    ModelRetry,
-    Noted,
-    PlanUpdated,
-    RunCancelled,
-    RunEvent,
-    RunFailed,
-    RunFinished,
-    RunStarted,
-    TextDelta,
-    ToolFinished,
-    ToolStarted,
-    Usage,
-)
+from app.agent.events import RunEvent
 from app.agent.json_forms import plain
 from app.agent.sessions.content import Content, PastRun
 from app.errors import FileProblem
+from app.settings import write_atomic
 from app.tools import picture_sources
 from app.tools.api import Artifact
 
@@ -57,24 +41,14 @@ def export(content: Content, form: Form, target: Path) -> None:
             text = as_html(content)
         case "md":
             text = as_markdown(content)
-    partial = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}.partial")
     try:
-        with open(partial, "xb", opener=_private) as file:
-            file.write(text.encode("utf-8", "replace"))
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(target)
+        write_atomic(target, text.encode("utf-8", "replace"))
     except OSError as error:
-        partial.unlink(missing_ok=True)
         raise FileProblem(
             f"the export cannot be written ({error.strerror or type(error).__name__})",
             subject=str(target),
             remedy="Choose a file in a folder with free space that you may write to.",
         ) from error
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 def as_json(content: Content) -> dict[str, Any]:
@@ -273,7 +247,7 @@ def _document_parts(content: Content) -> Iterator[_Part]:
 def _facts(content: Content, run: PastRun) -> Iterator[_Part]:
     facts = content.run_facts.get(run.run_id, {})
     began = run.events[0].time if run.events else ""
-    model = next((event.model for event in run.events if isinstance(event, RunStarted)), "")
+    model = next((event.model for event in run.events if isinstance(event, events.RunStarted)), "")
     if began:
         yield _Part("line", f"Asked {began}")
     if facts.get("model") or model:
@@ -291,22 +265,22 @@ def _facts(content: Content, run: PastRun) -> Iterator[_Part]:
 
 def _events(content: Content, run: PastRun) -> Iterator[_Part]:
     texts = _TextCollector()
-    plan: PlanUpdated | None = None
+    plan: events.PlanUpdated | None = None
     for event in run.events:
-        if isinstance(event, PlanUpdated):
+        if isinstance(event, events.PlanUpdated):
             plan = event
-        elif event.kind in TERMINAL and plan is not None:
+        elif event.kind in events.TERMINAL and plan is not None:
             texts.end()
             texts.parts.extend(_plan_parts(plan))
         match event:
-            case TextDelta():
+            case events.TextDelta():
                 texts.text += event.text
                 continue
-            case ModelRetry():
+            case events.ModelRetry():
                 texts.text = ""
             case _:
                 texts.end()
-        if isinstance(event, RunFinished):
+        if isinstance(event, events.RunFinished):
             texts.settle(event.answer)
         texts.parts.extend(_event_parts(content, event))
     texts.end()
@@ -315,37 +289,37 @@ def _events(content: Content, run: PastRun) -> Iterator[_Part]:
 
 def _event_parts(content: Content, event: RunEvent) -> Iterator[_Part]:
     match event:
-        case ToolStarted():
+        case events.ToolStarted():
             arguments = _json(event.arguments)
             yield _Part("code", arguments, label=f"Tool {event.tool}, called {event.time} with")
-        case ToolFinished():
+        case events.ToolFinished():
             yield _Part("line", _result_line(event))
             yield from _call_parts(content, event)
-        case ApprovalRequested():
+        case events.ApprovalRequested():
             sent = f" To be sent: {'; '.join(event.sent)}." if event.sent else ""
             yield _Part("line", f"Asked for permission: {event.title} {event.detail}{sent}")
-        case ApprovalResolved():
+        case events.ApprovalResolved():
             answer = "allowed" if event.granted else "denied"
             yield _Part("line", f"You {answer} it. {event.reason}".strip())
-        case ModelRetry():
+        case events.ModelRetry():
             yield _Part("line", f"{event.reason}: asked again (attempt {event.attempt})")
-        case Noted():
+        case events.Noted():
             yield _Part("line", event.text)
-        case Usage():
+        case events.Usage():
             cost = "" if event.cost is None else f", {event.cost:.4f} US dollars so far"
             yield _Part("line", f"Tokens: {event.input_tokens} + {event.output_tokens}{cost}")
-        case RunFinished():
+        case events.RunFinished():
             why = f" (stopped by its limit: {event.stopped_by})" if event.stopped_by else ""
             yield _Part("line", f"Finished {event.time}{why}")
-        case RunFailed():
+        case events.RunFailed():
             yield _Part("line", f"Failed {event.time}: {event.error}. {event.remedy}".rstrip())
-        case RunCancelled():
+        case events.RunCancelled():
             yield _Part("line", f"Stopped {event.time}")
         case _:
             return
 
 
-def _result_line(event: ToolFinished) -> str:
+def _result_line(event: events.ToolFinished) -> str:
     if event.refused:
         return f"{event.tool}: not run: {event.refused}"
     summary = event.error if event.status != "ok" and event.error else event.summary
@@ -353,7 +327,7 @@ def _result_line(event: ToolFinished) -> str:
     return f"{number}{event.tool}: {event.status} after {event.duration_s:g} s: {summary}"
 
 
-def _plan_parts(plan: PlanUpdated) -> Iterator[_Part]:
+def _plan_parts(plan: events.PlanUpdated) -> Iterator[_Part]:
     """Return the plan at the end of a run: its steps, what rules changed, and the goal."""
     for number, step in enumerate(plan.steps, start=1):
         why = step.get("verdict") or step.get("why") or ""
@@ -366,7 +340,7 @@ def _plan_parts(plan: PlanUpdated) -> Iterator[_Part]:
         yield _Part("line", f"Goal: {plan.goal}. {plan.goal_why}".strip())
 
 
-def _call_parts(content: Content, event: ToolFinished) -> Iterator[_Part]:
+def _call_parts(content: Content, event: events.ToolFinished) -> Iterator[_Part]:
     call = content.calls.get(event.call_id, {})
     result: dict[str, Any] = call.get("result", {})
     for sha in call.get("weights") or ():

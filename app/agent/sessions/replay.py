@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -32,6 +33,8 @@ _MAX_DIFFERENCES = 20
 """Maximum number of differences listed for one call."""
 _SHOWN_CHARS = 80
 _FINDING = ("image", "geometry", "label", "score", "units", "value", "description", "approximate")
+_ARTIFACT = ("path", "role", "title", "description")
+_OUTPUTS = ("output", "metadata")
 _MADE_BY = ("tool", "tool_version", "model", "weights_sha256")
 
 Status = Literal["same", "differs", "left out"]
@@ -73,11 +76,6 @@ ContextOf = Callable[[RecordedCall], ToolContext | str]
 """Returns the context for a call, or why it cannot be made again (an image is missing)."""
 
 
-def recorded_calls(content: Content) -> list[RecordedCall]:
-    """Return the calls in a thread, in the order in which they ended."""
-    return [_recorded(entry, content) for entry in content.calls.values()]
-
-
 def _recorded(entry: Entry, content: Content) -> RecordedCall:
     run_id = str(entry.get("run_id", ""))
     arguments: Any = entry.get("arguments")
@@ -113,8 +111,8 @@ class Replay:
 
     async def run(self, content: Content) -> AsyncIterator[ReplayedCall]:
         """Make every call again, one after the other, and yield each outcome."""
-        for call in recorded_calls(content):
-            yield await self.call(call)
+        for entry in content.calls.values():
+            yield await self.call(_recorded(entry, content))
 
     async def call(self, call: RecordedCall) -> ReplayedCall:
         """Make one call again and compare its result with the recorded one."""
@@ -232,18 +230,11 @@ class _Comparison:
         if old.get("status") != "ok":
             return []
         findings = list(self._findings(old.get("findings") or [], new.get("findings") or []))
-        parts = (
-            self._values(key, old.get(key), new.get(key))
-            for key in ("output", "metadata")
-            if key in old
-        )
+        parts = [self._values(key, old[key], new.get(key)) for key in _OUTPUTS if key in old]
         shown = self._artifacts(old.get("artifacts") or [], new.get("artifacts") or [])
-        found = [*findings, *(one for part in parts for one in part), *shown]
-        return (
-            found
-            if len(found) <= _MAX_DIFFERENCES
-            else [*found[:_MAX_DIFFERENCES], f"and {len(found) - _MAX_DIFFERENCES} more"]
-        )
+        found = [*findings, *chain.from_iterable(parts), *shown]
+        more = len(found) - _MAX_DIFFERENCES
+        return [*found[:_MAX_DIFFERENCES], f"and {more} more"] if more > 0 else found
 
     def _findings(self, old: list[Any], new: list[Any]) -> Iterator[str]:
         if len(old) != len(new):
@@ -251,19 +242,21 @@ class _Comparison:
         for number, (before, after) in enumerate(zip(old, new, strict=False)):
             where = f"findings[{number}]"
             self.renamed[str(before.get("id"))] = str(after.get("id"))
-            for key in _FINDING:
-                yield from self._values(f"{where}.{key}", before.get(key), after.get(key))
+            yield from self._fields(where, _FINDING, before, after)
             made, now = _mapping(before.get("provenance")), _mapping(after.get("provenance"))
-            for key in _MADE_BY:
-                yield from self._values(f"{where}.{key}", made.get(key), now.get(key))
+            yield from self._fields(where, _MADE_BY, made, now)
 
     def _artifacts(self, old: list[Any], new: list[Any]) -> Iterator[str]:
         if len(old) != len(new):
             yield f"artifacts: {len(old)} then, {len(new)} now"
         for number, (before, after) in enumerate(zip(old, new, strict=False)):
-            for key in ("path", "role", "title", "description"):
-                where = f"artifacts[{number}].{key}"
-                yield from self._values(where, before.get(key), after.get(key))
+            yield from self._fields(f"artifacts[{number}]", _ARTIFACT, before, after)
+
+    def _fields(
+        self, where: str, keys: Sequence[str], old: Mapping[str, Any], new: Mapping[str, Any]
+    ) -> Iterator[str]:
+        for key in keys:
+            yield from self._values(f"{where}.{key}", old.get(key), new.get(key))
 
     def _values(self, where: str, old: Any, new: Any) -> Iterator[str]:
         match old, new:

@@ -132,16 +132,17 @@ def draw_overlays(
     """Return a new [rows, columns, 3] RGB picture: `pixels` with the file's overlays on them."""
     drawn = pixels.copy() if pixels.ndim == 3 else np.repeat(pixels[..., None], 3, axis=2)
     for plane in frame.overlays:
-        _draw(drawn, plane, color)
+        draw_overlay(drawn, plane, color)
     return drawn
 
 
-def _draw(drawn: Bytes, plane: OverlayPlane, color: tuple[int, int, int]) -> None:
+def draw_overlay(drawn: NDArray[Any], plane: OverlayPlane, value: Any) -> None:
+    """Set the pixels [rows, columns(, 3)] under an overlay bitmap; parts outside are cut off."""
     top, left = max(plane.row, 0), max(plane.column, 0)
     place = drawn[top:, left:]
     bits = plane.pixels[top - plane.row :, left - plane.column :]
     bits = bits[: place.shape[0], : place.shape[1]]
-    place[: bits.shape[0], : bits.shape[1]][bits] = color
+    place[: bits.shape[0], : bits.shape[1]][bits] = value
 
 
 @dataclass(frozen=True, slots=True)

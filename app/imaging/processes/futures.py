@@ -30,7 +30,7 @@ class Pending(Generic[T]):
     would form a cycle, and pixels would stay in memory until a full garbage collection.
     """
 
-    def __init__(self, reply: Reply, abandon: Callable[[], object]) -> None:
+    def __init__(self, reply: Future[Any], abandon: Callable[[], object]) -> None:
         self.reply = reply
         self._abandon = abandon
         self._lock = threading.Lock()
@@ -94,20 +94,25 @@ def outcome_of(
     reply: Reply, path: Path, convert: Callable[[dict[str, Any]], T]
 ) -> T | BaseException:
     """Return the converted reply, or its error as an error that names the file."""
-    if reply.cancelled():
+    outcome = _converted(reply, convert)
+    return as_file_problem(outcome, path) if isinstance(outcome, BaseException) else outcome
+
+
+def _converted(given: Future[S], convert: Callable[[S], T]) -> T | BaseException:
+    if given.cancelled():
         return CancelledError()
-    error = reply.exception()
+    error = given.exception()
     if error is not None:
-        return as_file_problem(error, path)
+        return error
     try:
-        return convert(reply.result())
-    except Exception as broken:
-        return as_file_problem(broken, path)
+        return convert(given.result())
+    except BaseException as broken:
+        return broken
 
 
 def as_file_problem(error: BaseException, path: Path) -> BaseException:
-    """Convert a worker's error to one that names the file; `Cancelled` is returned unchanged."""
-    if isinstance(error, FileProblem | Cancelled):
+    """Convert a worker's error to one that names the file; a cancel is returned unchanged."""
+    if isinstance(error, FileProblem | Cancelled | CancelledError):
         return error
     if isinstance(error, WorkerDied):
         reason = f"it cannot be decoded: {error.reason}"
@@ -129,28 +134,7 @@ def _code_lines(detail: str) -> str:
 
 def mapped_future(given: Future[S], convert: Callable[[S], T]) -> Future[T]:
     """Return a future for the converted result; cancelling it cancels the given future."""
-    mine: Future[T] = Future()
-    running = [given]  # let go when it is done: see `Pending`
-
-    def finished(future: Future[S]) -> None:
-        running.clear()
-        if future.cancelled():
-            mine.cancel()
-            return
-        error = future.exception()
-        if error is not None:
-            settle_future(mine, error)
-            return
-        try:
-            settle_future(mine, convert(future.result()))
-        except BaseException as broken:
-            settle_future(mine, broken)
-
-    def left(future: Future[T]) -> None:
-        if future.cancelled():
-            for one in running:
-                one.cancel()
-
-    mine.add_done_callback(left)
-    given.add_done_callback(finished)
+    pending = Pending[T](given, given.cancel)
+    mine = pending.join()
+    given.add_done_callback(lambda done: pending.finish(_converted(done, convert)))
     return mine

@@ -17,8 +17,8 @@ import os
 import socket
 import sys
 import weakref
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache
 from multiprocessing.connection import Connection
 from typing import Any
@@ -48,28 +48,25 @@ def give_up_on_stalled_peers(connection: Connection, seconds: float) -> None:
     if sys.platform == "win32":
         return
     seconds_and_rest = int(seconds).to_bytes(8, sys.byteorder) + bytes(8)
-    with suppress(OSError), _Socket(connection) as pipe:
+    with suppress(OSError), _socket(connection) as pipe:
         pipe.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, seconds_and_rest)
         pipe.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, seconds_and_rest)
 
 
 def shut_down_pipe(connection: Connection) -> None:
     """Shut a pipe down immediately for both ends; does nothing on Windows."""
-    with suppress(OSError, ValueError), _Socket(connection) as pipe:
+    with suppress(OSError, ValueError), _socket(connection) as pipe:
         pipe.shutdown(socket.SHUT_RDWR)
 
 
-class _Socket:
-    """The socket of a pipe, for use in a `with` statement."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._socket = socket.socket(fileno=connection.fileno())
-
-    def __enter__(self) -> socket.socket:
-        return self._socket
-
-    def __exit__(self, *_: object) -> None:
-        self._socket.detach()  # the pipe goes on using it
+@contextmanager
+def _socket(connection: Connection) -> Generator[socket.socket]:
+    """Use the socket of a pipe."""
+    pipe = socket.socket(fileno=connection.fileno())
+    try:
+        yield pipe
+    finally:
+        pipe.detach()  # the pipe goes on using it
 
 
 class _Block:
@@ -126,7 +123,7 @@ def send_handles(connection: Connection, handles: Sequence[int]) -> None:
     """
     if not handles:  # always on Windows, whose pipes are no sockets
         return
-    with _Socket(connection) as pipe:
+    with _socket(connection) as pipe:
         for start in range(0, len(handles), _AT_ONCE):
             socket.send_fds(pipe, [b"\0"], list(handles[start : start + _AT_ONCE]))
 
@@ -143,7 +140,7 @@ def receive_handles(connection: Connection, count: int) -> list[int]:
         return handles
     assert sys.platform == "linux"
     try:
-        with _Socket(connection) as pipe:
+        with _socket(connection) as pipe:
             while len(handles) < count:
                 wanted = min(count - len(handles), _AT_ONCE)
                 data, found, flags, _ = socket.recv_fds(pipe, 1, wanted, socket.MSG_CMSG_CLOEXEC)

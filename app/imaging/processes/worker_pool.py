@@ -6,13 +6,13 @@ import itertools
 import threading
 import time
 import weakref
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from app.errors import Cancelled
@@ -110,34 +110,28 @@ class RequestQueue:
     """Queued requests, ordered by priority and then age; not thread-safe by itself."""
 
     def __init__(self) -> None:
-        self._lines: dict[int, OrderedDict[int, Request]] = {
-            int(priority): OrderedDict() for priority in Priority
-        }
-        self._places: dict[int, int] = {}
+        self._waiting: dict[int, Request] = {}
         self._passed_over = 0
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._waiting)
 
     def put(self, request: Request, priority: int) -> None:
         """Add a request behind the others with the same priority."""
-        number = request.answer.number
         request.priority = int(priority)
-        self._lines[request.priority][number] = request
-        self._places[number] = request.priority
+        self._waiting[request.answer.number] = request
 
     def drop(self, number: int) -> None:
         """Remove a request; does nothing if it is no longer queued."""
-        place = self._places.pop(number, None)
-        if place is not None:
-            del self._lines[place][number]
+        self._waiting.pop(number, None)
 
     def raise_priority(self, number: int, priority: int) -> bool:
         """Make a queued request more urgent; return whether that changed anything."""
-        place = self._places.get(number)
-        if place is None or place <= priority:
+        request = self._waiting.get(number)
+        if request is None or request.priority <= priority:
             return False
-        self.put(self._lines[place].pop(number), priority)
+        self.drop(number)
+        self.put(request, priority)
         return True
 
     def take(self, *, urgent_only: bool = False) -> Request | None:
@@ -145,24 +139,20 @@ class RequestQueue:
 
         With `urgent_only`, only requests with `Priority.VISIBLE` are considered.
         """
-        line = self._lines[Priority.VISIBLE]
-        if not line and not urgent_only:
-            line = self._line_on_turn()
-        if not line:
+        first = min(self._waiting.values(), key=attrgetter("priority"), default=None)
+        if first is None or (urgent_only and first.priority > Priority.VISIBLE):
             return None
-        number, request = line.popitem(last=False)
-        del self._places[number]
-        return request
-
-    def _line_on_turn(self) -> OrderedDict[int, Request]:
-        waiting = (line for line in self._lines.values() if line)
-        first = next(waiting, self._lines[Priority.VISIBLE])
-        asked_for = [self._lines[priority] for priority in _ASKED_FOR if self._lines[priority]]
-        oldest = min(asked_for, key=_age_of_first, default=first)
         # Visible requests are not counted: a wheel alternates between a visible frame and a
         # neighbour, so every turn would fall on a visible one.
+        taken = first if first.priority == Priority.VISIBLE else self._on_turn(first)
+        self.drop(taken.answer.number)
+        return taken
+
+    def _on_turn(self, first: Request) -> Request:
+        asked_for = (one for one in self._waiting.values() if one.priority in _ASKED_FOR)
+        oldest = min(asked_for, key=attrgetter("since"), default=first)
         self._passed_over += 1
-        late = oldest is not first and time.monotonic() - _age_of_first(oldest) > PATIENCE_S
+        late = time.monotonic() - oldest.since > PATIENCE_S
         if oldest is first or (late and self._passed_over >= TURN):
             self._passed_over = 0
             return oldest
@@ -170,15 +160,9 @@ class RequestQueue:
 
     def clear(self) -> list[Request]:
         """Remove and return all requests."""
-        requests = [request for line in self._lines.values() for request in line.values()]
-        for line in self._lines.values():
-            line.clear()
-        self._places.clear()
+        requests = list(self._waiting.values())
+        self._waiting.clear()
         return requests
-
-
-def _age_of_first(line: OrderedDict[int, Request]) -> float:
-    return next(iter(line.values())).since
 
 
 __all__ = ["Priority", "WorkerPool"]
@@ -197,16 +181,10 @@ def _drop(reference: weakref.ref[Answer]) -> None:
 class WorkerPool:
     """Several workers that share one queue; requests with the lowest `Priority` value go first.
 
-    One additional worker can be reserved for `Priority.VISIBLE`; it is started by the first such
-    request or by `warm`. The next visible image then finds a ready process even if all others are
-    busy or hang. Threads are daemons and processes end with the app, so neither delays exit.
-
-    Args:
-        count: Number of processes, not counting the reserved one.
-        name: Name used in messages.
-        stand_by: Modules that the reserved worker imports when it starts; None to reserve no
-            worker.
-        options: Keyword arguments for `Worker`.
+    One additional worker can be reserved for `Priority.VISIBLE`; it imports the modules `stand_by`,
+    and is started by the first such request or by `warm`. The next visible image then finds a ready
+    process even if all others are busy or hang. Threads are daemons and processes end with the app,
+    so neither delays exit. The options are those of `Worker`.
     """
 
     def __init__(
@@ -320,8 +298,7 @@ class WorkerPool:
     def _some_wait(self) -> bool:
         """Wait for a request; return False when the pool is closed."""
         with self._lock:
-            while not self._closed.is_set() and not len(self._queue):
-                self._any.wait()
+            self._any.wait_for(lambda: self._closed.is_set() or len(self._queue))
             return not self._closed.is_set()
 
     def _serve(self, worker: Worker) -> None:

@@ -31,16 +31,9 @@ _SINGLE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_
 class Worker:
     """A worker process, started on first use.
 
-    Args:
-        name: Name in messages and in the list of processes: "decoding", "model".
-        memory_limit_bytes: See `WorkerConfig`. Use None for anything that uses a GPU, whose driver
-            reserves far more than it uses.
-        env: Environment variables for the process; by default, numerical libraries use one thread.
-        allowed: Prefixes of the modules whose functions may be called.
-        preload: Modules to import when the process starts.
-        nice: Unix niceness to add to that of the app.
-        quiet: Whether to drop the output of libraries; codecs complain about files that they can
-            decode.
+    The name is used in messages and in the list of processes: "decoding", "model". For the other
+    arguments see `WorkerConfig`; by default, numerical libraries use one thread. Anything that uses
+    a GPU must have no memory limit, since its driver reserves far more than it uses.
 
     Example:
         >>> worker = Worker("decoding")

@@ -38,7 +38,6 @@ class Length:
     """A measured length or angle.
 
     Attributes:
-        value: The value in `units`.
         units: "mm", "°" or "px"; in an ultrasound region also "s", "Hz", "mm/s", ...
         source: Where the scale comes from; NONE for px.
         text: The value with units and source, for display.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.imaging import guards
+from app.imaging.files.sources import open_file
 from app.imaging.guards import COPY_AGAIN
 
 Array = NDArray[Any]
-
-_FLAGS = (
-    os.O_RDONLY
-    | getattr(os, "O_BINARY", 0)
-    # A pipe that replaced the file since the scan would block until it has a writer.
-    | getattr(os, "O_NONBLOCK", 0)
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +26,6 @@ class PlainLayout:
     """How the pixels of an uncompressed grey frame are stored.
 
     Attributes:
-        rows: Number of rows.
-        columns: Number of columns.
         dtype: Type of the values: "u1" to "u8", "i1" to "i8", "f4" or "f8".
         swapped: Whether the file is big endian.
         up: Number of unused bits above the value in each word.
@@ -51,14 +42,12 @@ class PlainLayout:
 
 @dataclass(frozen=True, slots=True)
 class PlainSpan:
-    """Where the pixels of a frame lie in a file.
+    """Where the pixels of a frame lie in a file, which is never a member of an archive.
 
     Attributes:
-        path: The file; never a member of an archive.
         size_bytes: File size when it was scanned; 0 if unknown.
         mtime_ns: File modification time (ns) when it was scanned.
         offset: Offset of the frame's first byte in the file.
-        layout: How the pixels are stored.
     """
 
     path: Path
@@ -69,11 +58,7 @@ class PlainSpan:
 
 
 def read_plain(span: PlainSpan, out: Array) -> None:
-    """Read a frame's pixels into `out`.
-
-    Args:
-        span: Where the pixels lie in the file.
-        out: Contiguous [rows, columns] array to fill, of the layout's type in native byte order.
+    """Read a frame's pixels into a contiguous [rows, columns] array of native byte order.
 
     Raises:
         FileProblem: The file is missing, truncated, or has changed since it was scanned.
@@ -90,32 +75,17 @@ def read_plain(span: PlainSpan, out: Array) -> None:
 
 
 def _read_bytes(span: PlainSpan, room: memoryview) -> None:
-    handle = os.open(span.path, _FLAGS)
-    try:
-        guards.check_regular(span.path, os.fstat(handle))
-        with os.fdopen(handle, "rb", buffering=0, closefd=False) as file:
-            _read_pixels(file, span, room)
+    with open_file(span.path) as file:
+        file.seek(span.offset)
+        got = file.readinto(room)  # pyright: ignore[reportAttributeAccessIssue]
         # Checked after reading, to notice a change during it too.
-        status = os.fstat(handle)
-    finally:
-        os.close(handle)
+        status = os.fstat(file.fileno())
+    if got < len(room):
+        reason = f"the file is cut short: it holds {got:,} of {len(room):,} bytes of pixels"
+        raise guards.problem(span.path, reason, COPY_AGAIN)
     known = (span.size_bytes, span.mtime_ns)
     if span.size_bytes and known != (status.st_size, status.st_mtime_ns):
         raise guards.changed_file(span.path)
-
-
-def _read_pixels(file: FileIO, span: PlainSpan, room: memoryview) -> None:
-    file.seek(span.offset)
-    got = 0
-    while got < len(room):
-        count = file.readinto(room[got:])
-        if not count:
-            raise guards.problem(
-                span.path,
-                f"the file is cut short: it holds {got:,} of {len(room):,} bytes of pixels",
-                COPY_AGAIN,
-            )
-        got += count
 
 
 def _strip_unused_bits(out: Array, layout: PlainLayout) -> None:

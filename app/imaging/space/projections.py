@@ -31,12 +31,7 @@ class Course(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """A radiographic view.
-
-    Attributes:
-        words: Name of the view.
-        course: Direction of the X-rays through the body.
-    """
+    """A radiographic view: its name, and the direction of the X-rays through the body."""
 
     words: str
     course: Course

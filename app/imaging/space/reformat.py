@@ -147,7 +147,14 @@ def section(volume: Volume, plane: Plane, index: int, uid: str = "") -> Frame:
     counts = volume.voxels.shape[::-1]
     if not 0 <= index < counts[cut.across]:
         raise IndexError(f"section {index} of {counts[cut.across]}")
-    stored, corner = _section_pixels(volume, cut, index)
+    seen = section_cut(cut, counts, index)
+    # Voxels are indexed [k, j, i]; numpy's axis of voxel axis n is 2 - n.
+    stored = seen.orient(np.take(volume.voxels, seen.position, axis=2 - cut.across))
+    stored.flags.writeable = False
+    corner = np.zeros(3)  # voxel (i, j, k) of the first pixel
+    for axis, sign in zip((cut.right, cut.down), cut.signs[1:], strict=True):
+        corner[axis] = 0 if sign > 0 else counts[axis] - 1
+    corner[cut.across] = seen.position
     steps = volume.affine[:3, :3]
     row = steps[:, cut.right] * cut.signs[1]
     column = steps[:, cut.down] * cut.signs[2]
@@ -176,23 +183,6 @@ def section(volume: Volume, plane: Plane, index: int, uid: str = "") -> Frame:
         time_ms=None,
         note=_note(volume, plane, cut),
     )
-
-
-def _section_pixels(
-    volume: Volume, cut: SectionAxes, index: int
-) -> tuple[NDArray[np.generic], Floats]:
-    """Return a section's [rows, columns], and the voxel (i, j, k) of its first pixel."""
-    counts = volume.voxels.shape[::-1]
-    corner = np.zeros(3)
-    axes = (cut.across, cut.right, cut.down)
-    for axis, sign in zip(axes, cut.signs, strict=True):
-        corner[axis] = 0 if sign > 0 else counts[axis] - 1
-    seen = section_cut(cut, counts, index)
-    corner[cut.across] = seen.position
-    # Voxels are indexed [k, j, i]; numpy's axis of voxel axis n is 2 - n.
-    pixels = seen.orient(np.take(volume.voxels, seen.position, axis=2 - cut.across))
-    pixels.flags.writeable = False
-    return pixels, corner
 
 
 def _note(volume: Volume, plane: Plane, cut: SectionAxes) -> str:

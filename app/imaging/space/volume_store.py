@@ -11,7 +11,7 @@ import threading
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence, Set
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import partial
 from queue import Empty, SimpleQueue
@@ -497,10 +497,7 @@ class VolumeStore:
         try:
             outcome: Volume | BaseException = self._make(source, stopped, progress)
         except BaseException as error:
-            if path is None or isinstance(error, CancelledError):
-                outcome = error
-            else:
-                outcome = as_file_problem(error, path)
+            outcome = as_file_problem(error, path) if path is not None else error
         with self._lock:
             known = self._pending.get(key)
             if known is not None and known[0] is stopped:

@@ -38,11 +38,7 @@ _SPECIAL = re.compile(r"<\|[^|<>]{1,40}\|>")
 class InputRectangle:
     """The rectangle of an image that a model received, in pixel edges of the original image.
 
-    Attributes:
-        left: Outer edge of the first column; below 0 where the image was padded.
-        top: Outer edge of the first row.
-        right: Outer edge of the last column.
-        bottom: Outer edge of the last row.
+    Edges lie outside the image (below 0, say) where it was padded.
     """
 
     left: float

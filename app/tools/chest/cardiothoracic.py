@@ -8,8 +8,9 @@ from app.imaging.findings import XY, Finding, Polyline, new_id
 from app.imaging.types import Spacing
 from app.tools.api import Need, ToolContext, ToolFailed, ToolInput, ToolResult, ToolSpec
 from app.tools.chest import ctr_geometry, image_suitability, organs
+from app.tools.chest.model_pictures import Hanging
 from app.tools.chest.model_results import with_warnings
-from app.tools.chest.segmenter import Hanging, Segmenter
+from app.tools.chest.segmenter import Segmenter
 from app.tools.files import plain
 
 CUTOFF = 0.5
@@ -112,7 +113,7 @@ class CardiothoracicRatio:
         metadata = {
             "image_path": args.image_path,
             "spacing_source": str(frame.spacing.source),
-            "model": model.spec.title,
+            "model": model.card.title,
             "weights_sha256": found.weights_sha256,
             "spread_of_looks": found.ratio_spread,
             "note": "Measured on a model's outlines, approximate, not for diagnosis.",
@@ -148,10 +149,7 @@ def _rounded(value: float | None) -> float | None:
 
 
 def _width(line: ctr_geometry.Line, spacing: Spacing) -> tuple[float, str]:
-    """Return a horizontal line's length and its unit.
-
-    For mm the unit names the spacing's source.
-    """
+    """Return a horizontal line's length and its unit, which for mm names the spacing's source."""
     if spacing.column_mm is None:
         return round(line.length, 1), "px"
     return round(line.length * spacing.column_mm, 1), f"mm ({spacing.source})"

@@ -247,7 +247,8 @@ def _read_pickle(stream: IO[bytes]) -> Any:
         items = target.items if isinstance(target, _Call) else target
         items.update(zip(taken[::2], taken[1::2], strict=True))
 
-    for opcode, argument, _ in pickletools.genops(stream):
+    for opcode, given, _ in pickletools.genops(stream):
+        argument: Any = given
         match opcode.name:
             case "STOP":
                 return stack.pop()
@@ -277,8 +278,9 @@ def _read_pickle(stream: IO[bytes]) -> Any:
                 stack[-2:] = [_Call(function, tuple(args))]
             case "BUILD":
                 state = stack.pop()
-                if isinstance(stack[-1], _Call):
-                    stack[-1].state = state
+                target = stack[-1]
+                if isinstance(target, _Call):
+                    target.state = state
             case "SETITEM":
                 value, key = stack.pop(), stack.pop()
                 set_items([key, value])

@@ -100,11 +100,6 @@ class CheXagent:
     std: Tensor
     context: int
 
-    @property
-    def end(self) -> int:
-        """Id of the token that ends an answer."""
-        return int(self.tokenizer.eos_token_id)
-
     def preprocess(self, image: Image.Image) -> Tensor:
         """Return the image as a normalised RGB square (bicubic): float32 [3, size, size]."""
         square = image.convert("RGB").resize((self.size, self.size), Image.Resampling.BICUBIC)
@@ -140,6 +135,18 @@ class CheXagent:
             found[pads] = seen.flatten(0, 1).to(found.dtype)
         return found
 
+    def ask(
+        self, paths: list[str], prompt: str, most: int, work: Work
+    ) -> tuple[str, GeneratedTokens, int]:
+        """Return the answer's text, its tokens, and the number of tokens in the prompt."""
+        tokens = self.prompt(len(paths), prompt)
+        images = [Image.open(path) for path in paths]
+        with torch.inference_mode():
+            inputs = embedded_inputs(self.embed(tokens, images))
+        end = SpecialIds.of(int(self.tokenizer.eos_token_id))
+        written = generate_tokens(self.language, inputs, end, work, most=most)
+        return self.tokenizer.decode(written.ids), written, len(tokens)
+
     def _tokens(self, text: str) -> list[int]:
         return list(self.tokenizer.encode(text, add_special_tokens=False))
 
@@ -148,10 +155,7 @@ class CheXagent:
 
 
 def build_network(folder: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
-    """Create the network described in a model's folder; its parameters are not initialised.
-
-    Returns:
-        Prefix of the published weight names -> module.
+    """Create the network described in a model's folder, uninitialised, by prefix of its weights.
 
     Raises:
         OtherLayout: The folder's layout differs from that of the published model.
@@ -224,7 +228,7 @@ class Published:
     def ask(
         self, paths: list[str], prompt: str, most: int, work: Work
     ) -> tuple[str, GeneratedTokens, int]:
-        """Return the answer's text, its tokens, and the number of tokens in the prompt."""
+        """Answer as `CheXagent.ask` does."""
         parts = [*({"image": path} for path in paths), {"text": prompt}]
         talk = [
             {"from": "system", "value": SYSTEM},
@@ -245,10 +249,8 @@ class Published:
 def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """Answer a question about images.
 
-    Args:
-        payload: The dictionary from `InstalledModel.payload` with these added: "paths" (PNG files),
-            "prompt" and "max_new_tokens".
-        progress: Called after each token.
+    `payload` is that of `InstalledModel.payload` with "paths" (PNG files), "prompt" and
+    "max_new_tokens".
 
     Returns:
         "text" including the model's marks; "cut", True if the answer was cut off; "tokens";
@@ -260,10 +262,7 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
     def work_with(model: CheXagent | Published, work: Work) -> dict[str, Any]:
         work.progress(0.2, "Looking at the image")
-        if isinstance(model, Published):
-            text, written, length = model.ask(paths, prompt, most, work)
-        else:
-            text, written, length = _answer(model, paths, prompt, most, work)
+        text, written, length = model.ask(paths, prompt, most, work)
         return {
             "text": text,
             "cut": not written.finished,
@@ -282,18 +281,6 @@ def _load(folder: Path, work: Work) -> CheXagent | Published:
         # Phi-2's attention overflows in half precision, as its published program says.
         dtype = torch.bfloat16
     return published_programs.load_either_way(load, Published, folder, work, dtype, "CheXagent-2")
-
-
-def _answer(
-    model: CheXagent, paths: list[str], prompt: str, most: int, work: Work
-) -> tuple[str, GeneratedTokens, int]:
-    tokens = model.prompt(len(paths), prompt)
-    images = [Image.open(path) for path in paths]
-    with torch.inference_mode():
-        embedded = model.embed(tokens, images)
-    inputs = embedded_inputs(embedded)
-    written = generate_tokens(model.language, inputs, SpecialIds.of(model.end), work, most=most)
-    return model.tokenizer.decode(written.ids), written, len(tokens)
 
 
 def check(payload: dict[str, Any]) -> dict[str, Any]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +17,7 @@ from app.tools.api import Need, ToolContext, ToolInput, ToolResult, ToolRetry, T
 from app.tools.chest import image_suitability
 from app.tools.chest.model_pictures import ModelInput
 from app.tools.chest.model_results import call_model, model_metadata, required_model, with_warnings
+from app.tools.chest.organs import name_key
 from app.tools.files import plain
 
 LABELS = (
@@ -71,10 +70,10 @@ def match(requested: Sequence[str] | None) -> tuple[str, ...]:
         ToolRetry: A name is unknown, and the message lists the known labels; or more than
             `MOST_LABELS` labels are requested.
     """
-    known = {_key(label): label for label in LABELS}
+    known = {name_key(label): label for label in LABELS}
     found: list[str] = []
     for name in requested or ():
-        key = _key(name)
+        key = name_key(name)
         label = known.get(key) or _OTHER_NAMES.get(key) or known.get(key.removesuffix("s"))
         if label is None:
             near = difflib.get_close_matches(key, known, n=2, cutoff=0.7)
@@ -93,10 +92,6 @@ def match(requested: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _key(name: str) -> str:
-    return re.sub(r"[^a-z]", "", name.lower())
-
-
 INPUT_SIZE = 224
 CELL_STRIDE = 32.0
 """Stride of the last layer's cells, in input pixels."""
@@ -108,59 +103,30 @@ x -> 2x + 0.5), the 3 x 3 maximum and the 7 x 7 convolution (each x -> 2x) give 
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Square:
-    """The central square of an image: the part that remains after torchxrayvision's crop.
+def central_square(shape: tuple[int, int]) -> tuple[int, int, int]:
+    """Return (left, top, side) of the square that torchxrayvision crops from [rows, columns].
 
-    Attributes:
-        left: First column of the square.
-        top: First row of the square.
-        side: Side length in pixels.
+    See `torchxrayvision.datasets.XRayCenterCrop`.
     """
-
-    left: int
-    top: int
-    side: int
-
-    @classmethod
-    def of(cls, shape: tuple[int, int]) -> Square:
-        """Return the central square of an image with this shape, (rows, columns).
-
-        See `torchxrayvision.datasets.XRayCenterCrop`.
-        """
-        rows, columns = shape
-        side = min(rows, columns)
-        return cls(columns // 2 - side // 2, rows // 2 - side // 2, side)
-
-    def to_image(self, x: float, y: float) -> tuple[float, float]:
-        """Convert a point from pixels of the model's input to pixels of the image.
-
-        In both, pixel centres have integer coordinates.
-        """
-        scale = self.side / INPUT_SIZE
-        return (self.left + (x + 0.5) * scale - 0.5, self.top + (y + 0.5) * scale - 0.5)
+    rows, columns = shape
+    side = min(rows, columns)
+    return columns // 2 - side // 2, rows // 2 - side // 2, side
 
 
 def map_to_image(cells: NDArray[Any], shape: tuple[int, int]) -> NDArray[np.float32]:
-    """Interpolate a map from the cells of the last layer to the pixels of the image.
-
-    Args:
-        cells: The map [7, 7], without negative values.
-        shape: (rows, columns) of the image.
+    """Interpolate a map [7, 7] from the cells of the last layer to the pixels of the image.
 
     Returns:
         float32 [rows, columns], scaled to a maximum of 1; 0 outside the model's square.
     """
-    square = Square.of(shape)
+    left, top, side = central_square(shape)
     wide = np.maximum(np.asarray(cells, np.float32), 0)
     highest = float(wide.max())
     found = np.zeros(shape, np.float32)
     if highest > 0:
-        down = _weights(square.side, wide.shape[0])
-        across = _weights(square.side, wide.shape[1])
-        inside = slice(square.top, square.top + square.side)
-        beside = slice(square.left, square.left + square.side)
-        np.matmul(down @ (wide / highest), across.T, out=found[inside, beside])
+        down, across = (_weights(side, count) for count in wide.shape)
+        inside = found[top : top + side, left : left + side]
+        np.matmul(down @ (wide / highest), across.T, out=inside)
     return found
 
 

@@ -108,9 +108,8 @@ class Alignment:
 
     Attributes:
         figures: The registration's figures as a JSON object.
-        degrees: Rotation of the prior image against the current one, in degrees.
-        scale: Size of the chest on the prior image divided by its size on the current one,
-            calculated with the spacing of each; None if one spacing is unknown.
+        degrees: Rotation of the prior image against the current one.
+        scale: As for `comparison.change_table`.
         problem: The reason that the registration cannot be trusted, or "".
         to_prior: [3, 3], from pixels of the current image to pixels of the prior.
         registered: The prior image resampled to the current image's pixels.
@@ -161,11 +160,7 @@ class ChestXRayCompare:
         )
 
     def _image(self, name: str, snapshot: ImageSnapshot, context: ToolContext) -> ComparedImage:
-        """Segment one image and collect its data for the comparison.
-
-        Raises:
-            ToolFailed: The image is not a frontal chest radiograph, or no lungs were found on it.
-        """
+        """Segment one image and collect its data for the comparison."""
         admission = image_suitability.admit(snapshot, context)
         model = self._segmenter.choose(context)
         found = self._segmenter.segment(snapshot, model, organs.EMBEDDED, context)
@@ -290,10 +285,7 @@ def _align(current: ComparedImage, prior: ComparedImage, context: ToolContext) -
 
 
 def _spacing(side: Side, known: bool) -> list[float]:
-    """Return the spacing (between columns, between rows) in mm.
-
-    If one of the spacings is unknown, both images are taken to be equally wide.
-    """
+    """Return (between columns, between rows) in mm; as if equally wide if a spacing is unknown."""
     across, down = side.spacing.column_mm, side.spacing.row_mm
     if known and across is not None and down is not None:
         return [across, down]

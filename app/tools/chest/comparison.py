@@ -115,7 +115,7 @@ def change_table(
     Args:
         current: The current image.
         prior: The prior image.
-        degrees: Rotation between the two images in degrees; None if unknown.
+        degrees: Rotation between the two images; None if unknown.
         scale: Size of the chest on the prior image divided by its size on the current one,
             calculated with the spacing of each; None if unknown.
     """
@@ -181,15 +181,9 @@ def _row(
     error: float | None,
     rests_on: str = "",
 ) -> Row:
-    """Return a row; it has no change where a value is missing.
+    """Return a row, which has no change where a value is missing or a reason speaks against it.
 
-    Args:
-        what: Name of the quantity.
-        unit: Unit of the values.
-        values: (current, prior).
-        reasons: Why the values cannot be compared.
-        error: The method's own error, in the unit.
-        rests_on: The basis of the comparison, for rows that can be compared.
+    `values` are (current, prior), `error` is the method's own, `rests_on` the comparison's basis.
     """
     now, then = values
     if now is None or then is None:
@@ -276,11 +270,7 @@ def _score_rows(current: Side, prior: Side) -> list[Row]:
 def match_boxes(
     current: Sequence[Corners], prior: Sequence[Corners]
 ) -> list[tuple[int | None, int | None]]:
-    """Match the overlapping boxes of two images.
-
-    Args:
-        current: (x0, y0, x1, y1) of each box on the current image.
-        prior: The boxes of the prior image, in pixels of the current one.
+    """Match the overlapping boxes of two images, both in pixels of the current one.
 
     Returns:
         Pairs of indices (current, prior), the largest overlap first; then the unmatched boxes, each
@@ -340,14 +330,10 @@ def box_row(
     spacings: tuple[Spacing, Spacing],
     against: Sequence[str] = (),
 ) -> Row:
-    """Return the table row for a pair of matched boxes.
+    """Return the table row for the pair of matched boxes with this number.
 
-    Args:
-        number: Number of the pair.
-        boxes: (current, prior), each (x0, y0, x1, y1) in pixels of its own image; None for a box
-            that is missing.
-        spacings: Pixel spacings of the current and the prior image.
-        against: Reasons not to compare lengths, from `length_reasons`.
+    `boxes` and `spacings` are (current, prior), each in pixels of its own image; a missing box is
+    None. `against` are reasons not to compare lengths, from `length_reasons`.
     """
     sizes = [
         longest_side(box, spacing) if box is not None else None

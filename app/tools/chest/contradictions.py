@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from app.tools.result_wording import CallResult, Data, Disagreement, one_line, scores_of
+from app.tools.result_wording import CallResult, Disagreement, one_line, scores_of
 
 CLASSIFIER = "chest_xray_classifier"
 SEGMENTATION = "chest_xray_segmentation"
@@ -121,14 +121,7 @@ _SIDE = re.compile(r"\b(left|right)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim, made by a result, that a finding is present or absent.
-
-    Attributes:
-        topic: Name of the finding.
-        present: True if the finding is claimed to be present, False if absent.
-        words: The claim in the result's own words.
-        index: Index of the result in the sequence of results.
-    """
+    """A result's claim that a finding is present or absent; `index` is that of the result."""
 
     topic: str
     present: bool
@@ -144,7 +137,10 @@ def disagreements(results: Sequence[CallResult]) -> list[Disagreement]:
             called repeatedly with equal arguments, only its last result counts.
     """
     claims = [
-        claim for index in _latest_calls(results) for claim in claims_of(results[index], index)
+        Claim(topic, present, words, index)
+        for index in _latest_calls(results)
+        if (read := _CLAIM_READERS.get(results[index].tool)) is not None
+        for topic, present, words in read(results[index])
     ]
     found: list[Disagreement] = []
     for topic in dict.fromkeys(claim.topic for claim in claims):
@@ -166,18 +162,6 @@ def disagreements(results: Sequence[CallResult]) -> list[Disagreement]:
                 found.append(Disagreement(topic, tuple(sides)))
                 break
     return [*found, *_refused_agreements(results), *_wrong_sides(results)]
-
-
-def claims_of(result: CallResult, index: int = 0) -> list[Claim]:
-    """Return the claims that one result makes."""
-    read = _CLAIM_READERS.get(result.tool)
-    if read is not None:
-        claims = read(result)
-    elif result.tool in TEXTS:
-        claims = _text_claims(result)
-    else:
-        return []
-    return [Claim(topic, present, words, index) for topic, present, words in claims]
 
 
 def _latest_calls(results: Sequence[CallResult]) -> list[int]:
@@ -251,17 +235,15 @@ _CLAIM_READERS: Mapping[str, Callable[[CallResult], Claims]] = {
     RATIO: _ratio_claims,
     SEGMENTATION: _outline_claims,
     GROUNDING: _box_claims,
+    **dict.fromkeys(TEXTS, _text_claims),
 }
 
 
 def read_text(text: str, topic: Topic) -> tuple[bool, str] | None:
-    """Return whether a text calls a finding present, and the sentence that says so.
+    """Return whether a text calls a finding present, and the sentence that says so, or None.
 
     One sentence that calls it present outweighs any that call it absent, which may be about another
     place.
-
-    Returns:
-        (present, sentence), or None if the text says neither.
     """
     absent: str | None = None
     for match in _SENTENCE.finditer(text):
@@ -297,7 +279,8 @@ def _clause_says(clause: str, topic: Topic) -> bool | None:
 def _refused_agreements(results: Sequence[CallResult]) -> Iterator[Disagreement]:
     """Yield the answers of a model that was asked if it agrees with another one and does not."""
     for index, item in enumerate(results):
-        if item.tool not in TEXTS or not _ASKED_TO_AGREE.search(_question(item.arguments)):
+        question = str(item.arguments.get("question") or item.arguments.get("prompt") or "")
+        if item.tool not in TEXTS or not _ASKED_TO_AGREE.search(question):
             continue
         answer = next(
             (str(item.output[key]) for key in TEXTS[item.tool] if item.output.get(key)), ""
@@ -319,10 +302,6 @@ def _refused_agreements(results: Sequence[CallResult]) -> Iterator[Disagreement]
                     (f"{first} stands against it", others[-1]),
                 ),
             )
-
-
-def _question(arguments: Data) -> str:
-    return " ".join(str(arguments.get(key) or "") for key in ("question", "prompt"))
 
 
 def _wrong_sides(results: Sequence[CallResult]) -> Iterator[Disagreement]:

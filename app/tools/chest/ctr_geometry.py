@@ -48,10 +48,7 @@ class CardiothoracicRatio:
     Attributes:
         ratio: Width of the heart divided by width of the thorax, or None if refused.
         heart: The heart's full width, drawn at the height midway between its two extreme points.
-        heart_halves: Lines from the midline to the right-most and to the left-most point of the
-            heart (patient's sides), each drawn at the height of that point.
         thorax: The inner width of the thorax at its widest.
-        midline: x coordinate of the midline.
         heart_mm: Width of the heart in mm; None if no column spacing was given. The caller states
             the source of that spacing.
         thorax_mm: Width of the thorax in mm; None if no column spacing was given.
@@ -61,9 +58,7 @@ class CardiothoracicRatio:
 
     ratio: float | None = None
     heart: Line | None = None
-    heart_halves: tuple[Line, Line] | None = None
     thorax: Line | None = None
-    midline: float | None = None
     heart_mm: float | None = None
     thorax_mm: float | None = None
     warnings: tuple[str, ...] = ()
@@ -221,9 +216,7 @@ def measure(
     return CardiothoracicRatio(
         ratio=ratio,
         heart=heart,
-        heart_halves=halves,
         thorax=thorax,
-        midline=middle,
         heart_mm=None if scale is None else heart.length * scale,
         thorax_mm=None if scale is None else thorax.length * scale,
         warnings=tuple(notes),

@@ -18,13 +18,7 @@ from app.tools.model_process.serving import Work
 
 
 class TokenProgress(StoppingCriteria):
-    """A stopping criterion that reports each generated token; `progress` may raise to cancel.
-
-    Args:
-        progress: Receives the fraction done and a text after each token.
-        most: Maximum number of tokens to generate.
-        start: Fraction of the call's progress at which generation begins.
-    """
+    """A stopping criterion that reports each of `most` tokens; `progress` may raise to cancel."""
 
     def __init__(self, progress: Progress, most: int, start: float = 0.2) -> None:
         self._progress = progress
@@ -108,9 +102,9 @@ def generate_tokens(
         inputs: The model's inputs. If they contain a prompt as "input_ids", the prompt is removed
             from the output.
         ids: The special token ids.
-        work: Its `progress` is called after each token and may raise to cancel.
+        work: Its `progress` is called after each token; its `share` scales down the beams.
         most: Maximum number of tokens to generate.
-        beams: Number of beams; scaled down by `work.share`, which is reduced when memory runs out.
+        beams: Number of beams.
     """
     # Read `share` only if it has an effect: reading it tells `serve` that a repeat with less helps.
     wide = max(1, round(beams * work.share)) if beams > 1 else 1

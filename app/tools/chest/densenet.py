@@ -50,15 +50,7 @@ def load(path: Path) -> Any:
 
 
 def preprocess(pixels: NDArray[np.uint8], side: int = INPUT_SIZE) -> torch.Tensor:
-    """Return the pixels as the model expects them.
-
-    Args:
-        pixels: uint8 [rows, columns] as displayed, bright = dense.
-        side: Width and height of the result in pixels; the model takes 224.
-
-    Returns:
-        float32 [1, 1, side, side] in [-1024, 1024].
-    """
+    """Return pixels uint8 [rows, columns] as float32 [1, 1, side, side] in [-1024, 1024]."""
     central = torch.from_numpy(xrv.datasets.XRayCenterCrop()(pixels[None]))[None].float()
     # Resampled here as `forward` would (xrv.utils.fix_resolution), which also prints a warning.
     if central.shape[2:] != (side, side):
@@ -73,10 +65,8 @@ def preprocess(pixels: NDArray[np.uint8], side: int = INPUT_SIZE) -> torch.Tenso
 def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """Classify one image.
 
-    Args:
-        payload: "pixels" uint8 [rows, columns]; "model" and "device" for `serve`; "labels" to
-            compute activation maps for; "spread", True to classify variants of the image as well.
-        progress: Called before each step.
+    `payload` has "pixels" uint8 [rows, columns]; "model" and "device" for `serve`; "labels" to
+    compute activation maps for; "spread", True to classify variants of the image as well.
 
     Returns:
         "scores", label -> 0..1; "cells", label -> float32 [7, 7] activation map without negative
@@ -118,14 +108,9 @@ def evaluate(model: Any, payload: dict[str, Any], device: str) -> dict[str, Any]
 
 
 def variants(pixels: NDArray[np.uint8], whole: torch.Tensor) -> list[torch.Tensor]:
-    """Return variants of the image that should hardly change a score: its mirror image and corners.
+    """Return variants that should hardly change a score: the image's mirror image and its corners.
 
-    Args:
-        pixels: uint8 [rows, columns], as for `preprocess`.
-        whole: The result of `preprocess` for the same pixels.
-
-    Returns:
-        Five tensors, each float32 [1, 1, 224, 224].
+    `whole` is the result of `preprocess` for the pixels; so is each of the five variants.
     """
     wide = preprocess(pixels, INPUT_SIZE + MARGIN)
     ends = (slice(0, INPUT_SIZE), slice(MARGIN, None))

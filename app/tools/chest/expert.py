@@ -5,22 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, Field
 
 from app.imaging.findings import Box
-from app.tools.api import (
-    ImageSnapshot,
-    ToolContext,
-    ToolFailed,
-    ToolInput,
-    ToolResult,
-    ToolRetry,
-    ToolSpec,
-)
+from app.imaging.types import ImageRef
+from app.tools.api import ToolContext, ToolInput, ToolResult, ToolRetry, ToolSpec
 from app.tools.chest import image_suitability
 from app.tools.chest.boxes import (
     ParsedText,
@@ -30,16 +22,15 @@ from app.tools.chest.boxes import (
     whole_image,
 )
 from app.tools.chest.model_pictures import ModelInput
-from app.tools.chest.model_results import NOTE as TEXT_NOTE
 from app.tools.chest.model_results import (
-    CheckedText,
+    NOTE,
     call_model,
-    check_text,
     labelled_findings,
     model_metadata,
     needs_of,
     numbered_warnings,
     required_model,
+    usable_text,
     with_warnings,
 )
 from app.tools.chest.question_answering import multi_image_warnings
@@ -111,15 +102,6 @@ SPEC = ToolSpec(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Boxes:
-    """The boxes on a single image, and remarks on those that could not be placed."""
-
-    placed: list[dict[str, Any]]
-    geometry: list[tuple[str, Box]]
-    warnings: list[str]
-
-
 class ChestXRayExpert:
     """The tool `chest_xray_expert`."""
 
@@ -147,26 +129,32 @@ class ChestXRayExpert:
         remarks += multi_image_warnings(snapshots)
         answer = _ask(args, shown, model, context)
         reading = read_chexagent(str(answer["text"]))
-        written = _checked_answer(answer, reading, args)
-        boxes = _boxes(reading, snapshots, shown, args)
+        written = usable_text(
+            {"text": reading.text, "finished": not answer["cut"], "most": args.max_new_tokens},
+            model.card.title,
+        )
+        boxes: list[tuple[PlacedBox, Box]] = []
         warnings = [
             *dict.fromkeys(remarks),
             *model.warnings,
             *(str(note) for note in answer.get("notes", ())),
             *written.faults,
-            *boxes.warnings,
+            *reading.refused,
         ]
+        if len(shown) == 1:
+            boxes = _boxes(reading, shown[0], args.image_paths[0])
+        elif reading.groups:
+            warnings.append(
+                "the answer has boxes, but does not say on which of the images: they were not drawn"
+            )
         if answer["too_long"]:
             warnings.append(_too_long(len(snapshots), answer["context"]))
-        return _result(args, snapshots, model, answer, written, boxes, context, warnings)
+        image = snapshots[0].ref
+        return _result(args, image, model, answer, written.text, boxes, context, warnings)
 
 
 def _check_number(names: Sequence[str]) -> None:
-    """Refuse more images than the model takes, before it is loaded.
-
-    Raises:
-        ToolRetry: There are too many images.
-    """
+    """Refuse more images than the model takes, before it is loaded."""
     if len(names) > MOST_IMAGES:
         raise ToolRetry(
             f"CheXagent-2 can be asked about one or two images, not {len(names)}: each takes half "
@@ -211,73 +199,38 @@ def _ask(
         return call_model(_ENTRY, model, payload, context, _TIMEOUT_S)
 
 
-def _checked_answer(
-    answer: Mapping[str, Any], reading: ParsedText, args: ExpertInput
-) -> CheckedText:
-    """Return the answer's text, checked for loops and unreadable output.
-
-    Raises:
-        ToolFailed: No usable text is left.
-    """
-    written = check_text(
-        {"text": reading.text, "finished": not answer["cut"], "most": args.max_new_tokens}
-    )
-    if not written.text:
-        raise ToolFailed(
-            f"the model gave no usable answer: {'; '.join(written.faults)}",
-            remedy="Ask in other words, or look at the image yourself.",
-        )
-    return written
-
-
-def _boxes(
-    reading: ParsedText,
-    snapshots: Sequence[ImageSnapshot],
-    shown: Sequence[ModelInput],
-    args: ExpertInput,
-) -> _Boxes:
+def _boxes(reading: ParsedText, shown: ModelInput, name: str) -> list[tuple[PlacedBox, Box]]:
     """Convert boxes to the original image's pixels; the model's input is that image made square."""
-    warnings = list(reading.refused)
-    if reading.groups and len(snapshots) > 1:
-        warnings.append(
-            "the answer has boxes, but does not say on which of the images: they were not drawn"
-        )
-        return _Boxes([], [], warnings)
-    placed: list[dict[str, Any]] = []
-    geometry: list[tuple[str, Box]] = []
+    seen = whole_image(*shown.pixels.shape)
+    found: list[tuple[PlacedBox, Box]] = []
     for number, group in enumerate(reading.groups, 1):
-        image = shown[0]
-        seen = whole_image(*image.pixels.shape)
         corners = group.boxes[0]
-        box = finding_box(image.original(seen.original(corners)))
-        label = group.phrase or f"box {number}"
-        geometry.append((label, box))
-        placed.append(
-            {
-                "number": number,
-                "label": label,
-                "image_path": args.image_paths[0],
-                "model_coordinates": list(corners),
-                "image_coordinates": rounded_corners(box),
-            }
+        box = finding_box(shown.original(seen.original(corners)))
+        placed = PlacedBox(
+            number=number,
+            label=group.phrase or f"box {number}",
+            image_path=name,
+            model_coordinates=list(corners),
+            image_coordinates=rounded_corners(box),
         )
-    return _Boxes(placed, geometry, warnings)
+        found.append((placed, box))
+    return found
 
 
 def _result(
     args: ExpertInput,
-    snapshots: Sequence[ImageSnapshot],
+    image: ImageRef,
     model: InstalledModel,
     answer: Mapping[str, Any],
-    written: CheckedText,
-    boxes: _Boxes,
+    text: str,
+    boxes: Sequence[tuple[PlacedBox, Box]],
     context: ToolContext,
     warnings: list[str],
 ) -> ToolResult:
     title = model.card.title
     findings = labelled_findings(
-        boxes.geometry,
-        snapshots[0].ref,
+        ((placed.label, box) for placed, box in boxes),
+        image,
         context.provenance(SPEC, title, model.sha256),
         f"{title} marked this in its answer. A model's box, not for diagnosis.",
         f"expert-{context.call_id}",
@@ -287,11 +240,11 @@ def _result(
         "prompt": args.prompt,
         "max_new_tokens": args.max_new_tokens,
         "cut_off": bool(answer["cut"]),
-        "note": TEXT_NOTE,
+        "note": NOTE,
         **model_metadata(model, answer),
         "warnings": warnings,
         "status": "completed",
     }
-    output = {"response": written.text, "boxes": boxes.placed}
-    summary = with_warnings(f"{title} answers: {written.text}\n{TEXT_NOTE}", warnings)
+    output = {"response": text, "boxes": [placed.model_dump() for placed, _ in boxes]}
+    summary = with_warnings(f"{title} answers: {text}\n{NOTE}", warnings)
     return ToolResult(summary, plain(output), plain(metadata), findings)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from pydantic import BaseModel, Field
 
 from app.imaging.files import synthetic
 from app.tools.api import Artifact, ToolContext, ToolFailed, ToolInput, ToolResult, ToolSpec
+from app.tools.chest.boxes import Corners
 from app.tools.chest.image_suitability import COLOUR_SPREAD, grey
 from app.tools.chest.model_results import call_model, needs_of, required_model, with_warnings
 from app.tools.files import plain, save_png
@@ -28,37 +28,25 @@ _LEAST = 20
 _GREY = 200
 
 
-@dataclass(frozen=True, slots=True)
-class LabelledPicture:
-    """A generated picture with strips that label it as synthetic.
-
-    Attributes:
-        pixels: uint8 [rows, columns].
-        inside: Outer edges (x0, y0, x1, y1) of the part without the strips, in pixels of the whole
-            picture (pixel centres are integers).
-    """
-
-    pixels: NDArray[np.uint8]
-    inside: tuple[float, float, float, float]
-
-
-def add_label_strips(picture: NDArray[np.uint8]) -> LabelledPicture:
-    """Add labelled strips to the left and right of a picture, or above and below a tall one.
+def add_label_strips(picture: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], Corners]:
+    """Add strips that say "synthetic" to the left and right of a picture, or above and below it.
 
     Args:
         picture: uint8 [rows, columns]; its pixels are copied unchanged.
+
+    Returns:
+        The whole picture, and the outer edges (x0, y0, x1, y1) of the part without the strips in
+        its pixels (pixel centres are integers).
     """
     rows, columns = picture.shape
     wide = max(_LEAST, round(_SHARE * min(rows, columns)))
     if rows > columns:
         strip = _strip(columns, wide)
         whole = np.concatenate([strip, picture, strip])
-        return LabelledPicture(whole, (-0.5, wide - 0.5, columns - 0.5, wide + rows - 0.5))
+        return whole, (-0.5, wide - 0.5, columns - 0.5, wide + rows - 0.5)
     strip = _strip(rows, wide)
     whole = np.concatenate([np.rot90(strip), picture, np.rot90(strip, -1)], axis=1)
-    return LabelledPicture(
-        np.ascontiguousarray(whole), (wide - 0.5, -0.5, wide + columns - 0.5, rows - 0.5)
-    )
+    return np.ascontiguousarray(whole), (wide - 0.5, -0.5, wide + columns - 0.5, rows - 0.5)
 
 
 def _strip(length: int, wide: int) -> NDArray[np.uint8]:
@@ -150,29 +138,23 @@ class ChestXRayGenerator:
         context.progress(0.01, "Looking for the model")
         model = required_model(CARD, "The image generator", _PACKAGES, context)
         seed = secrets.randbelow(_MAX_SEED) if args.seed is None else args.seed
-        answer = call_model(_ENTRY, model, {**_asked(args), "seed": seed}, context, _TIMEOUT_S)
+        payload = {
+            "prompt": args.prompt.strip(),
+            "height": args.height,
+            "width": args.width,
+            "steps": args.num_inference_steps,
+            "guidance": args.guidance_scale,
+            "seed": seed,
+        }
+        answer = call_model(_ENTRY, model, payload, context, _TIMEOUT_S)
         context.cancel.check()
         pixels: NDArray[np.uint8] = answer["pixels"]
         _check(answer, pixels)
         return _result(args, context, model, answer, pixels, seed)
 
 
-def _asked(args: GeneratorInput) -> dict[str, Any]:
-    return {
-        "prompt": args.prompt.strip(),
-        "height": args.height,
-        "width": args.width,
-        "steps": args.num_inference_steps,
-        "guidance": args.guidance_scale,
-    }
-
-
 def _check(answer: dict[str, Any], pixels: NDArray[np.uint8]) -> None:
-    """Check that the model gave an image.
-
-    Raises:
-        ToolFailed: The model's safety checker blacked it out, or it has one grey value only.
-    """
+    """Refuse an image that the model's safety checker blacked out, or that has one grey only."""
     if answer.get("refused"):
         raise ToolFailed(
             "the model's own safety checker took the image for unsuitable and blacked it out",
@@ -212,8 +194,8 @@ def _result(
     pixels: NDArray[np.uint8],
     seed: int,
 ) -> ToolResult:
-    whole = add_label_strips(grey(pixels))
-    path = save_png(whole.pixels, context.out_dir, "generated_xray")
+    whole, inside = add_label_strips(grey(pixels))
+    path = save_png(whole, context.out_dir, "generated_xray")
     _mark(path, args, model, seed)
     context.images.add_derived(path, None)
     warnings = _warnings(args, model, answer, pixels)
@@ -225,7 +207,7 @@ def _result(
         "device": answer.get("device", ""),
         "dtype": answer.get("dtype", ""),
         "image_size": [args.height, args.width],
-        "picture_box": list(whole.inside),
+        "picture_box": list(inside),
         "synthetic": True,
         "model": model.card.title,
         "weights_sha256": model.sha256,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +32,6 @@ from app.tools.chest.model_results import (
     with_warnings,
 )
 from app.tools.files import plain, save_png
-from app.tools.models.store import InstalledModel
 
 MODEL = "maira-2"
 NOTE = (
@@ -110,17 +108,6 @@ SPEC = ToolSpec(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """The model's answer, with boxes in pixels of the original image."""
-
-    predictions: list[dict[str, Any]]
-    boxes: list[tuple[str, Box]]
-    text: str
-    warnings: list[str]
-    raw: Mapping[str, Any]
-
-
 class XRayPhraseGrounding:
     """The tool `xray_phrase_grounding`."""
 
@@ -146,11 +133,48 @@ class XRayPhraseGrounding:
             "phrase": _sentence(phrase),
             "max_new_tokens": args.max_new_tokens,
         }
-        answer_data = call_model(_ENTRY, model, payload, context, _TIMEOUT_S)
+        answer = call_model(_ENTRY, model, payload, context, _TIMEOUT_S)
         context.cancel.check()
-        answer = _answer(answer_data, shown, phrase)
-        warnings = [*admission.warnings, *shown.hanging.warnings, *model.warnings, *answer.warnings]
-        return _result(args, phrase, snapshot, model, answer, context, warnings)
+        predictions, boxes, doubts = _predictions(answer, shown, phrase)
+        warnings = [*admission.warnings, *shown.hanging.warnings, *model.warnings, *doubts]
+        title = model.card.title
+        picture = _picture(snapshot, boxes, title, context)
+        metadata = {
+            "image_path": args.image_path,
+            "phrase": phrase,
+            "max_new_tokens": args.max_new_tokens,
+            "original_size": [snapshot.frame.rows, snapshot.frame.columns],
+            "model_input_size": answer["input_size"],
+            "model_text": str(answer["text"]),
+            "coordinates": COORDINATES,
+            "note": NOTE,
+            **model_metadata(model, answer),
+            "warnings": warnings,
+            "status": "completed" if boxes else "completed_no_finding",
+        }
+        output = {
+            "predictions": predictions,
+            "visualization_path": str(picture) if picture else None,
+        }
+        findings = labelled_findings(
+            boxes,
+            snapshot.ref,
+            context.provenance(SPEC, title, model.sha256),
+            f'{title} marked this for "{phrase}". A model\'s box, not for diagnosis.',
+            f"grounding-{context.call_id}",
+        )
+        shown_picture = (
+            (Artifact(picture, "image", "Phrase grounding", phrase, snapshot.ref),)
+            if picture
+            else ()
+        )
+        return ToolResult(
+            _summary(phrase, boxes, warnings),
+            plain(output),
+            plain(metadata),
+            findings,
+            shown_picture,
+        )
 
 
 def _sentence(phrase: str) -> str:
@@ -158,12 +182,13 @@ def _sentence(phrase: str) -> str:
     return phrase if phrase.endswith((".", "!", "?")) else f"{phrase}."
 
 
-def _answer(answer_data: Mapping[str, Any], shown: ModelInput, phrase: str) -> _Answer:
-    """Sort the model's answer into usable boxes and remarks."""
-    rectangle = InputRectangle(*(float(edge) for edge in answer_data["seen"]))
-    warnings = [str(note) for note in answer_data.get("notes", ())]
-    warnings += [str(reason) for reason in answer_data["refused"]]
-    if answer_data["cut"]:
+def _predictions(
+    answer: Mapping[str, Any], shown: ModelInput, phrase: str
+) -> tuple[list[dict[str, Any]], list[tuple[str, Box]], list[str]]:
+    """Return the output's predictions, their labelled boxes in original pixels, and warnings."""
+    rectangle = InputRectangle(*(float(edge) for edge in answer["seen"]))
+    warnings = [str(note) for note in (*answer.get("notes", ()), *answer["refused"])]
+    if answer["cut"]:
         warnings.append("the answer was cut off: more tokens were not allowed (max_new_tokens)")
     hidden = rectangle.hidden(*shown.pixels.shape)
     if hidden:
@@ -172,7 +197,7 @@ def _answer(answer_data: Mapping[str, Any], shown: ModelInput, phrase: str) -> _
         )
     predictions: list[dict[str, Any]] = []
     found: list[tuple[str, Box]] = []
-    for words, written in answer_data["groups"]:
+    for words, written in answer["groups"]:
         usable = [corners for box in written if (corners := _usable(box))]
         if len(usable) < len(written):
             warnings.append("boxes that cannot be on the image were not drawn")
@@ -189,7 +214,7 @@ def _answer(answer_data: Mapping[str, Any], shown: ModelInput, phrase: str) -> _
                 },
             }
         )
-    return _Answer(predictions, found, str(answer_data["text"]), warnings, answer_data)
+    return predictions, found, warnings
 
 
 def _usable(box: list[float]) -> Corners | None:
@@ -199,76 +224,27 @@ def _usable(box: list[float]) -> Corners | None:
     return (x0, y0, x1, y1) if x0 < x1 and y0 < y1 else None
 
 
-def _result(
-    args: GroundingInput,
-    phrase: str,
-    snapshot: ImageSnapshot,
-    model: InstalledModel,
-    answer: _Answer,
-    context: ToolContext,
-    warnings: list[str],
-) -> ToolResult:
-    title = model.card.title
-    picture = _picture(snapshot, answer, title, context)
-    metadata = {
-        "image_path": args.image_path,
-        "phrase": phrase,
-        "max_new_tokens": args.max_new_tokens,
-        "original_size": [snapshot.frame.rows, snapshot.frame.columns],
-        "model_input_size": answer.raw["input_size"],
-        "model_text": answer.text,
-        "coordinates": COORDINATES,
-        "note": NOTE,
-        **model_metadata(model, answer.raw),
-        "warnings": warnings,
-        "status": "completed" if answer.boxes else "completed_no_finding",
-    }
-    output = {
-        "predictions": answer.predictions,
-        "visualization_path": str(picture) if picture else None,
-    }
-    findings = labelled_findings(
-        answer.boxes,
-        snapshot.ref,
-        context.provenance(SPEC, title, model.sha256),
-        f'{title} marked this for "{phrase}". A model\'s box, not for diagnosis.',
-        f"grounding-{context.call_id}",
-    )
-    shown = (
-        Artifact(picture, "image", "Phrase grounding", phrase, snapshot.ref) if picture else None
-    )
-    return ToolResult(
-        summary=_summary(phrase, answer, warnings),
-        output=plain(output),
-        metadata=plain(metadata),
-        findings=findings,
-        artifacts=(shown,) if shown else (),
-    )
-
-
 def _picture(
-    snapshot: ImageSnapshot, answer: _Answer, title: str, context: ToolContext
+    snapshot: ImageSnapshot, boxes: Sequence[tuple[str, Box]], title: str, context: ToolContext
 ) -> Path | None:
-    if not answer.boxes:
+    if not boxes:
         return None
     context.progress(0.98, "Drawing")
-    marks = [(words, (box.x0, box.y0, box.x1, box.y1)) for words, box in answer.boxes]
+    marks = [(words, (box.x0, box.y0, box.x1, box.y1)) for words, box in boxes]
     drawn = overlay.draw_boxes(grey(snapshot.display), marks, overlay.footer(SPEC.name, title))
     path = save_png(drawn, context.out_dir, "grounding")
     context.images.add_derived(path, snapshot)
     return path
 
 
-def _summary(phrase: str, answer: _Answer, warnings: list[str]) -> str:
-    if answer.boxes:
-        count = len(answer.boxes)
+def _summary(phrase: str, boxes: Sequence[tuple[str, Box]], warnings: list[str]) -> str:
+    if boxes:
         corners = "; ".join(
-            f"x {box.x0:.0f} to {box.x1:.0f}, y {box.y0:.0f} to {box.y1:.0f}"
-            for _, box in answer.boxes
+            f"x {box.x0:.0f} to {box.x1:.0f}, y {box.y0:.0f} to {box.y1:.0f}" for _, box in boxes
         )
         text = (
-            f'"{phrase}": {count} {"box" if count == 1 else "boxes"} in pixels of the original '
-            f"image ({corners}). {NOTE}"
+            f'"{phrase}": {len(boxes)} {"box" if len(boxes) == 1 else "boxes"} in pixels of the '
+            f"original image ({corners}). {NOTE}"
         )
     else:
         text = f'No finding: the model marked no place for "{phrase}". {NOTE}'

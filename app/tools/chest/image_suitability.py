@@ -290,10 +290,7 @@ class _Evidence:
 
 
 def admit(
-    snapshot: ImageSnapshot,
-    context: ToolContext | None = None,
-    *,
-    needs: Sequence[str] = (),
+    snapshot: ImageSnapshot, context: ToolContext | None = None, *, needs: Sequence[str] = ()
 ) -> Admission:
     """Check an image's modality, body part, view, orientation and content.
 
@@ -332,11 +329,7 @@ def admit(
 def _ask_user(
     snapshot: ImageSnapshot, evidence: _Evidence, context: ToolContext | None
 ) -> Admission:
-    """Ask the user to overrule the objections, and return the admission.
-
-    Raises:
-        ToolFailed: The user declines or cannot be asked.
-    """
+    """Ask the user to overrule the objections; raise `ToolFailed` without a yes."""
     reason = "; ".join(evidence.objections)
     detail = (
         f"Against it speaks: {reason}. Chest models answer with confidence on whatever they are "
@@ -357,11 +350,7 @@ def _model_input(snapshot: ImageSnapshot) -> NDArray[np.uint8]:
 
 
 def refuse_blank(pixels: NDArray[np.uint8]) -> None:
-    """Check that an image of any shape has more than one pixel value.
-
-    Raises:
-        ToolFailed: All pixels have the same value.
-    """
+    """Raise `ToolFailed` if all pixels of an image have the same value."""
     if int(pixels.max()) == int(pixels.min()):
         raise ToolFailed(
             "the image is blank: all of its pixels have the same value",
@@ -525,8 +514,5 @@ def _states_radiograph(
 
 
 def _code_text(value: str, length: int = _CODE_LENGTH) -> str:
-    """Return a Code String cut to its length.
-
-    A longer value could add a sentence to the question.
-    """
+    """Return a Code String cut to its length: a longer value could add a sentence to a question."""
     return " ".join(_NO_CODE.sub(" ", value.upper()).split())[:length].strip()

@@ -90,10 +90,7 @@ def transformers_name(name: str) -> str:
 def _config(path: Path, about: Mapping[str, Any]) -> LlavaConfig:
     """Return transformers' configuration for a folder in either layout.
 
-    Args:
-        path: The model's folder; for the original layout the vision tower's shape is read from the
-            weights in it.
-        about: The parsed content of the folder's config.json.
+    For the original layout the vision tower's shape is read from the weights.
 
     Raises:
         ToolFailed: It is another model, or the vision tower is missing.
@@ -273,12 +270,9 @@ def _processor(path: Path, model: Any) -> Any:
 
 
 def pad_to_square(pixels: NDArray[np.uint8], mean: list[float]) -> Image.Image:
-    """Return the image as RGB, padded to a square with the mean colour.
+    """Return pixels uint8 [rows, columns] or [rows, columns, 3] as an RGB square.
 
-    Args:
-        pixels: uint8 [rows, columns] or [rows, columns, 3].
-        mean: Mean of red, green and blue, 0..1. A grey image is padded with the average of the
-            three.
+    It is padded with the mean colour (0..1 each), a grey image with the average of the three.
     """
     image = Image.fromarray(np.ascontiguousarray(pixels))
     width, height = image.size
@@ -336,10 +330,8 @@ def embed_prompt(llava: Llava, ids: tuple[list[int], list[int]], values: Tensor 
 def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     """Answer a question.
 
-    Args:
-        payload: "question"; "pixels" uint8 [rows, columns] or [rows, columns, 3], or None; "most",
-            the maximum number of tokens in the answer; "model" and "device" for `serve`.
-        progress: Called after each token.
+    `payload` has "question"; "pixels" uint8 [rows, columns] or [rows, columns, 3], or None; "most",
+    the maximum number of tokens in the answer; "model" and "device" for `serve`.
 
     Returns:
         "text", "finished" (False if the answer was cut off), "most", and the keys that `serve`

@@ -98,11 +98,6 @@ class Maira:
     language: Any
     image_token: int
 
-    @property
-    def end(self) -> int:
-        """Id of the token that ends an answer."""
-        return int(self.tokenizer.eos_token_id)
-
     def preprocess(self, grey: NDArray[np.uint8]) -> Tensor:
         """Return the image with stretched grey levels, prepared by the published processor.
 
@@ -141,14 +136,25 @@ class Maira:
         found[ids == self.image_token] = seen[0].to(found.dtype)
         return found
 
+    def ask(
+        self, grey: NDArray[np.uint8], phrase: str, most: int, work: Work
+    ) -> tuple[ParsedText, GeneratedTokens, list[int]]:
+        """Return the parsed answer, its tokens, and the input's size as [rows, columns]."""
+        with torch.inference_mode():
+            inputs = embedded_inputs(self.embed(phrase, grey))
+        end = SpecialIds.of(int(self.tokenizer.eos_token_id))
+        written = generate_tokens(self.language, inputs, end, work, most=most)
+        text = self.tokenizer.decode(written.ids, skip_special_tokens=True)
+        crop = dict(self.images.crop_size)
+        return read_maira(text), written, [int(crop["height"]), int(crop["width"])]
+
+    def seen(self, rows: int, columns: int) -> InputRectangle:
+        """Return the part of an image that the model sees, as a rectangle in pixel edges."""
+        return visible_part(self.images, rows, columns)
+
 
 def stretch_levels(grey: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return the image with its grey levels stretched to 0..255.
-
-    Levels are rounded down, as in the published program.
-
-    Args:
-        grey: uint8 [rows, columns].
+    """Return a grey image with its levels stretched to 0..255 and rounded down, as published.
 
     Raises:
         ValueError: All pixels are equal.
@@ -161,10 +167,7 @@ def stretch_levels(grey: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def build_network(folder: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
-    """Create the network described in a model's folder; its parameters are not initialised.
-
-    Returns:
-        Prefix of the published weight names -> module.
+    """Create the network described in a model's folder, uninitialised, by prefix of its weights.
 
     Raises:
         OtherLayout: The folder's layout differs from that of the published model.
@@ -221,11 +224,7 @@ def _model_settings(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tokenizer(folder: Path) -> Any:
-    """Return the folder's tokenizer with its conversation format, which one of two files contains.
-
-    Raises:
-        OtherLayout: No file contains the format.
-    """
+    """Return the tokenizer with its conversation format, which one of two files contains."""
     found = PreTrainedTokenizerFast.from_pretrained(str(folder), local_files_only=True)
     if not found.chat_template and (folder / "chat_template.json").is_file():
         found.chat_template = read_config(folder, "chat_template.json").get("chat_template")
@@ -244,7 +243,7 @@ class Published:
     def ask(
         self, grey: NDArray[np.uint8], phrase: str, most: int, work: Work
     ) -> tuple[ParsedText, GeneratedTokens, list[int]]:
-        """Return the parsed answer, its tokens, and the input's size as [rows, columns]."""
+        """Answer as `Maira.ask` does."""
         given = self.processor.format_and_preprocess_phrase_grounding_input(
             frontal_image=rgb(grey), phrase=phrase, return_tensors="pt"
         )
@@ -256,7 +255,7 @@ class Published:
         return self._read(text), written, list(given["pixel_values"].shape[-2:])
 
     def seen(self, rows: int, columns: int) -> InputRectangle:
-        """Return the part of an image that the model sees, as a rectangle in pixel edges."""
+        """Return the part of an image that the model sees, as `Maira.seen` does."""
         images = getattr(self.processor, "image_processor", None)
         if images is not None and getattr(images, "size", None):
             return visible_part(images, rows, columns)
@@ -279,10 +278,8 @@ class Published:
 def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """Locate a phrase on an image.
 
-    Args:
-        payload: The dictionary from `InstalledModel.payload` with these added: "grey" uint8
-            [rows, columns], "phrase" and "max_new_tokens".
-        progress: Called after each token.
+    `payload` is that of `InstalledModel.payload` with "grey" uint8 [rows, columns], "phrase" and
+    "max_new_tokens".
 
     Returns:
         "seen", the part of the image that the model saw, as [left, top, right, bottom] in pixel
@@ -296,12 +293,8 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
     def work_with(model: Maira | Published, work: Work) -> dict[str, Any]:
         work.progress(0.2, "Looking at the image")
-        if isinstance(model, Published):
-            reading, written, size = model.ask(grey, phrase, most, work)
-            seen = model.seen(*grey.shape)
-        else:
-            reading, written, size = _answer(model, grey, phrase, most, work)
-            seen = visible_part(model.images, *grey.shape)
+        reading, written, size = model.ask(grey, phrase, most, work)
+        seen = model.seen(*grey.shape)
         return {
             "groups": [
                 [group.phrase, [list(box) for box in group.boxes]] for group in reading.groups
@@ -318,16 +311,7 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def visible_part(images: Any, rows: int, columns: int) -> InputRectangle:
-    """Return the part of an image that is left after the image processor has cropped it.
-
-    The rectangle is in pixel edges: (0, 0) is the outer corner of the first pixel. If the processor
-    does not crop, it is the whole image.
-
-    Args:
-        images: The transformers image processor.
-        rows: Rows of the image.
-        columns: Columns of the image.
-    """
+    """Return the part of an image that a transformers image processor leaves, in pixel edges."""
     shortest = dict(images.size).get("shortest_edge")
     if not shortest or not images.do_center_crop:  # a fixed size is reached without cropping
         return whole_image(rows, columns)
@@ -338,18 +322,6 @@ def visible_part(images: Any, rows: int, columns: int) -> InputRectangle:
 def _load(folder: Path, work: Work) -> Maira | Published:
     dtype = work.placement.torch_dtype
     return published_programs.load_either_way(load, Published, folder, work, dtype, "MAIRA-2")
-
-
-def _answer(
-    model: Maira, grey: NDArray[np.uint8], phrase: str, most: int, work: Work
-) -> tuple[ParsedText, GeneratedTokens, list[int]]:
-    with torch.inference_mode():
-        embedded = model.embed(phrase, grey)
-    inputs = embedded_inputs(embedded)
-    written = generate_tokens(model.language, inputs, SpecialIds.of(model.end), work, most=most)
-    text = model.tokenizer.decode(written.ids, skip_special_tokens=True)
-    crop = dict(model.images.crop_size)
-    return read_maira(text), written, [int(crop["height"]), int(crop["width"])]
 
 
 def _corners(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -80,3 +81,10 @@ def area_cm2(pixels: float, spacing: Spacing) -> float | None:
     if spacing.row_mm is None or spacing.column_mm is None:
         return None
     return round(pixels * spacing.row_mm * spacing.column_mm / 100.0, 2)
+
+
+def area_text(figures: Mapping[str, Any], decimals: int) -> str:
+    """Return the area among a mask's figures: "12.3 cm² (4,567 px)"."""
+    pixels = f"{figures['area_pixels']:,} px"
+    area = figures["area_cm2"]
+    return pixels if area is None else f"{area:.{decimals}f} cm² ({pixels})"

@@ -66,11 +66,7 @@ def load(path: Path, work: Work) -> MedGemma:
 
 
 def _processor(path: Path) -> Any:
-    """Return a folder's chat template, tokenizer and image processor.
-
-    Raises:
-        ToolFailed: One of them is missing or damaged.
-    """
+    """Return a folder's chat template, tokenizer and image processor."""
     try:
         return cast("Any", AutoProcessor).from_pretrained(
             path, local_files_only=True, trust_remote_code=False
@@ -96,12 +92,7 @@ def _special_ids(model: Any, tokenizer: Any) -> SpecialIds:
 
 
 def messages(question: str, images: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return the conversation to pass to the chat template.
-
-    Args:
-        question: The question without control tokens.
-        images: PIL images; two or more are numbered in the order given.
-    """
+    """Return the conversation for the chat template; two or more images are numbered."""
     content: list[dict[str, Any]] = [{"type": "text", "text": question}]
     for number, image in enumerate(images, 1):
         if len(images) > 1:
@@ -119,10 +110,8 @@ def prepare_inputs(
 ) -> dict[str, Any]:
     """Return the model's inputs: input_ids, attention_mask and, with images, pixel_values.
 
-    Args:
-        gemma: The loaded model.
-        question: The user's question; control tokens in it are removed.
-        pixels: Images, each uint8 [rows, columns] or [rows, columns, 3].
+    Images are uint8 [rows, columns] or [rows, columns, 3]; control tokens in the question are
+    removed.
     """
     asked = remove_control_signs(question, _control_tokens(gemma.processor.tokenizer))
     talk = messages(asked, [rgb(image) for image in pixels])
@@ -142,14 +131,8 @@ def _control_tokens(tokenizer: Any) -> set[str]:
 def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     """Answer a question.
 
-    Args:
-        payload: "question"; "images", a list of uint8 [rows, columns] or [rows, columns, 3];
-            "most", the maximum number of tokens in the answer; "model" and "device" for `serve`.
-        progress: Called after each token.
-
-    Returns:
-        "text", "finished" (False if the answer was cut off), "most", and the keys that `serve`
-        adds.
+    `payload` and the answer are those of `llava_net.entry`, with "images", a list of uint8
+    [rows, columns] or [rows, columns, 3], in place of "pixels".
 
     Raises:
         ToolRetry: The question is too long.

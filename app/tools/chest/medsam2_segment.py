@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 from app.imaging.findings import Box, Finding, Mask, Point, new_id
 from app.tools.api import ImageSnapshot, ToolContext, ToolInput, ToolResult, ToolRetry, ToolSpec
 from app.tools.chest.image_suitability import grey
-from app.tools.chest.mask_figures import area_note, organ_metrics, spacing_mm
+from app.tools.chest.mask_figures import area_note, area_text, organ_metrics, spacing_mm
 from app.tools.chest.model_results import (
     call_model,
     model_metadata,
@@ -261,11 +261,7 @@ class MedSam2Segment:
 
 
 def _requested_marks(args: MedSam2Input, snapshot: ImageSnapshot) -> Marks:
-    """Return the marks of the arguments or, without any, those that the user has drawn.
-
-    Raises:
-        ToolRetry: Nothing is marked on this image, or a mark lies outside it.
-    """
+    """Return the marks of the arguments or, without any, those that the user has drawn."""
     if args.box is None and not args.points:
         marked = drawn_marks(snapshot.drawn)
     else:
@@ -369,20 +365,15 @@ def _finding(
         score=figures["score"],
         units="",
         provenance=context.provenance(SPEC, model.card.title, model.sha256),
-        description=f"{name}: {_area(figures)}; the model's own score {figures['score']:.2f}. "
-        "Outline of what was marked, by a model, not for diagnosis.",
+        description=f"{name}: {area_text(figures, 2)}; the model's own score "
+        f"{figures['score']:.2f}. Outline of what was marked, by a model, not for diagnosis.",
         group=f"medsam2-{context.call_id}",
     )
 
 
-def _area(figures: dict[str, Any]) -> str:
-    pixels = f"{figures['area_pixels']:,} px"
-    return pixels if figures["area_cm2"] is None else f"{figures['area_cm2']:.2f} cm² ({pixels})"
-
-
 def _summary(name: str, figures: dict[str, Any], warnings: list[str]) -> str:
     text = (
-        f"Outlined {name}: {_area(figures)}, the model's own score {figures['score']:.2f}."
+        f"Outlined {name}: {area_text(figures, 2)}, the model's own score {figures['score']:.2f}."
         if figures["found"]
         else "No outline."
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 from app.imaging.findings import Finding, Geometry, Provenance, new_id
 from app.imaging.types import ImageRef
-from app.tools.api import Need, ToolContext
+from app.tools.api import Need, ToolContext, ToolFailed
 from app.tools.models.store import InstalledModel, ModelStore
 from app.tools.needs import require_packages
 
@@ -24,11 +24,8 @@ def required_model(
 ) -> InstalledModel:
     """Return an installed model, after checking that the packages that run it are installed.
 
-    Args:
-        name: Name on the model's card.
-        feature: Name of the feature that needs the model, for the message ("The report generator").
-        packages: Import names of the packages.
-        context: The context of the tool call.
+    `name` stands on the model's card; `feature` needs the model, for the message ("The report
+    generator").
 
     Raises:
         ToolFailed: The model or a package is not installed, or the model's terms are not accepted.
@@ -104,15 +101,7 @@ def labelled_findings(
     description: str,
     group: str,
 ) -> tuple[Finding, ...]:
-    """Return one finding per labelled shape, all in one group and without scores.
-
-    Args:
-        shapes: The label and geometry of each finding.
-        image: The image that the findings belong to.
-        provenance: The tool and model that made the findings.
-        description: The description given to each finding.
-        group: Identifier of the group; its findings are shown and hidden together.
-    """
+    """Return one finding per (label, geometry), in one group that is shown and hidden as one."""
     return tuple(
         Finding(
             id=new_id(),
@@ -156,9 +145,7 @@ class CheckedText:
 def check_text(answer: Mapping[str, Any]) -> CheckedText:
     """Check whether the text in an entry's answer is empty, repeats itself or is cut off.
 
-    Args:
-        answer: The entry's answer, with the keys "text"; "finished", False if the model was stopped
-            by the token limit; "most", that limit.
+    The answer has "text"; "finished", False if the token limit "most" stopped the model.
     """
     text = re.sub(r"[ \t]+\n", "\n", str(answer.get("text", ""))).strip()
     if not text:
@@ -166,7 +153,7 @@ def check_text(answer: Mapping[str, Any]) -> CheckedText:
     signs = re.sub(r"\s", "", text)
     if sum(sign.isalnum() for sign in signs) < _LEAST_LETTERS * len(signs):
         return CheckedText("", ("what the model wrote is no text",))
-    kept = _before_loop(text)
+    kept = _before_same_sentences(_before_same_phrases(text))
     if kept != text:
         return CheckedText(kept, ("the model repeated itself; the repetition is left out",))
     if not answer.get("finished", True):
@@ -176,9 +163,19 @@ def check_text(answer: Mapping[str, Any]) -> CheckedText:
     return CheckedText(text)
 
 
-def _before_loop(text: str) -> str:
-    """Return the text up to the end of the first round of a loop, or all of it."""
-    return _before_same_sentences(_before_same_phrases(text))
+def usable_text(answer: Mapping[str, Any], title: str) -> CheckedText:
+    """Return the checked text in the answer of a model with this title; see `check_text`.
+
+    Raises:
+        ToolFailed: Nothing in it is usable.
+    """
+    written = check_text(answer)
+    if not written.text:
+        raise ToolFailed(
+            f"{title} gave no usable answer: {'; '.join(written.faults)}",
+            remedy="Ask in other words, or another tool.",
+        )
+    return written
 
 
 def _before_same_phrases(text: str) -> str:

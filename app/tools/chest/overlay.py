@@ -27,16 +27,7 @@ def footer(tool: str, model: str) -> str:
 
 
 def draw(grey: NDArray[np.uint8], masks: Mapping[str, Mask], footer: str) -> NDArray[np.uint8]:
-    """Draw masks over an image.
-
-    Args:
-        grey: uint8 [rows, columns].
-        masks: Name -> mask of the same rows and columns.
-        footer: The line at the bottom, from `footer`.
-
-    Returns:
-        uint8 RGB [rows, columns, 3].
-    """
+    """Draw masks over a grey image of the same rows and columns, as RGB [rows, columns, 3]."""
     canvas = np.repeat(grey[..., None], 3, axis=2)
     unit = max(1, round(max(grey.shape) / 700))
     places = LabelColors(organs.COLOURED)
@@ -51,9 +42,7 @@ def draw(grey: NDArray[np.uint8], masks: Mapping[str, Mask], footer: str) -> NDA
         y, x = _inner_point(mask)
         pen.text((x, y), letters[name], _TEXT, font, "mm", stroke_width=unit, stroke_fill=_SHADOW)
     _legend(pen, font, [(letters[name], name, colours[name]) for name in masks])
-    small = ImageFont.load_default(max(8, 10 * unit))
-    place = (4 * unit, grey.shape[0] - 4 * unit)
-    pen.text(place, footer, _TEXT, small, "ls", stroke_width=unit, stroke_fill=_SHADOW)
+    _write_footer(pen, footer, unit, grey.shape[0])
     return np.asarray(picture)
 
 
@@ -62,16 +51,10 @@ def draw_boxes(
     boxes: Sequence[tuple[str, tuple[float, float, float, float]]],
     footer: str,
 ) -> NDArray[np.uint8]:
-    """Draw labelled boxes over an image.
+    """Draw labelled boxes over a grey image, as RGB [rows, columns, 3].
 
-    Args:
-        grey: uint8 [rows, columns].
-        boxes: Label and corners (x0, y0, x1, y1) of each; pixel centres are integers. Boxes with
-            the same label share a letter and colour.
-        footer: The line at the bottom, from `footer`.
-
-    Returns:
-        uint8 RGB [rows, columns, 3].
+    Corners are (x0, y0, x1, y1); pixel centres are integers. Boxes with the same label share a
+    letter and colour.
     """
     picture = Image.fromarray(np.repeat(grey[..., None], 3, axis=2))
     pen = ImageDraw.Draw(picture, "RGBA")
@@ -91,10 +74,14 @@ def draw_boxes(
     room = grey.shape[1] - 4 * font.getbbox("M")[2] - 12 * unit
     lines = [(mark, _fitted(name, font, room), colour) for name, (mark, colour) in marks.items()]
     _legend(pen, font, lines)
-    small = ImageFont.load_default(max(8, 10 * unit))
-    place = (4 * unit, grey.shape[0] - 4 * unit)
-    pen.text(place, footer, _TEXT, small, "ls", stroke_width=unit, stroke_fill=_SHADOW)
+    _write_footer(pen, footer, unit, grey.shape[0])
     return np.asarray(picture)
+
+
+def _write_footer(pen: ImageDraw.ImageDraw, footer: str, unit: int, rows: int) -> None:
+    font = ImageFont.load_default(max(8, 10 * unit))
+    place = (4 * unit, rows - 4 * unit)
+    pen.text(place, footer, _TEXT, font, "ls", stroke_width=unit, stroke_fill=_SHADOW)
 
 
 def _fitted(text: str, font: Font, width: float) -> str:

@@ -6,7 +6,7 @@ left out: these tools run only where the user means them or their kind of result
 
 from __future__ import annotations
 
-from app.tools.chest.plan_findings import FINDINGS
+from app.tools.chest.plan_words import FINDINGS
 from app.tools.pack_plan import TextWords, any_of, phrases
 
 _MODEL = any_of("model", "network", "net", "ai", "algorithm", "classifier",
@@ -204,9 +204,6 @@ TREND = phrases("""
 """)
 """Words of change, which do not request a comparison by themselves."""
 _CHANGED = any_of(*TREND)
-_COMPARED_TO = any_of("than", "since", "versus", "vs", "with", "to", "from", "on", "over",
-             "against",
-             "between", "and")  # fmt: skip
 _COMPARED_TO_GERMAN = any_of("zum", "zur", "mit", "gegenueber", "vs", "versus", "als", "ggue",
             "gg", "seit", "vom",
             "gegen")  # fmt: skip

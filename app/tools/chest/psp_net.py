@@ -59,9 +59,6 @@ def load(path: Path) -> OfflinePSPNet:
 def letterbox(pixels: NDArray[np.uint8]) -> tuple[Tensor, tuple[int, int]]:
     """Return the image centred in a black square of the network's size.
 
-    Args:
-        pixels: uint8 [rows, columns] as displayed, bright = dense.
-
     Returns:
         float32 [1, 1, 512, 512] in [-1024, 1024], and (top, left) of the image in the square, in
         pixels of the image.
@@ -82,12 +79,9 @@ def letterbox(pixels: NDArray[np.uint8]) -> tuple[Tensor, tuple[int, int]]:
 def remove_letterbox(
     probability: Tensor, shape: tuple[int, int], corner: tuple[int, int]
 ) -> Tensor:
-    """Return a structure's probabilities at the image's size, without the padding.
+    """Return a structure's probabilities [512, 512] at the image's `shape`, without the padding.
 
-    Args:
-        probability: Probabilities on the network's square: float32 [512, 512], 0..1.
-        shape: (rows, columns) of the image.
-        corner: Position (top, left) of the image in the square, from `letterbox`.
+    `corner` is the position (top, left) of the image in the square, from `letterbox`.
     """
     side = max(shape)
     grown = functional.interpolate(
@@ -100,10 +94,8 @@ def remove_letterbox(
 def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """Segment structures.
 
-    Args:
-        payload: "pixels" uint8 [rows, columns]; "model" and "device" for `serve`; "organs", names
-            from `STRUCTURES`.
-        progress: Called before each step.
+    `payload` has "pixels" uint8 [rows, columns]; "model" and "device" for `serve`; "organs", names
+    from `STRUCTURES`.
 
     Returns:
         "masks" name -> uint8 0/1 [rows, columns]; "confidence" name -> mean probability inside the

@@ -16,7 +16,7 @@ from app.tools.api import ToolFailed
 from app.tools.chest.published_weights import FractionCallback, OtherLayout
 from app.tools.model_process import memory
 from app.tools.model_process.serving import Work
-from app.tools.models.programs import are_allowed
+from app.tools.models.places import are_allowed
 from app.tools.needs import command
 
 Read = TypeVar("Read")
@@ -36,13 +36,8 @@ def load_either_way(
 ) -> Read | Run:
     """Load the model in a folder with our own reader, or else with the program in that folder.
 
-    Args:
-        read: Our reader; it raises `OtherLayout` if the folder's layout is not the published one.
-        run: Loads the model with the program in its folder.
-        folder: The model's folder.
-        work: Provides the device, and receives the progress.
-        dtype: Data type of the parameters, for our reader.
-        title: The model's name, shown with the progress.
+    `read` raises `OtherLayout` if the folder's layout is not the published one; `title` is shown
+    with the progress.
 
     Raises:
         ToolFailed: The model cannot be loaded in either way.
@@ -73,13 +68,7 @@ _REMEDY = (
 
 
 def load_with_program(auto: Any, folder: Path, work: Work, **how: Any) -> Any:
-    """Call `auto.from_pretrained` on a folder, and let it run the code in that folder.
-
-    Args:
-        auto: AutoModelForCausalLM, AutoTokenizer or AutoProcessor.
-        folder: The model's folder.
-        work: Its `source` says whether the user has allowed the code.
-        how: Further arguments for `from_pretrained`.
+    """Call `from_pretrained` of AutoTokenizer or the like, and let it run the code in a folder.
 
     Raises:
         ToolFailed: The user has not allowed the code, or it fails.

@@ -82,8 +82,7 @@ def fill_parameters(
     """Copy each tensor in a folder's safetensors files into the module for its prefix.
 
     Args:
-        parts: Prefix of published weight names -> module whose parameters have the rest of the
-            name.
+        parts: Prefix of published weight names -> module.
         folder: The model's folder.
         rename: Converts a published name to the current name in transformers.
         tell: Called with the fraction copied so far, 0..1; may raise to stop.
@@ -119,15 +118,10 @@ def check_weights(
     build: Callable[[Path, str, torch.dtype], dict[str, nn.Module]],
     rename: Callable[[str], str] = lambda name: name,
 ) -> dict[str, Any]:
-    """Check the names and shapes of the weights in a folder, by reading only the files' headers.
+    """Count the parameters in the folder payload["weights"], after checking their names and shapes.
 
-    Args:
-        payload: Contains the model's folder as "weights".
-        build: Creates the modules by prefix, as the argument `parts` of `fill_parameters`.
-        rename: As for `fill_parameters`.
-
-    Returns:
-        "parameters", the number of parameters.
+    Only the files' headers are read. `build` creates the modules by prefix; `rename` is as for
+    `fill_parameters`.
 
     Raises:
         ToolFailed: Names or shapes differ, or a file is missing or damaged.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Any
@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.imaging.studies.patients import conflict, identity_of
-from app.tools.api import ImageSnapshot, ToolContext, ToolFailed, ToolResult
+from app.tools.api import ImageSnapshot, ToolContext, ToolResult
 from app.tools.chest import image_suitability
 from app.tools.chest.comparison import is_newer
 from app.tools.chest.model_pictures import ModelInput, model_pixels
 from app.tools.chest.model_results import (
     NOTE,
     call_model,
-    check_text,
     model_metadata,
+    usable_text,
     with_warnings,
 )
 from app.tools.files import plain
@@ -50,10 +50,6 @@ def model_picture(snapshot: ImageSnapshot, model: str) -> ModelPicture:
 
     A radiograph is shown upright and in the window set in its file. Any other image is shown as in
     the viewer, since on a CT the window decides which structures are visible.
-
-    Args:
-        snapshot: The image.
-        model: Title of the model, for the warnings.
 
     Raises:
         ToolFailed: The image is blank.
@@ -86,8 +82,7 @@ def answer_question(
     Args:
         entry: The model's entry function in the model process.
         model: The model.
-        arguments: The call's "question" and "max_new_tokens", and the names of the images for the
-            metadata.
+        arguments: The call's arguments, "question" and "max_new_tokens" among them.
         images: The images, in the form that the entry takes.
         warnings: Warnings about the images.
         context: The context of the tool call.
@@ -98,12 +93,7 @@ def answer_question(
     title = model.card.title
     payload = {"question": arguments["question"], **images, "most": arguments["max_new_tokens"]}
     answer = call_model(entry, model, payload, context, _ENTRY_TIMEOUT_S)
-    written = check_text(answer)
-    if not written.text:
-        raise ToolFailed(
-            f"{title} gave no usable answer: {'; '.join(written.faults)}",
-            remedy="Ask in other words, or another tool.",
-        )
+    written = usable_text(answer, title)
     notes = [str(note) for note in answer.get("notes", ())]
     all_warnings = list(dict.fromkeys([*warnings, *written.faults, *model.warnings, *notes]))
     metadata = {
@@ -124,25 +114,19 @@ def multi_image_warnings(snapshots: Sequence[ImageSnapshot]) -> list[str]:
     Images are numbered from 1. A model is told neither the patients nor the dates: it describes a
     change between two patients, or one that runs backwards, as readily as any other.
     """
-    return [*_patients(snapshots), *_order(snapshots)]
-
-
-def _patients(snapshots: Sequence[ImageSnapshot]) -> Iterator[str]:
-    identities = [identity_of(snapshot.instance) for snapshot in snapshots]
-    for (number, one), (other_number, other) in combinations(enumerate(identities, 1), 2):
-        if conflict(one, other):
-            yield (
-                f"image {number} and image {other_number} name different patients: what the model "
-                "says of a change means nothing"
-            )
-
-
-def _order(snapshots: Sequence[ImageSnapshot]) -> Iterator[str]:
-    for number, (first, second) in enumerate(pairwise(snapshots), 1):
-        one, other = (item.instance.get("SeriesInstanceUID") for item in (first, second))
+    instances = [snapshot.instance for snapshot in snapshots]
+    texts = [
+        f"image {number} and image {other_number} name different patients: what the model says of "
+        "a change means nothing"
+        for (number, one), (other_number, other) in combinations(enumerate(instances, 1), 2)
+        if conflict(identity_of(one), identity_of(other))
+    ]
+    for number, (one, other) in enumerate(pairwise(instances), 1):
         # Slices of one series belong to one examination, so their order is no reason to warn.
-        if one != other and is_newer(first.instance, second.instance):
-            yield (
+        series = "SeriesInstanceUID"
+        if one.get(series) != other.get(series) and is_newer(one, other):
+            texts.append(
                 f"image {number} was taken after image {number + 1}: a change that the model tells "
                 "of may run the other way"
             )
+    return texts

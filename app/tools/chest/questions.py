@@ -10,12 +10,7 @@ _FEWEST_TOKENS = 16  # fewest tokens that make an answer worth asking for
 
 
 def remove_control_signs(question: str, signs: Iterable[str]) -> str:
-    """Replace the control signs in a question with blanks.
-
-    Args:
-        question: The user's text.
-        signs: Strings that the vocabulary or the template treats as control signs.
-    """
+    """Replace the signs that a vocabulary or template treats as control signs with blanks."""
     signs = tuple(signs)
     before = ""
     # Repeat, because a removal may join the text around it into another sign.
@@ -29,12 +24,8 @@ def remove_control_signs(question: str, signs: Iterable[str]) -> str:
 def tokens_left(taken: int, limit: int, most: int, *, images: str, shorter: str) -> int:
     """Return the number of tokens left for an answer, at most `most`.
 
-    Args:
-        taken: Number of tokens in the prompt, images included.
-        limit: Maximum number of tokens in prompt and answer together.
-        most: Maximum number of tokens in the answer.
-        images: What the prompt contains besides the question, for the message ("the image").
-        shorter: What the user can do, for the message ("ask it shorter").
+    `taken` are those of the prompt, images included; `limit` is that of prompt and answer together.
+    `images` and `shorter` stand in the message ("the image", "ask it shorter").
 
     Raises:
         ToolRetry: The question leaves no room for an answer.

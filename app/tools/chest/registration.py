@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -102,30 +102,20 @@ class Fit:
 def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """Register two images.
 
-    Args:
-        payload: "current" and "prior", each with "pixels" uint8 [rows, columns], "lungs" uint8 of
-            the same size, and "spacing" [between columns, between rows].
-        progress: Called before each step.
+    `payload` has "current" and "prior", each with "pixels" uint8 [rows, columns], "lungs" uint8 of
+    the same size, and "spacing" [between columns, between rows].
 
     Returns:
-        "matrix" [3][3], "degrees", "scale", "overlap", "before", "by" as in `Fit`, and
-        "registered", the prior resampled to the current image: uint8 [rows, columns], 0 outside the
-        prior.
+        The attributes of `Fit`, and "registered", the prior resampled to the current image: uint8
+        [rows, columns], 0 outside the prior.
     """
     # Use the host's limit of threads; ITK would take all cores.
     sitk.ProcessObject.SetGlobalDefaultNumberOfThreads(int(os.environ.get("OMP_NUM_THREADS", "1")))
     current, prior = (_view(payload[name]) for name in ("current", "prior"))
     fit = register(current, prior, progress)
     progress(0.95, "Drawing the prior image anew")
-    return {
-        "matrix": fit.matrix.tolist(),
-        "degrees": fit.degrees,
-        "scale": fit.scale,
-        "overlap": fit.overlap,
-        "before": fit.before,
-        "by": fit.by,
-        "registered": resample(prior.pixels, fit.matrix, current.pixels.shape),
-    }
+    registered = resample(prior.pixels, fit.matrix, current.pixels.shape)
+    return {**asdict(fit), "matrix": fit.matrix.tolist(), "registered": registered}
 
 
 def register(current: View, prior: View, progress: Progress = lambda fraction, text: None) -> Fit:
@@ -150,13 +140,10 @@ def register(current: View, prior: View, progress: Progress = lambda fraction, t
 def resample(
     pixels: NDArray[np.uint8], matrix: Matrix, shape: tuple[int, ...], *, nearest: bool = False
 ) -> NDArray[np.uint8]:
-    """Return an image resampled by a transform.
+    """Return an image uint8 [rows, columns] resampled to `shape` by a matrix [3, 3].
 
-    Args:
-        pixels: uint8 [rows, columns].
-        matrix: [3, 3], from pixels of the result to pixels of `pixels`.
-        shape: (rows, columns) of the result.
-        nearest: True to take the nearest pixel, False for bilinear interpolation.
+    The matrix leads from pixels of the result to pixels of the image. Interpolation is bilinear, or
+    takes the nearest pixel.
     """
     transform = sitk.AffineTransform(2)
     transform.SetMatrix(matrix[:2, :2].ravel().tolist())
@@ -224,54 +211,47 @@ def _grey_level_transform(current: View, prior: View, start: Any, progress: Prog
         method.SetOptimizerScalesFromPhysicalShift()
         method.SetInitialTransform(sitk.Similarity2DTransform(transform), inPlace=False)
         share = 0.7 / len(shrinks)
-        method_progress = _IterationProgress(method, progress, 0.2 + share * number, share)
-        transform = sitk.Similarity2DTransform(
-            _single_transform(method_progress.run(fixed, moving))
-        )
+        found = _run(method, fixed, moving, progress, (0.2 + share * number, share))
+        transform = sitk.Similarity2DTransform(_single_transform(found))
     return transform
 
 
-class _IterationProgress:
-    """Progress of SimpleITK's iterations.
+def _run(
+    method: Any, fixed: Any, moving: Any, progress: Progress, part: tuple[float, float]
+) -> Any:
+    """Run a registration method and return its transform; `part` is (start, share) of the progress.
 
-    Holds back a cancel, which may not pass through C++ code.
+    A cancel is held back while C++ code runs, through which it may not pass.
+
+    Raises:
+        Cancelled: The user has stopped it.
     """
+    start, share = part
+    stopped: list[BaseException] = []
+    reported = -1.0
 
-    def __init__(self, method: Any, progress: Progress, start: float, share: float) -> None:
-        self._method = method
-        self._progress = progress
-        self._start = start
-        self._share = share
-        self._reported = -1.0
-        self._stopped: BaseException | None = None
-        method.AddCommand(sitk.sitkIterationEvent, self._iterated)
-
-    def run(self, fixed: Any, moving: Any) -> Any:
-        """Run the registration method and return its transform.
-
-        Raises:
-            Cancelled: The user has stopped it.
-        """
-        found: Any = None
-        try:
-            found = self._method.Execute(fixed, moving)
-        except RuntimeError:
-            if self._stopped is None:
-                raise
-        if self._stopped is not None:
-            raise self._stopped
-        return found
-
-    def _iterated(self) -> None:
-        share = self._share * min(1.0, self._method.GetOptimizerIteration() / _ITERATIONS)
-        if share - self._reported < _PROGRESS_STEP:
+    def iterated() -> None:
+        nonlocal reported
+        done = share * min(1.0, method.GetOptimizerIteration() / _ITERATIONS)
+        if done - reported < _PROGRESS_STEP:
             return
-        self._reported = share
+        reported = done
         try:
-            self._progress(self._start + share, "Comparing the greys")
+            progress(start + done, "Comparing the greys")
         except BaseException as error:
-            self._stopped = error
-            self._method.StopRegistration()
+            stopped.append(error)
+            method.StopRegistration()
+
+    method.AddCommand(sitk.sitkIterationEvent, iterated)
+    found: Any = None
+    try:
+        found = method.Execute(fixed, moving)
+    except RuntimeError:
+        if not stopped:
+            raise
+    if stopped:
+        raise stopped[0]
+    return found
 
 
 def _single_transform(transform: Any) -> Any:

@@ -52,15 +52,7 @@ def load(path: Path, work: Work) -> Section:
 
 
 def preprocess(section: Section, pixels: NDArray[np.uint8]) -> Tensor:
-    """Return the pixels as the encoder expects them.
-
-    Args:
-        section: The loaded model.
-        pixels: uint8 [rows, columns] or [rows, columns, 3], bright = dense.
-
-    Returns:
-        float32 [1, 3, side, side].
-    """
+    """Return pixels uint8 [rows, columns] or [rows, columns, 3] as float32 [1, 3, side, side]."""
     values: Tensor = section.processor(rgb(pixels), return_tensors="pt")["pixel_values"]
     wanted = section.model.config.encoder.image_size
     side = wanted if isinstance(wanted, int) else int(wanted[0])
@@ -74,10 +66,8 @@ def preprocess(section: Section, pixels: NDArray[np.uint8]) -> Tensor:
 def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     """Write one section of the report on an image.
 
-    Args:
-        payload: "pixels" uint8 [rows, columns] or [rows, columns, 3]; "model" and "device" for
-            `serve`.
-        progress: Called after each token.
+    `payload` has "pixels" uint8 [rows, columns] or [rows, columns, 3]; "model" and "device" for
+    `serve`.
 
     Returns:
         "text"; "finished", False if the text was cut off; "most", the maximum number of tokens; and

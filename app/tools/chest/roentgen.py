@@ -52,10 +52,8 @@ def load(path: Path, work: Work) -> Any:
 def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """Generate one image.
 
-    Args:
-        payload: "model" and "device" for `serve`; "prompt"; "height" and "width" in pixels
-            (multiples of 8); "steps"; "guidance"; "seed" 0..2**63-1.
-        progress: Called after each step; may raise to cancel.
+    `payload` has "model" and "device" for `serve`; "prompt"; "height" and "width" in pixels
+    (multiples of 8); "steps"; "guidance"; "seed" 0..2**63-1.
 
     Returns:
         "pixels" uint8 [height, width, 3]; "cut", the end of the prompt if it was too long for the

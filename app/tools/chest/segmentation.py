@@ -18,12 +18,12 @@ from app.tools.api import (
     ToolSpec,
 )
 from app.tools.chest import image_suitability, organs, overlay
-from app.tools.chest.mask_figures import area_note, organ_metrics, spacing_mm
+from app.tools.chest.mask_figures import area_note, area_text, organ_metrics, spacing_mm
 from app.tools.chest.model_results import with_warnings
-from app.tools.chest.segmenter import PSPNET, Model, Segmentation, Segmenter
+from app.tools.chest.segmenter import PSPNET, Segmentation, Segmenter, organs_of
 from app.tools.files import plain, save_png
 from app.tools.models.cards import card
-from app.tools.models.store import ModelStore
+from app.tools.models.store import InstalledModel, ModelStore
 
 
 class SegmentationInput(ToolInput):
@@ -97,44 +97,39 @@ class ChestXRaySegmentation:
         snapshot = context.images.resolve(args.image_path)
         admission = image_suitability.admit(snapshot, context)
         model = self._segmenter.choose(context)
-        able = tuple(organ for organ in wanted if organ in model.organs)
-        unavailable = tuple(organ for organ in wanted if organ not in model.organs)
+        able = tuple(organ for organ in wanted if organ in organs_of(model))
+        unavailable = tuple(organ for organ in wanted if organ not in able)
+        how_to_get = ModelStore(context.models_dir).how_to_get(card(PSPNET))
+        lacking = (
+            f"found only by PSPNet, whose weights are not installed ({card(PSPNET).files[0].name})"
+        )
         if not able:
-            raise ToolFailed(
-                f"{_listed(unavailable)}: found only by PSPNet, whose weights are not installed "
-                f"({card(PSPNET).files[0].name})",
-                remedy=ModelStore(context.models_dir).how_to_get(card(PSPNET)),
-            )
+            raise ToolFailed(f"{', '.join(unavailable)}: {lacking}", remedy=how_to_get)
         found = self._segmenter.segment(snapshot, model, able, context)
         context.cancel.check()
         if not found.masks:
             raise ToolFailed(
-                f"the model found none of these on this image: {_listed(able)}",
+                f"the model found none of these on this image: {', '.join(able)}",
                 remedy="Check that it is a frontal chest radiograph.",
             )
         context.progress(0.9, "Measuring")
         notes = list(dict.fromkeys([*admission.warnings, *found.warnings]))
         # Without PSPNet "all" means the embedded network's three structures, so no warning.
-        install_hint = (
-            ModelStore(context.models_dir).how_to_get(card(PSPNET)) if unavailable else ""
-        )
         if unavailable and args.organs:
-            notes.append(
-                f"{_listed(unavailable)} left out: found only by PSPNet, whose weights are not "
-                f"installed ({card(PSPNET).files[0].name})"
-            )
-        return _result(args, snapshot, model, found, context, notes, unavailable, install_hint)
+            notes.append(f"{', '.join(unavailable)} left out: {lacking}")
+        unavailable_note = how_to_get if unavailable else ""
+        return _result(args, snapshot, model, found, context, notes, unavailable, unavailable_note)
 
 
 def _result(
     args: SegmentationInput,
     snapshot: ImageSnapshot,
-    model: Model,
+    model: InstalledModel,
     found: Segmentation,
     context: ToolContext,
     warnings: list[str],
     unavailable: tuple[str, ...],
-    install_hint: str,
+    unavailable_note: str,
 ) -> ToolResult:
     frame = snapshot.frame
     pixels = image_suitability.grey(snapshot.display)
@@ -148,12 +143,21 @@ def _result(
     context.images.add_derived(picture, snapshot)
     output = {"segmentation_image_path": str(picture), "metrics": metrics}
     metadata = {
-        **_metadata(snapshot, model, found),
+        "original_size": [frame.rows, frame.columns],
+        "model_size": list(found.model_size),
+        "pixel_spacing_mm": spacing_mm(frame.spacing),
+        "area_note": area_note(frame.spacing),
+        "processed_organs": list(found.masks),
+        "not_found": list(found.missing),
+        "model": model.card.title,
+        "weights_sha256": found.weights_sha256,
+        "agreement_of_looks": found.agreement,
+        "note": "Outlines by a model, not for diagnosis. It finds anatomy, not disease.",
         "image_path": args.image_path,
         "segmentation_image_path": str(picture),
         "requested_organs": list(args.organs or organs.ALL),
         "unavailable_organs": list(unavailable),
-        "unavailable_note": install_hint,
+        "unavailable_note": unavailable_note,
         "warnings": warnings,
         "status": "completed",
     }
@@ -166,23 +170,6 @@ def _result(
             Artifact(picture, "image", "Segmentation", ", ".join(found.masks), snapshot.ref),
         ),
     )
-
-
-def _metadata(snapshot: ImageSnapshot, model: Model, found: Segmentation) -> dict[str, Any]:
-    """Return the metadata that depends on the image and the model only."""
-    frame = snapshot.frame
-    return {
-        "original_size": [frame.rows, frame.columns],
-        "model_size": list(found.model_size),
-        "pixel_spacing_mm": spacing_mm(frame.spacing),
-        "area_note": area_note(frame.spacing),
-        "processed_organs": list(found.masks),
-        "not_found": list(found.missing),
-        "model": model.spec.title,
-        "weights_sha256": found.weights_sha256,
-        "agreement_of_looks": found.agreement,
-        "note": "Outlines by a model, not for diagnosis. It finds anatomy, not disease.",
-    }
 
 
 def _findings(
@@ -199,7 +186,7 @@ def _findings(
             units="",
             provenance=provenance,
             description=(
-                f"{name}: {_area(metrics[name])}; mean probability inside the mask "
+                f"{name}: {area_text(metrics[name], 1)}; mean probability inside the mask "
                 f"{found.confidence[name]:.2f}. Model outline, not for diagnosis."
             ),
             group=f"segmentation-{context.call_id}",
@@ -208,19 +195,9 @@ def _findings(
     )
 
 
-def _area(figures: dict[str, Any]) -> str:
-    if figures["area_cm2"] is None:
-        return f"{figures['area_pixels']:,} px"
-    return f"{figures['area_cm2']:.1f} cm² ({figures['area_pixels']:,} px)"
-
-
 def _summary(found: Segmentation, warnings: list[str]) -> str:
     parts = [f"{name} ({found.confidence[name]:.2f})" for name in found.masks]
     text = f"Segmented with {found.model}: {', '.join(parts)} (mean probability inside each mask)."
     if found.missing:
-        text += f" Not found: {_listed(found.missing)}."
+        text += f" Not found: {', '.join(found.missing)}."
     return with_warnings(text, warnings)
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    return ", ".join(names)

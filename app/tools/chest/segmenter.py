@@ -20,11 +20,8 @@ from PIL import Image
 
 from app.tools.api import ImageSnapshot, ToolContext, ToolFailed
 from app.tools.chest import organs
-from app.tools.chest.model_pictures import Hanging as Hanging
-from app.tools.chest.model_pictures import ModelInput
-from app.tools.chest.model_pictures import model_pixels as model_pixels
+from app.tools.chest.model_pictures import ModelInput, model_pixels
 from app.tools.chest.model_results import call_model
-from app.tools.models.cards import ModelCard
 from app.tools.models.store import InstalledModel, ModelStore
 from app.tools.needs import require_packages
 
@@ -97,22 +94,9 @@ class _Answer:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
-    """The model chosen for a segmentation, with the structures that it can outline."""
-
-    installed: InstalledModel
-    organs: tuple[str, ...]
-
-    @property
-    def spec(self) -> ModelCard:
-        """The card of the model."""
-        return self.installed.card
-
-    @property
-    def sha256(self) -> str:
-        """Digest of the model's weights."""
-        return self.installed.sha256
+def organs_of(model: InstalledModel) -> tuple[str, ...]:
+    """Return the structures that a segmentation model can outline."""
+    return organs.ALL if model.card.name == PSPNET else organs.EMBEDDED
 
 
 class Segmenter:
@@ -122,7 +106,7 @@ class Segmenter:
         self._answers: OrderedDict[tuple[str, str], _Answer] = OrderedDict()
         self._lock = threading.Lock()
 
-    def choose(self, context: ToolContext) -> Model:
+    def choose(self, context: ToolContext) -> InstalledModel:
         """Return PSPNet if its weights are installed, otherwise the embedded network.
 
         Raises:
@@ -131,12 +115,16 @@ class Segmenter:
         require_packages("The chest segmentation", "torch", "safetensors")
         store = ModelStore(context.models_dir)
         if not store.has(PSPNET):
-            return Model(store.require(THORAX_NET, "The chest segmentation"), organs.EMBEDDED)
+            return store.require(THORAX_NET, "The chest segmentation")
         require_packages("The PSPNet segmentation", "torchvision", "torchxrayvision")
-        return Model(store.require(PSPNET, "The PSPNet segmentation"), organs.ALL)
+        return store.require(PSPNET, "The PSPNet segmentation")
 
     def segment(
-        self, snapshot: ImageSnapshot, model: Model, wanted: Sequence[str], context: ToolContext
+        self,
+        snapshot: ImageSnapshot,
+        model: InstalledModel,
+        wanted: Sequence[str],
+        context: ToolContext,
     ) -> Segmentation:
         """Return the masks of the structures in `wanted`, in the same order.
 
@@ -161,32 +149,36 @@ class Segmenter:
         return known.only(wanted)
 
     def _run(
-        self, pixels: NDArray[np.uint8], snapshot: ImageSnapshot, model: Model, context: ToolContext
+        self,
+        pixels: NDArray[np.uint8],
+        snapshot: ImageSnapshot,
+        model: InstalledModel,
+        context: ToolContext,
     ) -> Segmentation:
         shown = ModelInput.of(snapshot, pixels)
-        payload = {"pixels": shown.pixels, "organs": list(model.organs)}
-        module = "psp_net" if model.spec.name == PSPNET else "thorax_net"
+        payload = {"pixels": shown.pixels, "organs": list(organs_of(model))}
+        module = "psp_net" if model.card.name == PSPNET else "thorax_net"
         entry = f"app.tools.chest.{module}:entry"
-        answer = call_model(entry, model.installed, payload, context, _TIMEOUT_S)
+        answer = call_model(entry, model, payload, context, _TIMEOUT_S)
         if answer.get("refused"):
             raise ToolFailed(
                 str(answer["refused"]),
                 remedy="Open a frontal chest radiograph (PA or AP) and ask again.",
             )
-        warnings = [*model.installed.warnings, *shown.hanging.warnings]
+        warnings = [*model.warnings, *shown.hanging.warnings]
         warnings += [*answer.get("warnings", ()), *answer.get("notes", ())]
-        found: dict[str, Mask] = {}
-        for name, mask in answer["masks"].items():
-            full = _resized(shown.hanging.turned(mask), pixels.shape)
-            if full.any():
-                found[name] = full
+        resized = {
+            name: _resized(shown.hanging.turned(mask), pixels.shape)
+            for name, mask in answer["masks"].items()
+        }
+        found = {name: mask for name, mask in resized.items() if mask.any()}
         size = answer.get("model_size", _EMBEDDED_SIZE)
         spread: dict[str, Any] = answer.get("spread", {})
         return Segmentation(
             masks=found,
             confidence={name: float(answer["confidence"][name]) for name in found},
             missing=(),
-            model=model.spec.name,
+            model=model.card.name,
             weights_sha256=model.sha256,
             model_size=(int(size[0]), int(size[1])),
             warnings=tuple(dict.fromkeys(warnings)),

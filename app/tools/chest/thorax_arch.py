@@ -99,9 +99,6 @@ def _grid_features(x: Tensor) -> Tensor:
 
 
 def standardise(x: Tensor) -> Tensor:
-    """Return each image in [n, 1, h, w] scaled to mean 0 and standard deviation 1.
-
-    Constant images become 0.
-    """
+    """Return each image in [n, 1, h, w] scaled to mean 0 and deviation 1; constant ones as 0."""
     mean = x.mean(dim=(1, 2, 3), keepdim=True)
     return (x - mean) / (x.std(dim=(1, 2, 3), keepdim=True) + 1e-4)

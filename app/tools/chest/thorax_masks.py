@@ -74,10 +74,7 @@ def _open(mask: BoolImage, radius: float) -> BoolImage:
 def _last_contact(heart: BoolImage, lung: BoolImage, sign: int) -> tuple[int, int] | None:
     """Return (row, column) of the lowest point of the heart's edge that borders on a lung, or None.
 
-    Args:
-        heart: Heart mask.
-        lung: Mask of the lung on that side.
-        sign: -1 for the viewer's left edge of the heart, 1 for the right.
+    `sign` is -1 for the viewer's left edge of the heart, 1 for the right.
     """
     gap = max(2, round(_CONTACT * max(heart.shape)))
     for row in np.nonzero(heart.any(axis=1) & lung.any(axis=1))[0][::-1]:
@@ -311,6 +308,11 @@ class Window:
         """The window's size as (rows, columns)."""
         return self.bottom - self.top, self.right - self.left
 
+    @property
+    def slices(self) -> tuple[slice, slice]:
+        """The window's rows and columns, to index an array."""
+        return slice(self.top, self.bottom), slice(self.left, self.right)
+
     def on_grid(self, shape: tuple[int, int], grid: tuple[int, int]) -> Window:
         """Return the window in cells of another grid that covers the same image.
 
@@ -326,13 +328,9 @@ class Window:
 
 
 def film_window(pixels: FloatImage) -> Window:
-    """Return the part of an image inside uniform borders, such as padding or a collimator's shadow.
+    """Return the part [rows, columns] of an image inside uniform borders, such as padding.
 
-    Args:
-        pixels: [rows, columns] in 0..1.
-
-    Returns:
-        The part's window, or the whole image if the part would be very small.
+    It is the whole image if the part would be very small.
     """
     rows, columns = (np.nonzero(np.ptp(pixels, axis=axis) > _ONE_GREY)[0] for axis in (1, 0))
     whole = Window(0, pixels.shape[0], 0, pixels.shape[1])
@@ -384,8 +382,8 @@ def enlarge_masks(margins: FloatImage, shape: tuple[int, int]) -> list[BoolImage
         mask = np.zeros(shape, np.bool_)
         window = window_around([margin > 0], shape, 0.0)
         if window is not None:
-            rows, columns = slice(window.top, window.bottom), slice(window.left, window.right)
-            mask[rows, columns] = (_sample(margin, shape, window) > 0) & ~taken[rows, columns]
+            inside = _sample(margin, shape, window) > 0
+            mask[window.slices] = inside & ~taken[window.slices]
             taken |= mask
         masks.append(mask)
     return masks

@@ -206,12 +206,8 @@ def mirrored_view(net: ThoraxNet, box: torch.Tensor, mirrored: float) -> ViewEst
     """Return the view of the mirrored image if it looks frontal only when mirrored, else None.
 
     The heart on the wrong side makes a frontal film look unusual, even more if it is rotated. A
-    lateral film looks lateral from either side.
-
-    Args:
-        net: The network.
-        box: The letterboxed image [1, 1, 256, 256].
-        mirrored: The probability, 0..1, that the image itself is mirrored.
+    lateral film looks lateral from either side. `mirrored` is the probability for the letterboxed
+    image [1, 1, 256, 256] itself.
     """
     if mirrored < _MIRRORED:
         return None
@@ -229,12 +225,7 @@ def likeliest_view(views: torch.Tensor) -> View:
 
 
 def polarity_probabilities(upright: torch.Tensor, negative: torch.Tensor) -> tuple[float, float]:
-    """Return the probabilities of "as shown" and "inverted".
-
-    Args:
-        upright: View probabilities [4] of the image as shown.
-        negative: View probabilities [4] of its negative.
-    """
+    """Return the probabilities of "as shown" and "inverted" from both images' views [4]."""
     as_shown = float(upright[_FRONTAL] + negative[_INVERTED]) / 2
     return as_shown, float(negative[_FRONTAL] + upright[_INVERTED]) / 2
 
@@ -249,10 +240,7 @@ def is_inverted(upright: NetworkOutput, negative: NetworkOutput) -> bool:
 
 
 def _certainty(output: NetworkOutput) -> float:
-    """Return the mean probability of the winning class over lungs and heart.
-
-    0 if none was found.
-    """
+    """Return the mean probability of the winning class over lungs and heart; 0 without any."""
     best, which = output.classes.max(dim=0)
     inside = which > 0
     return float(best[inside].mean()) if bool(inside.any()) else 0.0
@@ -269,13 +257,7 @@ def rotate(images: torch.Tensor, degrees: float, padding: str = "zeros") -> torc
 def remove_letterbox(
     classes: torch.Tensor, shape: tuple[int, int], size: tuple[int, int]
 ) -> torch.Tensor:
-    """Remove the letterbox of an image from maps [c, 128, 128], and resample the rest.
-
-    Args:
-        classes: The maps.
-        shape: (rows, columns) of the image.
-        size: (rows, columns) of the result.
-    """
+    """Resample maps [c, 128, 128] to `size`, without the letterbox of an image of `shape`."""
     grid, side = classes.shape[-1], max(shape)
     # Pixel centres of the result in coordinates of the square, -1..1 from edge to edge.
     axes: list[torch.Tensor] = []
@@ -296,10 +278,7 @@ def refine_on_thorax(
 ) -> tuple[torch.Tensor, list[torch.Tensor]]:
     """Repeat the segmentation on the thorax alone, upright and rotated, and average with the first.
 
-    Args:
-        net: The network.
-        image: [1, 1, rows, columns].
-        first: Class probabilities [4, h, w] from the first pass, on the coarse grid.
+    `image` is [1, 1, rows, columns], `first` [4, h, w] on the coarse grid.
 
     Returns:
         The averaged probabilities, and the probabilities from each pass, all on the same grid.
@@ -308,7 +287,7 @@ def refine_on_thorax(
     window = window_around([margin > 0 for margin in clean_margins(first.numpy())], shape, _MARGIN)
     if window is None or min(window.shape) < SMALLEST:
         return first, [first]
-    box = letterbox(image[:, :, window.top : window.bottom, window.left : window.right])
+    box = letterbox(image[..., *window.slices])
     batch = torch.cat([rotate(box, degrees) if degrees else box for degrees in ROTATIONS])
     place = window.on_grid(shape, (first.shape[1], first.shape[2]))
     near: list[torch.Tensor] = []
@@ -319,17 +298,13 @@ def refine_on_thorax(
     share = 0.5 * (max(window.shape) / max(shape)) ** 2
     mean = torch.stack(near).mean(dim=0)
     parts = [first, *(_with_part(first, place, part) for part in near)]
-    return _with_part(first, place, share * _window_part(first, place) + (1 - share) * mean), parts
-
-
-def _window_part(classes: torch.Tensor, place: Window) -> torch.Tensor:
-    return classes[:, place.top : place.bottom, place.left : place.right]
+    return _with_part(first, place, share * first[:, *place.slices] + (1 - share) * mean), parts
 
 
 def _with_part(first: torch.Tensor, place: Window, part: torch.Tensor) -> torch.Tensor:
     """Return the first pass's probabilities with a window replaced by `part`."""
     whole = first.clone()
-    whole[:, place.top : place.bottom, place.left : place.right] = part
+    whole[:, *place.slices] = part
     return whole
 
 
@@ -411,9 +386,7 @@ def segment(pixels: NDArray[np.float32], weights: ThoraxNet) -> ThoraxSegmentati
     """Segment lungs and heart.
 
     Args:
-        pixels: [rows, columns] in 0..1 as displayed (bright = dense, MONOCHROME1 already
-            inverted), of any size. Pixels that are not square must be resampled to square ones
-            first.
+        pixels: [rows, columns] in 0..1 as displayed (bright = dense), of any size, square pixels.
         weights: The network from `load`.
 
     Returns:
@@ -426,7 +399,7 @@ def segment(pixels: NDArray[np.float32], weights: ThoraxNet) -> ThoraxSegmentati
     if problem is not None:
         return ThoraxSegmentation(refused=problem)
     part = film_window(pixels)
-    found = _segment_film(pixels[part.top : part.bottom, part.left : part.right], weights)
+    found = _segment_film(pixels[part.slices], weights)
     if part.shape == pixels.shape:
         return found
     return replace(
@@ -437,7 +410,7 @@ def segment(pixels: NDArray[np.float32], weights: ThoraxNet) -> ThoraxSegmentati
 def _in_whole_image(mask: BoolImage, part: Window, pixels: NDArray[np.float32]) -> BoolImage:
     """Return the mask of a part of the image as a mask of the whole image."""
     whole = np.zeros(pixels.shape, np.bool_)
-    whole[part.top : part.bottom, part.left : part.right] = mask
+    whole[part.slices] = mask
     return whole
 
 
@@ -499,14 +472,9 @@ class PictureView:
 
 @torch.inference_mode()
 def classify_view(pixels: NDArray[np.float32], weights: ThoraxNet) -> PictureView:
-    """Classify the view of an image without segmenting it.
-
-    Args:
-        pixels: [rows, columns] in 0..1 as displayed, bright = dense.
-        weights: The network from `load`.
-    """
+    """Classify the view of an image [rows, columns] in 0..1 without segmenting it."""
     part = film_window(pixels)
-    shown = np.ascontiguousarray(pixels[part.top : part.bottom, part.left : part.right], np.float32)
+    shown = np.ascontiguousarray(pixels[part.slices], np.float32)
     box = letterbox(torch.from_numpy(shown)[None, None])
     seen = estimate_view(weights, box)
     film_seen = seen if seen.view == "frontal" else mirrored_view(weights, box, seen.mirrored)
@@ -519,14 +487,10 @@ def classify_view(pixels: NDArray[np.float32], weights: ThoraxNet) -> PictureVie
 
 
 def look_entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
-    """Classify the view of an image; called in the model process.
-
-    Args:
-        payload: As for `entry`.
-        progress: Called before each step.
+    """Classify the view of an image; `payload` is that of `entry`.
 
     Returns:
-        "view", "certainty" and "mirrored" as in `PictureView`, and the keys that `serve` adds.
+        The attributes of `PictureView`, and the keys that `serve` adds.
     """
 
     def look(net: ThoraxNet, doing: Work) -> dict[str, Any]:
@@ -538,9 +502,7 @@ def look_entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
 def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """Segment lungs and heart; called in the model process.
 
-    Args:
-        payload: "pixels", uint8 or float32 [rows, columns] as displayed, and "model" for `serve`.
-        progress: Called before each step.
+    `payload` has "pixels", uint8 or float32 [rows, columns] as displayed, and "model" for `serve`.
 
     Returns:
         "masks" (name -> uint8 0/1 [rows, columns]), "confidence", "inverted", "view", "warnings",

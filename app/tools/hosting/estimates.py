@@ -7,14 +7,16 @@ seconds; nothing about any image.
 from __future__ import annotations
 
 import json
-import os
 import statistics
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+from app.settings import write_atomic
 
 _KEPT = 5
 _MOST_KEYS = 300
@@ -28,22 +30,16 @@ _LEAST_SHARE = 0.02
 
 
 class Durations:
-    """Durations of earlier calls on this machine.
+    """Durations of earlier calls on this machine, kept in the file whose path `file` returns."""
 
-    Args:
-        file: A function that returns the path of the file in which they are kept; None to keep
-            none.
-    """
-
-    def __init__(self, file: Callable[[], Path] | None) -> None:
+    def __init__(self, file: Callable[[], Path]) -> None:
         self._file = file
         self._lock = threading.Lock()
-        self._known: dict[str, list[float]] | None = None
 
     def median(self, key: str) -> float | None:
         """Return the median seconds that earlier calls with this key took; None if not known."""
         with self._lock:
-            found = self._loaded().get(key)
+            found = self._known.get(key)
             return statistics.median(found) if found else None
 
     def add(self, key: str, seconds: float) -> None:
@@ -51,40 +47,25 @@ class Durations:
         if seconds < _WORTH_S and self.median(key) is None:
             return
         with self._lock:
-            known = self._loaded()
+            known = self._known
             known[key] = [*known.pop(key, []), round(seconds, 1)][-_KEPT:]
             for old in list(known)[:-_MOST_KEYS]:
                 del known[old]
-            self._save(known)
+            with suppress(OSError):  # an estimate is not worth an error
+                write_atomic(self._file(), json.dumps(known).encode())
 
-    def _loaded(self) -> dict[str, list[float]]:
-        if self._known is None:
-            self._known = {}
-            if self._file is not None:
-                with suppress(OSError, ValueError, TypeError, AttributeError):
-                    read: dict[str, Any] = json.loads(self._file().read_text(encoding="utf-8"))
-                    self._known = {
-                        str(key): [float(one) for one in values][-_KEPT:]
-                        for key, values in read.items()
-                    }
-        return self._known
-
-    def _save(self, known: dict[str, list[float]]) -> None:
-        if self._file is None:
-            return
-        with suppress(OSError):  # an estimate is not worth an error
-            path = self._file()
-            new = path.with_name(f"{path.name}.{os.getpid()}")
-            new.write_text(json.dumps(known), encoding="utf-8")
-            new.replace(path)
+    @cached_property
+    def _known(self) -> dict[str, list[float]]:
+        with suppress(OSError, ValueError, TypeError, AttributeError):
+            read: dict[str, list[Any]] = json.loads(self._file().read_text(encoding="utf-8"))
+            return {key: [float(one) for one in found][-_KEPT:] for key, found in read.items()}
+        return {}
 
 
 class Estimate:
     """Estimate of one call's remaining time.
 
-    Args:
-        usual: Seconds that such a call usually takes; None if not known.
-        clock: A monotonic clock in seconds.
+    `usual` is what such a call usually takes in seconds, or None; `clock` is monotonic, in seconds.
     """
 
     def __init__(self, usual: float | None, clock: Callable[[], float] = time.monotonic) -> None:
@@ -106,9 +87,7 @@ class Estimate:
     def left(self, fraction: float) -> float | None:
         """Return the estimated remaining seconds; None if not known or too few to report.
 
-        Args:
-            fraction: Progress from 0 to 1. The nearer it is to 1, the more weight the progress has
-                and the less weight the usual duration has.
+        The nearer `fraction` is to 1, the more weight it has, and the less the usual duration.
         """
         elapsed, fraction = self.elapsed, min(max(fraction, 0.0), 1.0)
         if not self._noticed:

@@ -41,8 +41,7 @@ _DRIVERS = ("/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg", "/dev/kfd")
 def likely_device() -> str:
     """Return the device that torch is likely to find, "cuda", "mps" or "cpu", without torch.
 
-    The result only decides to which process a call goes. In that process torch itself chooses the
-    device, and uses the processor if it finds no accelerator.
+    The result only decides to which process a call goes; there torch itself chooses the device.
     """
     if sys.platform == "darwin":
         return "mps" if platform.machine() == "arm64" else "cpu"
@@ -86,10 +85,8 @@ class DeviceQueue:
     ) -> Generator[None]:
         """Wait for the call's turn, and keep the process until the `with` block ends.
 
-        Args:
-            what: Title of the call, passed to the calls that wait for it.
-            cancel: Token that ends the wait when it is cancelled.
-            waiting: Called with the title of the call that must end first, if there is one.
+        `what` is the call's title for the calls that wait for it; `waiting` is called with the
+        title of the call that must end first, if there is one.
 
         Raises:
             Cancelled: `cancel` was set, or the queue was closed.
@@ -180,15 +177,7 @@ class DeviceQueue:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A call to a function in the model process.
-
-    Attributes:
-        entry: The function, as "module:function".
-        payload: The function's argument.
-        cancel: Token that ends the call when it is cancelled.
-        timeout_s: Time limit in seconds, counted from when the call's turn comes.
-        progress: Called with a fraction from 0 to 1 and a status text.
-    """
+    """A call to a function in the model process, with its arguments as in `ProcessHost.call`."""
 
     entry: str
     payload: Mapping[str, Any]
@@ -219,12 +208,7 @@ class Job:
 class CallTracker:
     """Passes a call's events on to the user's progress, the model states and the estimates.
 
-    Args:
-        board: The states of all models.
-        device: The device in whose process the call runs.
-        model: The card name of the model; "" if the call uses no model.
-        progress: The caller's progress function.
-        durations: Durations of earlier calls.
+    `device` is that in whose process the call runs; `model` is "" if the call uses no model.
     """
 
     def __init__(
@@ -302,7 +286,6 @@ class CallTracker:
         return self._board.get(self._device, self._model) if self._model else None
 
     def _rest(self, *, lost: bool = False) -> None:
-        """Set the model's state to ready, if it is loaded."""
         known = self._known()
         if known is None:
             return
@@ -339,8 +322,6 @@ class ProcessHost:
     """Implements `app.tools.api.ModelHost` with worker processes.
 
     Args:
-        threads: Number of threads for the numerical libraries in each process; None for
-            `default_threads`.
         idle_s: Seconds without a call after which a process is ended; None to never end it.
         allowed: Prefixes of the modules whose functions may be called.
         durations: Durations of earlier calls; None to use those kept on this machine.
@@ -349,12 +330,11 @@ class ProcessHost:
     def __init__(
         self,
         *,
-        threads: int | None = None,
         idle_s: float | None = IDLE_S,
         allowed: tuple[str, ...] = ("app.",),
         durations: Durations | None = None,
     ) -> None:
-        count = str(threads or default_threads())
+        count = str(default_threads())
         # These are read when the libraries are loaded, so they cannot be set later.
         self._env = {
             "OMP_NUM_THREADS": count,
@@ -433,8 +413,7 @@ class ProcessHost:
     def unload(self, model: str | None = None) -> None:
         """Unload a model, or all if None, once the running and waiting calls have ended.
 
-        A process is ended when its last model is unloaded, since only this is sure to free all its
-        memory.
+        A process is ended with its last model, since only this is sure to free all its memory.
         """
         for queue in self._open_queues():
             if model is not None and model not in self._board.models(queue.name):
@@ -494,7 +473,6 @@ class ProcessHost:
             queue.end_when_idle(self._idle_s)
 
     def _make(self, queue: DeviceQueue, job: Job) -> dict[str, Any]:
-        """Make a call when it is its turn."""
         tracker = CallTracker(self._board, queue.name, job.model, job.progress, self._durations)
         before = queue.worker.pid
         if before is None:
@@ -538,7 +516,6 @@ class ProcessHost:
 
 
 def _failed(error: SightlineError, timeout_s: float) -> ToolFailed:
-    """Return the user's error for an error of the model process."""
     missing = _NO_MODULE.search(error.detail)
     if missing and missing[1].partition(".")[0] in AI_PACKAGES:
         return missing_package("This tool", missing[1].partition(".")[0])

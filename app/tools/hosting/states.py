@@ -81,11 +81,7 @@ class StateBoard:
             return {model: self._of(model) for model in sorted(models)}
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Call `listener(state)` on each change, on the thread where the change happens.
-
-        Returns:
-            A function that ends the subscription.
-        """
+        """Call `listener(state)` on each change, on any thread; return an end function."""
         with self._lock:
             self._listeners.append(listener)
 

@@ -9,12 +9,7 @@ import torch
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """The device and precision of a model.
-
-    Attributes:
-        device: "cuda", "mps" or "cpu".
-        dtype: Name of a torch dtype: "float32", "bfloat16" or "float16".
-    """
+    """The device ("cuda", "mps" or "cpu") and precision (name of a torch dtype) of a model."""
 
     device: str
     dtype: str
@@ -26,11 +21,10 @@ class Placement:
 
 
 def place(wanted: str, *, exact: bool = False) -> Placement:
-    """Return the device and precision to use for a wanted device.
+    """Return the device and precision to use for a wanted device, the CPU if it is not available.
 
     Args:
-        wanted: "auto" (an accelerator if there is one), "cpu", "cuda" or "mps"; if that device is
-            not available, the CPU is used.
+        wanted: "auto" (an accelerator if there is one), "cpu", "cuda" or "mps".
         exact: Whether to use float32 everywhere (for small networks whose results are compared).
     """
     if wanted in ("auto", "cuda") and torch.cuda.is_available():

@@ -11,17 +11,18 @@ import hashlib
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import Any, cast
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from app import paths
 from app.tools.models.file_names import is_revision, is_sha256
 
+# A misspelt key would silently leave its default, such as "no terms to accept".
+_STRICT = ConfigDict(extra="forbid")
 DTYPES = ("float32", "bfloat16", "float16")
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
@@ -41,6 +42,8 @@ class CardFile:
         optional: Whether the model also works without the file.
         code: Whether the file is a program that runs with the model (`trust_remote_code`).
     """
+
+    __pydantic_config__ = _STRICT
 
     name: str
     size: int = 0
@@ -87,6 +90,8 @@ class ModelCard:
         embedded: Whether the model is shipped with the program, in `resources/models/<name>`; its
             file's digest is in the `card.json` beside it, which training writes.
     """
+
+    __pydantic_config__ = _STRICT
 
     name: str
     title: str
@@ -153,18 +158,13 @@ def read_card(path: Path) -> ModelCard:
         ValueError: A key is unknown or missing, or a value is not valid.
     """
     try:
-        data: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-        _only_known(data, ModelCard, "")
-        for number, entry in enumerate(data.get("files", ())):
-            _only_known(entry, CardFile, f"files[{number}].")
-        made = _adapter().validate_python(data)
+        made = _adapter().validate_python(tomllib.loads(path.read_text(encoding="utf-8")))
         if made.name != path.stem:
             raise ValueError(f"its name is {made.name!r}, its file's is {path.stem!r}")
         _check(made)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise ValueError(f"{path.name} is no model card: {where}: {first['msg']}") from error
+        wrong = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()]
+        raise ValueError(f"{path.name} is no model card: {'; '.join(wrong)}") from error
     except ValueError as error:
         raise ValueError(f"{path.name} is no model card: {error}") from error
     return made
@@ -175,21 +175,8 @@ def _adapter() -> TypeAdapter[ModelCard]:
     return TypeAdapter(ModelCard)
 
 
-def _only_known(data: Any, kind: type[Any], where: str) -> None:
-    if not isinstance(data, dict):
-        raise ValueError(f"{where or 'it'} is no table")
-    # A misspelt key would silently leave its default, such as "no terms to accept".
-    unknown = cast("dict[str, Any]", data).keys() - {item.name for item in fields(kind)}
-    if unknown:
-        raise ValueError(f"no card has {', '.join(where + key for key in sorted(unknown))}")
-
-
 def _check(made: ModelCard) -> None:
-    """Check what the types do not express.
-
-    Raises:
-        ValueError: A value is impossible.
-    """
+    """Check what the types do not express."""
     if not _NAME.fullmatch(made.name):
         raise ValueError(f"{made.name!r} is no name: small letters, digits, '.', '_', '-'")
     if not made.files:

@@ -10,17 +10,15 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from app import paths
+from app.settings import write_atomic
 from app.tools.api import CancelToken, Progress
-
-ByteCounter = Callable[[int], None]
-"""Called with the number of bytes that were just read."""
 
 CHUNK = 1 << 20
 _STORED_FROM = 1 << 23  # smaller files are read again in each program: that takes milliseconds
@@ -50,31 +48,26 @@ class ByteProgress:
 
 
 _Key = tuple[str, int, int]
-_digests: dict[_Key, str] = {}
-_loaded = False
 _lock = threading.Lock()
 
 
-def sha256_of(
-    path: Path, counter: ByteCounter | None = None, cancel: CancelToken | None = None
-) -> str:
+def sha256_of(path: Path, cancel: CancelToken | None = None) -> str:
     """Return the hex digest of a file; a remembered one if the file has not changed.
 
     Raises:
         OSError: The file cannot be read; or `Cancelled`.
     """
     key = file_key(path)
-    known = _remembered(key)
+    with _lock:
+        known = _digests().get(key)
     if known is None:
-        known = read_sha256(path, counter, cancel)
+        known = read_sha256(path, cancel=cancel)
         remember(key, known)
-    elif counter is not None:
-        counter(key[1])
     return known
 
 
 def read_sha256(
-    path: Path, counter: ByteCounter | None = None, cancel: CancelToken | None = None
+    path: Path, counter: ByteProgress | None = None, cancel: CancelToken | None = None
 ) -> str:
     """Return the hex digest of a file, reading it even if its digest is remembered.
 
@@ -107,28 +100,18 @@ def file_key(path: Path) -> _Key:
 def remember(key: _Key, sha256: str) -> None:
     """Remember the digest of a file that was read; for a large file also after the program ends."""
     with _lock:
-        _digests[key] = sha256
+        _digests()[key] = sha256
         if key[1] < _STORED_FROM:
             return
+        large = [[*key, digest] for key, digest in _digests().items() if key[1] >= _STORED_FROM]
         with contextlib.suppress(OSError):  # the next program reads the file again then
-            stored = {**_load(), key: sha256}
-            rows = [[*key, digest] for key, digest in list(stored.items())[-_MOST_STORED:]]
-            target = paths.cache_dir() / _FILE
-            partial = target.with_name(f"{_FILE}.{os.getpid()}")
-            partial.write_text(json.dumps(rows), encoding="utf-8")
-            partial.replace(target)
+            rows = json.dumps(large[-_MOST_STORED:]).encode()
+            write_atomic(paths.cache_dir() / _FILE, rows)
 
 
-def _remembered(key: _Key) -> str | None:
-    global _loaded
-    with _lock:
-        if not _loaded and key[1] >= _STORED_FROM:
-            _loaded = True
-            _digests.update({**_load(), **_digests})
-        return _digests.get(key)
-
-
-def _load() -> dict[_Key, str]:
+@cache
+def _digests() -> dict[_Key, str]:
+    """Return the remembered digests, at first those that earlier programs stored."""
     try:
         rows: Any = json.loads((paths.cache_dir() / _FILE).read_text(encoding="utf-8"))
         return {(str(p), int(size), int(time)): str(sha) for p, size, time, sha in rows}

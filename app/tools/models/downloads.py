@@ -35,6 +35,7 @@ from app.tools.models.install_plan import (
     checked_model,
 )
 from app.tools.models.places import Place, split_files
+from app.tools.models.status import how_to_get
 from app.tools.needs import is_installed, missing_package
 
 if TYPE_CHECKING:
@@ -51,14 +52,7 @@ _ESTIMATE_AFTER_S = 2.0  # before that the speed says little
 _LONGEST_ANSWER = 1 << 24  # bytes of a list of files, or of an error's page
 _PAUSE_S = 5  # after too many requests, if the server does not say how long
 _CHUNK = 1 << 18  # after each of so many bytes progress is reported and a cancel heeded
-_BAD_ANSWER = (
-    ValueError,
-    LookupError,
-    TypeError,
-    AttributeError,
-    ArithmeticError,
-    RecursionError,
-)
+_BAD_ANSWER = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 
 
 def hub() -> str:
@@ -91,13 +85,9 @@ def delete_downloads(place: Place) -> None:
 
 @dataclass(slots=True)
 class ModelDownload:
-    """The download of one model; `cancel` stops it, and what was downloaded is kept.
-
-    `alternative` is a text on other ways to get the model, for error messages.
-    """
+    """The download of one model; `cancel` stops it, and what was downloaded is kept."""
 
     place: Place
-    alternative: str
     progress: Progress | None = None
     cancel: CancelToken | None = None
 
@@ -113,11 +103,11 @@ class ModelDownload:
             SightlineError: A consent is missing, or a file cannot be downloaded.
         """
         card = self.place.card
-        check_consent(checked_model(card, (), self.place), consent)  # before any host is asked
+        check_consent(checked_model(self.place), consent)  # before any host is asked
         commit, files = self._available(card)
         # The card's digest comes first: the hub's is only the hub's word.
         known = tuple(replace(f, sha256=_card_sha256(card, f) or f.sha256) for f in files)
-        model = checked_model(card, known, self.place, revision=commit)
+        model = checked_model(self.place, known, commit)
         model = check_consent(model, consent)
         if model.problems:
             raise SightlineError("; ".join(model.problems), subject=card.repository or card.name)
@@ -147,7 +137,7 @@ class ModelDownload:
                     remedy="Bring it as a file or folder: `models install PATH`.",
                 )
             return card.revision, fixed
-        commit, files = list_repository(card.repository, card.revision, self.alternative)
+        commit, files = list_repository(card.repository, card.revision, how_to_get(self.place))
         names = {file.name for file in fixed}
         taken, _left = split_files(card, (f.name for f in files))
         if not card.folder:
@@ -172,9 +162,8 @@ class ModelDownload:
         )
         # The token is for the hub alone; a card's own addresses may be of any host.
         headers = {} if own else _authorization()
-        download_file(
-            url, target, file, headers, progress, self.cancel, alternative=self.alternative
-        )
+        alternative = how_to_get(self.place)
+        download_file(url, target, file, headers, progress, self.cancel, alternative=alternative)
         if file.sha256:
             remember(file_key(target), file.sha256)  # it was read just now
 
@@ -331,12 +320,7 @@ class _PartialFile:
     """The file that a transfer writes: it reports progress, heeds a cancel and limits the size."""
 
     def __init__(
-        self,
-        stream: BinaryIO,
-        have: int,
-        size: int,
-        progress: Progress | None,
-        cancel: CancelToken,
+        self, stream: BinaryIO, have: int, size: int, progress: Progress | None, cancel: CancelToken
     ) -> None:
         self._stream = stream
         self._have = self._resumed_at = have
@@ -376,26 +360,21 @@ def _verify(part: Path, file: PlannedFile, url: str) -> None:
     """Check the digests of a file that is complete; another file is deleted."""
     from huggingface_hub.utils.sha import git_hash
 
-    checks: tuple[tuple[str, str, Callable[[], str]], ...] = (
-        ("sha256", file.sha256, lambda: read_sha256(part)),
-        ("sha1", file.git_sha1, lambda: git_hash(part.read_bytes())),
-    )
-    for kind, expected, digest in checks:
-        if expected and (found := digest()) != expected:
-            part.unlink()
-            raise SightlineError(
-                f"what came is not the published file ({kind} {found}, expected {expected})",
-                subject=url,
-                remedy="Try again; if it stays so, the file or the way to it was tampered with.",
-            )
+    kind, expected = ("sha256", file.sha256) if file.sha256 else ("sha1", file.git_sha1)
+    if not expected:
+        return
+    found = read_sha256(part) if file.sha256 else git_hash(part.read_bytes())
+    if found != expected:
+        part.unlink()
+        raise SightlineError(
+            f"what came is not the published file ({kind} {found}, expected {expected})",
+            subject=url,
+            remedy="Try again; if it stays so, the file or the way to it was tampered with.",
+        )
 
 
 def _prepare_library(guard: Callable[[httpx2.Response], None]) -> None:
-    """Set huggingface_hub to report nothing to anyone, and to call `guard` with each answer.
-
-    Raises:
-        ToolFailed: It is not installed; says how to add it.
-    """
+    """Set huggingface_hub to report nothing to anyone, and to call `guard` with each answer."""
     if not is_installed("huggingface_hub"):
         raise missing_package("The download of models", "huggingface_hub")
     from huggingface_hub import constants
@@ -495,11 +474,7 @@ def _status_error(code: int, url: str, alternative: str, remedy: str) -> Sightli
 
 
 def _token() -> str:
-    """Return the user's access token from HF_TOKEN, or "".
-
-    Raises:
-        SightlineError: It is no token; the message does not repeat it.
-    """
+    """Return the user's access token from HF_TOKEN, or ""; an error does not repeat it."""
     token = os.environ.get("HF_TOKEN", "").strip()
     if not _TOKEN.fullmatch(token):
         raise SightlineError(
@@ -515,7 +490,6 @@ def _authorization() -> dict[str, str]:
 
 
 def _remote_file(entry: Any) -> PlannedFile:
-    """Return a `RepoSibling` of huggingface_hub as a checked file."""
     size = int((entry.lfs.size if entry.lfs else entry.size) or 0)
     sha256 = str(entry.lfs.sha256) if entry.lfs else ""
     if size < 0 or (sha256 and not is_sha256(sha256)):

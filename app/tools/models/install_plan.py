@@ -132,6 +132,9 @@ class Consent:
     other: bool = False
 
 
+NO_CONSENT = Consent()
+
+
 def check_consent(model: PlannedModel, consent: Consent) -> PlannedModel:
     """Return the model as it may be installed, without its programs if those are not allowed.
 
@@ -179,16 +182,11 @@ def check_space(folder: Path, needed: int) -> None:
         )
 
 
-def plan_install(
-    places: Mapping[str, Place], path: Path, name: str | None, *, cards: Mapping[str, ModelCard]
-) -> InstallPlan:
+def plan_install(places: Mapping[str, Place], path: Path, name: str | None) -> InstallPlan:
     """Identify the models at a path and list the files that would be installed; nothing is written.
 
-    Args:
-        places: Maps each card's name to the place of its model.
-        path: A file, folder, archive or model pack.
-        name: The card's name, or None to identify the model by names, repository or digest.
-        cards: The known cards, by name.
+    `places` are the models' places by their cards' names; without a `name`, the model is identified
+    by its files' names, its repository or its digest.
 
     Raises:
         UsageError: There is nothing at the path, or the model cannot be identified.
@@ -197,39 +195,38 @@ def plan_install(
     """
     repositories = _hub_folders(path)
     if repositories:
-        return _plan_hub_cache(places, path, repositories, name, cards)
+        return _plan_hub_cache(places, path, repositories, name)
     source = open_source(path)
     if MANIFEST in source.sizes:
         manifest = read_manifest(_read_small(source, MANIFEST))
         if len({entry.card for entry in manifest.models}) != len(manifest.models):
             raise hostile("its manifest lists a model twice")
-        models = [_plan_pack_model(source, entry, cards, places) for entry in manifest.models]
+        models = [_plan_pack_model(source, entry, places) for entry in manifest.models]
         _check_listed(source, models)
         if name is not None:
             models = [model for model in models if model.card.name == name]
         if not models:
             raise UsageError("there is no model of that name in this pack", subject=str(path))
         return InstallPlan(path, tuple(models), source)
-    wanted = cards[name] if name is not None else _identify(source, path, cards)
-    return InstallPlan(path, (_plan_model(source, wanted, places[wanted.name]),), source)
+    cards = [place.card for place in places.values()]
+    place = places[name or _identify(source, path, cards).name]
+    return InstallPlan(path, (_plan_model(source, place),), source)
 
 
-def _plan_model(source: Source, wanted: ModelCard, place: Place) -> PlannedModel:
-    """Plan a model that lies in a source without a manifest."""
+def _plan_model(source: Source, place: Place) -> PlannedModel:
+    wanted = place.card
     if wanted.embedded:
         raise UsageError(f"{wanted.name} comes with Sightline", remedy="Nothing has to be done.")
     if not wanted.folder:
-        return _plan_single_file(source, wanted, place)
+        return _plan_single_file(source, place)
     taken, left = split_files(wanted, source.sizes)
     files = tuple(PlannedFile(name, name, source.sizes[name]) for name in taken)
-    return checked_model(wanted, files, place, revision=source.revision, left_out=left)
+    return checked_model(place, files, source.revision, left)
 
 
 def checked_model(
-    wanted: ModelCard,
-    files: tuple[PlannedFile, ...],
     place: Place,
-    *,
+    files: tuple[PlannedFile, ...] = (),
     revision: str = "",
     left_out: Iterable[str] = (),
 ) -> PlannedModel:
@@ -237,6 +234,7 @@ def checked_model(
 
     `revision` is what the source gives as its commit; it need not be a valid commit id.
     """
+    wanted = place.card
     names = {file.name for file in files}
     missing = [
         needed.name
@@ -275,9 +273,8 @@ def _difference(wanted: ModelCard, files: tuple[PlannedFile, ...], revision: str
     return ""
 
 
-def _plan_single_file(source: Source, wanted: ModelCard, place: Place) -> PlannedModel:
-    published = wanted.files[0].name
-    converted = f"{wanted.name}.safetensors"
+def _plan_single_file(source: Source, place: Place) -> PlannedModel:
+    published, converted = place.file_names
     names = [n for n in source.sizes if PurePosixPath(n).name in (published, converted)]
     if not names and len(source.sizes) == 1:
         names = list(source.sizes)
@@ -290,28 +287,21 @@ def _plan_single_file(source: Source, wanted: ModelCard, place: Place) -> Planne
             raise hostile(f"{inside} is no file of weights that is taken")
         files = (PlannedFile(inside, target, source.sizes[inside]),)
     left = [name for name in source.sizes if name not in names[:1]]
-    return checked_model(wanted, files, place, revision=source.revision, left_out=left)
+    return checked_model(place, files, source.revision, left)
 
 
-def _plan_pack_model(
-    source: Source, entry: PackModel, cards: Mapping[str, ModelCard], places: Mapping[str, Place]
-) -> PlannedModel:
-    """Plan a model that a manifest lists.
-
-    Raises:
-        SightlineError: This Sightline has no card for it, or it has files that are not taken.
-    """
-    wanted = cards.get(entry.card)
-    if wanted is None or wanted.embedded:
+def _plan_pack_model(source: Source, entry: PackModel, places: Mapping[str, Place]) -> PlannedModel:
+    """Plan a model that a manifest lists."""
+    place = places.get(entry.card)
+    if place is None or place.card.embedded:
         raise SightlineError(
             f"this pack holds a model that this Sightline does not know: {entry.card}",
             remedy="Install it with the Sightline that made it, or a later one.",
         )
-    names = [file.name for file in entry.files]
+    wanted, names = place.card, [file.name for file in entry.files]
     if wanted.folder:
         _taken, unknown_names = split_files(wanted, names)
     else:
-        place = places[wanted.name]
         unknown_names = [name for name in names if name not in place.file_names]
         if len(names) != 1:  # the card does not say which of them to load
             raise hostile(f"its manifest lists {len(names)} files of {wanted.name}, which has one")
@@ -323,11 +313,10 @@ def _plan_pack_model(
         if source.sizes.get(inside) != file.size:
             there = "missing" if inside not in source.sizes else "of another size"
             raise SightlineError(
-                f"this pack is not whole: {inside} is {there}",
-                remedy="Copy or download it again.",
+                f"this pack is not whole: {inside} is {there}", remedy="Copy or download it again."
             )
         files.append(PlannedFile(inside, file.name, file.size, file.sha256))
-    return checked_model(wanted, tuple(files), places[wanted.name], revision=entry.revision)
+    return checked_model(place, tuple(files), entry.revision)
 
 
 def _check_listed(source: Source, models: Iterable[PlannedModel]) -> None:
@@ -340,7 +329,6 @@ def _check_listed(source: Source, models: Iterable[PlannedModel]) -> None:
 
 
 def _read_small(source: Source, name: str) -> bytes:
-    """Return the bytes of a file that must be short."""
     if source.sizes[name] > LONGEST_MANIFEST:
         raise hostile(f"its {name} is too long")
     for _name, stream in source.streams(frozenset({name})):
@@ -348,22 +336,18 @@ def _read_small(source: Source, name: str) -> bytes:
     return b""
 
 
-def _identify(source: Source, path: Path, cards: Mapping[str, ModelCard]) -> ModelCard:
-    """Identify the model of a file or folder by its names, its repository or its digest.
-
-    Raises:
-        UsageError: It is none of the known models, or could be several.
-    """
-    found = [known for known in cards.values() if _has_name_of(known, source, path)]
+def _identify(source: Source, path: Path, cards: list[ModelCard]) -> ModelCard:
+    """Identify the model of a file or folder by its names, its repository or its digest."""
+    found = [known for known in cards if _has_name_of(known, source, path)]
     if not found and source.is_file:
         digest = sha256_of(path)
-        found = [c for c in cards.values() if digest in {f.sha256 for f in c.files if f.sha256}]
+        found = [c for c in cards if digest in {f.sha256 for f in c.files if f.sha256}]
     if not found:
         repository = source.repository or _configured_repository(source)
-        found = [c for c in cards.values() if c.repository and c.repository == repository]
+        found = [c for c in cards if c.repository and c.repository == repository]
     if not found:
-        files = "; ".join(c.files[0].name for c in cards.values() if not (c.folder or c.embedded))
-        folders = ", ".join(known.name for known in cards.values() if known.folder)
+        files = "; ".join(c.files[0].name for c in cards if not (c.folder or c.embedded))
+        folders = ", ".join(known.name for known in cards if known.folder)
         raise UsageError(
             "this is none of the models that Sightline knows",
             subject=str(path),
@@ -415,20 +399,11 @@ def _hub_folders(path: Path) -> list[Path]:
 
 
 def _plan_hub_cache(
-    places: Mapping[str, Place],
-    path: Path,
-    folders: list[Path],
-    name: str | None,
-    cards: Mapping[str, ModelCard],
+    places: Mapping[str, Place], path: Path, folders: list[Path], name: str | None
 ) -> InstallPlan:
-    """Plan the one model in a Hugging Face cache that has a card.
-
-    Raises:
-        UsageError: There is none, or more than one.
-    """
-    known = {c.repository.casefold(): c for c in cards.values() if c.repository}
-    if name is not None:
-        known = {key: c for key, c in known.items() if c.name == name}
+    """Plan the one model in a Hugging Face cache that has a card."""
+    cards = [place.card for place in places.values() if name in (None, place.card.name)]
+    known = {card.repository.casefold(): card for card in cards if card.repository}
     found: list[tuple[Path, ModelCard]] = []
     for folder in folders:
         snapshot = folder if folder.parent.name == "snapshots" else None
@@ -454,15 +429,11 @@ def _plan_hub_cache(
         revision=snapshot.name,
         repository=card.repository,
     )
-    return InstallPlan(path, (_plan_model(source, card, places[card.name]),), source)
+    return InstallPlan(path, (_plan_model(source, places[card.name]),), source)
 
 
 def _snapshot(top: Path, card: ModelCard) -> Path:
-    """Return the snapshot of the card's revision, else of the main branch, else the only one.
-
-    Raises:
-        UsageError: There are several, and none of them is the card's or the main branch's.
-    """
+    """Return the snapshot of the card's revision, else of the main branch, else the only one."""
     snapshots = {p.name: p for p in (top / "snapshots").iterdir() if p.is_dir()}
     main = top / "refs" / "main"
     commit = main.read_text(encoding="utf-8", errors="replace").strip() if main.is_file() else ""

@@ -1,5 +1,6 @@
 """Install models: copy their files aside, verify them, and then put all of them in place at once.
 
+Models are verified by reading every file, and by loading those whose digests are not known.
 Installed models stay untouched until every new file is there and is what it should be.
 """
 
@@ -10,13 +11,22 @@ import hashlib
 import shutil
 import uuid
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
 from app.errors import SightlineError
 from app.tools.api import CancelToken, ModelHost, Progress
-from app.tools.models.digests import CHUNK, ByteProgress, file_key, sha256_of
+from app.tools.models.cards import ModelCard
+from app.tools.models.digests import (
+    CHUNK,
+    ByteProgress,
+    combined_sha256,
+    file_key,
+    read_sha256,
+    remember,
+    sha256_of,
+)
 from app.tools.models.durable_files import is_in_use
 from app.tools.models.folder_changes import STAGING, swap
 from app.tools.models.install_plan import (
@@ -27,12 +37,18 @@ from app.tools.models.install_plan import (
     check_space,
 )
 from app.tools.models.places import Place, files_below
-from app.tools.models.records import RECORD, Record, RecordedFile, write_record
+from app.tools.models.records import RECORD, Record, recorded_file, write_record
 from app.tools.models.sources import Source, archive_errors
-from app.tools.models.status import utc_now
-from app.tools.models.verification import check_loads, check_tensors
+from app.tools.models.status import (
+    InstalledModel,
+    ModelStatus,
+    quick_status,
+    utc_now,
+    verified_state,
+)
 from app.tools.needs import is_installed
 
+_LOAD_TIMEOUT_S = 300.0
 _TRIED_BELOW = 2_000_000_000  # bytes; loading larger models to check them takes minutes
 
 
@@ -62,11 +78,7 @@ class Installation:
             staging.mkdir(parents=True)
             with archive_errors(source.label):
                 digests = self._copy_all(source, chosen, staging, counter)
-            for model in chosen:
-                self._verify(model, digests[model.card.name], staging, consent)
-            for model in chosen:
-                self._write_record(model, digests[model.card.name], staging, consent, source.label)
-            swap([(self.places[m.card.name], staging / m.card.name) for m in chosen])
+            self._put_in_place(staging, chosen, digests, consent, source.label)
         except OSError as error:
             raise _write_error(error, self.models) from error
         finally:
@@ -75,11 +87,8 @@ class Installation:
     def finish(self, staging: Path, model: PlannedModel, label: str, consent: Consent) -> None:
         """Verify a model that is complete in a staging folder, and put it in place.
 
-        Args:
-            staging: Folder that holds the model in a folder with the card's name.
-            model: The model and its files; any other files in its folder are deleted.
-            label: Origin of the files, which is stored in the installation's record.
-            consent: What the user has agreed to.
+        Any other files in its folder below `staging` are deleted; `label` is their origin, which is
+        stored in the installation's record.
 
         Raises:
             SightlineError: A file does not have the expected content, or cannot be put in place.
@@ -91,11 +100,23 @@ class Installation:
                 if name not in names:
                     (folder / name).unlink()
             digests = {n: sha256_of(folder / n, cancel=self.cancel) for n in sorted(names)}
-            self._verify(model, digests, staging, consent)
-            self._write_record(model, digests, staging, consent, label)
-            swap([(self.places[model.card.name], folder)])
+            self._put_in_place(staging, [model], {model.card.name: digests}, consent, label)
         except OSError as error:
             raise _write_error(error, self.models) from error
+
+    def _put_in_place(
+        self,
+        staging: Path,
+        models: list[PlannedModel],
+        digests: Mapping[str, Mapping[str, str]],
+        consent: Consent,
+        label: str,
+    ) -> None:
+        for model in models:
+            self._verify(model, digests[model.card.name], staging, consent)
+        for model in models:
+            self._write_record(model, digests[model.card.name], staging, consent, label)
+        swap([(self.places[model.card.name], staging / model.card.name) for model in models])
 
     def _copy_all(
         self, source: Source, chosen: list[PlannedModel], staging: Path, counter: ByteProgress
@@ -153,10 +174,9 @@ class Installation:
         label: str,
     ) -> None:
         folder, now = staging / model.card.name, utc_now()
-        files: list[RecordedFile] = []
-        for name, sha256 in sorted(digests.items()):
-            _, size, modified = file_key(folder / name)
-            files.append(RecordedFile(name, size, sha256, modified))
+        files = tuple(
+            recorded_file(folder / name, name, sha256) for name, sha256 in sorted(digests.items())
+        )
         earlier = self.places[model.card.name].record()
         accepted = now if model.terms or earlier is None else earlier.terms_accepted
         record = Record(
@@ -164,7 +184,7 @@ class Installation:
             revision=model.revision,
             source=label.encode("utf-8", "replace").decode(),
             installed=now,
-            files=tuple(files),
+            files=files,
             terms_sha256=model.card.terms_sha256,
             terms_accepted=accepted if model.card.terms else "",
             code_allowed=now if consent.code and model.code else "",
@@ -173,7 +193,6 @@ class Installation:
 
 
 def _copy(stream: IO[bytes], target: Path, file: PlannedFile, counter: ByteProgress) -> str:
-    """Copy a file of the expected size; return its digest."""
     digest, count = hashlib.sha256(), 0
     with target.open("xb") as out:
         while block := stream.read(CHUNK):
@@ -217,3 +236,70 @@ def _write_error(error: OSError, models: Path) -> SightlineError:
         subject=str(models),
         remedy=remedy,
     )
+
+
+def verify(place: Place, counter: ByteProgress, host: ModelHost | None) -> ModelStatus:
+    """Read all files of a model, even if their digests are remembered, and return its status.
+
+    Files that are not the published ones are loaded in `host`, to check that this works.
+
+    Raises:
+        OSError: A file cannot be read.
+    """
+    status = quick_status(place)
+    if status.missing:
+        return status
+    record = place.record()
+    digests: dict[str, str] = {}
+    for name in place.present_files(record):
+        key = file_key(place.file(name))
+        digests[name] = read_sha256(place.file(name), counter)
+        remember(key, digests[name])
+    state, note = verified_state(place, record, digests)
+    if state == "other" and place.card.check and host is not None and is_installed("torch"):
+        try:
+            check_loads(place.card, place.path, host)
+            note += ", but the model can load it"
+        except SightlineError as error:
+            state, note = "broken", error.reason
+    folder = place.card.folder
+    sha256 = combined_sha256(digests.items()) if folder else next(iter(digests.values()))
+    return replace(status, state=state, note=note, sha256=sha256)
+
+
+def check_loads(card: ModelCard, path: Path, host: ModelHost | None) -> None:
+    """Load files in the model process as the tool would, if the card names a function for it.
+
+    Raises:
+        SightlineError: The files cannot be loaded, or loading cannot be checked on this computer.
+    """
+    if not card.check:
+        return
+    if host is None or not is_installed("torch"):
+        raise SightlineError(
+            "whether the model can load this file cannot be checked here",
+            subject=str(path),
+            remedy="The check needs the AI packages: see `python3 installer/bootstrap.py run`.",
+        )
+    payload = {**InstalledModel(card, path, "").payload("cpu"), "weights": str(path)}
+    host.call(card.check, payload, cancel=CancelToken(), timeout_s=_LOAD_TIMEOUT_S)
+
+
+def check_tensors(path: Path) -> None:
+    """Check a safetensors file's header and length without reading its tensors.
+
+    Raises:
+        SightlineError: The file is cut off or damaged, or is not a safetensors file.
+    """
+    from safetensors import SafetensorError, safe_open  # no model library is loaded at start-up
+
+    try:
+        with safe_open(path, framework="numpy"):
+            pass
+    except (SafetensorError, ValueError, OSError) as error:
+        raise SightlineError(
+            "this is no safetensors file, or it is cut off or damaged",
+            subject=path.name,
+            remedy="Copy or download it again.",
+            detail=f"{type(error).__name__}: {error}",
+        ) from error

@@ -25,7 +25,7 @@ import time
 import tomllib
 import zipfile
 from collections.abc import Callable, Generator, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -196,7 +196,7 @@ class _Hashed(io.RawIOBase):
 def _write_all(
     places: list[Place], manifest: Manifest, target: Path, name: str, counter: ByteProgress
 ) -> None:
-    text = to_toml(_manifest_data(manifest)).encode()
+    text = to_toml(asdict(manifest)).encode()
     with _archive(target, name) as add:
         add(MANIFEST, len(text), io.BytesIO(text))
         for place, model in zip(places, manifest.models, strict=True):
@@ -212,19 +212,6 @@ def _write_all(
                         f"{file.name} was changed since {model.card} was installed",
                         remedy="Install the model again; a pack holds what its record says.",
                     )
-
-
-def _manifest_data(manifest: Manifest) -> dict[str, Any]:
-    models = [
-        {
-            "card": model.card,
-            "revision": model.revision,
-            "licence": model.licence,
-            "files": [{"name": f.name, "size": f.size, "sha256": f.sha256} for f in model.files],
-        }
-        for model in manifest.models
-    ]
-    return {"format": manifest.format, "made": manifest.made, "models": models}
 
 
 @contextlib.contextmanager

@@ -17,6 +17,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from app.tools.models.digests import file_key
 from app.tools.models.durable_files import publish, retry_while_in_use
 
 RECORD = "installed.toml"
@@ -66,6 +67,12 @@ class Record:
     def file(self, name: str) -> RecordedFile | None:
         """Return the recorded file with that name; None if there is none."""
         return next((file for file in self.files if file.name == name), None)
+
+
+def recorded_file(path: Path, name: str, sha256: str) -> RecordedFile:
+    """Return a record's entry for the file `name` of a model as it is at `path` now."""
+    _, size, modified = file_key(path)
+    return RecordedFile(name, size, sha256, modified)
 
 
 def read_record(path: Path) -> Record | None:

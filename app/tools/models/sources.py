@@ -124,7 +124,6 @@ def _folder_streams(folder: Path, sizes: Mapping[str, int], names: frozenset[str
 
 
 def _archive_source(path: Path) -> Source:
-    """Return a zip or tar archive as a source."""
     is_zip = path.name.casefold().endswith(".zip")
     with archive_errors(path):
         listed = _zip_sizes(path) if is_zip else _tar_sizes(path)

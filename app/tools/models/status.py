@@ -11,9 +11,8 @@ from typing import Any
 from app.tools.api import CancelToken
 from app.tools.models.cards import ModelCard
 from app.tools.models.digests import combined_sha256, file_key, read_sha256, sha256_of
-from app.tools.models.places import Place, is_program
-from app.tools.models.programs import allowed_programs, code_permission
-from app.tools.models.records import Record, RecordedFile
+from app.tools.models.places import Place, allowed_programs, code_permission, is_program
+from app.tools.models.records import Record, RecordedFile, recorded_file
 from app.tools.needs import command
 
 
@@ -319,7 +318,10 @@ def accepted_record(place: Place, *, code: bool, cancel: CancelToken | None) -> 
         *place.unrecorded_files(record),
         *(place.programs() if code else ()),
     }
-    files = tuple(place.recorded(n, _sha256_now(place, n, cancel)) for n in sorted(names))
+    files = tuple(
+        recorded_file(place.file(name), name, _sha256_now(place, name, cancel))
+        for name in sorted(names)
+    )
     if not code:  # an earlier permission stays one for the programs that it was given for
         files = tuple(_as_allowed(record, file) for file in files)
     return Record(

@@ -5,7 +5,9 @@ Nothing here imports torch, and nothing is downloaded except by `ModelStore.get`
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from app import paths
@@ -15,8 +17,8 @@ from app.tools.models.cards import ModelCard, cards
 from app.tools.models.digests import ByteProgress
 from app.tools.models.downloads import ModelDownload, delete_downloads
 from app.tools.models.folder_changes import ChangeLock, delete, is_aside, recover, sweep
-from app.tools.models.install_plan import Consent, InstallPlan, plan_install
-from app.tools.models.installation import Installation
+from app.tools.models.install_plan import NO_CONSENT, Consent, InstallPlan, plan_install
+from app.tools.models.installation import Installation, verify
 from app.tools.models.model_packs import Manifest, write_pack
 from app.tools.models.places import Place
 from app.tools.models.records import write_record
@@ -28,7 +30,6 @@ from app.tools.models.status import (
     installed_model,
     quick_status,
 )
-from app.tools.models.verification import verify
 from app.tools.needs import command
 
 
@@ -91,9 +92,7 @@ class ModelStore:
     def require(self, name: str, feature: str) -> InstalledModel:
         """Return the installed model with that name.
 
-        Args:
-            name: The card's name.
-            feature: The feature that needs the model, for the message ("The report generator").
+        `feature` is what needs it, for the message ("The report generator").
 
         Raises:
             ToolFailed: The model is not installed, or its terms are not accepted.
@@ -195,8 +194,7 @@ class ModelStore:
             raise UsageError(f"{wanted.name} comes with Sightline and stays")
         place = self.place(wanted)
         try:
-            with self._changing.held():
-                sweep(self.folder, self._places().values())
+            with self._swept():
                 delete(place)
                 delete_downloads(place)
         except OSError as error:
@@ -216,24 +214,21 @@ class ModelStore:
             SightlineError: The path cannot be read.
         """
         called = self.card(name).name if name is not None else None
-        return plan_install(self._places(), path, called, cards=self.cards)
+        return plan_install(self._places(), path, called)
 
     def install(
         self,
         plan: InstallPlan,
+        consent: Consent = NO_CONSENT,
         *,
-        accepted: bool = False,
-        code_allowed: bool = False,
-        other: bool = False,
         host: ModelHost | None = None,
         progress: Progress | None = None,
         cancel: CancelToken | None = None,
     ) -> tuple[ModelStatus, ...]:
         """Copy the planned models into the models folder and verify them: all of them or none.
 
-        `accepted` is the user's yes to `plan.terms`, `code_allowed` that to `plan.code` (else the
-        programs are left out, if the model works without them), `other` that to files that are
-        not the published ones but can be loaded.
+        `consent` is for `plan.terms`, for `plan.code` (else the programs are left out, if the
+        model works without them) and for `plan.other`.
 
         Raises:
             SightlineError: The plan has problems, a consent of the user is missing, or a file is
@@ -241,32 +236,29 @@ class ModelStore:
         """
         if plan.problems:
             raise SightlineError("; ".join(plan.problems), subject=str(plan.path))
-        if plan.other and not other:
+        if plan.other and not consent.other:
             raise SightlineError(
                 f"this is not the published file: {'; '.join(plan.other)}",
                 subject=str(plan.path),
                 remedy="Download it again. Weights of your own that the model can load are taken "
                 "with --other; results then carry a warning.",
             )
-        with self._changing.held():
-            places = self._places()
-            sweep(self.folder, places.values())
+        with self._swept() as places:
             installation = Installation(self.folder, places, progress, cancel, host)
-            installation.install(plan.source, plan.models, Consent(accepted, code_allowed, other))
+            installation.install(plan.source, plan.models, consent)
         return tuple(self.status(model.card) for model in plan.models)
 
     def get(
         self,
         name: str,
+        consent: Consent = NO_CONSENT,
         *,
-        accepted: bool = False,
-        code_allowed: bool = False,
         progress: Progress | None = None,
         cancel: CancelToken | None = None,
     ) -> ModelStatus:
         """Download a model and install it; resume an earlier download that was interrupted.
 
-        A cancelled download can be resumed, too. The consents are those of `install`.
+        A cancelled download can be resumed, too.
 
         Raises:
             UsageError: There is no such model, or it is embedded.
@@ -277,18 +269,16 @@ class ModelStore:
         if wanted.embedded:
             raise UsageError(f"{wanted.name} comes with Sightline", remedy="Nothing is to be got.")
         status = self.status(wanted)
-        agreed_already = status.accepted and (status.code == "allowed" or not code_allowed)
+        agreed_already = status.accepted and (status.code == "allowed" or not consent.code)
         # No host is asked for anything if the installed files are the published ones.
         if status.state == "installed" and wanted.pinned and agreed_already:
             (status,) = self.verify(wanted.name)
             if status.state == "intact":
                 return status
-        consent = Consent(accepted or status.accepted, code_allowed)
+        consent = replace(consent, terms=consent.terms or status.accepted, other=False)
         place = self.place(wanted)
-        download = ModelDownload(place, self.how_to_get(wanted), progress, cancel)
-        with self._changing.held():
-            places = self._places()
-            sweep(self.folder, places.values())
+        download = ModelDownload(place, progress, cancel)
+        with self._swept() as places:
             staging, model = download.run(consent)
             source = wanted.repository or wanted.files[0].url
             installation = Installation(self.folder, places, cancel=cancel)
@@ -309,6 +299,14 @@ class ModelStore:
         places = [self.place(self.card(name)) for name in dict.fromkeys(names)]
         with self._changing.held():  # a pack is of one version of each
             return write_pack(places, out, progress=progress, cancel=cancel)
+
+    @contextmanager
+    def _swept(self) -> Generator[Mapping[str, Place]]:
+        """Lock the models folder and delete what killed installations left; yield all places."""
+        with self._changing.held():
+            places = self._places()
+            sweep(self.folder, places.values())
+            yield places
 
     def _recovered_place(self, wanted: ModelCard) -> Place:
         """Return a model's place, after undoing a replacement that a kill cut off."""

@@ -65,19 +65,9 @@ def render_annotated(
 ) -> NDArray[np.uint8]:
     """Draw an image with findings, corner text and side letters as on the canvas.
 
-    Creates a Qt application if there is none.
-
-    Args:
-        frame: The image.
-        instance: The image's file, for the corner text.
-        window: VOI window, or None for the image's own.
-        invert: Whether to exchange black and white.
-        findings: Findings; those with another `ImageRef` are left out.
-        frame_index: Number of the frame from 0, for the corner text.
-        turn: Flips and rotation; its other fields are ignored.
-        series: The series that contains the image, for the series' warnings.
-        layers: Layers with their shapes on this frame.
-        state: The presentation state that is applied to `frame`.
+    Creates a Qt application if there is none. Findings with another `ImageRef` than `frame` are
+    left out; `layers` come with their shapes on this frame; `state` is the presentation state that
+    has been applied to it. Instance, frame index and series serve the corner text.
 
     Returns:
         uint8 [rows, columns, 3] RGB, or [columns, rows, 3] after a quarter turn; larger if pixels
@@ -205,7 +195,7 @@ def _draw_findings(
         tint = THEME.annotation_color(colors.take(finding.label))
         if isinstance(finding.geometry, Heatmap) and finding is not seen:
             continue
-        shape = finding_shapes.build(finding)
+        shape = finding_shapes.build(finding.geometry)
         item = ITEMS[type(finding.geometry)]
         item.draw(painter, shape, FindingStyle(tint, size=size, strength=heatmap_legend.USUAL))
         anchor = painter.worldTransform().map(shape.anchor)

@@ -123,7 +123,7 @@ class AnnotationLayer(QObject):
             if item is None:
                 self._add(annotation)
             elif item.finding is not finding and finding_shapes.is_light(finding):
-                item.take(finding, finding_shapes.build(finding))
+                item.take(finding, finding_shapes.build(finding.geometry))
         self._restyle()
 
     def _add(self, annotation: Annotation) -> None:
@@ -136,7 +136,7 @@ class AnnotationLayer(QObject):
             item.set_shape(known)
             return
         if finding_shapes.is_light(finding):
-            item.set_shape(finding_shapes.build(finding))
+            item.set_shape(finding_shapes.build(finding.geometry))
         else:
             self._queue.append(finding)
             if not self._building:
@@ -150,7 +150,7 @@ class AnnotationLayer(QObject):
         finding = self._queue.popleft()
         self._building = True
         self._background.submit(
-            partial(finding_shapes.build, finding),
+            partial(finding_shapes.build, finding.geometry),
             partial(self._take_shape, finding.id),
             partial(self._give_up, finding.id),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -97,15 +97,18 @@ class Shown:
 def corners_of(shown: Shown) -> Corners:
     """Return the text for all four corners."""
     instance, frame = shown.instance, shown.frame
+    made = [finding for finding in shown.findings if not drawing.by_hand(finding)]
+    makers = (wording.maker_text(finding) for finding in made)
+    names = (wording.one_line(one.provenance.model or one.provenance.tool) for one in made)
     return Corners(
         patient_lines(instance),
         series_lines(shown),
         display_lines(shown),
         frame_lines(frame, instance),
-        warning_lines(shown.findings),
+        _ai_warning(makers) if made else (),
         (*_kept(_withdrawn(shown.rejection)), *series_warnings(shown.series, instance)),
         _kept(shown.presentation, shown.turn.turn_text),
-        brief=brief_warning(shown.findings),
+        brief=(*_ai_warning(names), TOOLS_IN_LIST) if made else (),
     )
 
 
@@ -259,24 +262,9 @@ def _scale_text(frame: Frame) -> str:
     return wording.spacing_text(frame.spacing)
 
 
-def warning_lines(findings: Sequence[Finding]) -> Lines:
-    """Return the AI warning with the tools and models that made findings; () if all are by hand."""
-    made = [finding for finding in findings if not drawing.by_hand(finding)]
-    if not made:
-        return ()
-    makers = dict.fromkeys(wording.maker_text(finding) for finding in made)
-    return (wording.NOT_FOR_DIAGNOSIS, *(maker for maker in makers if maker))
-
-
-def brief_warning(findings: Sequence[Finding]) -> Lines:
-    """Return a shorter form of `warning_lines` for a small view, one line per model."""
-    made = [finding for finding in findings if not drawing.by_hand(finding)]
-    names = dict.fromkeys(
-        wording.one_line(finding.provenance.model or finding.provenance.tool) for finding in made
-    )
-    if not made:
-        return ()
-    return (wording.NOT_FOR_DIAGNOSIS, *(name for name in names if name), TOOLS_IN_LIST)
+def _ai_warning(makers: Iterable[str]) -> Lines:
+    """Return the AI warning with what made findings, each once."""
+    return (wording.NOT_FOR_DIAGNOSIS, *_kept(*dict.fromkeys(makers)))
 
 
 def side_letters(frame: Frame, display: Display) -> Sides:

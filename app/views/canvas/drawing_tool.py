@@ -19,14 +19,11 @@ GRAB = 9.0  # px on screen within which a point can be grabbed
 
 
 class DrawingTool(QObject):
-    """The drawing tool of the canvas.
+    """The drawing tool of the canvas: `tool` is a key of `drawing.POINTS`, or "".
 
     A length or a box takes one drag, a point one click. An angle takes three clicks, or a drag and
     a click; its second point is the vertex. Each drawing becomes a finding and can be undone. When
     no tool is active, the points of existing drawings can be moved.
-
-    Attributes:
-        tool: The active tool, a key of `drawing.POINTS`, or "".
     """
 
     tool_changed = Signal(str)

@@ -30,10 +30,9 @@ CROSS = 7.0  # half size of a point's cross, px on screen
 
 @dataclass(frozen=True, slots=True)
 class FindingStyle:
-    """How a finding is drawn.
+    """How a finding is drawn, in the colour #RRGGBB.
 
     Attributes:
-        color: #RRGGBB.
         strong: Whether the finding is selected or under the mouse.
         size: Factor for line widths: 1 on screen, more in an export of a large image.
         handles: Whether to draw handles at points that can be moved.

@@ -28,8 +28,7 @@ class Shape:
             edges.
         anchor: Where to place the label.
         ends: End points of a measured line, where ticks are drawn.
-        image: A translucent overlay, or None.
-        image_rect: Where the overlay is drawn.
+        image: A translucent overlay to be drawn in `image_rect`, or None.
     """
 
     path: QPainterPath
@@ -148,13 +147,8 @@ def is_light(finding: Finding) -> bool:
     return not isinstance(finding.geometry, Mask | Heatmap)
 
 
-def build(finding: Finding) -> Shape:
-    """Return a finding's shape; this takes tens of ms for masks and heatmaps."""
-    return of_geometry(finding.geometry)
-
-
-def of_geometry(geometry: Geometry) -> Shape:
-    """Return the shape that draws a geometry."""
+def build(geometry: Geometry) -> Shape:
+    """Return the shape that draws a geometry; this takes tens of ms for masks and heatmaps."""
     return _BUILDERS[type(geometry)](geometry)
 
 

@@ -40,10 +40,8 @@ class Patch:
 
     Attributes:
         level: Reduction: each pixel of the patch covers 2^level x 2^level image pixels.
-        left: First column, in pixels at this level.
-        top: First row, in pixels at this level.
-        pixels: uint32 [rows, columns] 0xFFRRGGBB, or uint8 [rows, columns] or [rows, columns, 3];
-            contiguous.
+        left: First column; like the first row, in pixels at this level.
+        pixels: uint32 [rows, columns] 0xFFRRGGBB, or uint8 [rows, columns(, 3)]; contiguous.
     """
 
     level: int

@@ -18,14 +18,9 @@ MAX_WIDTH = 260.0
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """A label to be placed.
+    """A label to be placed beside an anchor (px of the view) in the finding's colour (#RRGGBB).
 
-    Attributes:
-        id: Id of the finding.
-        text: Plain text.
-        anchor: The labelled point, in px of the view.
-        color: #RRGGBB of the finding.
-        strong: Whether the finding is selected or under the mouse.
+    It is strong while the finding is selected or under the mouse.
     """
 
     id: str

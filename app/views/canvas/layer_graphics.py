@@ -87,7 +87,7 @@ def build(parts: Sequence[Shape]) -> Drawing:
         elif isinstance(geometry, Heatmap):
             images.append(_heat(geometry))
         else:
-            shape = finding_shapes.of_geometry(geometry)
+            shape = finding_shapes.build(geometry)
             if shape.image is not None and shape.image_rect is not None:
                 images.append((shape.image, shape.image_rect))
             (filled if part.filled or isinstance(geometry, Mask) else lines).addPath(shape.path)
@@ -136,13 +136,8 @@ def draw(
 ) -> None:
     """Paint a drawing with a painter in image coordinates.
 
-    Args:
-        painter: A painter on a canvas or a picture.
-        drawing: The drawing.
-        rgb: Colour of the item.
-        opacity: Opacity of fills.
-        size: Factor for line widths and text: 1 on screen, more in an export of a large image.
-        exposed: The visible part of the image; None for the whole image.
+    `opacity` is that of fills, `size` a factor for line widths and text: 1 on screen, more in an
+    export of a large image. `exposed` is the visible part of the image; None for all of it.
     """
     color = QColor(*rgb)
     fill = with_alpha(color.name(), opacity)

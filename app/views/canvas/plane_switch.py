@@ -23,15 +23,13 @@ _ACQUIRED_ONLY = (Plane.ACQUIRED,)
 
 
 class PlaneSwitch(QObject):
-    """Shows the series in another plane.
+    """Shows the series in another plane, one of those that are possible for it.
 
     The current image stays until the first section in the new plane is ready; it also stays if that
     plane cannot be prepared.
 
     Attributes:
-        plane: The shown plane.
         wanted: The plane that is being prepared; if none is, the shown plane.
-        possible: The planes in which the shown series can be displayed.
     """
 
     changed = Signal()
@@ -54,10 +52,6 @@ class PlaneSwitch(QObject):
         workspace.studies.changed.connect(self._follow)
         canvas.picture_changed.connect(self._lend)
         self._follow()
-
-    def close(self) -> None:
-        """Stop preparing a plane."""
-        self.cancel()
 
     @property
     def busy(self) -> bool:

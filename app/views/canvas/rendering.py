@@ -47,13 +47,11 @@ class Job:
     """A frame to render.
 
     Attributes:
-        display: Window and polarity.
         presentation: The chosen presentation state, or None.
         presented: How the presentation state presents this frame, or None.
         view: The visible part; None if it is unknown because the image is not on the screen yet.
         rest: Whether to render the surroundings of the view too.
-        before: An earlier picture of this frame, or None; its patches are reused if its display is
-            the same.
+        before: An earlier picture of this frame; its patches are reused if its display is the same.
     """
 
     instance: Instance

@@ -23,12 +23,10 @@ class Scroller(QObject):
     """Moves the viewport through the frames and images of a series.
 
     The viewport uses only the latest requested frame, so a wheel that turns faster than frames are
-    decoded would show none. While a frame is awaited, further steps are therefore only added up.
+    decoded would show none. While a frame is awaited (`waiting`), further steps are only added up.
 
     Attributes:
         speed: Factor applied to the frame rate in the file.
-        playing: Whether a cine is playing.
-        waiting: Whether a requested frame has not arrived yet.
     """
 
     playing_changed = Signal(bool)
@@ -114,10 +112,6 @@ class Scroller(QObject):
             self._owed += steps
             return
         self._go(steps)
-
-    def to_end(self, direction: int) -> None:
-        """Go to the first (-1) or last (1) frame or image."""
-        self.to(0 if direction < 0 else self.place[1] - 1)
 
     def to(self, place: int) -> None:
         """Go to a position, counted from 0, among all frames of the series."""

@@ -33,14 +33,9 @@ def text(model: str) -> str:
     return f"SYNTHETIC, made by {wording.one_line(model) or 'a model'}: not a patient"
 
 
-def height(model: str, size: float = 1.0) -> float:
-    """Return the height of the band in px; 0 if `model` is ""."""
-    return HEIGHT * size if model else 0.0
-
-
 def area_below(model: str, area: QRectF, size: float = 1.0) -> QRectF:
     """Return the part of `area` that the band leaves free for other text."""
-    return area.adjusted(0, height(model, size), 0, 0)
+    return area.adjusted(0, HEIGHT * size, 0, 0) if model else area
 
 
 def draw(painter: QPainter, model: str, area: QRectF, size: float = 1.0) -> None:
@@ -93,11 +88,7 @@ def _font(pixels: float) -> QFont:
 
 
 class SyntheticBand(QLabel):
-    """The band above a picture; hidden unless a generative model made the picture.
-
-    Attributes:
-        model: Title of the model that made the picture, or "".
-    """
+    """The band above a picture; hidden unless a generative model made the picture."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -54,13 +54,7 @@ ColouredText = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of a task.
-
-    Attributes:
-        statuses: The new statuses of the models that the task concerned.
-        chosen: Name of the model to select; "" to keep the selection.
-        refresh: Whether the models folder must be read again.
-    """
+    """The new statuses after a task, the model to select, and whether to read the folder again."""
 
     statuses: Statuses = ()
     chosen: str = ""
@@ -68,11 +62,7 @@ class Outcome:
 
 
 class TaskBar(QWidget):
-    """The line at the foot of the window: the running task's progress, or how the last one ended.
-
-    Args:
-        cancel: Called when Cancel is clicked.
-    """
+    """The line at the foot of the window: a task's progress, or how the last one ended."""
 
     def __init__(self, cancel: Callable[[], object]) -> None:
         super().__init__()
@@ -123,12 +113,8 @@ class TaskBar(QWidget):
 class ModelTasks(QObject):
     """Runs tasks on the models folder, one at a time.
 
-    Args:
-        store: The models folder.
-        host: The model host.
-        note: Writes to the audit log; called on any thread, so that a task is logged even if the
-            window is closed meanwhile.
-        parent: The parent for Qt.
+    `note` writes to the audit log; it is called on any thread, so that a task is logged even if the
+    window is closed meanwhile.
 
     Attributes:
         finished: Emitted with an `Outcome` when a task ends, even if it failed or was cancelled.
@@ -180,12 +166,8 @@ class ModelTasks(QObject):
     ) -> None:
         """Find out what would be installed from a path.
 
-        Args:
-            path: A file or folder.
-            name: The card's name; None to identify the model by its files.
-            done: Called with the installation plan. If the files cannot be identified, called with
-                a question instead, which asks whether they are the chosen model.
-            chosen: Name of the model selected in the window; "" for none.
+        `done` is called with the installation plan; if the files cannot be identified, with a
+        question instead, which asks whether they are those of the `chosen` model.
         """
         self.path = path
         store = self._store
@@ -215,13 +197,7 @@ class ModelTasks(QObject):
         def work(progress: Progress, cancel: CancelToken) -> Statuses:
             self._unload(*terms)
             statuses = self._store.install(
-                plan,
-                accepted=consent.terms,
-                code_allowed=consent.code,
-                other=consent.other,
-                host=self._host,
-                progress=progress,
-                cancel=cancel,
+                plan, consent, host=self._host, progress=progress, cancel=cancel
             )
             for status in statuses:
                 self._note_installed(status, terms=terms[status.card.name])
@@ -234,10 +210,7 @@ class ModelTasks(QObject):
 
         def work(progress: Progress, cancel: CancelToken) -> Statuses:
             self._unload(name)
-            accepted, code = consent.terms, consent.code
-            status = self._store.get(
-                name, accepted=accepted, code_allowed=code, progress=progress, cancel=cancel
-            )
+            status = self._store.get(name, consent, progress=progress, cancel=cancel)
             self._note_installed(status, terms=consent.terms)
             return (status,)
 
@@ -371,7 +344,6 @@ class ModelTasks(QObject):
 
 
 def _verified_text(statuses: Statuses) -> ColouredText:
-    """Return a text on models whose files were all read."""
     bad = [one for one in statuses if one.state in ("broken", "other", "partly")]
     if bad:
         texts = [

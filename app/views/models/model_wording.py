@@ -25,13 +25,9 @@ _DTYPES = {"float32": "32 bit", "bfloat16": "bfloat16", "float16": "16 bit"}
 
 @dataclass(frozen=True, slots=True)
 class StateText:
-    """A model's state as it is shown.
+    """A model's state as it is shown: a short text for the list, and more for the details.
 
-    Attributes:
-        text: Short text for the list.
-        tone: Name of the text's colour: "ok", "busy", "faint", "warning" or "error".
-        icon: Name of the icon.
-        more: Further sentences; "" for none.
+    `tone` names the text's colour: "ok", "busy", "faint", "warning" or "error".
     """
 
     text: str
@@ -41,12 +37,7 @@ class StateText:
 
 
 def state_text(status: ModelStatus, live: ModelState | None = None) -> StateText:
-    """Return a text about what a model is doing, or else about its installation.
-
-    Args:
-        status: The model's installation.
-        live: The model's state in the model process; None if it is not in one.
-    """
+    """Return a text about what a model is doing, or else about its installation."""
     if live is not None and status.usable:
         doing = _activity_text(live)
         if doing is not None:

@@ -74,10 +74,7 @@ class ModelsModel(QAbstractTableModel):
             self._changed([number])
 
     def update_live(self, live: Mapping[str, ModelState]) -> list[str]:
-        """Show the models' states in the model processes.
-
-        Return the names of those that changed.
-        """
+        """Show the states in the model processes; return the names of models that changed."""
         news = [name for name in {*live, *self._live} if live.get(name) != self._live.get(name)]
         self._live = dict(live)
         self._changed([n for name in news if (n := self.find(name)) >= 0])
@@ -149,11 +146,7 @@ class ModelsModel(QAbstractTableModel):
 
 
 class ModelsTable(RowTable):
-    """The table of models; its last columns are hidden if there is no room for them.
-
-    Args:
-        model: The rows.
-    """
+    """The table of models; its last columns are hidden if there is no room for them."""
 
     def __init__(self, model: ModelsModel) -> None:
         super().__init__(model, "Models", row_height=30, widths=_WIDTHS)

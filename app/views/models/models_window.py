@@ -76,14 +76,7 @@ class ModelsWindow(QDialog):
     """The list of models, the details of the chosen one, and buttons for the available actions.
 
     Closing the window hides it; a running task continues and is shown when the window is opened
-    again.
-
-    Args:
-        store: The models folder.
-        host: The model host.
-        note: Writes to the audit log.
-        parent: The parent for Qt.
-        texts: Titles of the tools that use the models.
+    again. `note` writes to the audit log, `texts` has the titles of the tools that use the models.
     """
 
     def __init__(
@@ -149,7 +142,8 @@ class ModelsWindow(QDialog):
         self._stack.addWidget(self.table)
         buttons = Flow(SPACE.s)
         own = (self.get_button, self.verify_button, self.agree_button, self.unload_button)
-        buttons.add(*own, self.remove_button)
+        for button in (*own, self.remove_button):
+            buttons.addWidget(button)
         column((self.details, 1), buttons, parent=right)
         split = QSplitter(Qt.Orientation.Horizontal)
         split.setChildrenCollapsible(False)
@@ -293,9 +287,7 @@ class ModelsWindow(QDialog):
         self._ask_about(consent_dialog.removal_question, lambda name, _yes: self.tasks.remove(name))
 
     def _ask_about(
-        self,
-        question: Callable[[ModelStatus], Question],
-        agreed: Callable[[str, Consent], object],
+        self, question: Callable[[ModelStatus], Question], agreed: Callable[[str, Consent], object]
     ) -> None:
         """Ask a question about the chosen model; with consent, call `agreed(name, consent)`."""
         status = self._status()
@@ -321,10 +313,7 @@ class ModelsWindow(QDialog):
     # The end
 
     def shut_down(self) -> None:
-        """Stop the running task and unsubscribe from the host.
-
-        Called when the main window closes.
-        """
+        """Stop the running task and the news of the host, when the main window closes."""
         self._unsubscribe()
         self.tasks.close()
         self._tasks.close()
@@ -339,16 +328,7 @@ def show_models(
     name: str = "",
     texts: PackTexts | None = None,
 ) -> ModelsWindow:
-    """Open the models window, or bring it to the front.
-
-    Args:
-        store: The models folder.
-        host: The model host.
-        note: Writes to the audit log.
-        parent: The main window.
-        name: Name of the model to choose; "" to choose none in particular.
-        texts: Titles of the tools that use the models.
-    """
+    """Open the models window of `parent`, or bring it to the front, and choose the model `name`."""
     found = parent.findChild(ModelsWindow)
     if found is None:
         found = ModelsWindow(store, host, note, parent, texts)
@@ -414,7 +394,13 @@ class ModelDetails(QScrollArea):
         # The box holds heading and text, so that both are hidden together with their spacing.
         self.parts: dict[str, tuple[QWidget, TextView]] = {}
         for name in _PARTS:
-            self._add(name)
+            view = TextView(max_height=_TERMS_HEIGHT if name == "Terms" else 0)
+            view.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+            box = QWidget()
+            margins = (0, SPACE.s, 0, 0)
+            column(label(name, "section"), view, spacing=SPACE.xs, margins=margins, parent=box)
+            self._column.addWidget(box)
+            self.parts[name] = (box, view)
         self._column.addStretch(1)
         self.setWidget(inside)
 
@@ -439,15 +425,6 @@ class ModelDetails(QScrollArea):
         tint = TONES[state.tone]
         self.state.setStyleSheet(f"color: {tint};")
         self.state_icon.setPixmap(icons.icon(state.icon, tint).pixmap(QSize(16, 16)))
-
-    def _add(self, name: str) -> None:
-        view = TextView(max_height=_TERMS_HEIGHT if name == "Terms" else 0)
-        view.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
-        box = QWidget()
-        margins = (0, SPACE.s, 0, 0)
-        column(label(name, "section"), view, spacing=SPACE.xs, margins=margins, parent=box)
-        self._column.addWidget(box)
-        self.parts[name] = (box, view)
 
 
 def _terms(status: ModelStatus) -> str:

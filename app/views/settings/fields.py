@@ -279,11 +279,7 @@ def _paint_steps(box: QAbstractSpinBox) -> None:
 class GrantList(QWidget):
     """One row for each thing that the user allowed or refused, with a button to take it back.
 
-    Args:
-        none: Text that is shown while there are no rows.
-
-    Attributes:
-        buttons: The rows' buttons, by the rows' keys.
+    `none` is shown while there are no rows; `buttons` has the rows' buttons by the rows' keys.
     """
 
     def __init__(self, none: str) -> None:
@@ -359,11 +355,6 @@ class KeyField(QWidget):
     A typed key belongs to the host that was in the address when it was typed. When the host
     changes, the field is emptied, so that the key cannot be sent to the new host.
 
-    Args:
-        keys: The store of the endpoints' keys.
-        tasks: Runs slow work on threads.
-        hint: Placeholder text for the empty field.
-
     Attributes:
         edited: Emitted when the typed text changes.
     """
@@ -409,7 +400,10 @@ class KeyField(QWidget):
         return "" if fine else "The key holds signs that no key has: copy it again."
 
     def set_endpoint(self, name: str, host: str) -> None:
-        """Switch to another endpoint's key, by its name from `secrets.key_name`; "" for none."""
+        """Switch to the key of another host.
+
+        `name` is the key's name, from `app.secrets.key_name`; "" if there is no host yet.
+        """
         if name == self._name:
             return
         typed_for, self._name, self._host = self._host, name, host

@@ -14,13 +14,7 @@ from typing import Any
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QCloseEvent
-from PySide6.QtWidgets import (
-    QDialog,
-    QListWidget,
-    QListWidgetItem,
-    QStackedWidget,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialog, QListWidget, QListWidgetItem, QStackedWidget, QWidget
 from shiboken6 import isValid
 
 from app.agent.llm.probe import Probe
@@ -84,8 +78,8 @@ class SettingsSources:
         consents: The hosts to which data may be sent.
         grants: The user's answers that are valid for a conversation or the session.
         probe: Tests language models.
-        show_audit: Opens the audit window; None leaves its button out.
-        show_models: Opens the models window; None leaves its button out.
+        show_audit: Opens the audit window; None leaves its button out, as for `show_models`.
+        show_models: Opens the models window.
         tools: The installed tools.
         site: This computer's rules for tools, which apply in addition to the user's own.
     """
@@ -266,11 +260,7 @@ class SettingsDialog(QDialog):
 
 
 class LimitsPage(SettingsPage):
-    """The page with the limits: how far the assistant may go with one question.
-
-    Args:
-        limits: The limits in use.
-    """
+    """The page with the limits: how far the assistant may go with one question."""
 
     def __init__(self, limits: LimitSettings) -> None:
         super().__init__()
@@ -321,15 +311,7 @@ class LimitsPage(SettingsPage):
 
 
 class PrivacyPage(SettingsPage):
-    """Shows what may leave the computer, and lets the user withdraw consents.
-
-    Args:
-        settings: The settings of the language model in use.
-        consents: The hosts that were allowed since the program was started.
-        keys: The store of the endpoints' keys.
-        tasks: Runs slow work on threads.
-        show_audit: Opens the audit window; None leaves its button out.
-    """
+    """Shows what may leave the computer, and lets the user withdraw consents."""
 
     def __init__(
         self,

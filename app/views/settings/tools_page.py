@@ -8,12 +8,7 @@ from typing import Any
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import (
-    QComboBox,
-    QTreeWidget,
-    QTreeWidgetItem,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QTreeWidget, QTreeWidgetItem, QWidget
 
 from app.agent.policy import DEFAULTS, Grants, Policy, Rule
 from app.agent.policy.grants import Strict
@@ -71,14 +66,8 @@ class ToolsPage(SettingsPage):
     """Rules for the session, for each effect and each tool, and the user's current answers.
 
     The rule for the session and the withdrawal of answers take effect at once, the rest with
-    "Save".
-
-    Args:
-        settings: The settings in use.
-        grants: The answers since the program was started.
-        tools: The installed tools.
-        site: This computer's rules, which apply in addition to the user's own.
-        show_models: Opens the models window; None leaves its button out.
+    "Save". `site` are this computer's rules, which apply in addition to the user's own; without
+    `show_models`, the button that opens the models window is left out.
     """
 
     def __init__(
@@ -196,12 +185,7 @@ class ToolRuleList(QWidget):
     """A list of the tools, and below it the rule for the selected tool.
 
     There is one field for the rule, not one per row, so that fifty tools are shown as quickly as
-    five.
-
-    Args:
-        specs: The installed tools.
-        chosen: The user's rules by tool name, perhaps also for tools that are not installed.
-        site: This computer's policies, which apply whatever is chosen here.
+    five. `chosen` are the user's rules by tool name, perhaps also for tools that are not installed.
     """
 
     def __init__(
@@ -347,12 +331,7 @@ class _ToolTree(QTreeWidget):
 
 
 class AnswerList(GrantList):
-    """The tools that were allowed or refused in a conversation, each with a button to undo that.
-
-    Args:
-        grants: The user's answers.
-        texts: Titles of the tools.
-    """
+    """The tools that were allowed or refused in a conversation, each with a button to undo that."""
 
     def __init__(self, grants: Grants, texts: PackTexts) -> None:
         super().__init__("None: every call that asks is asked about.")

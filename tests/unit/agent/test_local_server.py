@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from app.agent.llm.base import ModelFailed
-from app.agent.llm.local.model import LocalServer, Ready
-from app.agent.llm.local.server_main import ServerConfig
+from app.agent.llm.local.model import LocalServer
+from app.agent.llm.local.server_main import ServerConfig, Serving
 from tests.support.hang import HANG_S
 from tests.support.local_engines import SECRET
 
@@ -43,7 +43,7 @@ def make() -> Iterator[Make]:
         server.close()
 
 
-def ready(server: LocalServer) -> Ready:
+def ready(server: LocalServer) -> Serving:
     return asyncio.run(server.ready())
 
 
@@ -72,7 +72,7 @@ def gone_within(pid: int, seconds: float) -> bool:
 def test_it_is_started_once_and_gone_after_close(make: Make):
     server = make("serving")
 
-    async def both() -> tuple[Ready, Ready]:
+    async def both() -> tuple[Serving, Serving]:
         return await asyncio.gather(server.ready(), server.ready())
 
     first, second = asyncio.run(both())

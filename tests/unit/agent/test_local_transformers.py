@@ -213,7 +213,9 @@ def test_only_who_knows_the_key_is_answered(folder: Path) -> None:
     status: dict[str, int] = {}
     for key in ("wrong", "secret"):
         request = urllib.request.Request(
-            f"{serving.url}/models", headers={"Authorization": f"Bearer {key}"}
+            f"{serving.url}/chat/completions",
+            data=json.dumps({"messages": [{"role": "user", "content": "Hello"}]}).encode(),
+            headers={"Authorization": f"Bearer {key}"},
         )
         try:
             with urllib.request.urlopen(request, timeout=10) as answer:

@@ -112,6 +112,7 @@ def pictured(asked: RunRequest) -> ShownPictures:
 def test_the_picture_is_what_the_viewer_shows_reduced_and_says_so(tmp_path: Path):
     images, source = opened(tmp_path, (2320, 2828))
     look = pictured(request(images, tmp_path / "files"))
+    assert threading.current_thread() not in source.threads
     (picture,) = look.pictures
     with Image.open(picture.path) as image:
         assert image.format == "PNG"
@@ -127,7 +128,6 @@ def test_the_picture_is_what_the_viewer_shows_reduced_and_says_so(tmp_path: Path
         "patient's L, towards the bottom F. Reduced from 2828 x 2320 to 1024 x 840 pixels (columns "
         "x rows): state positions in pixels of the original, x times 2.762 and y times 2.762."
     )
-    assert threading.current_thread() not in source.threads
 
 
 def test_neither_name_nor_bytes_nor_caption_say_who_it_is(tmp_path: Path):

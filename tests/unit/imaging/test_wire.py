@@ -49,7 +49,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError("not a socket")
 
     monkeypatch.setattr(segments, "AVAILABLE", False)
-    monkeypatch.setattr(segments, "_Socket", refuse)
+    monkeypatch.setattr(segments, "_socket", refuse)
     monkeypatch.setattr(segments, "write", lambda array: None)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -207,17 +206,6 @@ def test_only_what_lies_in_the_output_folder_can_be_derived(bench: Bench, study:
     Image.fromarray(np.zeros((4, 4), np.uint8)).save(outside)
     with pytest.raises(ValueError, match="output folder"):
         bench.images.add_derived(outside, None)
-
-
-def test_an_image_is_decoded_once_whoever_asks(bench: Bench, study: Path):
-    images = bench.images
-    images.resolve("image-1")
-    threads = [threading.Thread(target=images.resolve, args=("image-1",)) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert bench.source.count == 1
 
 
 def test_notes_for_a_remote_model_carry_no_path_and_no_patient(bench: Bench, study: Path):

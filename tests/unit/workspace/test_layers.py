@@ -11,11 +11,12 @@ import pytest
 
 from app.imaging.findings import Mask, Polygon
 from app.imaging.layers import Layer, LayerFrame, LayerItem, Shape
+from app.imaging.pixels.pipeline import draw_overlay
 from app.imaging.presentation import ImagePresentation, PresentationState
 from app.imaging.types import Content, Frame, ImageRef, Instance, OverlayPlane, Window
 from app.imaging.types import Voi as FileVoi
 from app.workspace import layers as workspace_layers
-from app.workspace.layers import OVERLAYS, PRESENTATION, LayerRequest, Layers, key_of, place_bitmap
+from app.workspace.layers import OVERLAYS, PRESENTATION, LayerRequest, Layers, key_of
 from app.workspace.viewport import Display, FrameRequest, Viewport
 
 IMAGE = Instance(Path("ct.dcm"), "1.1", "dicom", 4, 4, frames=3)
@@ -133,7 +134,8 @@ def test_the_images_own_overlays_are_a_layer_at_their_origin(layers: Layers):
 @pytest.mark.parametrize(("row", "column"), [(-1, -1), (0, 0), (3, 3), (4, 0), (0, -2), (-9, 9)])
 def test_an_overlay_is_cut_at_the_images_edges(row: int, column: int):
     bits = np.arange(6).reshape(2, 3) % 2 == 0
-    got = place_bitmap(bits, row, column, 4, 5)
+    got = np.zeros((4, 5), bool)
+    draw_overlay(got, OverlayPlane(bits, row, column), True)
     for y in range(4):
         for x in range(5):
             inside = 0 <= y - row < 2 and 0 <= x - column < 3

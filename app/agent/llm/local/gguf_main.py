@@ -20,12 +20,12 @@ import xllamacpp
 
 from app.agent.llm.local.chat_template import BROKEN, CALLED, CHATML, HELLO, MISSING, TOOL
 from app.agent.llm.local.server_main import (
+    OUT_OF_MEMORY,
     EngineFailed,
     ServerConfig,
     Serving,
     Stage,
     native_output,
-    out_of_memory,
 )
 
 _llama: Any = xllamacpp  # it carries no types
@@ -38,7 +38,7 @@ _PRINTING_S = 1.5
 _CAUSES = (
     (
         r"insufficient memory|failed to allocate|out of memory|OutOfMemory",
-        *out_of_memory(),
+        *OUT_OF_MEMORY,
     ),
     (
         r"unknown model architecture|unknown (pre-)?tokenizer|unsupported model",

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import aclosing, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import Any
 
 from app.agent.llm.base import ModelEvent, ModelFailed, ModelInfo, Note, ToolSchema
 from app.agent.llm.endpoint import Bounds
-from app.agent.llm.local.server_main import ServerConfig, run
+from app.agent.llm.local.server_main import ServerConfig, Serving, run
 from app.agent.llm.openai_model import OpenAIModel
 from app.agent.messages import Message
 from app.imaging.processes.worker_process import death_reason
@@ -63,7 +63,6 @@ class LocalModel:
 
     Args:
         path: The GGUF file, or a folder with config.json and safetensors files.
-        name: The name shown to the user; "" to use the name of the file or folder.
         context_tokens: Maximum number of tokens in a request and its answer together.
         tool_form: How the model calls tools. "auto" means native calls if its chat template can
             show tools; otherwise JSON enforced by a schema, or (transformers) JSON in the text.
@@ -80,7 +79,6 @@ class LocalModel:
         self,
         path: Path,
         *,
-        name: str = "",
         context_tokens: int = CONTEXT_TOKENS,
         tool_form: ToolForm = "auto",
         chat_template: str = "",
@@ -90,7 +88,7 @@ class LocalModel:
         output_tokens: int | None = None,
     ) -> None:
         self._path = path.absolute()
-        title = name or (path.stem if path.suffix.lower() == ".gguf" else path.name)
+        title = path.stem if path.suffix.lower() == ".gguf" else path.name
         self.name = f"{title} (this computer)"
         self.info = ModelInfo(
             context_tokens=context_tokens,
@@ -146,7 +144,18 @@ class LocalModel:
                     async for event in events:
                         yield Note(_READING, passing=True) if isinstance(event, Note) else event
             except ModelFailed as error:
-                raise await self._failure(error) from error
+                how = await self._server.died()
+                if not how:
+                    error.subject = self.name
+                    raise
+                failed = ModelFailed(
+                    f"the model's process {how} in the middle of its answer",
+                    subject=self.name,
+                    remedy="Ask again: it is started anew. If it happens again, close other "
+                    "programs or choose a smaller model.",
+                )
+                failed.retryable = True
+                raise failed from error
 
     async def _loading_notes(self) -> AsyncGenerator[Note]:
         """Start the process and yield notes while it loads."""
@@ -183,7 +192,7 @@ class LocalModel:
             return
         raise ModelFailed(reason, subject=str(self._path), remedy=_CHOOSE)
 
-    def _new_notes(self, ready: Ready) -> list[Note]:
+    def _new_notes(self, ready: Serving) -> list[Note]:
         """Return notes about the model as it runs now that the user has not been given yet."""
         wanted = self.info.context_tokens
         notes = [Note(text) for text in ready.notes]
@@ -206,14 +215,14 @@ class LocalModel:
         self._noted.update(note.text for note in news)
         return news
 
-    def _form_for(self, ready: Ready, tools: Sequence[ToolSchema]) -> ToolForm:
+    def _form_for(self, ready: Serving, tools: Sequence[ToolSchema]) -> ToolForm:
         if self._form == "native" or (self._form == "auto" and ready.tools):
             return "native"
         # Without tools there is nothing to enforce.
         constrained = ready.constrained and self._form != "text" and tools
         return "json_schema" if constrained else "text"
 
-    def _endpoint(self, ready: Ready, tools: Sequence[ToolSchema]) -> OpenAIModel:
+    def _endpoint(self, ready: Serving, tools: Sequence[ToolSchema]) -> OpenAIModel:
         return OpenAIModel(
             ready.url,
             self.name,
@@ -225,39 +234,8 @@ class LocalModel:
             bounds=Bounds(first_s=FIRST_TIMEOUT_S),
         )
 
-    async def _failure(self, error: ModelFailed) -> ModelFailed:
-        """Return the error of a request, or one that says that the process has ended."""
-        how = await self._server.died()
-        if how:
-            failed = ModelFailed(
-                f"the model's process {how} in the middle of its answer",
-                subject=self.name,
-                remedy="Ask again: it is started anew. If it happens again, close other programs "
-                "or choose a smaller model.",
-            )
-            failed.retryable = True
-            return failed
-        failed = ModelFailed(
-            error.reason, subject=self.name, remedy=error.remedy, detail=error.detail
-        )
-        failed.retryable, failed.retry_after_s = error.retryable, error.retry_after_s
-        failed.too_long = error.too_long
-        return failed
-
 
 # -- its process ------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Ready:
-    """A server that is ready for requests; see `server_main.Serving`."""
-
-    url: str
-    key: str
-    context_tokens: int
-    tools: bool
-    constrained: bool
-    notes: tuple[str, ...]
 
 
 class LocalServer:
@@ -296,7 +274,7 @@ class LocalServer:
         child = self._child
         return child.stage if child else ""
 
-    async def ready(self) -> Ready:
+    async def ready(self) -> Serving:
         """Start the process unless it is running, and wait until it is ready for requests.
 
         Cancelling ends only the wait: the model continues to load for the next question.
@@ -417,9 +395,7 @@ class _ServerProcess:
             daemon=True,
         )
         self._lock = threading.Lock()
-        self._ready: Ready | None = None
-        self._ended = False
-        self._exitcode: int | None = None
+        self._ready: Serving | None = None
         self.stage = ""
         self.started = time.monotonic()
         try:
@@ -438,19 +414,19 @@ class _ServerProcess:
     @property
     def alive(self) -> bool:
         with self._lock:
-            return not self._ended and self._process.is_alive()
+            return self._process.is_alive()
 
     @property
     def exitcode(self) -> int | None:
         with self._lock:
-            return self._exitcode if self._ended else self._process.exitcode
+            return self._process.exitcode
 
-    def poll(self) -> Ready | None:
+    def poll(self) -> Serving | None:
         """Return the server once it is ready, None before; raise ModelFailed if it has ended."""
         with self._lock:
             if self._ready is not None:
                 return self._ready
-            if self._ended:
+            if self._pipe.closed:
                 raise self._process_ended("was ended")
             try:
                 while self._ready is None and self._pipe.poll():
@@ -466,14 +442,8 @@ class _ServerProcess:
                 self.stage = str(message["text"])
             case "ready":
                 self.stage = ""
-                self._ready = Ready(
-                    url=str(message["url"]),
-                    key=self._key,
-                    context_tokens=int(message["context_tokens"]),
-                    tools=bool(message["tools"]),
-                    constrained=bool(message["constrained"]),
-                    notes=tuple(str(note) for note in message["notes"]),
-                )
+                ready = Serving(**message["serving"])
+                self._ready = replace(ready, notes=tuple(ready.notes), key=self._key)
             case _:
                 raise self._load_failure(message)
 
@@ -497,14 +467,10 @@ class _ServerProcess:
     def end(self) -> None:
         """Kill it: it holds nothing that must be saved."""
         with self._lock:
-            if self._ended:
+            if self._pipe.closed:
                 return
-            self._ended = True
-            with suppress(OSError, ValueError):
+            with suppress(OSError):
                 self._process.kill()
+            # Refused while it is asleep in a driver: then it is left to the system.
             self._process.join(_END_S)
-            self._exitcode = self._process.exitcode
             self._pipe.close()
-            # Refused while it still runs (asleep in a driver): then it is left to the system.
-            with suppress(ValueError):
-                self._process.close()

@@ -17,10 +17,10 @@ import threading
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from app.imaging.processes.worker_main import lower_priority
 
@@ -57,6 +57,7 @@ class Serving:
         constrained: Whether the server can force an answer to conform to a JSON schema.
         notes: Notes for the user.
         keep: An object that must be kept alive as long as the server runs.
+        key: The key that requests must carry; the app adds it.
     """
 
     url: str
@@ -65,6 +66,7 @@ class Serving:
     constrained: bool
     notes: tuple[str, ...] = ()
     keep: Any = None
+    key: str = ""
 
 
 class EngineFailed(Exception):
@@ -95,87 +97,57 @@ def run(connection: Connection, config: ServerConfig, parent: int) -> None:
         os.dup2(log.fileno(), 2)
         os.dup2(2, 1)
         try:
-            serving = _load(config, lambda text: send(kind="stage", text=text))
-        except EngineFailed as error:
-            detail = f"{error.detail}\n{_log_tail(log, config.path)}".strip()
-            send(kind="failed", reason=error.reason, remedy=error.remedy, detail=detail)
-            os._exit(1)
+            send(kind="stage", text="the program for it is being started")
+            module, _, function = config.engine.partition(":")
+            engine = getattr(importlib.import_module(module), function)
+            serving: Serving = engine(config, lambda text: send(kind="stage", text=text))
         except BaseException as error:
-            reason, remedy = _load_failure(error)
-            detail = _without_path("".join(traceback.format_exception(error))[-8_000:], config.path)
-            send(
-                kind="failed",
-                reason=reason,
-                remedy=remedy,
-                detail=detail,
-                package=_missing_package(error),
-            )
+            send(kind="failed", **_failure(error, config.path))
             os._exit(1)
         _outlive_parent_thread()
         # From here on a log could hold questions and answers.
         silence = os.open(os.devnull, os.O_WRONLY)
         os.dup2(silence, 2)
         os.dup2(silence, 1)
-    send(
-        kind="ready",
-        url=serving.url,
-        context_tokens=serving.context_tokens,
-        tools=serving.tools,
-        constrained=serving.constrained,
-        notes=serving.notes,
-    )
+    send(kind="ready", serving=asdict(replace(serving, keep=None)))
     threading.Event().wait()
 
 
-def _load(config: ServerConfig, stage: Stage) -> Serving:
-    module, _, function = config.engine.partition(":")
-    stage("the program for it is being started")
-    engine: Callable[[ServerConfig, Stage], Serving]
-    engine = getattr(importlib.import_module(module), function)
-    return engine(config, stage)
-
-
-def _load_failure(error: BaseException) -> tuple[str, str]:
+def _failure(error: BaseException, path: str) -> dict[str, str]:
+    """Return reason, remedy, detail and, if one is not installed, package of a failed load."""
+    if isinstance(error, EngineFailed):
+        detail = f"{error.detail}\n{native_output(path)}".strip()
+        return {"reason": error.reason, "remedy": error.remedy, "detail": detail}
+    reason = f"the model could not be loaded ({type(error).__name__})"
+    remedy = "See that its files are whole, or choose another model in the settings."
     if isinstance(error, MemoryError):
-        return out_of_memory()
-    return (
-        f"the model could not be loaded ({type(error).__name__})",
-        "See that its files are whole, or choose another model in the settings.",
-    )
-
-
-def _missing_package(error: BaseException) -> str:
-    """Return the package that is not installed, "" if that is not the reason."""
+        reason, remedy = OUT_OF_MEMORY
+    detail = _without_path("".join(traceback.format_exception(error))[-8_000:], path)
     missing = (error.name or "") if isinstance(error, ModuleNotFoundError) else ""
-    return missing.partition(".")[0]
+    package = missing.partition(".")[0]
+    return {"reason": reason, "remedy": remedy, "detail": detail, "package": package}
 
 
-def out_of_memory() -> tuple[str, str]:
-    """Return the reason and the remedy to report when memory runs out."""
-    return (
-        "there is not enough memory for this model",
-        "Close other programs, or choose a smaller model or a smaller context in the settings.",
-    )
+OUT_OF_MEMORY = (
+    "there is not enough memory for this model",
+    "Close other programs, or choose a smaller model or a smaller context in the settings.",
+)
+"""The reason and the remedy to report when memory runs out."""
 
 
-def _log_tail(log: IO[bytes], path: str) -> str:
-    """Return the last 8,000 bytes that native code has printed, without the model's path."""
-    size = os.fstat(log.fileno()).st_size
-    log.seek(max(0, size - 8_000))
-    text = log.read().decode("utf-8", errors="replace")
-    log.seek(size)
-    return _without_path(text, path)
+def native_output(path: str) -> str:
+    """Return the last 8,000 bytes that native code has printed to standard error."""
+    with suppress(OSError), os.fdopen(os.dup(2), "rb") as log:
+        size = os.fstat(log.fileno()).st_size
+        log.seek(max(0, size - 8_000))
+        text = log.read().decode("utf-8", errors="replace")
+        log.seek(size)
+        return _without_path(text, path)
+    return ""
 
 
 def _without_path(text: str, path: str) -> str:
     return text.replace(path, "MODEL").replace(str(Path(path).parent), "FOLDER")
-
-
-def native_output(path: str) -> str:
-    """Return the end of what native code has printed to standard error in this process."""
-    with suppress(OSError), os.fdopen(os.dup(2), "rb") as log:
-        return _log_tail(log, path)
-    return ""
 
 
 def _set_up(threads: int) -> None:

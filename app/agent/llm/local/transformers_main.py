@@ -24,14 +24,13 @@ import transformers
 
 from app.agent.llm.local.chat_template import BROKEN, CALLED, CHATML, HELLO, MISSING, TOOL
 from app.agent.llm.local.server_main import (
+    OUT_OF_MEMORY,
     EngineFailed,
     ServerConfig,
     Serving,
     Stage,
-    out_of_memory,
 )
 
-MAX_BODY_BYTES = 32 * 2**20
 _LOCAL_ONLY: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 _LOAD_ERRORS = (
     safetensors.SafetensorError,
@@ -52,9 +51,12 @@ def serve(config: ServerConfig, stage: Stage) -> Serving:
     stage(f"{size / 1e9:.1f} GB are being read")
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(config.path, **_LOCAL_ONLY)
-        model = _on_device(_weights(config.path))
+        weights = transformers.AutoModelForCausalLM.from_pretrained(
+            config.path, use_safetensors=True, dtype="auto", **_LOCAL_ONLY
+        )
+        model = _on_device(weights)
     except (torch.OutOfMemoryError, MemoryError) as error:
-        raise EngineFailed(*out_of_memory(), detail=type(error).__name__) from error
+        raise EngineFailed(*OUT_OF_MEMORY, detail=type(error).__name__) from error
     except _LOAD_ERRORS as error:
         raise _load_failure(error) from error
     notes = _set_template(tokenizer, config.chat_template)
@@ -69,12 +71,6 @@ def serve(config: ServerConfig, stage: Stage) -> Serving:
         constrained=False,
         notes=tuple(notes),
         keep=server,
-    )
-
-
-def _weights(path: str) -> Any:
-    return transformers.AutoModelForCausalLM.from_pretrained(
-        path, use_safetensors=True, dtype="auto", **_LOCAL_ONLY
     )
 
 
@@ -148,7 +144,7 @@ def _with_parsed_arguments(messages: list[dict[str, Any]]) -> list[dict[str, Any
     for message in messages:
         copy = {**message, "content": message.get("content") or ""}
         calls = [
-            {**call, "function": {**call["function"], "arguments": _object(call["function"])}}
+            {**call, "function": {**call["function"], "arguments": _arguments(call)}}
             for call in message.get("tool_calls") or ()
         ]
         if calls:
@@ -157,8 +153,8 @@ def _with_parsed_arguments(messages: list[dict[str, Any]]) -> list[dict[str, Any
     return made
 
 
-def _object(function: Mapping[str, Any]) -> Any:
-    arguments = function.get("arguments")
+def _arguments(call: Mapping[str, Any]) -> Any:
+    arguments = call["function"].get("arguments")
     return json.loads(arguments) if isinstance(arguments, str) else arguments
 
 
@@ -190,17 +186,23 @@ class _Answerer:
         """
         inputs = self._inputs(request)
         given = int(inputs["input_ids"].shape[1])
-        room = self._context - given
-        if room < 1:
+        longest = min(self._context - given, self._config.output_tokens)
+        if longest < 1:
             raise RequestRefused(
                 f"the request has {given} tokens, which exceeds the context of {self._context}"
             )
-        longest = min(room, int(request.get("max_tokens") or self._config.output_tokens))
         streamer = transformers.TextIteratorStreamer(
             self._tokenizer, skip_prompt=True, skip_special_tokens=True
         )
+        heat = self._config.temperature
+        arguments = {
+            **inputs,
+            **({"do_sample": True, "temperature": heat} if heat > 0 else {"do_sample": False}),
+            "max_new_tokens": longest,
+            "streamer": streamer,
+            "stopping_criteria": transformers.StoppingCriteriaList([_Stopping(stop)]),
+        }
         outcome: dict[str, Any] = {}
-        arguments = self._arguments(request, inputs, longest, streamer, stop)
         worker = threading.Thread(target=self._generate, args=(arguments, outcome), daemon=True)
         worker.start()
         try:
@@ -228,27 +230,6 @@ class _Answerer:
             reason = f"the model's chat template refuses the conversation ({error})"
             raise RequestRefused(reason) from error
         return inputs.to(self._model.device)
-
-    def _arguments(
-        self,
-        request: Mapping[str, Any],
-        inputs: Any,
-        longest: int,
-        streamer: Any,
-        stop: threading.Event,
-    ) -> dict[str, Any]:
-        wanted = request.get("temperature")
-        temperature = self._config.temperature if wanted is None else float(wanted)
-        chosen: dict[str, Any] = {"do_sample": temperature > 0}
-        if temperature > 0:
-            chosen["temperature"] = temperature
-        return {
-            **inputs,
-            **chosen,
-            "max_new_tokens": longest,
-            "streamer": streamer,
-            "stopping_criteria": transformers.StoppingCriteriaList([_Stopping(stop)]),
-        }
 
     def _generate(self, arguments: dict[str, Any], outcome: dict[str, Any]) -> None:
         if self._config.seed is not None:
@@ -278,7 +259,7 @@ class RequestRefused(Exception):
 
 
 class ChatServer(ThreadingHTTPServer):
-    """Serves `/v1/chat/completions` (streamed only) and `/v1/models` on a port of 127.0.0.1.
+    """Streams chat completions on a free port of 127.0.0.1.
 
     One answer is made at a time; other requests wait.
     """
@@ -307,35 +288,13 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the base's name)
         """Log nothing: requests hold what was asked."""
 
-    def do_GET(self) -> None:
-        if not self._has_key():
-            return
-        if self.path == "/v1/models":
-            model = {"id": self.server.model, "object": "model", "owned_by": "local"}
-            self._reply(200, {"object": "list", "data": [model]})
-        else:
-            self._error(404, "there is no such page")
-
     def do_POST(self) -> None:
-        if not self._has_key():
+        given = self.headers.get("Authorization", "").encode()
+        if not hmac.compare_digest(given, f"Bearer {self.server.key}".encode()):
+            self._error(401, "the key is wrong")
             return
-        if self.path != "/v1/chat/completions":
-            self._error(404, "there is no such page")
-            return
-        length = self.headers.get("Content-Length", "")
-        if not length.isdigit() or int(length) > MAX_BODY_BYTES:
-            self._error(413, "the request is too large, or of unknown length")
-            return
-        try:
-            request: Any = json.loads(self.rfile.read(int(length)))
-            if not isinstance(request, dict) or not isinstance(request.get("messages"), list):
-                raise ValueError
-        except (ValueError, RecursionError):
-            self._error(400, "the request is no chat completion")
-            return
-        if not request.get("stream"):
-            self._error(400, "answers are streamed only")
-            return
+        # Only the app knows the key, and it asks for nothing but streamed chat completions.
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         with self.server.one_at_a_time:
             self._stream(request)
 
@@ -384,19 +343,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(f"data: {data}\n\n".encode())
         self.wfile.flush()
 
-    def _has_key(self) -> bool:
-        given = self.headers.get("Authorization", "").encode()
-        if hmac.compare_digest(given, f"Bearer {self.server.key}".encode()):
-            return True
-        self._error(401, "the key is wrong")
-        return False
-
     def _error(self, status: int, message: str) -> None:
-        self._reply(status, {"error": {"message": message, "code": status}})
-
-    def _reply(self, status: int, body: Mapping[str, Any]) -> None:
         with suppress(OSError):
             self._head(status, "application/json")
+            body = {"error": {"message": message, "code": status}}
             self.wfile.write(json.dumps(body).encode())
 
     def _head(self, status: int, kind: str) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.tools.chest.ctr_geometry import HEART, LEFT_LUNG, RIGHT_LUNG, measure
+from app.tools.chest.ctr_geometry import HEART, LEFT_LUNG, RIGHT_LUNG, measure, midline
 
 Masks = dict[str, NDArray[np.bool_]]
 
@@ -47,13 +47,11 @@ def test_lines_end_on_the_pixel_edges_of_the_masks():
     assert found.heart.start[1] == found.heart.end[1] == 270.0
 
 
-def test_halves_meet_at_the_midline_and_add_up_to_the_heart():
-    found = measure(chest(), position="PA")
-    assert found.heart_halves is not None
-    assert found.heart is not None
-    right, left = found.heart_halves
-    assert right.end[0] == left.start[0] == found.midline == 250.0
-    assert right.length + left.length == found.heart.length
+def test_the_midline_lies_between_the_lungs():
+    masks = chest()
+    thorax = measure(masks).thorax
+    assert thorax is not None
+    assert midline(masks[RIGHT_LUNG], masks[LEFT_LUNG], thorax) == 250.0
 
 
 def test_column_spacing_gives_millimetres_and_leaves_the_ratio_alone():

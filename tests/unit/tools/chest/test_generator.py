@@ -170,7 +170,7 @@ def test_what_another_tool_says_of_it_carries_the_warning(drawing: Bench):
 def test_a_centred_square_crop_sees_the_picture_and_none_of_the_words(shape: tuple[int, int]):
     """What torchxrayvision's crop takes is what it would take of the picture without the words."""
     picture = np.random.default_rng(0).integers(1, 255, shape).astype(np.uint8)
-    whole = add_label_strips(picture).pixels
+    whole, _ = add_label_strips(picture)
 
     def cropped(pixels: np.ndarray) -> np.ndarray:
         rows, columns = pixels.shape
@@ -184,9 +184,9 @@ def test_a_centred_square_crop_sees_the_picture_and_none_of_the_words(shape: tup
 
 def test_the_picture_itself_is_in_the_file_pixel_by_pixel():
     picture = np.random.default_rng(0).integers(0, 255, (40, 64)).astype(np.uint8)
-    whole = add_label_strips(picture)
-    x0, y0, x1, y1 = (round(v + 0.5) for v in whole.inside)
-    assert np.array_equal(whole.pixels[y0:y1, x0:x1], picture)
+    whole, inside = add_label_strips(picture)
+    x0, y0, x1, y1 = (round(v + 0.5) for v in inside)
+    assert np.array_equal(whole[y0:y1, x0:x1], picture)
 
 
 def answering(**changes: Any) -> FakeHost:

@@ -17,8 +17,8 @@ from app.imaging.types import Window
 from app.tools.api import CancelToken, ToolFailed, ToolRetry
 from app.tools.chest.grounding import MODEL, XRayPhraseGrounding
 from app.tools.hosting.host import ProcessHost
+from app.tools.models.installation import check_loads
 from app.tools.models.store import ModelStore
-from app.tools.models.verification import check_loads
 from tests.unit.tools.chest.synthetic import radiograph
 from tests.unit.tools.support import Bench, FakeHost, write_dicom
 

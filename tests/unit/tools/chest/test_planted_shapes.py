@@ -15,7 +15,7 @@ import pytest
 from app.imaging.findings import Box, Finding, Heatmap, Mask
 from app.tools.api import ToolRetry
 from app.tools.chest.boxes import centre_crop
-from app.tools.chest.classifier import ChestXRayClassifier, Square
+from app.tools.chest.classifier import ChestXRayClassifier, central_square
 from app.tools.chest.expert import ChestXRayExpert
 from app.tools.chest.grounding import XRayPhraseGrounding
 from app.tools.chest.medsam2_segment import MedSam2Segment
@@ -145,11 +145,10 @@ def outlines(payload: dict[str, Any]) -> dict[str, Any]:
 def classifies(payload: dict[str, Any]) -> dict[str, Any]:
     """The cell of the network under the middle of the block."""
     x0, y0, x1, y1 = edges(block(payload["pixels"]))
-    square = Square.of(payload["pixels"].shape)
+    left, top, side = central_square(payload["pixels"].shape)
     cells = np.zeros((7, 7), np.float32)
     at = [
-        ((v - o) / square.side * 224 - 14.5) / 32
-        for v, o in (((y0 + y1) / 2, square.top), ((x0 + x1) / 2, square.left))
+        ((v - o) / side * 224 - 14.5) / 32 for v, o in (((y0 + y1) / 2, top), ((x0 + x1) / 2, left))
     ]
     (row, down), (column, across) = ((int(v), v - int(v)) for v in at)
     cells[row : row + 2, column : column + 2] = np.outer((1 - down, down), (1 - across, across))

@@ -28,7 +28,12 @@ def test_a_cell_lands_where_it_looked_to_half_a_pixel(
     found = classifier.map_to_image(cells, shape)
     row, column = cell
     first, apart = classifier.FIRST_CELL, classifier.CELL_STRIDE
-    wanted = classifier.Square.of(shape).to_image(first + apart * column, first + apart * row)
+    left, top, side = classifier.central_square(shape)
+    scale = side / classifier.INPUT_SIZE
+    wanted = (
+        left + (first + apart * column + 0.5) * scale - 0.5,
+        top + (first + apart * row + 0.5) * scale - 0.5,
+    )
     assert centre(found) == pytest.approx(wanted, abs=0.5)
     assert found.shape == shape
     assert found.dtype == np.float32
@@ -51,10 +56,8 @@ def test_the_square_is_the_one_that_torchxrayvision_crops():
     xrv = pytest.importorskip("torchxrayvision")
     for shape in SHAPES:
         image = np.arange(shape[0] * shape[1], dtype=np.float32).reshape(1, *shape)
-        square = classifier.Square.of(shape)
-        inside = image[
-            :, square.top : square.top + square.side, square.left : square.left + square.side
-        ]
+        left, top, side = classifier.central_square(shape)
+        inside = image[:, top : top + side, left : left + side]
         np.testing.assert_array_equal(xrv.datasets.XRayCenterCrop()(image), inside)
 
 

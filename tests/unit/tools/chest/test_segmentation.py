@@ -204,7 +204,6 @@ def test_the_model_is_asked_once_for_the_same_pixels(bench: Bench):
 
 
 def test_the_same_pixels_under_other_weights_are_asked_again(bench: Bench):
-    from app.tools.chest.segmenter import Model
     from app.tools.models.cards import card
     from app.tools.models.store import InstalledModel
 
@@ -212,8 +211,7 @@ def test_the_same_pixels_under_other_weights_are_asked_again(bench: Bench):
     segmenter = Segmenter()
     snapshot = bench.images.resolve("image-1")
     for sha256 in ("a", "b", "a"):
-        weights = InstalledModel(card("thorax-net"), bench.folder / "x", sha256)
-        model = Model(weights, ("Heart",))
+        model = InstalledModel(card("thorax-net"), bench.folder / "x", sha256)
         found = segmenter.segment(snapshot, model, ["Heart"], bench.context())
         np.testing.assert_array_equal(found.masks["Heart"], masks()["Heart"])
         assert found.weights_sha256 == sha256

@@ -50,8 +50,8 @@ def test_a_card_is_read_as_it_stands(tmp_path: Path):
 @pytest.mark.parametrize(
     ("wrong", "why"),
     [
-        (GOOD.replace("title =", "titel ="), "no card has titel"),
-        (GOOD.replace("size = 3", "bytes = 3"), r"no card has files\[1\].bytes"),
+        (GOOD.replace("title =", "titel ="), "titel: Unexpected keyword"),
+        (GOOD.replace("size = 3", "bytes = 3"), r"files\.1\.bytes: Unexpected keyword"),
         (GOOD.replace('title = "A net"', "title = 3"), "title: .*string"),
         (GOOD.replace('title = "A net"', ""), "title: .*[Mm]issing|title: .*required"),
         (GOOD.replace('"0123456789012345678901234567890123456789"', '"main"'), "no commit"),

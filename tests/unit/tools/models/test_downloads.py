@@ -16,6 +16,7 @@ from app.errors import Cancelled, SightlineError, UsageError
 from app.tools.api import CancelToken
 from app.tools.models.cards import CardFile
 from app.tools.models.downloads import HUB, host_of, hub, mirror_address
+from app.tools.models.install_plan import Consent
 from tests.unit.tools.model_support import (
     CODE,
     CONTENT,
@@ -220,14 +221,14 @@ def test_terms_are_accepted_before_anything_is_asked(tmp_path: Path, there: Hub)
     with pytest.raises(SightlineError, match="terms of A folder are not accepted"):
         made.get("test-folder")
     assert there.served.asked == []
-    assert made.get("test-folder", accepted=True).accepted
+    assert made.get("test-folder", Consent(terms=True)).accepted
 
 
 def test_code_is_fetched_only_after_a_yes(tmp_path: Path, there: Hub):
     made = store(tmp_path, foldered(code=True))
     assert made.get("test-folder").code == "not allowed"
     assert "modeling_net.py" not in there.fetched
-    assert made.get("test-folder", code_allowed=True).code == "allowed"
+    assert made.get("test-folder", Consent(code=True)).code == "allowed"
     assert made.require("test-folder", "A tool").code_allowed
 
 
@@ -239,7 +240,7 @@ def test_a_later_yes_fetches_the_code_also_of_a_model_that_is_there_whole(
     there.served.asked.clear()
     made.get("test-folder")
     assert there.served.asked == [], "it is there and whole"
-    assert made.get("test-folder", code_allowed=True).code == "allowed"
+    assert made.get("test-folder", Consent(code=True)).code == "allowed"
 
 
 def test_hostile_names_of_a_hub_are_refused(tmp_path: Path, there: Hub):

@@ -13,6 +13,7 @@ import pytest
 from app.errors import SightlineError
 from app.tools.models import status
 from app.tools.models.folder_changes import ChangeLock
+from app.tools.models.install_plan import Consent
 from tests.unit.tools.model_support import (
     CONTENT,
     FILES,
@@ -96,7 +97,7 @@ def test_a_yes_is_written_down_of_the_files_that_are_there_then(
     """The record would say that the new files are the old ones: broken, from then on."""
     made = store(tmp_path, foldered(terms=TERMS))
     source = write_files(tmp_path / "test-folder", FILES)
-    made.install(made.plan_install(source), accepted=True)
+    made.install(made.plan_install(source), Consent(terms=True))
     free: list[bool] = []
     real = status.accepted_record
 
@@ -169,7 +170,7 @@ def test_a_kill_at_any_step_of_a_swap_leaves_one_of_the_two_models_whole(
         first = (
             source if card.folder else write_files(home, {"test-net.pt": CONTENT}) / "test-net.pt"
         )
-        made.install(made.plan_install(first, name), accepted=True)
+        made.install(made.plan_install(first, name), Consent(terms=True))
         renames: list[Path] = []
 
         def killed(
@@ -182,7 +183,7 @@ def test_a_kill_at_any_step_of_a_swap_leaves_one_of_the_two_models_whole(
 
         monkeypatch.setattr(Path, "replace", killed)
         try:
-            made.install(made.plan_install(first, name), accepted=True)
+            made.install(made.plan_install(first, name), Consent(terms=True))
         except Killed:
             pass
         else:

@@ -20,6 +20,7 @@ from app.tools.api import CancelToken, ToolFailed
 from app.tools.models.cards import CardFile
 from app.tools.models.file_names import Hostile
 from app.tools.models.folder_changes import sweep
+from app.tools.models.install_plan import Consent
 from app.tools.models.model_packs import MANIFEST
 from app.tools.models.records import to_toml
 from app.tools.models.store import ModelStore
@@ -65,7 +66,8 @@ def manifest(files: dict[str, bytes], card: str = "test-folder", **changed: Any)
 
 
 def install(made: ModelStore, path: Path, name: str | None = None, **agreed: Any) -> str:
-    (status,) = made.install(made.plan_install(path, name), **agreed)
+    host = agreed.pop("host", None)
+    (status,) = made.install(made.plan_install(path, name), Consent(**agreed), host=host)
     return status.state
 
 
@@ -325,7 +327,7 @@ def test_terms_are_asked_once_and_kept_with_their_text(tmp_path: Path):
         made.install(plan)
     assert "--accept-terms" in caught.value.remedy
     assert contents(made.folder) == {}
-    assert made.install(plan, accepted=True)[0].accepted
+    assert made.install(plan, Consent(terms=True))[0].accepted
     record = made.place(made.card("test-folder")).record()
     assert record is not None
     assert record.terms_sha256 == digest(TERMS.encode())
@@ -343,7 +345,7 @@ def test_code_comes_only_with_a_yes_and_is_pinned(tmp_path: Path):
     made.install(plan)
     assert installed(made) == FILES, "it works without: it was left out"
     assert made.overview()[0].code == "not allowed"
-    made.install(plan, code_allowed=True)
+    made.install(plan, Consent(code=True))
     assert installed(made) == FILES | CODE
     assert made.require("test-folder", "A tool").code_allowed
 
@@ -357,7 +359,7 @@ def test_a_model_that_cannot_do_without_its_code_is_not_installed_without_a_yes(
         install(made, source)
     assert "--allow-code" in caught.value.remedy
     assert contents(made.folder) == {}
-    assert install(made, source, code_allowed=True) == "installed"
+    assert install(made, source, code=True) == "installed"
 
 
 # Packs
@@ -369,7 +371,7 @@ def test_a_pack_carries_models_to_another_machine(tmp_path: Path, ending: str):
     (tmp_path / "there").mkdir()
     here = store(tmp_path / "here", foldered(code=True, terms=TERMS), single())
     source = write_files(tmp_path / "test-folder", FILES | CODE)
-    install(here, source, accepted=True, code_allowed=True)
+    install(here, source, terms=True, code=True)
     (here.folder / "test-net.pt").write_bytes(CONTENT)
     out = tmp_path / f"pack{ending}"
     here.pack(["test-folder", "test-net"], out)
@@ -378,7 +380,7 @@ def test_a_pack_carries_models_to_another_machine(tmp_path: Path, ending: str):
     assert [model.card.name for model in plan.models] == ["test-folder", "test-net"]
     assert plan.terms == (("A folder", TERMS),), "each user accepts terms for themselves"
     assert plan.code == (("A folder", ("modeling_net.py",)),)
-    there.install(plan, accepted=True, code_allowed=True)
+    there.install(plan, Consent(terms=True, code=True))
     assert [status.state for status in there.verify()] == ["intact", "intact"]
     for name in (*FILES, *CODE):
         assert (there.folder / "test-folder" / name).read_bytes() == (FILES | CODE)[name]

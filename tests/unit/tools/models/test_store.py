@@ -239,12 +239,10 @@ def test_digests_of_large_files_are_remembered_by_the_next_program(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(digests, "_STORED_FROM", 1)
-    monkeypatch.setattr(digests, "_digests", {})
     path = tmp_path / "large"
     path.write_bytes(b"much")
     expected = sha256_of(path)
-    monkeypatch.setattr(digests, "_digests", {})
-    monkeypatch.setattr(digests, "_loaded", False)
+    digests._digests.cache_clear()
     monkeypatch.setattr(digests, "read_sha256", lambda *_: pytest.fail("it was read again"))
     assert sha256_of(path) == expected
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.errors import SightlineError
-from app.tools.models import verification
+from app.tools.models import installation
 from app.tools.models.store import ModelStore
 
 
@@ -18,7 +18,7 @@ def test_a_file_that_may_not_be_read_is_told_with_what_to_do(
     def denied(path: Path, *_rest: object) -> str:
         raise PermissionError(errno.EACCES, "Permission denied", str(path))
 
-    monkeypatch.setattr(verification, "read_sha256", denied)
+    monkeypatch.setattr(installation, "read_sha256", denied)
     with pytest.raises(SightlineError) as caught:
         ModelStore(tmp_path).verify("thorax-net")
     assert caught.value.reason == "a model's file cannot be read (Permission denied)"
