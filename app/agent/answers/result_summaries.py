@@ -125,7 +125,6 @@ def _failure(message: Message) -> str:
 def _direct_answers(
     results: Sequence[Message], skipped: Sequence[Skipped], told: AnswerContext, plans: Plans
 ) -> list[str]:
-    """Return the direct answers, which stand first."""
     done = {message.tool: message for message in results if message.ok}
     tried = {message.tool for message in results} | {item.tool for item in skipped}
     answers: list[str] = []

@@ -151,7 +151,6 @@ def _shared(call: ToolCall, caller: ToolSchema | None, schema: ToolSchema) -> di
 
 
 def _names(value: Any, argument: str) -> list[str]:
-    """Return the names in a listing, which is a list or a table of names."""
     if isinstance(value, Mapping):
         inner: Any = value.get(argument)
         items: list[Any] = inner if isinstance(inner, list) else list(value)
@@ -213,6 +212,5 @@ def _digits(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def _digits_agree(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Return whether two names have the same numbers, or one of them has none."""
     a, b = _digits(one), _digits(other)
     return a == b or not a or not b

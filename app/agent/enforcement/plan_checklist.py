@@ -362,7 +362,6 @@ def check_plan(
 
 
 def _known(step: PlannedStep, tools: Collection[str]) -> PlannedStep:
-    """Return the step with tool names that exist."""
     named: list[str] = []
     for name in step.tools:
         near = [name] if name in tools else near_names(name, list(tools), _LIKENESS)
@@ -405,7 +404,6 @@ def _in_order(steps: Sequence[PlannedStep]) -> list[PlannedStep]:
 
 
 def _allowed(step: PlannedStep, plans: Plans, asked: Intent, checked: Checked) -> PlannedStep:
-    """Return the step without tools that may not run for this question."""
     kept: list[str] = []
     for name in step.tools:
         if plans.rule(name).priority is Priority.EXCLUDED:

@@ -142,7 +142,6 @@ class _Told:
         return facts | {"images": self._named(new)}
 
     def _newly_read(self) -> list[str]:
-        """Return UIDs of the images that were read since the last call ended."""
         return [uid for uid in dict.fromkeys(self._uids().values()) if uid not in self._read]
 
     def _named(self, uids: list[str]) -> list[str]:
@@ -213,7 +212,6 @@ class _Told:
 
 
 def _latest(request: RunRequest) -> dict[str, str]:
-    """Return the pictures of the question that is being answered."""
     for message in reversed(request.thread.history):
         if message.role == "user":
             return {_stem(picture.path): picture.image_id for picture in message.pictures}

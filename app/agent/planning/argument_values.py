@@ -132,7 +132,6 @@ def find_texts(
 
 
 def _text_span(item: TextWords, blank: str, tokens: Sequence[Token]) -> tuple[int, int] | None:
-    """Return the start and end of an argument's text in the question, or None."""
     quoted = list(_QUOTED.finditer(blank)) if item.quoted else []
     if len(quoted) == 1:
         return quoted[0].span(1)
@@ -180,7 +179,6 @@ def _numbers_after(blank: str, position: int, count: int) -> list[float]:
 
 
 def _word_pattern(word: str) -> str:
-    """Return a regular expression for a pack's word or phrase."""
     return r"[\s-]+".join(re.escape(part).replace(r"\*", r"\w*") for part in word.split())
 
 

@@ -143,7 +143,6 @@ def _read_intent(
     tools: Collection[str],
     mentions: Sequence[Mention],
 ) -> Intent:
-    """Return the intent of a question whose words have been matched."""
     left_out = found.left_out(blank)
     for item in mentions:
         if item.negated:

@@ -124,10 +124,11 @@ def history_words(tokens: Sequence[Token], parts: Parts) -> frozenset[int]:
 
     These words provide context and do not ask for anything.
     """
+    stated = {parts.part_numbers[match.first] for match in _STATEMENTS.find(tokens)}
     found = {
         place
         for place, part in enumerate(parts.part_numbers)
-        if not parts.asks[part] and part in _statement_parts(tokens, parts)
+        if not parts.asks[part] and part in stated
     }
     for cue in _HISTORY.find(tokens):
         last = max(cue.positions)
@@ -139,11 +140,6 @@ def history_words(tokens: Sequence[Token], parts: Parts) -> frozenset[int]:
             if tokens[position].clause == tokens[last].clause
         )
     return frozenset(found)
-
-
-def _statement_parts(tokens: Sequence[Token], parts: Parts) -> frozenset[int]:
-    """Return the parts that describe the patient or report an opinion."""
-    return frozenset(parts.part_numbers[match.first] for match in _STATEMENTS.find(tokens))
 
 
 def reported_speech(blank: str, tokens: Sequence[Token]) -> frozenset[int]:

@@ -176,14 +176,12 @@ def ask_if_unclear(decision: Decision, which: ImageChoice, scene: Scene) -> Deci
 
 
 def _takes_several(step: Step, scene: Scene) -> bool:
-    """Return whether a step's tool requires more than one image."""
     schema = scene.tools.get(step.tool)
     needed = schema.parameters.get("required", ()) if schema else ()
     return schema is not None and sum(n in needed for n in image_arguments(schema)) > 1
 
 
 def _unclear_text(which: ImageChoice, scene: Scene) -> str:
-    """Return the message that asks the user which image is meant."""
     said = f'"{which.unclear}"' if which.unclear else " and ".join(which.ids)
     first = name_of(scene.images[0], scene.images)
     if len(scene.images) < 2:

@@ -184,7 +184,6 @@ def _mention(text: str, match: re.Match[str], name: str, *, known: bool) -> Ment
 
 
 def _asks_about_tool(before: str, written: str) -> bool:
-    """Return whether the words before a name ask about the tool itself."""
     found = _ABOUT.search(before)
     # "What is the cell count?" asks for a result; "What is cell_count?" asks about the tool.
     of_tool = "_" in written or (found is not None and "tool" in found.group().lower())

@@ -229,7 +229,6 @@ def _needs_target(schema: ToolSchema, name: str, target: Source | None, scene: S
 
 
 def _first_source(arguments: dict[str, Any], slot: str) -> Source | None:
-    """Return the image argument's value as a source, or None."""
     value = arguments.get(slot)
     first = value[0] if isinstance(value, list) and value else value
     if isinstance(first, (OpenImage, Output, EarlierOutput)):
@@ -282,7 +281,6 @@ def _with_described_items(blank: str, mentions: list[Mention], scene: Scene) -> 
 
 
 def _unknown_item_notes(question: str, blank: str, mentions: list[Mention]) -> list[str]:
-    """Return a note for each list item that names no known tool."""
     return [
         f'{label}"{" ".join(question[start:end].split()).rstrip(" .")[:80]}" names no tool that I '
         "know: left out."

@@ -168,7 +168,6 @@ def _step(
 def _argument_values(
     tool: str, texts: tuple[str, str], reading: Reading, scene: Scene, schema: ToolSchema
 ) -> dict[str, Any]:
-    """Return the values that a question gives for a tool's arguments."""
     rule = scene.plans.rule(tool)
     found: dict[str, Any] = dict(usual_values(rule, reading.tokens, reading.denials_for(tool)))
     named = find_values(rule, reading.tokens, reading.denials_for(tool))

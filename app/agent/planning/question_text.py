@@ -52,7 +52,6 @@ def read_value(text: str) -> tuple[Any, str] | None:
 
 
 def _value_source(text: str) -> str:
-    """Return the text of the value at the start of `text`, or an empty string."""
     closing = {"[": "]", "(": ")", "<": ">", "{": "}"}.get(text[0])
     if closing:
         end = masked(text).find(closing)
@@ -67,7 +66,6 @@ def _value_source(text: str) -> str:
 
 
 def _parsed(source: str) -> Any:
-    """Return the value that a source text stands for."""
     if source[0] in "\"'":
         return source[1:-1].replace(f"\\{source[0]}", source[0])
     if source[0] in "[(":
@@ -80,7 +78,6 @@ def _parsed(source: str) -> Any:
 
 
 def _parsed_list(source: str) -> list[Any]:
-    """Return a list's items, read as JSON or else as comma-separated values."""
     try:
         value: Any = json.loads(f"[{source[1:-1]}]")
     except (ValueError, RecursionError):

@@ -205,7 +205,6 @@ def _sorted_english() -> Sequence[str]:
 
 
 def _is_word(word: str) -> bool:
-    """Return whether a word is an English word or the plural of one."""
     known = english()
     # Without the word list nothing is corrected, because any word might be correct.
     return not known or word in known or (word.endswith("s") and word[:-1] in known)

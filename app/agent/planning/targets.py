@@ -79,7 +79,6 @@ def _picture_names(rules: tuple[ToolRule, ...]) -> Vocabulary:
 
 
 def _picture_source(made: Match, text: str, steps: Sequence[Step], scene: Scene) -> Source:
-    """Return the source of a picture that the question names."""
     rule = scene.plans.rule(made.owner)
     for number in range(len(steps), 0, -1):
         if steps[number - 1].tool == rule.tool:

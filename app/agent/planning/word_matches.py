@@ -194,7 +194,6 @@ class WordMatches:
         )
 
     def _excluded_words(self) -> frozenset[int]:
-        """Return the positions of all excluded words."""
         found: set[int] = set()
         for denial in self.denied:
             if denial.strong or (self.strict and self._is_order(denial)):

@@ -144,7 +144,6 @@ def missing_arguments(schema: ToolSchema, arguments: Mapping[str, Any]) -> str:
 
 
 def _example(slot: Slot) -> str:
-    """Return an example value as a user may write it."""
     options = slot.options or slot.items
     if options:
         value = f'"{options[0]}"' if isinstance(options[0], str) else str(options[0]).lower()
@@ -300,7 +299,6 @@ def _resolved_schema(field: Mapping[str, Any], root: Mapping[str, Any]) -> Mappi
 
 
 def _options(node: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the values that a schema allows, () if it lists none."""
     if "const" in node:
         return (node["const"],)
     return tuple(node.get("enum") or ())
