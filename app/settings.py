@@ -97,12 +97,7 @@ class ProviderSettings(_Part):
 class ModelSettings(_Part):
     """The language model that answers. Keys are stored elsewhere: see app.secrets.
 
-    Attributes:
-        kind: The provider in use; the settings for the other providers are kept.
-        openai: Any OpenAI-compatible endpoint.
-        azure: A deployment in Azure.
-        anthropic: Anthropic's API.
-        local: A model file on this machine.
+    `kind` is the provider in use; the settings for the other providers are kept.
     """
 
     kind: Kind = "offline"
@@ -312,9 +307,6 @@ class Settings(_Part):
 
     Attributes:
         version: Version of the file's format.
-        llm: The language model.
-        limits: The limits of a run.
-        policy: The user's rules for tools.
         device: Device on which AI models run: "auto", "cpu", "cuda" or "mps".
         idle_minutes: Minutes without work after which AI models are unloaded; 0 for never.
     """

@@ -19,6 +19,7 @@ from app.errors import SightlineError, UsageError, printable
 from app.headless.common import open_program, print_json, scan_source
 from app.imaging.types import Instance
 from app.wiring import Program
+from app.workspace.studies import instances_of
 
 _UID = re.compile(r"[0-9]+(?:\.[0-9]+)+")
 _REMEDY = "Ask this computer's administrator for the right to read it."
@@ -144,8 +145,7 @@ def _instances(program: Program, path: Path) -> Iterable[Instance]:
         studies = scan_source(program.decoder, path).studies
     except SightlineError:
         return ()  # no image: a document, or a picture that is named by its bytes alone
-    series = (series for study in studies for series in study.series)
-    return tuple(item for one in series for item in one.instances)
+    return instances_of(studies)
 
 
 def _hashes(facts: Any) -> Iterator[str]:

@@ -23,6 +23,7 @@ from app.imaging.png_files import write_png
 from app.imaging.presentation import ImagePresentation, PresentationState
 from app.imaging.types import Content, Instance, ScanResult, Series, Window
 from app.imaging.volume import Plane
+from app.workspace.studies import instances_of
 from app.workspace.viewport import Display
 from app.workspace.workspace import first_to_show
 
@@ -255,13 +256,7 @@ def _layers_on(
 
     `acquired` is the image as it was acquired, of which `instance` may be a section.
     """
-    objects = [
-        item
-        for study in result.studies
-        for one in study.series
-        if one.content in _OVER_IMAGES
-        for item in one.instances
-    ]
+    objects = [item for item in instances_of(result.studies) if item.content in _OVER_IMAGES]
     drawn: list[_Drawn] = []
     for item in layers_for(acquired, objects):
         frame = decoder.layer_frame(item, instance, index).result()
@@ -273,11 +268,7 @@ def _layers_on(
 def _state_for(
     decoder: Decoder, states: Sequence[Instance], instance: Instance, index: int
 ) -> PresentationState:
-    """Return the first presentation state that refers to a frame.
-
-    Raises:
-        FileProblem: No state refers to it.
-    """
+    """Return the first presentation state about a frame; raise FileProblem without one."""
     for item in states:
         state = decoder.presentation(item).result()
         if state.of(instance.sop_instance_uid, index) is not None:

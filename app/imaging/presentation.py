@@ -31,8 +31,6 @@ class ImagePresentation:
         image_overlays: Groups (0x6000, ...) of the image's own overlays that are to be shown
             (C.11.7); None if the state does not set this.
         aspect: Height of a pixel divided by its width, for display (C.10.4), or None.
-        size_mode: Presentation Size Mode: SCALE TO FIT, TRUE SIZE or MAGNIFY.
-        magnification: Display pixels per image pixel in the mode MAGNIFY, or None.
     """
 
     rescale: Rescale | None = None
@@ -49,8 +47,6 @@ class ImagePresentation:
     shapes: tuple[Shape, ...] = ()
     image_overlays: tuple[int, ...] | None = None
     aspect: float | None = None
-    size_mode: str = "SCALE TO FIT"
-    magnification: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

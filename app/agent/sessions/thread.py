@@ -130,16 +130,10 @@ class Thread:
         ended: str,
         images: object = None,
     ) -> None:
-        """Log a tool call with its complete result.
+        """Log a tool call with its complete result, as `result` returns it.
 
-        Args:
-            call_id: The call's id.
-            name: The tool's name.
-            arguments: The arguments that were used.
-            result: The result, with the keys listed at the method `result`.
-            started: When the call started, as ISO 8601 in UTC.
-            ended: When the call ended, as ISO 8601 in UTC.
-            images: The `RunImages` of the run; those it has read are noted with the run.
+        Times are ISO 8601 in UTC. What `images`, the `RunImages` of the run, has read is noted
+        with the run.
         """
         entry: Entry = {
             "type": "tool_call",

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from app.imaging import guards
 from app.imaging.dicom.dicom_file import Header, value_of
+from app.imaging.dicom.dicom_items import first_item
 from app.imaging.dicom.pixel_layout import Layout
 
 Array = NDArray[Any]
@@ -83,12 +84,9 @@ def _partial_to_rgb(ybr: Array, bits: int) -> Array:
 def icc_note(header: Header) -> str:
     """Return a note on an ICC profile other than sRGB, which is not applied; "" if none."""
     profile: Any = header.value("ICCProfile")
-    if profile is None:
-        paths: Any = header.value("OpticalPathSequence")
-        try:
-            profile = value_of(paths[0], "ICCProfile") if paths else None
-        except (TypeError, IndexError, KeyError):
-            profile = None
+    path = first_item(header.dataset, "OpticalPathSequence")
+    if profile is None and path is not None:
+        profile = value_of(path, "ICCProfile")
     if not isinstance(profile, bytes) or len(profile) < 132:
         return ""
     name = _description(profile)

@@ -60,10 +60,28 @@ def finite_numbers(dataset: Dataset | None, keyword: str, count: int) -> tuple[f
     return values
 
 
+def number_of(dataset: Dataset | None, keyword: str) -> float | None:
+    """Return a value that is a single finite number, otherwise None."""
+    values = finite_numbers(dataset, keyword, 1)
+    return values[0] if values is not None else None
+
+
 def whole_number(dataset: Dataset | None, keyword: str) -> int | None:
     """Return a single numeric value as a whole number; None if there is no usable number."""
-    values = finite_numbers(dataset, keyword, 1)
-    return int(values[0]) if values is not None and abs(values[0]) < 2**53 else None
+    value = number_of(dataset, keyword)
+    return int(value) if value is not None and abs(value) < 2**53 else None
+
+
+def numbered_items(dataset: Dataset, sequence: str, keyword: str) -> list[tuple[int, Dataset]]:
+    """Return (number, item) for the items of a sequence, each number once.
+
+    A missing number becomes the position, from 1.
+    """
+    found: dict[int, Dataset] = {}
+    for position, item in enumerate(items_of(dataset, sequence), start=1):
+        number = whole_number(item, keyword)
+        found.setdefault(position if number is None else number, item)
+    return list(found.items())
 
 
 def frames_of(reference: Dataset) -> tuple[int, ...]:
@@ -71,3 +89,17 @@ def frames_of(reference: Dataset) -> tuple[int, ...]:
     values = numbers(value_of(reference, "ReferencedFrameNumber"))
     kept = {int(value) - 1: None for value in values if 1 <= value <= MAX_FRAME}
     return tuple(kept)
+
+
+def property_text(item: Dataset, prefix: str) -> str:
+    """Return category and type of what an item shows, e.g. "Organ: Liver"."""
+    codes = [f"{prefix}PropertyCategoryCodeSequence", f"{prefix}PropertyTypeCodeSequence"]
+    texts = (text_of(first_item(item, code), "CodeMeaning") for code in codes)
+    return ": ".join(dict.fromkeys(text for text in texts if text))
+
+
+def maker_text(name: str, how: str) -> str:
+    """Return e.g. "Made by TotalSegmentator (automatic)"; "" if nothing is known."""
+    if name:
+        return f"Made by {name} ({how})" if how else f"Made by {name}"
+    return f"Made: {how}" if how else ""

@@ -10,11 +10,18 @@ from typing import Any
 
 from pydicom.dataset import Dataset
 
-from app.imaging.dicom.dicom_file import Header, read_header, value_of
-from app.imaging.dicom.dicom_items import items_of, text_of
+from app.imaging.dicom.dicom_file import Header, read_header
+from app.imaging.dicom.dicom_items import (
+    finite_numbers,
+    first_item,
+    items_of,
+    text_of,
+    whole_number,
+)
 from app.imaging.dicom.frame_attributes import FrameAttributes
 from app.imaging.dicom.placement import numbers, orientation_of, spacing_and_calibration
 from app.imaging.files import sources
+from app.imaging.files.identity import content_uid
 from app.imaging.space import projections
 from app.imaging.space.planes import FramePlane, image_plane
 from app.imaging.space.projections import KEYWORD, Course, projection_for_code
@@ -67,6 +74,11 @@ def attribute_texts(header: Header) -> dict[str, str]:
     return {keyword: text[:MAX_TEXT] for keyword, text in texts.items() if text}
 
 
+def uid_of(header: Header) -> str:
+    """Return the SOP Instance UID, or one derived from the path if the file has none."""
+    return header.text("SOPInstanceUID") or content_uid(str(header.path).encode("utf-8", "replace"))
+
+
 @lru_cache(maxsize=4)
 def cached_header(path: Path, status: sources.FileStatus) -> Header:
     """Return the header of a file; cached while the frames of one cine are read one by one."""
@@ -111,17 +123,17 @@ _GE_OFFSET = 1_000_000_000
 
 def frames_geometry(header: Header) -> str:
     """Return the geometry of a multi-frame object as text (`stacks.STACK_KEYWORD`), or ""."""
-    count = numbers(header.value("NumberOfFrames"))[:1]
-    if not count or not 1 < count[0] <= MAX_FRAMES or not _has_places(header):
+    count = whole_number(header.dataset, "NumberOfFrames") or 0
+    if not 1 < count <= MAX_FRAMES or not _has_places(header):
         return ""
-    size = [numbers(header.value(keyword))[:1] for keyword in ("Rows", "Columns")]
-    if not all(value and math.isfinite(value[0]) and value[0] > 0 for value in size):
+    rows, columns = (whole_number(header.dataset, keyword) or 0 for keyword in ("Rows", "Columns"))
+    if rows <= 0 or columns <= 0:
         return ""
     planes: list[FramePlane] = []
     reference = header.text("FrameOfReferenceUID")
     spacing, _ = spacing_and_calibration(FrameAttributes(header, 0))
     each = _own_spacings(header)
-    for index in range(int(count[0])):
+    for index in range(count):
         attributes = FrameAttributes(header, index)
         if each:
             spacing, _ = spacing_and_calibration(attributes)
@@ -131,7 +143,7 @@ def frames_geometry(header: Header) -> str:
         planes.append(plane)
     try:
         own = [planes[index] for index in first_at_each_position(planes)]
-        stack = sort_stack(own, int(size[0][0]), int(size[1][0]))
+        stack = sort_stack(own, rows, columns)
         # Unlike an image, a mask cannot be resampled by interpolation.
         if header.text("Modality") == "SEG" and not stack.regular:
             return ""
@@ -151,11 +163,8 @@ def _has_places(header: Header) -> bool:
 
 def _own_spacings(header: Header) -> bool:
     """Return whether each frame has pixel measures of its own."""
-    try:
-        first = header.value("PerFrameFunctionalGroupsSequence")[0]
-    except (TypeError, IndexError, KeyError):
-        return False
-    return "PixelMeasuresSequence" in first
+    first = first_item(header.dataset, "PerFrameFunctionalGroupsSequence")
+    return first is not None and "PixelMeasuresSequence" in first
 
 
 def private_b_value(header: Header) -> str:
@@ -176,12 +185,8 @@ def private_b_value(header: Header) -> str:
             found -= _GE_OFFSET
         if found is not None and 0 <= found < 100_000:
             return f"{found:g}"
-    standard = value_of(header.dataset, "MRDiffusionSequence")
-    try:
-        values = numbers(value_of(standard[0], "DiffusionBValue")) if standard else ()
-    except (TypeError, IndexError, KeyError):
-        return ""
-    return f"{values[0]:g}" if values and math.isfinite(values[0]) else ""
+    values = finite_numbers(first_item(header.dataset, "MRDiffusionSequence"), "DiffusionBValue", 1)
+    return f"{values[0]:g}" if values else ""
 
 
 def _number(value: Any) -> float | None:

@@ -11,7 +11,10 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from pydicom.dataset import Dataset
+
 from app.imaging.dicom.dicom_file import Header, value_of
+from app.imaging.dicom.dicom_items import finite_numbers, first_item, items_of, whole_number
 from app.imaging.dicom.frame_attributes import FrameAttributes, numbers
 from app.imaging.space.geometry import UNLABELLED, direction_letters
 from app.imaging.space.planes import is_position, is_rotation
@@ -175,10 +178,7 @@ def _nm_detector(attributes: FrameAttributes) -> Any:
         return None
     if not any("RECON" in part for part in attributes.text("ImageType").upper().split("\\")):
         return None
-    try:
-        return attributes.header.value("DetectorInformationSequence")[0]
-    except (TypeError, IndexError, KeyError):
-        return None
+    return first_item(attributes.header.dataset, "DetectorInformationSequence")
 
 
 def _nm_offset(attributes: FrameAttributes) -> float | None:
@@ -237,35 +237,30 @@ def frame_regions(attributes: FrameAttributes) -> tuple[Region, ...]:
 
 
 def _placed(header: Header, items: Sequence[UltrasoundRegion]) -> tuple[tuple[Region, ...], str]:
-    size = [numbers(header.value(keyword))[:1] for keyword in ("Rows", "Columns")]
-    if not all(value and math.isfinite(value[0]) for value in size):
+    rows, columns = (whole_number(header.dataset, keyword) for keyword in ("Rows", "Columns"))
+    if rows is None or columns is None:
         return (), ""
-    return image_regions(items, int(size[0][0]), int(size[1][0]))
+    return image_regions(items, rows, columns)
 
 
 def _ultrasound(attributes: FrameAttributes) -> tuple[UltrasoundRegion, ...]:
-    sequence: Any = attributes.header.value("SequenceOfUltrasoundRegions") or ()
-    try:
-        return tuple(_region(item) for item in sequence)
-    except (TypeError, AttributeError):
-        return ()  # it is no sequence
+    dataset = attributes.header.dataset
+    return tuple(map(_region, items_of(dataset, "SequenceOfUltrasoundRegions")))
 
 
-def _region(item: Any) -> UltrasoundRegion:
-    def whole(keyword: str) -> int | None:
-        values = numbers(value_of(item, keyword))
-        fits = bool(values) and math.isfinite(values[0]) and abs(values[0]) < 2**31
-        return int(values[0]) if fits else None
+def _region(item: Dataset) -> UltrasoundRegion:
+    def whole(keyword: str) -> int:
+        return whole_number(item, keyword) or 0
 
-    def delta(keyword: str) -> float:
-        values = numbers(value_of(item, keyword))
-        return values[0] if values and math.isfinite(values[0]) else 0.0
+    def delta(axis: str) -> float:
+        return (finite_numbers(item, f"PhysicalDelta{axis}", 1) or (0.0,))[0]
 
-    box = [whole(f"RegionLocation{edge}") for edge in ("MinX0", "MinY0", "MaxX1", "MaxY1")]
+    ends = ("MinX0", "MinY0", "MaxX1", "MaxY1")
+    box = (whole_number(item, f"RegionLocation{end}") for end in ends)
     return UltrasoundRegion(
-        spatial_format=whole("RegionSpatialFormat") or 0,
-        units=(whole("PhysicalUnitsXDirection") or 0, whole("PhysicalUnitsYDirection") or 0),
-        delta=(delta("PhysicalDeltaX"), delta("PhysicalDeltaY")),
+        spatial_format=whole("RegionSpatialFormat"),
+        units=(whole("PhysicalUnitsXDirection"), whole("PhysicalUnitsYDirection")),
+        delta=(delta("X"), delta("Y")),
         box=tuple(edge for edge in box if edge is not None),
-        low_priority=bool((whole("RegionFlags") or 0) & 1),
+        low_priority=bool(whole("RegionFlags") & 1),
     )

@@ -13,7 +13,6 @@ import re
 import stat
 import threading
 import zipfile
-from collections import OrderedDict
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
@@ -33,8 +32,6 @@ MAX_RATIO = 1_100
 
 _RATIO_MATTERS_FROM = 64 * 2**20
 _CHUNK = 64 * 1024
-_CACHED_MEMBERS = 2
-_CACHED_BYTES = 256 * 2**20
 _METHODS = frozenset(
     {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA}
 )
@@ -270,24 +267,7 @@ class _MemberFile(io.RawIOBase):
         return len(data)
 
 
-_Key = tuple[Path, ArchiveStatus]
-_last: OrderedDict[_Key, _MemberContent] = OrderedDict()
-_last_lock = threading.Lock()
-
-
+@lru_cache(maxsize=1)
 def _inflated_member(member: Member) -> _MemberContent:
-    """Return a member's content; the last two are kept, since a cine is read frame by frame."""
-    key = (member.path, member.status)
-    with _last_lock:
-        content = _last.get(key)
-        if content is not None:
-            _last.move_to_end(key)
-            return content
-    content = _MemberContent(member)
-    with _last_lock:
-        _last[key] = content
-        while len(_last) > 1 and (
-            len(_last) > _CACHED_MEMBERS or sum(one.size for one in _last.values()) > _CACHED_BYTES
-        ):
-            _last.popitem(last=False)
-    return content
+    """Return a member's content; the last one is kept, since a cine is read frame by frame."""
+    return _MemberContent(member)

@@ -15,7 +15,15 @@ from pydicom.dataset import Dataset
 
 from app.imaging.dicom.cielab import color_from_cielab
 from app.imaging.dicom.dicom_file import Header, value_of
-from app.imaging.dicom.dicom_items import finite_numbers, first_item, items_of, text_of
+from app.imaging.dicom.dicom_items import (
+    first_item,
+    items_of,
+    maker_text,
+    number_of,
+    numbered_items,
+    property_text,
+    text_of,
+)
 from app.imaging.dicom.frame_attributes import numbers
 from app.imaging.dicom.instance_attributes import cached_header
 from app.imaging.dicom.pixel_layout import layout_of
@@ -25,7 +33,7 @@ from app.imaging.findings import Geometry, Point, Polygon, Polyline
 from app.imaging.layers import Layer, LayerFrame, LayerItem, Shape
 from app.imaging.objects.graphics import ellipse_corners, point_tuples
 from app.imaging.objects.layer_colors import palette_color
-from app.imaging.objects.layer_targets import Target, refusal
+from app.imaging.objects.layer_targets import Target, image_references, refusal
 from app.imaging.types import Instance
 
 Floats = NDArray[np.float64]
@@ -95,46 +103,29 @@ def _draw_groups(
         except _DamagedGroupError as error:
             label = text_of(group, "AnnotationGroupLabel") or f"group {number}"
             warnings.append(f"{label}: {error}")
-    whole = target.matrix is None or (target.matrix.rows, target.matrix.columns) == target.shape
-    if outside and whole:
+    if outside and (target.matrix is None or target.matrix.size == target.shape):
         warnings.append(f"{outside:,} shapes lie outside the image: not drawn")
     return LayerFrame(tuple(shapes), tuple(warnings))
 
 
 def _groups(header: Header) -> list[tuple[int, Dataset]]:
-    """Return (Annotation Group Number, group), each once; a missing number is the position."""
-    found: dict[int, Dataset] = {}
-    for position, group in enumerate(items_of(header.dataset, "AnnotationGroupSequence"), start=1):
-        number = finite_numbers(group, "AnnotationGroupNumber", 1)
-        found.setdefault(int(number[0]) if number else position, group)
-    return list(found.items())
+    """Return (Annotation Group Number, group), each once."""
+    return numbered_items(header.dataset, "AnnotationGroupSequence", "AnnotationGroupNumber")
 
 
 def _detail(group: Dataset) -> str:
     """Return category and type, description and maker of a group."""
-    category, kind = (
-        text_of(first_item(group, f"AnnotationProperty{part}CodeSequence"), "CodeMeaning")
-        for part in ("Category", "Type")
-    )
-    what = ": ".join(dict.fromkeys(part for part in (category, kind) if part))
     maker = first_item(group, "AnnotationGroupAlgorithmIdentificationSequence")
-    name = text_of(maker, "AlgorithmName")
     how = text_of(group, "AnnotationGroupGenerationType").lower()
-    made = (f"Made by {name} ({how})" if how else f"Made by {name}") if name else ""
-    made = made or (f"Made: {how}" if how else "")
+    made = maker_text(text_of(maker, "AlgorithmName"), how)
     text = text_of(group, "AnnotationGroupDescription")
-    return ". ".join(part for part in (what, text, made) if part)
+    return ". ".join(filter(None, (property_text(group, "Annotation"), text, made)))
 
 
 def _referenced_images(header: Header) -> dict[str, int | None]:
     """Return SOP Instance UID of each image annotated -> the frame from 0 that it names, if any."""
-    found: dict[str, int | None] = {}
-    for item in items_of(header.dataset, "ReferencedImageSequence"):
-        uid = text_of(item, "ReferencedSOPInstanceUID")
-        frame = numbers(value_of(item, "ReferencedFrameNumber"))[:1]
-        if uid:
-            found.setdefault(uid, int(frame[0]) - 1 if frame and frame[0] >= 1 else None)
-    return found
+    references = image_references(items_of(header.dataset, "ReferencedImageSequence"))
+    return {uid: frames[0] if frames else None for uid, frames in reversed([*references])}
 
 
 def _pixel_mapping(
@@ -163,11 +154,9 @@ def _pixel_mapping(
 def _origin(header: Header, target: Target, frame: int | None) -> Floats | None:
     """Return the [2] target pixel at which the file's count begins; None on another frame."""
     matrix = target.matrix
-    of_frame = header.text("PixelOriginInterpretation").upper() == "FRAME" or matrix is None
-    if not of_frame:
-        return -np.array([matrix.x, matrix.y], float) if matrix else None
-    is_whole = matrix is not None and (matrix.rows, matrix.columns) == target.shape
-    if not is_whole:
+    if matrix is not None and header.text("PixelOriginInterpretation").upper() != "FRAME":
+        return -np.array([matrix.x, matrix.y], float)
+    if matrix is None or matrix.size != target.shape:
         same = frame == target.index or (frame is None and target.instance.frames == 1)
         return np.zeros(2) if same else None
     header = cached_header(target.instance.path, sources.status(target.instance.path))
@@ -199,13 +188,10 @@ def _shape_points(header: Header, group: Dataset) -> Iterator[Floats]:
 
 def _split_by_index(header: Header, group: Dataset, points: Floats) -> Iterator[Floats]:
     """Yield shapes of several lengths, by the index of each one's first number (from 1)."""
-    plane = finite_numbers(group, "CommonZCoordinateValue", 1) is not None
+    plane = number_of(group, "CommonZCoordinateValue") is not None
     stored = 2 if plane else points.shape[1]
-    order = "<" if header.little_endian else ">"
-    starts = _packed_numbers(value_of(group, "LongPrimitivePointIndexList"), f"{order}u4").astype(
-        np.int64
-    )
-    firsts, odd = np.divmod(starts - 1, stored)
+    starts = _packed_numbers(header, group, "LongPrimitivePointIndexList", "u4")
+    firsts, odd = np.divmod(starts.astype(np.int64) - 1, stored)
     ordered = starts.size > 0 and firsts[0] == 0 and bool((np.diff(firsts) > 0).all())
     if odd.any() or not ordered or firsts[-1] >= len(points):
         raise _DamagedGroupError("where its shapes begin is damaged; not drawn")
@@ -214,33 +200,29 @@ def _split_by_index(header: Header, group: Dataset, points: Floats) -> Iterator[
 
 def _coordinates(header: Header, group: Dataset) -> Floats:
     """Return [n, 2] or [n, 3] coordinates; a common z is added to each point."""
-    order = "<" if header.little_endian else ">"
-    values = _packed_numbers(value_of(group, "DoublePointCoordinatesData"), f"{order}f8")
+    values = _packed_numbers(header, group, "DoublePointCoordinatesData", "f8")
     if values.size == 0:
-        values = _packed_numbers(value_of(group, "PointCoordinatesData"), f"{order}f4").astype(
-            np.float64
-        )
+        values = _packed_numbers(header, group, "PointCoordinatesData", "f4").astype(np.float64)
     deep = header.text("AnnotationCoordinateType").upper() == "3D"
-    depth = finite_numbers(group, "CommonZCoordinateValue", 1)
+    depth = number_of(group, "CommonZCoordinateValue")
     width = 3 if deep and depth is None else 2
     if values.size == 0 or values.size % width or not np.isfinite(values).all():
         raise _DamagedGroupError("its coordinates are damaged; not drawn")
     points = values.reshape(-1, width)
     if deep and depth is not None:
-        points = np.column_stack([points, np.full(len(points), depth[0])])
+        points = np.column_stack([points, np.full(len(points), depth)])
     return points
 
 
-def _packed_numbers(value: Any, kind: str) -> NDArray[Any]:
-    """Return the numbers of an OD, OF or OL element."""
-    if value is None:
-        return np.zeros(0, kind)
+def _packed_numbers(header: Header, group: Dataset, keyword: str, kind: str) -> NDArray[Any]:
+    """Return the numbers of an OD, OF or OL element; empty if it is absent."""
+    value = value_of(group, keyword)
     if not isinstance(value, bytes):
         return np.array(numbers(value), np.float64)
-    size = np.dtype(kind).itemsize
-    if len(value) % size:
+    dtype = np.dtype(kind).newbyteorder("<" if header.little_endian else ">")
+    if len(value) % dtype.itemsize:
         raise _DamagedGroupError("its coordinates are cut short; not drawn")
-    return np.frombuffer(value, kind)
+    return np.frombuffer(value, dtype)
 
 
 def _is_inside(xy: Floats, target: Target) -> bool:

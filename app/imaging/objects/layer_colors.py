@@ -25,13 +25,10 @@ _SHADES = ((0, 0.0), (255, 0.5), (0, 0.35))
 
 
 def palette_color(number: int) -> RGB:
-    """Return the colour of an item that has none of its own.
+    """Return the colour of item `number`, from 1, of a layer.
 
     Beyond the first twelve, lighter and then darker shades are used: a whole-body segmentation has
     over a hundred items.
-
-    Args:
-        number: The item's number in its layer, from 1.
     """
     turn, place = divmod(number - 1, len(_PALETTE))
     toward, share = _SHADES[turn % len(_SHADES)]

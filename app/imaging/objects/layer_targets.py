@@ -17,7 +17,14 @@ from pydicom.dataset import Dataset
 
 from app.imaging import guards
 from app.imaging.dicom.dicom_file import Header
-from app.imaging.dicom.dicom_items import finite_numbers, first_item, frames_of, items_of, text_of
+from app.imaging.dicom.dicom_items import (
+    first_item,
+    frames_of,
+    items_of,
+    number_of,
+    text_of,
+    whole_number,
+)
 from app.imaging.dicom.frame_attributes import FrameAttributes, numbers
 from app.imaging.dicom.instance_attributes import cached_header
 from app.imaging.dicom.placement import orientation_of
@@ -106,6 +113,11 @@ class Matrix:
     x: int = 0
     y: int = 0
 
+    @property
+    def size(self) -> tuple[int, int]:
+        """(rows, columns) of the whole matrix."""
+        return self.rows, self.columns
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
@@ -163,7 +175,7 @@ def frame_target(instance: Instance, index: int) -> Target:
         known = instance.frames == 1 or _has_place(header, index)
         return Target(instance, index, _frame_grid(header, index) if known else None)
     x, y = (0, 0)
-    if (total.rows, total.columns) != (instance.rows, instance.columns):
+    if total.size != (instance.rows, instance.columns):
         tiles = tile_positions(header, total, instance.frames, (instance.rows, instance.columns))
         x, y = (int(part) for part in tiles[index])
         # A tile without a position cannot be drawn on.
@@ -238,7 +250,7 @@ def _frame_grid(header: Header, index: int) -> PixelGrid | None:
     if found.position is None or found.cosines is None:
         return None
     spacing = attributes.numbers("PixelSpacing")
-    return pixel_grid(found.position, found.cosines, spacing, slab_thickness(attributes))
+    return pixel_grid(found.position, found.cosines, spacing, _slab_thickness(attributes))
 
 
 def _has_place(header: Header, index: int) -> bool:
@@ -248,70 +260,60 @@ def _has_place(header: Header, index: int) -> bool:
     vector of a reconstructed NM volume (C.8.4.15). The plain header's position is the first
     frame's.
     """
-    groups = items_of(header.dataset, "PerFrameFunctionalGroupsSequence")[index:][:1]
-    groups += items_of(header.dataset, "SharedFunctionalGroupsSequence")[:1]
+    groups = _functional_groups(header, index)
     if any(first_item(group, "PlanePositionSequence") is not None for group in groups):
         return True
     vectors = ("GridFrameOffsetVector", "SliceVector")
     return any(len(numbers(header.value(keyword))) > index for keyword in vectors)
 
 
-def slab_thickness(attributes: FrameAttributes) -> float:
+def _slab_thickness(attributes: FrameAttributes) -> float:
     """Return the thickness in mm of the slab that a frame represents; 0 if unknown.
 
     This is the smaller of slice thickness and slice distance: the thickness if there are gaps
     between slices, the distance if slices overlap.
     """
-    found: list[float] = []
-    dataset = attributes.header.dataset
-    groups = items_of(dataset, "PerFrameFunctionalGroupsSequence")[attributes.index :][:1]
-    groups += items_of(dataset, "SharedFunctionalGroupsSequence")[:1]
+    groups = _functional_groups(attributes.header, attributes.index)
     places = [first_item(group, "PixelMeasuresSequence") for group in groups]
+    found: list[float] = []
     for keyword in ("SliceThickness", "SpacingBetweenSlices"):
-        values = [finite_numbers(place, keyword, 1) for place in (*places, dataset)]
-        known = [abs(value[0]) for value in values if value and value[0]]
-        found += known[:1]
+        values = (number_of(place, keyword) for place in (*places, attributes.header.dataset))
+        found += [abs(value) for value in values if value][:1]
     return min(found, default=0.0)
+
+
+def _functional_groups(header: Header, index: int) -> list[Dataset]:
+    """Return the functional groups of a frame: its own, then those that all frames share."""
+    own = items_of(header.dataset, "PerFrameFunctionalGroupsSequence")[index : index + 1]
+    return own + items_of(header.dataset, "SharedFunctionalGroupsSequence")[:1]
 
 
 def total_matrix(header: Header) -> Matrix | None:
     """Return the total pixel matrix (C.8.12.4.1.1), or None if the image is not tiled."""
-    size = [
-        finite_numbers(header.dataset, f"TotalPixelMatrix{axis}", 1) for axis in ("Rows", "Columns")
-    ]
-    if not all(part and 0 < part[0] < 2**31 for part in size):
-        return None
-    rows, columns = (int(part[0]) for part in size if part)
-    return Matrix(rows, columns)
+    rows = whole_number(header.dataset, "TotalPixelMatrixRows") or 0
+    columns = whole_number(header.dataset, "TotalPixelMatrixColumns") or 0
+    return Matrix(rows, columns) if 0 < rows < 2**31 and 0 < columns < 2**31 else None
 
 
 def matrix_grid(header: Header) -> PixelGrid | None:
     """Return the total pixel matrix's grid in slide coordinates (mm), or None if unknown."""
     origin = first_item(header.dataset, "TotalPixelMatrixOriginSequence")
-    x, y, z = (finite_numbers(origin, f"{axis}OffsetInSlideCoordinateSystem", 1) for axis in "XYZ")
-    cosines = numbers(header.value("ImageOrientationSlide"))
-    attributes = FrameAttributes(header, 0)
+    x, y, z = (number_of(origin, f"{axis}OffsetInSlideCoordinateSystem") for axis in "XYZ")
     if x is None or y is None:
         return None
-    position = (x[0], y[0], z[0] if z else 0.0)
-    return pixel_grid(
-        position, cosines, attributes.numbers("PixelSpacing"), slab_thickness(attributes)
-    )
+    cosines = numbers(header.value("ImageOrientationSlide"))
+    attributes = FrameAttributes(header, 0)
+    spacing = attributes.numbers("PixelSpacing")
+    return pixel_grid((x, y, z or 0.0), cosines, spacing, _slab_thickness(attributes))
 
 
 def tile_positions(
     header: Header, total: Matrix, frames: int, tile: tuple[int, int]
 ) -> NDArray[np.int64]:
-    """Return where each frame's first pixel lies in the total pixel matrix.
+    """Return where each frame of (rows, columns) `tile` begins in the total pixel matrix.
 
     TILED_FULL frames follow the order of PS3.3 C.7.6.17.3: along a row of tiles, then row by row,
     then plane by plane. Others state their own position (PlanePositionSlideSequence).
-
-    Args:
-        header: Header of the file.
-        total: The file's total pixel matrix.
-        frames: Number of frames.
-        tile: (rows, columns) of a frame.
 
     Returns:
         [frames, 2] array of (x, y) from 0; -1 if unknown.
@@ -328,23 +330,16 @@ def tile_positions(
         return positions
     for index, group in enumerate(groups[:frames]):
         place = first_item(group, "PlanePositionSlideSequence")
-        x = finite_numbers(place, "ColumnPositionInTotalImagePixelMatrix", 1)
-        y = finite_numbers(place, "RowPositionInTotalImagePixelMatrix", 1)
-        if x is not None and y is not None and min(x[0], y[0]) >= 1:
-            positions[index] = (int(x[0]) - 1, int(y[0]) - 1)
+        x = whole_number(place, "ColumnPositionInTotalImagePixelMatrix") or 0
+        y = whole_number(place, "RowPositionInTotalImagePixelMatrix") or 0
+        if min(x, y) >= 1:
+            positions[index] = (x - 1, y - 1)
     return positions
 
 
 def _grid_from_attributes(instance: Instance) -> PixelGrid | None:
     """Return the grid of an image that is no DICOM file, by its attributes."""
-    values = [
-        numbers(instance.get(keyword).split("\\"))
-        for keyword in (
-            "ImagePositionPatient",
-            "ImageOrientationPatient",
-            "PixelSpacing",
-            "SliceThickness",
-        )
-    ]
-    position, cosines, spacing, thickness = values
-    return pixel_grid(position, cosines, spacing, thickness[0] if thickness else 0.0)
+    keywords = "ImagePositionPatient", "ImageOrientationPatient", "PixelSpacing", "SliceThickness"
+    texts = (instance.get(keyword) for keyword in keywords)
+    position, cosines, spacing, thickness = (numbers(text.split("\\")) for text in texts)
+    return pixel_grid(position, cosines, spacing, thickness[0])

@@ -6,8 +6,10 @@ transformations.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -30,7 +32,7 @@ from app.imaging.findings import XY, Geometry, Polygon, Polyline
 from app.imaging.layers import RGB, Label, Layer, LayerItem, Shape
 from app.imaging.objects.graphics import coordinate_pairs, ellipse, graphic_geometries, pixel_point
 from app.imaging.objects.layer_colors import palette_color
-from app.imaging.objects.layer_targets import ALL_FRAMES, image_references
+from app.imaging.objects.layer_targets import ALL_FRAMES, referenced_frames
 from app.imaging.objects.report_values import class_name, date_text, person_text
 from app.imaging.presentation import ImagePresentation, PresentationState
 from app.imaging.types import Instance, Lut, OverlayPlane, Rescale, Shutter, Voi
@@ -58,17 +60,6 @@ def read_presentation(instance: Instance) -> PresentationState:
     return _StateReader(header).state(instance)
 
 
-@dataclass(frozen=True, slots=True)
-class _Area:
-    """Item of the Displayed Area Selection Sequence (C.10.4)."""
-
-    box: tuple[float, float, float, float] | None = None
-    spacing: tuple[float, float] | None = None
-    aspect: float | None = None
-    mode: str = "SCALE TO FIT"
-    magnification: float | None = None
-
-
 class _StateReader:
     """Reader of one presentation state."""
 
@@ -77,47 +68,67 @@ class _StateReader:
         self._dataset = header.dataset
         self._class = header.text("SOPClassUID")
         self._warnings: list[str] = []
-        self._layers = GraphicLayers(self._dataset)
+        self._layers = _GraphicLayers(self._dataset)
         self._shape_cache: dict[tuple[int, int, Placement], list[Shape]] = {}
         self._shapes = 0
         self._modality_known: dict[int, tuple[Rescale | None, Lut | None]] = {}
-        self._active = active_layers(self._dataset)
+        # The overlay groups that are shown, with the names of their graphic layers.
+        named = {group: _overlay_text(self._dataset, group, 0x1001) for group in GROUPS}
+        self._active = {group: name for group, name in named.items() if name}
         for name in self._active.values():
             self._layers.number(name)
-        listed = state_images(self._dataset)
-        if not listed:
-            self._warn("it names no image, so it is applied to none")
-        self._vois = self._referenced_items("SoftcopyVOILUTSequence", len(listed))
-        self._areas = self._referenced_items("DisplayedAreaSelectionSequence", len(listed))
-        self._graphics = self._referenced_items("GraphicAnnotationSequence", len(listed))
-        self._modalities = self._referenced_items("VariableModalityLUTSequence", len(listed))
-        self._keys = target_keys(
-            listed,
-            (
-                key
-                for items in (self._vois, self._areas, self._graphics, self._modalities)
-                for key in items.named_images()
-            ),
-        )
 
     def state(self, instance: Instance) -> PresentationState:
         """Return the whole state."""
+        listed = _state_images(self._dataset)
+        if not listed:
+            self._warn("it names no image, so it is applied to none")
         self._warn_about_class()
-        planes = state_overlays(self._header, self._warnings)
+        planes = self._overlays()
         shutter = shutter_of(self._dataset, planes)
         if shutter is None and has_shutter(self._dataset):
             self._warn("its shutter is damaged and not applied")
-        images = self._images(planes, shutter)
+        images = self._images(listed, planes, shutter)
         text = self._header.text
         title = text("ContentLabel") or text("SeriesDescription") or "Presentation state"
+        made = (
+            person_text(text("ContentCreatorName")),
+            date_text(text("PresentationCreationDate")),
+        )
+        description = (text("ContentDescription"), " ".join(filter(None, made)))
         warnings = tuple(self._warnings)
-        layer = Layer(instance, title, self._layers.items, warnings)
-        return PresentationState(layer, self._description(), images, warnings)
+        layer = Layer(instance, title, tuple(self._layers.items), warnings)
+        return PresentationState(layer, ". ".join(filter(None, description)), images, warnings)
+
+    def _overlays(self) -> dict[int, OverlayPlane]:
+        """Return the state's overlay bitmaps by group number; warn of the damaged ones."""
+        planes = overlays_of(self._header, 0, np.zeros(0, np.uint8))
+        found = {plane.group: plane for plane in planes}
+        for group in GROUPS:
+            if group << 16 | 0x3000 not in self._dataset:
+                continue
+            if group not in found:
+                self._warn(f"its overlay {group:04X} is damaged and not shown")
+            elif (numbers(_overlay_value(self._dataset, group, 0x0015)) or (1,))[0] > 1:
+                self._warn(f"of its overlay {group:04X} only the first frame is shown")
+        return found
 
     def _images(
-        self, planes: dict[int, OverlayPlane], shutter: Shutter | None
+        self,
+        listed: dict[str, set[int]],
+        planes: dict[int, OverlayPlane],
+        shutter: Shutter | None,
     ) -> dict[Key, ImagePresentation]:
         """Return the presentation of each image; equal presentations share one object."""
+        areas, vois, modalities, graphics = (
+            _ReferencedItems(items_of(self._dataset, keyword), len(listed))
+            for keyword in (
+                "DisplayedAreaSelectionSequence",
+                "SoftcopyVOILUTSequence",
+                "VariableModalityLUTSequence",
+                "GraphicAnnotationSequence",
+            )
+        )
         flip, turns = self._rotation()
         inverse, presentation_lut = self._presentation_lut()
         common = ImagePresentation(
@@ -131,41 +142,39 @@ class _StateReader:
         )
         images: dict[Key, ImagePresentation] = {}
         known: dict[tuple[int, ...], ImagePresentation] = {}
-        for key in self._keys:
-            single = [items.first_for(key) for items in (self._areas, self._vois, self._modalities)]
-            graphics = self._graphics.all_for(key)
+        named = itertools.chain(*(one.named for one in (vois, areas, graphics, modalities)))
+        for key in _target_keys(listed, named):
+            area, voi, modality = (items.first_for(key) for items in (areas, vois, modalities))
+            drawn = graphics.all_for(key)
             # The items live as long as the reader, so their ids identify them.
-            same = tuple(id(item) for item in (*single, *graphics))
+            same = tuple(id(item) for item in (area, voi, modality, *drawn))
             if same not in known:
-                known[same] = self._image(common, single, graphics)
+                known[same] = self._image(common, area, voi, modality, drawn)
             images[key] = known[same]
         return images
 
     def _image(
         self,
         common: ImagePresentation,
-        single: Sequence[Dataset | None],
+        area: Dataset | None,
+        voi: Dataset | None,
+        modality: Dataset | None,
         graphics: Sequence[Dataset],
     ) -> ImagePresentation:
-        """Return the presentation of one image; `single` are its area, VOI and modality items."""
-        area = self._area(single[0])
-        item = single[2] if single[2] is not None else self._dataset
-        if id(item) not in self._modality_known:
-            self._modality_known[id(item)] = self._modality(item)
-        rescale, modality_lut = self._modality_known[id(item)]
+        """Return the presentation of the image to which these items apply."""
+        modality = self._dataset if modality is None else modality
+        if id(modality) not in self._modality_known:
+            self._modality_known[id(modality)] = self._modality(modality)
+        rescale, modality_lut = self._modality_known[id(modality)]
+        placed = self._with_area(common, area)
         return replace(
-            common,
+            placed,
             rescale=rescale,
             modality_lut=modality_lut,
-            voi=self._voi(single[1]),
-            displayed_area=area.box,
-            pixel_spacing=area.spacing,
+            voi=self._voi(voi),
             shapes=self._graphic_shapes(
-                graphics, Placement(area.box, common.flip_h, common.quarter_turns)
+                graphics, Placement(placed.displayed_area, placed.flip_h, placed.quarter_turns)
             ),
-            aspect=area.aspect,
-            size_mode=area.mode,
-            magnification=area.magnification,
         )
 
     def _modality(self, item: Dataset) -> tuple[Rescale | None, Lut | None]:
@@ -222,9 +231,10 @@ class _StateReader:
         turns = degrees // 90 % 4
         return flip, -turns % 4 if flip else turns
 
-    def _area(self, item: Dataset | None) -> _Area:
+    def _with_area(self, common: ImagePresentation, item: Dataset | None) -> ImagePresentation:
+        """Add what an item of the Displayed Area Selection Sequence says (C.10.4)."""
         if item is None:
-            return _Area()
+            return common
         first = finite_numbers(item, "DisplayedAreaTopLeftHandCorner", 2)
         last = finite_numbers(item, "DisplayedAreaBottomRightHandCorner", 2)
         box = None
@@ -232,21 +242,13 @@ class _StateReader:
             # Pixels count from 1; the corners are those of the rotated display in unrotated pixels.
             xs, ys = sorted((first[0], last[0])), sorted((first[1], last[1]))
             box = (xs[0] - 1.5, ys[0] - 1.5, xs[1] - 0.5, ys[1] - 0.5)
-        spacing = finite_numbers(item, "PresentationPixelSpacing", 2)
-        ratio = finite_numbers(item, "PresentationPixelAspectRatio", 2)
-        magnification = finite_numbers(item, "PresentationPixelMagnificationRatio", 1)
-        known = _valid_spacing(spacing)
-        pair = known or _valid_spacing(ratio)
+        spacing = _pixel_size(item, "PresentationPixelSpacing")
+        ratio = spacing or _pixel_size(item, "PresentationPixelAspectRatio")
         mode = text_of(item, "PresentationSizeMode").upper()
-        if mode in ("TRUE SIZE", "MAGNIFY"):
+        if mode in _SIZES:
             self._warn(f"it asks for {_SIZES[mode]}: the image is fitted to the window instead")
-        return _Area(
-            box,
-            known,
-            pair[0] / pair[1] if pair else None,
-            mode if mode in ("TRUE SIZE", "MAGNIFY") else "SCALE TO FIT",
-            magnification[0] if magnification and 0 < magnification[0] < 1e4 else None,
-        )
+        aspect = ratio[0] / ratio[1] if ratio else None
+        return replace(common, displayed_area=box, pixel_spacing=spacing, aspect=aspect)
 
     def _graphic_shapes(
         self, graphics: Sequence[Dataset], placement: Placement
@@ -256,7 +258,7 @@ class _StateReader:
             number = self._layers.number(text_of(item, "GraphicLayer"))
             known = (id(item), number, placement)
             if known not in self._shape_cache:
-                self._shape_cache[known], lost = annotation_shapes(item, number, placement)
+                self._shape_cache[known], lost = _annotation_shapes(item, number, placement)
                 if lost:
                     self._warn("some of its graphics or texts are damaged or of an unknown kind")
             shapes += self._shape_cache[known]
@@ -278,21 +280,6 @@ class _StateReader:
         else:
             self._warn(f"only partly understood: {class_name(self._class)}")
 
-    def _description(self) -> str:
-        text = self._header.text
-        made = " ".join(
-            part
-            for part in (
-                person_text(text("ContentCreatorName")),
-                date_text(text("PresentationCreationDate")),
-            )
-            if part
-        )
-        return ". ".join(part for part in (text("ContentDescription"), made) if part)
-
-    def _referenced_items(self, keyword: str, targets: int) -> ReferencedItems:
-        return ReferencedItems(items_of(self._dataset, keyword), targets)
-
     def _attributes(self, item: Dataset) -> FrameAttributes:
         return FrameAttributes(Header(self._header.path, item, self._header.syntax, None), 0)
 
@@ -301,31 +288,12 @@ class _StateReader:
             self._warnings.append(text)
 
 
-def _valid_spacing(pair: tuple[float, ...] | None) -> tuple[float, float] | None:
+def _pixel_size(item: Dataset, keyword: str) -> tuple[float, float] | None:
     """Return (vertical, horizontal) if both are a possible size of a pixel."""
+    pair = finite_numbers(item, keyword, 2)
     if pair is None or not all(1e-6 < part < 1e6 for part in pair):
         return None
     return pair[0], pair[1]
-
-
-def state_overlays(header: Header, warnings: list[str]) -> dict[int, OverlayPlane]:
-    """Return a state's overlay bitmaps by group number; damaged ones are added to `warnings`."""
-    planes = overlays_of(header, 0, np.zeros(0, np.uint8))
-    found = {plane.group: plane for plane in planes}
-    for group in GROUPS:
-        if group << 16 | 0x3000 not in header.dataset:
-            continue
-        if group not in found:
-            warnings.append(f"its overlay {group:04X} is damaged and not shown")
-        elif (numbers(_overlay_value(header.dataset, group, 0x0015)) or (1,))[0] > 1:
-            warnings.append(f"of its overlay {group:04X} only the first frame is shown")
-    return found
-
-
-def active_layers(dataset: Dataset) -> dict[int, str]:
-    """Map each overlay group that is shown to the name of its graphic layer."""
-    layers = {group: _overlay_text(dataset, group, 0x1001) for group in GROUPS}
-    return {group: layer for group, layer in layers.items() if layer}
 
 
 def _overlay_value(dataset: Dataset, group: int, element: int) -> Any:
@@ -340,7 +308,7 @@ def _overlay_text(dataset: Dataset, group: int, element: int) -> str:
     return clean_text(value) if isinstance(value, str) else ""
 
 
-class ReferencedItems:
+class _ReferencedItems:
     """Sequence items that apply to the images they reference, or to all if they reference none.
 
     Args:
@@ -348,41 +316,33 @@ class ReferencedItems:
         targets: Number of images that the items may have to be matched with; limits the work.
     """
 
-    def __init__(self, items: Sequence[Dataset], targets: int = 1) -> None:
+    def __init__(self, items: Sequence[Dataset], targets: int) -> None:
         self._general: list[tuple[int, Dataset]] = []
-        self._named: dict[Key, list[tuple[int, Dataset]]] = {}
+        self.named: dict[Key, list[tuple[int, Dataset]]] = {}
         most = MAX_WORK // max(targets, 1)
         for position, item in enumerate(items):
             references = items_of(item, "ReferencedImageSequence")
             if not references and len(self._general) < most:
                 self._general.append((position, item))
-            for uid, frames in image_references(references):
-                for frame in frames or (ALL_FRAMES,):
-                    self._named.setdefault((uid, frame), []).append((position, item))
+            for key in referenced_frames(references):
+                self.named.setdefault(key, []).append((position, item))
 
     def all_for(self, key: Key) -> list[Dataset]:
         """Return all items that apply to an image frame, each once, in file order."""
-        return list(dict(sorted(self._items_naming(key) + self._general, key=_position)).values())
+        found = dict(self._items_naming(key) + self._general)
+        return [item for _, item in sorted(found.items(), key=itemgetter(0))]
 
     def first_for(self, key: Key) -> Dataset | None:
         """Return the most specific item: for the frame, else the image, else for all; or None."""
         found = (*self._items_naming(key), *self._general[:1])
         return found[0][1] if found else None
 
-    def named_images(self) -> Iterator[Key]:
-        """Iterate over the images and frames that the items reference."""
-        return iter(self._named)
-
     def _items_naming(self, key: Key) -> list[tuple[int, Dataset]]:
-        of_all = self._named.get((key[0], ALL_FRAMES), []) if key[1] != ALL_FRAMES else []
-        return self._named.get(key, []) + of_all
+        of_all = self.named.get((key[0], ALL_FRAMES), []) if key[1] != ALL_FRAMES else []
+        return self.named.get(key, []) + of_all
 
 
-def _position(entry: tuple[int, Dataset]) -> int:
-    return entry[0]
-
-
-def state_images(dataset: Dataset) -> dict[str, set[int]]:
+def _state_images(dataset: Dataset) -> dict[str, set[int]]:
     """Map the UID of each image that a state applies to, to its frames (or `ALL_FRAMES`)."""
     found: dict[str, set[int]] = {}
     sources = [dataset]
@@ -390,39 +350,25 @@ def state_images(dataset: Dataset) -> dict[str, set[int]]:
         sources += items_of(dataset, keyword)
     for source in sources:
         for series in items_of(source, "ReferencedSeriesSequence"):
-            for uid, frames in image_references(items_of(series, "ReferencedImageSequence")):
-                found.setdefault(uid, set()).update(frames or (ALL_FRAMES,))
+            for uid, frame in referenced_frames(items_of(series, "ReferencedImageSequence")):
+                found.setdefault(uid, set()).add(frame)
     return found
 
 
-def target_keys(listed: dict[str, set[int]], named: Iterator[Key]) -> list[Key]:
+def _target_keys(listed: dict[str, set[int]], named: Iterable[Key]) -> list[Key]:
     """Return the images in `listed`, and their frames in `named`, at most `MAX_TARGETS`."""
-    keys: dict[Key, None] = {}
-    for uid, frames in listed.items():
-        for frame in sorted(frames):
-            keys[uid, frame] = None
-            if len(keys) >= MAX_TARGETS:
-                return list(keys)
-    for uid, frame in named:
-        if ALL_FRAMES in listed.get(uid, ()) and len(keys) < MAX_TARGETS:
-            keys[uid, frame] = None
-    return list(keys)
+    whole = ((uid, frame) for uid, frames in listed.items() for frame in sorted(frames))
+    own = (key for key in named if ALL_FRAMES in listed.get(key[0], ()))
+    return list(dict.fromkeys(itertools.islice(itertools.chain(whole, own), MAX_TARGETS)))
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where the displayed area lies in the image (C.10.4, C.10.6).
+    """Where the displayed area lies in the image (C.10.4, C.10.6); see `ImagePresentation`."""
 
-    Attributes:
-        area: Edges (x0, y0, x1, y1) of the displayed area, in pixels with integer centres; None if
-            unknown.
-        flip_h: Whether the image is mirrored left to right before it is rotated.
-        quarter_turns: Number of clockwise quarter turns.
-    """
-
-    area: tuple[float, float, float, float] | None = None
-    flip_h: bool = False
-    quarter_turns: int = 0
+    area: tuple[float, float, float, float] | None
+    flip_h: bool
+    quarter_turns: int
 
     def pixel(self, point: XY, units: str) -> XY | None:
         """Convert a point to pixels with integer centres; None if it cannot be placed.
@@ -447,12 +393,12 @@ class Placement:
         return x0 + u * (x1 - x0), y0 + v * (y1 - y0)
 
 
-class GraphicLayers:
-    """The graphic layers in a state, with their order, names, colours and numbers (from 1)."""
+class _GraphicLayers:
+    """The graphic layers in a state, in drawing order: names, colours and numbers (from 1)."""
 
     def __init__(self, dataset: Dataset) -> None:
         self._numbers: dict[str, int] = {}
-        self._items: list[LayerItem] = []
+        self.items: list[LayerItem] = []
         layers = items_of(dataset, "GraphicLayerSequence")
         for layer in sorted(layers, key=lambda one: whole_number(one, "GraphicLayerOrder") or 0):
             color = _recommended_color(layer)
@@ -465,16 +411,11 @@ class GraphicLayers:
             self._add(name, None, "")
         return self._numbers[name]
 
-    @property
-    def items(self) -> tuple[LayerItem, ...]:
-        """The layers in drawing order."""
-        return tuple(self._items)
-
     def _add(self, name: str, color: RGB | None, detail: str) -> None:
-        number = len(self._items) + 1
+        number = len(self.items) + 1
         self._numbers.setdefault(name, number)
         shown = color or palette_color(number)
-        self._items.append(LayerItem(number, name or f"Layer {number}", shown, detail))
+        self.items.append(LayerItem(number, name or f"Layer {number}", shown, detail))
 
 
 def _recommended_color(layer: Dataset) -> RGB | None:
@@ -491,16 +432,15 @@ def _recommended_color(layer: Dataset) -> RGB | None:
     return red, green, blue
 
 
-def annotation_shapes(
+def _annotation_shapes(
     annotation: Dataset, layer: int, placement: Placement
-) -> tuple[list[Shape], int]:
+) -> tuple[list[Shape], bool]:
     """Return the shapes in one item of the Graphic Annotation Sequence (C.10.5).
 
-    Returns:
-        The shapes, and the number of graphics and texts that could not be understood.
+    The second value says whether a graphic or text could not be understood.
     """
     shapes: list[Shape] = []
-    lost = 0
+    lost = False
     plain = items_of(annotation, "GraphicObjectSequence")
     texts = items_of(annotation, "TextObjectSequence")
     shown = {whole_number(item, "CompoundGraphicInstanceID") for item in plain + texts} - {None}
@@ -509,19 +449,13 @@ def annotation_shapes(
         for item in items_of(annotation, "CompoundGraphicSequence")
         if whole_number(item, "CompoundGraphicInstanceID") not in shown
     ]
-    for items, make in ((plain, _graphic_geometries), (compounds, _compound_geometries)):
+    kinds = ((plain, _graphic_geometries), (compounds, _compound_geometries), (texts, _text_shapes))
+    for items, make in kinds:
         for item in items:
-            geometries = make(item, placement)
-            lost += not geometries
+            parts = make(item, placement)
+            lost = lost or not parts
             filled = text_of(item, "GraphicFilled").upper() == "Y"
-            shapes += [
-                Shape(layer, geometry, filled and isinstance(geometry, Polygon))
-                for geometry in geometries
-            ]
-    for item in texts:
-        parts = _text_shapes(item, placement)
-        lost += not parts
-        shapes += [Shape(layer, part) for part in parts]
+            shapes += [Shape(layer, part, filled and isinstance(part, Polygon)) for part in parts]
     return shapes, lost
 
 

@@ -6,8 +6,8 @@ header again. Runs in a worker process.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -16,7 +16,14 @@ from numpy.typing import NDArray
 from pydicom.dataset import Dataset
 
 from app.imaging.dicom.dicom_file import Header, value_of
-from app.imaging.dicom.dicom_items import finite_numbers, first_item, items_of, text_of
+from app.imaging.dicom.dicom_items import (
+    first_item,
+    items_of,
+    number_of,
+    numbered_items,
+    text_of,
+    whole_number,
+)
 from app.imaging.dicom.frame_attributes import numbers
 from app.imaging.dicom.instance_attributes import cached_header
 from app.imaging.dicom.pixel_layout import Layout, layout_of
@@ -72,7 +79,7 @@ class SegmentIndex:
     matrix_grid: PixelGrid | None
     tiles: NDArray[np.int64]
     half_slab: float
-    warnings: tuple[str, ...] = field(default=())
+    warnings: tuple[str, ...]
 
     @property
     def frame_of_reference(self) -> str:
@@ -81,11 +88,7 @@ class SegmentIndex:
 
 
 def segment_index(path: Path) -> SegmentIndex:
-    """Return the index of a segmentation file.
-
-    Raises:
-        FileProblem: The file cannot be read, or has no usable pixels.
-    """
+    """Return the index of a segmentation file; raise FileProblem if it has no usable pixels."""
     return _build_index(path, sources.status(path))
 
 
@@ -93,24 +96,21 @@ def segment_index(path: Path) -> SegmentIndex:
 def _build_index(path: Path, status: sources.FileStatus) -> SegmentIndex:
     header = cached_header(path, status)
     layout = layout_of(header)
-    kind = segmentation_kind(header)
-    groups = items_of(header.dataset, "PerFrameFunctionalGroupsSequence")[: layout.frames]
+    kind = _segmentation_kind(header)
+    described = items_of(header.dataset, "PerFrameFunctionalGroupsSequence")[: layout.frames]
+    groups = [*described, *[None] * (layout.frames - len(described))]
     shared = first_item(header.dataset, "SharedFunctionalGroupsSequence")
     matrix = total_matrix(header)
-    segments = _segments(header, layout, kind, groups, shared, matrix)
-    named_sources = tuple(
-        tuple(_source_frames(groups[index] if index < len(groups) else None, shared))
-        for index in range(layout.frames)
-    )
+    on_slide = matrix_grid(header) if matrix is not None else None
+    segments = _segments(header, kind, groups, shared, matrix)
+    named_sources = tuple(tuple(_source_frames(group, shared)) for group in groups)
     frames_by_source: dict[FrameName, list[int]] = {}
     for index, names in enumerate(named_sources):
         for name in dict.fromkeys(names):
             frames_by_source.setdefault(name, []).append(index)
-    grids = _pixel_grids(header, layout, groups, shared)
-    origins = np.full((layout.frames, 3), np.nan)
-    for index, grid in enumerate(grids):
-        if grid is not None:
-            origins[index] = grid.origin
+    grids = _pixel_grids(header, groups, shared)
+    nowhere = np.full(3, np.nan)
+    origins = np.array([nowhere if grid is None else grid.origin for grid in grids])
     tiles = np.full((layout.frames, 2), -1, np.int64)
     if matrix is not None:
         tiles = tile_positions(header, matrix, layout.frames, (layout.rows, layout.columns))
@@ -125,17 +125,17 @@ def _build_index(path: Path, status: sources.FileStatus) -> SegmentIndex:
         grids=grids,
         origins=origins,
         matrix=matrix,
-        matrix_grid=matrix_grid(header) if matrix is not None else None,
+        matrix_grid=on_slide,
         tiles=tiles,
         half_slab=_half_slab(grids, origins),
         warnings=(
-            *_warnings(layout, groups, segments, grids, named_sources, tiles),
-            *_tile_warnings(layout, groups, tiles, matrix_grid(header) if matrix else None),
+            *_warnings(len(described), segments, grids, named_sources, tiles),
+            *_tile_warnings(layout, described, tiles, on_slide),
         ),
     )
 
 
-def segmentation_kind(header: Header) -> str:
+def _segmentation_kind(header: Header) -> str:
     """Return the Segmentation Type; if it is missing, deduce it from SOP Class and pixels."""
     kind = header.text("SegmentationType").upper()
     if header.text("SOPClassUID") == _LABEL_MAP_CLASS or kind == LABEL_MAP:
@@ -147,47 +147,39 @@ def segmentation_kind(header: Header) -> str:
 
 def _segments(
     header: Header,
-    layout: Layout,
     kind: str,
-    groups: list[Dataset],
+    groups: Sequence[Dataset | None],
     shared: Dataset | None,
     matrix: Matrix | None,
 ) -> NDArray[np.int64]:
     """Return the segment of each frame; TILED_FULL frames follow each other by segment."""
     if kind == LABEL_MAP:
-        return np.zeros(layout.frames, np.int64)
+        return np.zeros(len(groups), np.int64)
     described = [number for number, _ in described_segments(header)]
     everywhere = _segment_number(shared)
     # Files with a single segment often leave its number out of the frames.
-    if everywhere is None and len(described) == 1:
+    if everywhere < 0 and len(described) == 1:
         everywhere = described[0]
-    segments = np.full(layout.frames, -1 if everywhere is None else everywhere, np.int64)
-    for index, group in enumerate(groups):
-        own = _segment_number(group)
-        if own is not None:
-            segments[index] = own
+    own = np.array([_segment_number(group) for group in groups], np.int64)
+    segments = np.where(own < 0, everywhere, own)
     full = header.text("DimensionOrganizationType").upper() == "TILED_FULL"
-    if matrix is not None and full and described and layout.frames % len(described) == 0:
-        per_segment = layout.frames // len(described)
+    if matrix is not None and full and described and len(groups) % len(described) == 0:
         # TILED_FULL has no functional groups per frame: frames are grouped by segment.
-        unknown = segments < 0
-        segments[unknown] = np.repeat(np.array(described, np.int64), per_segment)[unknown]
+        in_turn = np.repeat(np.array(described, np.int64), len(groups) // len(described))
+        segments = np.where(segments < 0, in_turn, segments)
     return segments
 
 
 def described_segments(header: Header) -> list[tuple[int, Dataset]]:
     """Return (Segment Number, description) pairs; a missing number becomes the position."""
-    found: dict[int, Dataset] = {}
-    for position, item in enumerate(items_of(header.dataset, "SegmentSequence"), start=1):
-        number = finite_numbers(item, "SegmentNumber", 1)
-        found.setdefault(int(number[0]) if number else position, item)
-    return list(found.items())
+    return numbered_items(header.dataset, "SegmentSequence", "SegmentNumber")
 
 
-def _segment_number(group: Dataset | None) -> int | None:
+def _segment_number(group: Dataset | None) -> int:
+    """Return the segment of a functional group; -1 if it names none."""
     place = first_item(group, "SegmentIdentificationSequence")
-    number = finite_numbers(place, "ReferencedSegmentNumber", 1)
-    return int(number[0]) if number and number[0] >= 0 else None
+    number = whole_number(place, "ReferencedSegmentNumber")
+    return -1 if number is None else max(number, -1)
 
 
 def _source_frames(group: Dataset | None, shared: Dataset | None) -> Iterator[FrameName]:
@@ -198,26 +190,23 @@ def _source_frames(group: Dataset | None, shared: Dataset | None) -> Iterator[Fr
 
 
 def _images(header: Header, named: dict[FrameName, list[int]]) -> frozenset[str]:
-    uids = {uid for uid, _ in named}
-    for item in items_of(header.dataset, "SourceImageSequence"):
-        uids.add(text_of(item, "ReferencedSOPInstanceUID"))
+    items = items_of(header.dataset, "SourceImageSequence")
     for series in items_of(header.dataset, "ReferencedSeriesSequence"):
-        for item in items_of(series, "ReferencedInstanceSequence"):
-            uids.add(text_of(item, "ReferencedSOPInstanceUID"))
-    return frozenset(uids - {""})
+        items += items_of(series, "ReferencedInstanceSequence")
+    uids = {text_of(item, "ReferencedSOPInstanceUID") for item in items}
+    return frozenset(uids.union(uid for uid, _ in named) - {""})
 
 
 def _pixel_grids(
-    header: Header, layout: Layout, groups: list[Dataset], shared: Dataset | None
+    header: Header, groups: Sequence[Dataset | None], shared: Dataset | None
 ) -> tuple[PixelGrid | None, ...]:
     common = {key: _plane_values(shared, *key) for key in _PLANE}
     for key, values in common.items():
         # A position outside the functional groups is that of the first frame alone.
-        if not values and (key[1] != "ImagePositionPatient" or layout.frames == 1):
+        if not values and (key[1] != "ImagePositionPatient" or len(groups) == 1):
             common[key] = numbers(header.value(key[1]))
     grids: list[PixelGrid | None] = []
-    for index in range(layout.frames):
-        group = groups[index] if index < len(groups) else None
+    for group in groups:
         own = {key: _plane_values(group, *key) or common[key] for key in _PLANE}
         position, cosines, spacing, thickness, distance = own.values()
         slab = min((abs(v[0]) for v in (thickness, distance) if v and v[0]), default=0.0)
@@ -253,16 +242,15 @@ def _half_slab(grids: tuple[PixelGrid | None, ...], origins: NDArray[np.float64]
 
 
 def _warnings(
-    layout: Layout,
-    groups: list[Dataset],
+    described: int,
     segments: NDArray[np.int64],
     grids: tuple[PixelGrid | None, ...],
     named: tuple[tuple[FrameName, ...], ...],
     tiles: NDArray[np.int64],
-) -> tuple[str, ...]:
+) -> list[str]:
     found: list[str] = []
-    if 0 < len(groups) < layout.frames:
-        found.append(f"it describes only {len(groups)} of its {layout.frames} frames")
+    if 0 < described < len(grids):
+        found.append(f"it describes only {described} of its {len(grids)} frames")
     nameless = int(np.count_nonzero(segments < 0))
     if nameless:
         found.append(f"{_frame_count_text(nameless)} without a segment number: not drawn")
@@ -274,7 +262,7 @@ def _warnings(
         found.append(
             f"{_frame_count_text(lost)} with neither a source image nor a position: not drawn"
         )
-    return tuple(found)
+    return found
 
 
 def _tile_warnings(
@@ -289,10 +277,10 @@ def _tile_warnings(
     astray = 0
     for group, tile in zip(groups, tiles.tolist(), strict=False):
         place = first_item(group, "PlanePositionSlideSequence")
-        x, y = (finite_numbers(place, f"{axis}OffsetInSlideCoordinateSystem", 1) for axis in "XY")
+        x, y = (number_of(place, f"{axis}OffsetInSlideCoordinateSystem") for axis in "XY")
         if x is None or y is None or tile[0] < 0:
             continue
-        at, _ = grid.project(np.array([[x[0], y[0], grid.origin[2]]]))
+        at, _ = grid.project(np.array([[x, y, grid.origin[2]]]))
         off = np.abs(at[0] - tile) >= (layout.columns / 2, layout.rows / 2)
         astray += bool(off.any())
     if not astray:

@@ -16,7 +16,13 @@ from app.errors import FileProblem
 from app.imaging.dicom.cielab import color_from_cielab
 from app.imaging.dicom.codecs import decode
 from app.imaging.dicom.dicom_file import Header, value_of
-from app.imaging.dicom.dicom_items import finite_numbers, first_item, text_of
+from app.imaging.dicom.dicom_items import (
+    maker_text,
+    number_of,
+    property_text,
+    text_of,
+    whole_number,
+)
 from app.imaging.dicom.frame_attributes import numbers
 from app.imaging.dicom.palette import palette_of
 from app.imaging.findings import Heatmap, Mask
@@ -42,21 +48,17 @@ _ROWS_AT_ONCE = 512
 
 
 def read_segmentation(instance: Instance) -> Layer:
-    """Return the segments as a layer, without decoding pixels.
-
-    Raises:
-        FileProblem: The segmentation cannot be read.
-    """
+    """Return the segments as a layer; raise FileProblem if the file cannot be read."""
     index = segment_index(instance.path)
     header = index.header
     palette = palette_of(header) if index.kind == LABEL_MAP else None
     background = _background(header)
-    items: list[LayerItem] = []
-    for number, description in described_segments(header):
-        # Some writers describe the background as a segment.
-        if index.kind == LABEL_MAP and number == background:
-            continue
-        items.append(_layer_item(number, description, palette, header))
+    # Some writers describe the background of a label map as a segment.
+    items = [
+        _layer_item(number, description, palette, header)
+        for number, description in described_segments(header)
+        if index.kind != LABEL_MAP or number != background
+    ]
     warnings = list(index.warnings)
     known = {item.number for item in items}
     nameless = sorted({int(n) for n in index.segments} - known - {-1})
@@ -107,8 +109,8 @@ class _Canvas:
         self._planes: dict[int, Array] = {}
         self._named: dict[int, bool] = {}
         self._fractional = index.kind == FRACTIONAL
-        full = finite_numbers(index.header.dataset, "MaximumFractionalValue", 1)
-        self._full = full[0] if full and full[0] > 0 else float(2**index.layout.stored - 1)
+        full = number_of(index.header.dataset, "MaximumFractionalValue")
+        self._full = full if full and full > 0 else float(2**index.layout.stored - 1)
         rows, columns = target.shape
         self._limit = MAX_CANVAS_BYTES // (rows * columns * (4 if self._fractional else 1))
 
@@ -243,8 +245,7 @@ def _covered_box(
 
 def _background(header: Header) -> int:
     """Return the pixel value of no segment (C.8.20.2): Pixel Padding Value, else 0."""
-    padding = finite_numbers(header.dataset, "PixelPaddingValue", 1)
-    return int(padding[0]) if padding else 0
+    return whole_number(header.dataset, "PixelPaddingValue") or 0
 
 
 def _layer_item(
@@ -257,9 +258,15 @@ def _layer_item(
     if color is None and palette is not None:
         color = _palette_entry(palette, number)
     label = text_of(description, "SegmentLabel") or f"Segment {number}"
-    detail = _detail(description)
-    if kind := header.text("SegmentationFractionalType").lower():
-        detail = f"{detail}. Values are of {kind}" if detail else f"Values are of {kind}"
+    maker = text_of(description, "SegmentAlgorithmName")
+    how = text_of(description, "SegmentAlgorithmType").lower()
+    kind = header.text("SegmentationFractionalType").lower()
+    details = (
+        property_text(description, "Segmented"),
+        maker_text(maker, how),
+        f"Values are of {kind}" if kind else "",
+    )
+    detail = ". ".join(part for part in details if part)
     return LayerItem(number, label, color or palette_color(number), detail)
 
 
@@ -270,22 +277,6 @@ def _palette_entry(palette: tuple[NDArray[np.uint8], int], number: int) -> RGB |
         return None
     red, green, blue = (int(part) for part in colors[number - first])
     return red, green, blue
-
-
-def _detail(description: Dataset) -> str:
-    """Return e.g. "Organ: Liver. Made by TotalSegmentator (automatic)"."""
-    category, kind = (
-        text_of(first_item(description, f"SegmentedProperty{part}CodeSequence"), "CodeMeaning")
-        for part in ("Category", "Type")
-    )
-    what = ": ".join(dict.fromkeys(part for part in (category, kind) if part))
-    maker = text_of(description, "SegmentAlgorithmName")
-    how = text_of(description, "SegmentAlgorithmType").lower()
-    if maker:
-        made = f"Made by {maker} ({how})" if how else f"Made by {maker}"
-    else:
-        made = f"Made: {how}" if how else ""
-    return ". ".join(part for part in (what, made) if part)
 
 
 def _segment_list(segments: list[int]) -> str:

@@ -7,7 +7,8 @@ since there may be thousands. Runs in a worker process.
 
 from __future__ import annotations
 
-import math
+from collections import defaultdict
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -17,17 +18,26 @@ from numpy.typing import NDArray
 from pydicom.dataset import Dataset
 
 from app.imaging.dicom.dicom_file import Header, value_of
-from app.imaging.dicom.dicom_items import finite_numbers, items_of, text_of
+from app.imaging.dicom.dicom_items import (
+    finite_numbers,
+    items_of,
+    number_of,
+    numbered_items,
+    text_of,
+    whole_number,
+)
 from app.imaging.dicom.frame_attributes import numbers
 from app.imaging.dicom.instance_attributes import cached_header
 from app.imaging.files import sources
-from app.imaging.findings import Point, Polygon, Polyline
+from app.imaging.findings import Geometry, Point, Polygon, Polyline
 from app.imaging.layers import RGB, Layer, LayerFrame, LayerItem, Shape
 from app.imaging.objects.graphics import point_tuples
 from app.imaging.objects.layer_colors import palette_color
 from app.imaging.objects.layer_targets import (
     ALL_FRAMES,
     SAME_PLANE_MM,
+    FrameName,
+    PixelGrid,
     Target,
     referenced_frames,
     refusal,
@@ -52,39 +62,31 @@ MAX_MM = 1e5
 
 def read_structures(instance: Instance) -> Layer:
     """Return a structure set's regions as a layer; raise FileProblem if it cannot be read."""
-    index = structure_index(instance.path)
+    index = _structure_index(instance.path, sources.status(instance.path))
     return Layer(instance, index.title, index.items, index.warnings)
 
 
 def read_structures_frame(instance: Instance, target: Target) -> LayerFrame:
-    """Return the contours in a structure set that lie in the plane of an image frame.
-
-    Raises:
-        FileProblem: The structure set cannot be read.
-    """
-    index = structure_index(instance.path)
+    """Return the contours in the plane of an image frame; raise FileProblem if it is unreadable."""
+    index = _structure_index(instance.path, sources.status(instance.path))
     if not index.contours:
         return LayerFrame()
-    named = target.uid in index.images
     if target.grid is None:
         text = "it names this image, which has no position in the patient: not drawn"
-        return LayerFrame((), (text,) if named else ())
-    chosen, warnings = _contours_on_frame(instance, index, target)
-    shapes: list[Shape] = []
-    by_roi: dict[int, list[int]] = {}
-    for number in chosen:
-        by_roi.setdefault(index.contours[number].roi, []).append(number)
-    for own in by_roi.values():
-        shapes += _shapes(index, own, target)
+        return LayerFrame((), (text,) if target.uid in index.images else ())
+    chosen, warnings = _contours_on_frame(instance, index, target, target.grid)
+    # Region by region, in the order of each one's first contour.
+    rois = list(dict.fromkeys(index.contours[number].roi for number in chosen))
+    chosen.sort(key=lambda number: rois.index(index.contours[number].roi))
+    shapes = [shape for number in chosen for shape in _shapes(index, number, target, target.grid)]
     return LayerFrame(tuple(shapes), warnings)
 
 
 def _contours_on_frame(
-    instance: Instance, index: StructureIndex, target: Target
+    instance: Instance, index: _StructureIndex, target: Target, grid: PixelGrid
 ) -> tuple[list[int], tuple[str, ...]]:
     """Return the numbers of the contours drawn on a frame, in file order, and the warnings."""
-    assert target.grid is not None
-    depths = (index.points - target.grid.origin) @ target.grid.normal
+    depths = (index.points - grid.origin) @ grid.normal
     low = np.minimum.reduceat(depths, index.starts)
     high = np.maximum.reduceat(depths, index.starts)
     extent = np.maximum.reduceat(index.points, index.starts) - np.minimum.reduceat(
@@ -98,12 +100,12 @@ def _contours_on_frame(
     rois = np.array([contour.roi for contour in index.contours])
     for roi in dict.fromkeys(rois.tolist()):
         mine = np.flatnonzero(rois == roi)
-        refused = refusal(instance, index.spaces.get(roi, ""), target)
+        refused = refusal(instance, index.spaces[roi], target)
         if refused:
             if target.uid in index.images:
                 warnings[refused] = None
             continue
-        half = _half_slab(target, middle[mine][flat[mine]])
+        half = _half_slab(grid, middle[mine][flat[mine]])
         # Only contours near the plane are checked one by one, since a file may have thousands.
         close = mine[(low[mine] <= half) & (high[mine] >= -half)]
         crossing += int(np.count_nonzero(~flat[close]))
@@ -116,32 +118,26 @@ def _contours_on_frame(
         # Of contours on both sides of the frame only the nearest plane's are drawn.
         least = float(np.abs(middle[near]).min()) if near else 0.0
         chosen += [n for n in near if abs(middle[n]) <= least + SAME_PLANE_MM]
-    if crossing:
-        text = f"{_count(crossing, 'contour')} in a plane across this one: not drawn"
-        warnings[text] = None
-    if astray:
-        text = f"{_count(astray, 'contour')} named for this image but elsewhere: not drawn on it"
-        warnings[text] = None
-    return sorted(chosen), tuple(warnings)
+    counted = {
+        "contour in a plane across this one: not drawn": crossing,
+        "contour named for this image but elsewhere: not drawn on it": astray,
+    }
+    return sorted(chosen), (*warnings, *_counted(counted))
 
 
-def _half_slab(target: Target, depths: Floats) -> float:
+def _half_slab(grid: PixelGrid, depths: Floats) -> float:
     """Return half the thickness that a contour stands for across its plane, in mm.
 
     This is the smaller of the image's slice thickness and the least distance of the region's
     planes.
     """
-    assert target.grid is not None
     # Rounded to 0.01 mm, so that noise in positions makes no extra planes.
     steps = np.diff(np.unique(np.round(depths, 2)))
-    steps = steps[steps > SAME_PLANE_MM]
-    known = [float(steps.min())] if steps.size else []
-    if target.grid.thickness > 0:
-        known.append(target.grid.thickness)
+    known = [*steps[steps > SAME_PLANE_MM].tolist(), *([grid.thickness] if grid.thickness else [])]
     return max(min(known, default=0.0) / 2, SAME_PLANE_MM)
 
 
-def _reach_mm(index: StructureIndex, number: int, target: Target, half: float) -> float:
+def _reach_mm(index: _StructureIndex, number: int, target: Target, half: float) -> float:
     """Return how far a contour may lie from the frame; negative if it must not be drawn at all.
 
     A contour that names another image, in a file that names this one too, must lie in this very
@@ -151,20 +147,20 @@ def _reach_mm(index: StructureIndex, number: int, target: Target, half: float) -
     contour = index.contours[number]
     if _names_frame(index, number, target):
         return half
-    space = index.spaces.get(contour.roi, "")
+    space = index.spaces[contour.roi]
     if not space or space != target.frame_of_reference:
         return -1.0
     return SAME_PLANE_MM if contour.images and target.uid in index.images else half
 
 
-def _names_frame(index: StructureIndex, number: int, target: Target) -> bool:
+def _names_frame(index: _StructureIndex, number: int, target: Target) -> bool:
     """Return whether a contour names this frame of the image."""
     images = index.contours[number].images
     return (target.uid, target.index) in images or (target.uid, ALL_FRAMES) in images
 
 
 def _count_misplaced(
-    index: StructureIndex, mine: NDArray[np.int64], near: list[int], target: Target
+    index: _StructureIndex, mine: NDArray[np.int64], near: list[int], target: Target
 ) -> int:
     """Count the contours that name this very frame and no other, but lie elsewhere."""
     if target.uid not in index.images:
@@ -178,49 +174,38 @@ def _count_misplaced(
     )
 
 
-def _shapes(index: StructureIndex, chosen: list[int], target: Target) -> list[Shape]:
-    """Return one region's contours on a frame, in file order, with subpixel positions.
+def _shapes(index: _StructureIndex, number: int, target: Target, grid: PixelGrid) -> list[Shape]:
+    """Return a contour on a frame, with subpixel positions.
 
     Closed contours are filled by the even-odd rule, all of a region together: one within another is
     a hole, and one within that an island (PS3.3 C.8.8.6.3).
     """
-    assert target.grid is not None
-    roi = index.contours[chosen[0]].roi
-    shapes: list[Shape] = []
-    for number in chosen:
-        contour = index.contours[number]
-        xy, _ = target.grid.project(contour.points)
-        named = _names_frame(index, number, target)
-        if contour.kind in CLOSED and len(xy) > 2:
-            shapes.append(Shape(roi, Polygon(point_tuples(xy)), filled=True, by_reference=named))
-        elif contour.kind == "POINT":
-            shapes += [Shape(roi, Point(x, y), by_reference=named) for x, y in xy.tolist()]
-        elif len(xy) == 1:
-            shapes.append(Shape(roi, Point(*xy[0].tolist()), by_reference=named))
-        else:
-            shapes.append(Shape(roi, Polyline(point_tuples(xy)), by_reference=named))
-    return shapes
+    contour = index.contours[number]
+    xy, _ = grid.project(contour.points)
+    closed = contour.kind in CLOSED and len(xy) > 2
+    points = point_tuples(xy)
+    if closed:
+        geometries: list[Geometry] = [Polygon(points)]
+    elif contour.kind == "POINT" or len(xy) == 1:
+        geometries = [Point(x, y) for x, y in points]
+    else:
+        geometries = [Polyline(points)]
+    named = _names_frame(index, number, target)
+    return [Shape(contour.roi, geometry, closed, named) for geometry in geometries]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Contour:
-    """One contour in a structure set.
-
-    Attributes:
-        roi: ROI Number.
-        kind: Contour Geometric Type.
-        points: [n, 3] patient coordinates in mm.
-        images: Referenced images, as (SOP Instance UID, frame from 0 or `ALL_FRAMES`).
-    """
+class _Contour:
+    """Contour of a region (ROI Number): its kind, [n, 3] points in mm, and the images it names."""
 
     roi: int
     kind: str
     points: Floats
-    images: tuple[tuple[str, int], ...]
+    images: tuple[FrameName, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StructureIndex:
+class _StructureIndex:
     """All contours in a structure set.
 
     Attributes:
@@ -236,7 +221,7 @@ class StructureIndex:
 
     items: tuple[LayerItem, ...]
     spaces: dict[int, str]
-    contours: tuple[Contour, ...]
+    contours: list[_Contour]
     points: Floats
     starts: NDArray[np.int64]
     images: frozenset[str]
@@ -244,28 +229,22 @@ class StructureIndex:
     warnings: tuple[str, ...]
 
 
-def structure_index(path: Path) -> StructureIndex:
-    """Return the index of a structure set; raise FileProblem if it cannot be read."""
-    return _build_index(path, sources.status(path))
-
-
 @lru_cache(maxsize=4)
-def _build_index(path: Path, status: sources.FileStatus) -> StructureIndex:
+def _structure_index(path: Path, status: sources.FileStatus) -> _StructureIndex:
+    """Return the index of a structure set; raise FileProblem if it cannot be read."""
     header = cached_header(path, status)
-    contours, damage = _read_contours(header)
-    items, nameless = _layer_items(header, contours)
-    warnings = list(damage)
-    if nameless:
-        warnings.append(f"{_count(nameless, 'region')} without a name in the file")
+    regions = numbered_items(header.dataset, "StructureSetROISequence", "ROINumber")
+    contours, warnings = _read_contours(header)
+    items, nameless = _layer_items(header, dict(regions), contours)
     counts = np.array([len(contour.points) for contour in contours], np.int64)
-    points = [contour.points for contour in contours]
     named = {uid for contour in contours for uid, _ in contour.images}
     titles = ("StructureSetLabel", "StructureSetName", "SeriesDescription")
-    return StructureIndex(
+    warnings += _counted({"region without a name in the file": nameless})
+    return _StructureIndex(
         items=items,
-        spaces=_frames_of_reference(header),
+        spaces=_frames_of_reference(header, dict(regions)),
         contours=contours,
-        points=np.concatenate(points) if points else np.zeros((0, 3)),
+        points=np.concatenate([np.zeros((0, 3)), *(contour.points for contour in contours)]),
         starts=np.cumsum(counts) - counts,
         images=frozenset(named | _file_images(header)),
         title=next((text for text in map(header.text, titles) if text), "RT structures"),
@@ -273,9 +252,9 @@ def _build_index(path: Path, status: sources.FileStatus) -> StructureIndex:
     )
 
 
-def _read_contours(header: Header) -> tuple[tuple[Contour, ...], list[str]]:
+def _read_contours(header: Header) -> tuple[list[_Contour], list[str]]:
     """Return all contours that can be drawn, and warnings about the others."""
-    found: list[Contour] = []
+    found: list[_Contour] = []
     damaged = unknown = uneven = total = 0
     for position, roi in enumerate(items_of(header.dataset, "ROIContourSequence"), start=1):
         number = _number(roi, "ReferencedROINumber", position)
@@ -289,24 +268,15 @@ def _read_contours(header: Header) -> tuple[tuple[Contour, ...], list[str]]:
                 damaged += 1
                 continue
             total += len(points)
-            stated = finite_numbers(item, "NumberOfContourPoints", 1)
-            uneven += bool(stated and stated[0] != len(points))
-            found.append(
-                Contour(
-                    number,
-                    kind,
-                    points,
-                    tuple(referenced_frames(items_of(item, "ContourImageSequence"))),
-                )
-            )
-    warnings: list[str] = []
-    if damaged:
-        warnings.append(f"{_count(damaged, 'contour')} with damaged coordinates: not drawn")
-    if unknown:
-        warnings.append(f"{_count(unknown, 'contour')} of an unknown kind: not drawn")
-    if uneven:
-        warnings.append(f"{_count(uneven, 'contour')} with more or fewer points than stated")
-    return tuple(found), warnings
+            uneven += number_of(item, "NumberOfContourPoints") not in (None, len(points))
+            images = tuple(referenced_frames(items_of(item, "ContourImageSequence")))
+            found.append(_Contour(number, kind, points, images))
+    counted = {
+        "contour with damaged coordinates: not drawn": damaged,
+        "contour of an unknown kind: not drawn": unknown,
+        "contour with more or fewer points than stated": uneven,
+    }
+    return found, _counted(counted)
 
 
 def _points(item: Dataset) -> Floats | None:
@@ -320,17 +290,15 @@ def _points(item: Dataset) -> Floats | None:
 
 def _decimals(item: Dataset) -> Floats:
     """Return Contour Data as numbers, ten times as fast as pydicom; NaN for what is no number."""
-    try:
+    with suppress(AttributeError, ValueError):
         raw = item.get_item("ContourData").value
         if isinstance(raw, bytes):
             return np.array(raw.strip(b" \0").split(b"\\")).astype(np.float64)
-    except (AttributeError, ValueError):
-        pass
     return np.array(numbers(value_of(item, "ContourData")), np.float64)
 
 
 def _layer_items(
-    header: Header, contours: tuple[Contour, ...]
+    header: Header, regions: dict[int, Dataset], contours: list[_Contour]
 ) -> tuple[tuple[LayerItem, ...], int]:
     """Return the ROIs, and how many have contours but no description."""
     colors: dict[int, RGB] = {}
@@ -342,25 +310,20 @@ def _layer_items(
         _number(item, "ReferencedROINumber", 0): text_of(item, "RTROIInterpretedType")
         for item in items_of(header.dataset, "RTROIObservationsSequence")
     }
-    items: dict[int, LayerItem] = {}
-    for position, roi in enumerate(items_of(header.dataset, "StructureSetROISequence"), start=1):
-        number = _number(roi, "ROINumber", position)
-        label = text_of(roi, "ROIName") or f"Region {number}"
+    # A region without description is still drawn: hiding it could hide a finding.
+    nameless = dict.fromkeys(sorted({contour.roi for contour in contours} - regions.keys()))
+    items: list[LayerItem] = []
+    for number, roi in (regions | nameless).items():
         made = text_of(roi, "ROIGenerationAlgorithm").lower()
         parts = (
-            kinds.get(number, "").replace("_", " ").capitalize(),
+            kinds.get(number, "").replace("_", " ").capitalize() if roi else "",
             text_of(roi, "ROIDescription"),
             f"Made: {made}" if made else "",
         )
-        detail = ". ".join(part for part in parts if part)
+        label = text_of(roi, "ROIName") or f"Region {number}"
         color = colors.get(number) or palette_color(number)
-        items.setdefault(number, LayerItem(number, label, color, detail))
-    # A region without description is still drawn: hiding it could hide a finding.
-    nameless = sorted({contour.roi for contour in contours} - items.keys())
-    for number in nameless:
-        color = colors.get(number) or palette_color(number)
-        items[number] = LayerItem(number, f"Region {number}", color)
-    return tuple(items.values()), len(nameless)
+        items.append(LayerItem(number, label, color, ". ".join(filter(None, parts))))
+    return tuple(items), len(nameless)
 
 
 def _color(roi: Dataset) -> RGB | None:
@@ -372,20 +335,20 @@ def _color(roi: Dataset) -> RGB | None:
     return red, green, blue
 
 
-def _frames_of_reference(header: Header) -> dict[int, str]:
+def _frames_of_reference(header: Header, regions: dict[int, Dataset]) -> dict[int, str]:
     """Return the Frame of Reference UID of each ROI; the file's only one if an ROI names none."""
     uids = {
         text_of(item, "FrameOfReferenceUID")
         for item in items_of(header.dataset, "ReferencedFrameOfReferenceSequence")
     } - {""}
     common = header.text("FrameOfReferenceUID") or (uids.pop() if len(uids) == 1 else "")
-    spaces: dict[int, str] = {}
-    for position, roi in enumerate(items_of(header.dataset, "StructureSetROISequence"), start=1):
-        own = text_of(roi, "ReferencedFrameOfReferenceUID")
-        spaces.setdefault(_number(roi, "ROINumber", position), own or common)
-    for position, roi in enumerate(items_of(header.dataset, "ROIContourSequence"), start=1):
-        spaces.setdefault(_number(roi, "ReferencedROINumber", position), common)
-    return spaces
+    return defaultdict(
+        lambda: common,
+        {
+            number: text_of(roi, "ReferencedFrameOfReferenceUID") or common
+            for number, roi in regions.items()
+        },
+    )
 
 
 def _file_images(header: Header) -> set[str]:
@@ -400,9 +363,15 @@ def _file_images(header: Header) -> set[str]:
 
 
 def _number(item: Dataset, keyword: str, default: int) -> int:
-    value = finite_numbers(item, keyword, 1)
-    return int(value[0]) if value and math.fabs(value[0]) < 2**31 else default
+    value = whole_number(item, keyword)
+    return default if value is None else value
 
 
-def _count(number: int, what: str) -> str:
-    return f"1 {what}" if number == 1 else f"{number} {what}s"
+def _counted(counts: dict[str, int]) -> list[str]:
+    """Return e.g. "2 regions without a name" for {"region without a name": 2}; nothing for 0."""
+    found: list[str] = []
+    for text, count in counts.items():
+        noun, rest = text.split(" ", 1)
+        if count:
+            found.append(f"{count} {noun}{'' if count == 1 else 's'} {rest}")
+    return found

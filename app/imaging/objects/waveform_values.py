@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +11,7 @@ from pydicom.dataset import Dataset
 
 from app.imaging import guards
 from app.imaging.dicom.dicom_file import Header, value_of, value_text
-from app.imaging.dicom.dicom_items import first_item, items_of, text_of
-from app.imaging.dicom.frame_attributes import numbers
+from app.imaging.dicom.dicom_items import first_item, items_of, number_of, text_of, whole_number
 
 Floats = NDArray[np.float64]
 
@@ -60,12 +58,8 @@ class Channel:
 class Group:
     """Description of a multiplex group (channels recorded together), without samples.
 
-    Attributes:
-        label: Multiplex Group Label, or "" if missing.
-        rate: Samples per second in each channel.
-        samples: Number of samples in each channel.
-        channels: The channels in file order.
-        item: The group's item in the Waveform Sequence.
+    `rate` is in samples per second, and `samples` their number, in each channel; `item` is the
+    group's item in the Waveform Sequence.
     """
 
     label: str
@@ -98,11 +92,9 @@ def waveform_group(header: Header, index: int) -> Group:
     if not 0 <= index < len(items):
         raise guards.problem(header.path, f"it holds {len(items)} waveforms, not {index + 1}")
     item = items[index]
-    count, samples = (
-        _whole_number(item, keyword)
-        for keyword in ("NumberOfWaveformChannels", "NumberOfWaveformSamples")
-    )
-    rate = _number(item, "SamplingFrequency") or 0.0
+    count = whole_number(item, "NumberOfWaveformChannels") or 0
+    samples = whole_number(item, "NumberOfWaveformSamples") or 0
+    rate = number_of(item, "SamplingFrequency") or 0.0
     if not 0 < count <= MAX_CHANNELS or samples <= 0 or not 0 < rate <= 1e9:
         reason = "its header is damaged: channels, samples or sampling frequency are impossible"
         raise guards.problem(header.path, reason, guards.COPY_AGAIN)
@@ -123,49 +115,32 @@ def waveform_group(header: Header, index: int) -> Group:
     return Group(label, rate, samples, channels, item)
 
 
-def _whole_number(item: Dataset, keyword: str) -> int:
-    number = _number(item, keyword)
-    return int(number) if number is not None and abs(number) < 2**40 else 0
-
-
-def _number(item: Dataset, keyword: str) -> float | None:
-    values = numbers(value_of(item, keyword))
-    return values[0] if values and math.isfinite(values[0]) else None
-
-
-def _code_part(item: Dataset, keyword: str, part: str) -> str:
-    """Return a part of the first item of a code sequence."""
-    return text_of(first_item(item, keyword), part)
-
-
 def _channel(
     item: Dataset, number: int, rate: float, known: dict[str, tuple[float, str]]
 ) -> Channel:
-    name = value_text(value_of(item, "ChannelLabel"))
-    name = (
-        name or _code_part(item, "ChannelSourceSequence", "CodeMeaning") or f"Channel {number + 1}"
-    )
+    source = first_item(item, "ChannelSourceSequence")
+    name = value_text(value_of(item, "ChannelLabel")) or text_of(source, "CodeMeaning")
     # The skew may be given in seconds or in samples.
-    skew = _number(item, "ChannelTimeSkew")
+    skew = number_of(item, "ChannelTimeSkew")
     if skew is None:
-        skew = (_number(item, "ChannelSampleSkew") or 0.0) / rate
+        skew = (number_of(item, "ChannelSampleSkew") or 0.0) / rate
     factor, offset, units = 1.0, 0.0, ""
-    sensitivity = _number(item, "ChannelSensitivity")
+    sensitivity = number_of(item, "ChannelSensitivity")
     # DICOM does not say how sensitivity applies to companded samples.
     if sensitivity and known:
-        correction = _number(item, "ChannelSensitivityCorrectionFactor") or 1.0
-        code = _code_part(item, "ChannelSensitivityUnitsSequence", "CodeValue")
+        correction = number_of(item, "ChannelSensitivityCorrectionFactor") or 1.0
+        code = text_of(first_item(item, "ChannelSensitivityUnitsSequence"), "CodeValue")
         scale, units = known.get(code, (1.0, code[:16]))
         factor = sensitivity * correction * scale
-        offset = (_number(item, "ChannelBaseline") or 0.0) * scale
+        offset = (number_of(item, "ChannelBaseline") or 0.0) * scale
     return Channel(
-        short_name(name),
+        short_name(name or f"Channel {number + 1}"),
         units,
         factor,
         offset,
         skew if abs(skew) < 60 else 0.0,
-        _number(item, "FilterLowFrequency"),
-        _number(item, "FilterHighFrequency"),
+        number_of(item, "FilterLowFrequency"),
+        number_of(item, "FilterHighFrequency"),
     )
 
 
@@ -178,17 +153,14 @@ def short_name(name: str) -> str:
 
 
 def physical_values(header: Header, group: Group) -> Floats:
-    """Convert a group's samples to physical values.
-
-    Returns:
-        [channels, samples] array in each channel's units; NaN for padding.
+    """Return a group's samples as [channels, samples] in each channel's units; NaN for padding.
 
     Raises:
         FileProblem: The sample format is unknown, or samples are missing.
     """
     form = value_text(value_of(group.item, "WaveformSampleInterpretation")).upper()
     code = _FORMATS.get(form)
-    bits = _whole_number(group.item, "WaveformBitsAllocated")
+    bits = whole_number(group.item, "WaveformBitsAllocated") or 0
     if code is None or bits != 8 * int(code[1]):
         reason = f"its samples are of an unknown form ({form[:8] or 'none'}, {bits} bits)"
         raise guards.problem(header.path, reason, guards.COPY_AGAIN)
@@ -204,9 +176,8 @@ def physical_values(header: Header, group: Group) -> Floats:
     missing = _padding_value(group, dtype)
     if missing is not None:
         values[raw == missing] = np.nan
-    for number, channel in enumerate(group.channels):
-        values[number] = values[number] * channel.factor + channel.offset
-    return values
+    factors, offsets = np.array([(one.factor, one.offset) for one in group.channels]).T[..., None]
+    return values * factors + offsets
 
 
 def _padding_value(group: Group, dtype: np.dtype[Any]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import itertools
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -27,8 +27,9 @@ from app.imaging.dicom.describe import (
     voi_of,
 )
 from app.imaging.dicom.dicom_file import Header, IndexFile, read_header
+from app.imaging.dicom.dicom_items import number_of, whole_number
 from app.imaging.dicom.frame_attributes import FrameAttributes, numbers
-from app.imaging.dicom.instance_attributes import attribute_texts, cached_header
+from app.imaging.dicom.instance_attributes import attribute_texts, cached_header, uid_of
 from app.imaging.dicom.overlays import overlays_of, visible_overlays
 from app.imaging.dicom.palette import has_palette, is_supplemented, palette_of
 from app.imaging.dicom.pixel_layout import Layout, complete_frames, layout_of, truncation_problem
@@ -36,7 +37,7 @@ from app.imaging.dicom.placement import frame_regions, orientation_of, spacing_a
 from app.imaging.dicom.shutters import frame_shutter
 from app.imaging.dicom.whole_slide import Slide, covers_matrix, slide_of, stitch, tile_note
 from app.imaging.files import sources
-from app.imaging.files.identity import content_uid, pixel_sha256
+from app.imaging.files.identity import pixel_sha256
 from app.imaging.reading.dicom_objects import (
     FRAME_READERS,
     content_of,
@@ -70,16 +71,17 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
     if complete_frames(header, layout) == 0:
         raise truncation_problem(header, layout)
     slide = slide_of(header, layout)
-    stitched = slide is not None and slide.stitched
-    frames = len(slide.sections) if slide is not None and stitched else layout.frames
+    rows, columns, frames = layout.rows, layout.columns, layout.frames
+    if slide is not None and slide.stitched:
+        rows, columns, frames = slide.rows, slide.columns, len(slide.sections)
     instance = Instance(
         path=path,
         sop_instance_uid=uid_of(header),
         kind="dicom",
-        rows=slide.rows if slide is not None and stitched else layout.rows,
-        columns=slide.columns if slide is not None and stitched else layout.columns,
+        rows=rows,
+        columns=columns,
         frames=frames,
-        number=int(first_number(header, "InstanceNumber") or 0),
+        number=whole_number(header.dataset, "InstanceNumber") or 0,
         attributes=attribute_texts(header),
         frame_time_ms=frame_time(header) if frames > 1 else None,
         size_bytes=status.size,
@@ -107,31 +109,12 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
     if slide is None or not slide.stitched:
         words, photometric = decode_words(header, layout, index)
         stored = _stored(header, layout, words, photometric)
-        frame = _frame(header, layout, _Pixels(index, index, stored, photometric, words))
+        frame = _frame(header, layout, index, stored, photometric, words)
         return frame if slide is None else _noted(frame, tile_note(slide, header, index))
     if not 0 <= index < len(slide.sections):
         count = len(slide.sections)
         raise guards.problem(path, f"it has {count} frames; there is no {index + 1}th")
     return _slide_frame(header, layout, slide, index)
-
-
-@dataclass(frozen=True, slots=True)
-class _Pixels:
-    """The decoded pixels of a frame.
-
-    Attributes:
-        index: Frame of the instance.
-        source: Frame of the file whose attributes apply.
-        stored: As in `Frame`.
-        photometric: Of `stored`, before colour became RGB.
-        words: Words with all their bits, for overlays in unused bits; None without them.
-    """
-
-    index: int
-    source: int
-    stored: Array
-    photometric: str
-    words: Array | None = None
 
 
 def _slide_frame(header: Header, layout: Layout, slide: Slide, index: int) -> Frame:
@@ -152,67 +135,54 @@ def _slide_frame(header: Header, layout: Layout, slide: Slide, index: int) -> Fr
     stored = stitch(slide, section, header, tile_of)
     if stored is None:
         raise lost[0]
-    pixels = _Pixels(index, section.tiles[0].index, stored, models[0])
-    frame = _noted(_frame(header, layout, pixels), section.name)
-    count = len(section.tiles)
+    frame = _frame(header, layout, section.tiles[0].index, stored, models[0], None)
+    frame = replace(frame, ref=replace(frame.ref, frame=index), time_ms=None)
+    note = ""
     if lost:
-        frame = _noted(frame, f"{len(lost)} of {count} tiles are damaged and left empty")
+        note = f"{len(lost)} of {len(section.tiles)} tiles are damaged and left empty"
     elif not covers_matrix(slide, section, layout):
-        frame = _noted(frame, "the file has no tiles for parts of the slide")
-    return frame
+        note = "the file has no tiles for parts of the slide"
+    return _noted(frame, section.name, note)
 
 
-def _noted(frame: Frame, note: str) -> Frame:
-    return replace(frame, note="; ".join(part for part in (frame.note, note) if part))
+def _noted(frame: Frame, *notes: str) -> Frame:
+    return replace(frame, note="; ".join(part for part in (frame.note, *notes) if part))
 
 
-def uid_of(header: Header) -> str:
-    """Return the SOP Instance UID, or one derived from the path if the file has none."""
-    own = header.text("SOPInstanceUID")
-    return own or content_uid(str(header.path).encode("utf-8", "replace"))
-
-
-def _frame(header: Header, layout: Layout, pixels: _Pixels) -> Frame:
-    attributes = FrameAttributes(header, pixels.source)
-    stored, words = pixels.stored, pixels.words
-    planes = overlays_of(header, pixels.source, words) if words is not None else ()
-    frame = _without_pixels(attributes, layout, pixels.photometric, stored.dtype)
+def _frame(
+    header: Header,
+    layout: Layout,
+    index: int,
+    stored: Array,
+    photometric: str,
+    words: Array | None,
+) -> Frame:
+    """Describe frame `index` of the file; `words` keep the unused bits, which hold overlays."""
+    attributes = FrameAttributes(header, index)
+    planes = overlays_of(header, index, words) if words is not None else ()
     return replace(
-        frame,
+        frame_without_pixels(header, layout, index, photometric, stored.dtype),
         stored=stored,
-        ref=ImageRef(uid_of(header), pixels.index, pixel_sha256(stored)),
+        ref=ImageRef(uid_of(header), index, pixel_sha256(stored)),
         overlays=visible_overlays(header, planes),
         shutter=frame_shutter(attributes, planes),
-        time_ms=time_of(attributes, layout.frames) if pixels.index == pixels.source else None,
+        time_ms=time_of(attributes, layout.frames),
     )
 
 
 def frame_without_pixels(
     header: Header, layout: Layout, index: int, photometric: str, dtype: np.dtype[Any]
 ) -> Frame:
-    """Describe a frame for a volume: without pixels, digest, overlays, shutter and time.
+    """Describe frame `index` of the file without pixels, digest, overlays, shutter and time.
 
-    Args:
-        header: Header of the file, which must not be a stitched slide.
-        layout: Checked layout of the file's pixels.
-        index: Frame index from 0.
-        photometric: Photometric interpretation of the pixels.
-        dtype: Type of the stored values.
+    `dtype` is the type of its stored values.
     """
-    frame = _without_pixels(FrameAttributes(header, index), layout, photometric, dtype)
-    return replace(frame, ref=ImageRef(uid_of(header), index, ""))
-
-
-def _without_pixels(
-    attributes: FrameAttributes, layout: Layout, photometric: str, dtype: np.dtype[Any]
-) -> Frame:
-    """Describe what holds for all pixels of a frame of the file."""
-    header, colour = attributes.header, layout.samples > 1
+    attributes, colour = FrameAttributes(header, index), layout.samples > 1
     spacing, calibration = spacing_and_calibration(attributes)
-    notes = (vector_note(header, attributes.index), icc_note(header) if colour else "")
+    notes = (vector_note(header, index), icc_note(header) if colour else "")
     frame = Frame(
         stored=np.empty((0, 0), dtype),
-        ref=ImageRef("", attributes.index, ""),
+        ref=ImageRef(uid_of(header), index, ""),
         photometric="RGB" if colour else photometric,
         spacing=spacing,
         calibration=calibration,
@@ -226,11 +196,7 @@ def _without_pixels(
 
 
 def decode_stored(header: Header, layout: Layout, index: int) -> tuple[Array, str]:
-    """Return the stored values of a frame in the file, and their photometric interpretation.
-
-    Raises:
-        FileProblem: The frame cannot be decoded.
-    """
+    """Return a frame's stored values and photometric interpretation, or raise FileProblem."""
     words, photometric = decode_words(header, layout, index)
     return _stored(header, layout, words, photometric), photometric
 
@@ -283,21 +249,15 @@ _VECTORS = {
 }
 
 
-def first_number(header: Header, keyword: str) -> float | None:
-    """Return the first value of a top-level attribute if it is a finite number, otherwise None."""
-    values = numbers(header.value(keyword))
-    return values[0] if values and math.isfinite(values[0]) else None
-
-
 def frame_time(header: Header) -> float | None:
     """Return the time between frames in ms (PS3.3 C.7.6.5), or None if it is unknown."""
-    time = first_number(header, "FrameTime")
+    dataset = header.dataset
+    time = number_of(dataset, "FrameTime")
     if time is None:
         times = [t for t in numbers(header.value("FrameTimeVector"))[1:] if math.isfinite(t)]
         time = sum(times) / len(times) if times else None
     if time is None:
-        rate = first_number(header, "RecommendedDisplayFrameRate")
-        rate = rate or first_number(header, "CineRate")
+        rate = number_of(dataset, "RecommendedDisplayFrameRate") or number_of(dataset, "CineRate")
         time = 1000 / rate if rate else None
     return time if time is not None and 0 < time < MAX_STEP_MS else None
 
@@ -322,7 +282,7 @@ def time_of(attributes: FrameAttributes, frames: int) -> float | None:
     times = frame_times(header, frames)
     if times:
         return times[index]
-    step = first_number(header, "FrameTime")
+    step = number_of(header.dataset, "FrameTime")
     if step is not None and 0 < step < MAX_STEP_MS:
         return step * index
     offset = attributes.number("TemporalPositionTimeOffset")

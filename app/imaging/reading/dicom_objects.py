@@ -12,9 +12,8 @@ from pydicom.uid import UID
 
 from app.errors import FileProblem
 from app.imaging.dicom.dicom_file import Header, value_of, value_text
-from app.imaging.dicom.dicom_items import items_of
-from app.imaging.dicom.instance_attributes import attribute_texts
-from app.imaging.files.identity import content_uid
+from app.imaging.dicom.dicom_items import items_of, whole_number
+from app.imaging.dicom.instance_attributes import attribute_texts, uid_of
 from app.imaging.files.sources import FileStatus
 from app.imaging.types import Content, Instance
 
@@ -98,23 +97,16 @@ def standard_name(uid: str) -> str:
 
 
 def content_of_class(uid: str, *, has_pixels: bool, has_rows: bool) -> Content:
-    """Return the content of objects with a given SOP Class.
+    """Return the content of objects with a given SOP Class, "" if the file does not state it.
 
-    Args:
-        uid: SOP Class UID; "" if the file does not state it.
-        has_pixels: Whether the object has a pixel data element.
-        has_rows: Whether the object declares the size of an image.
-
-    Returns:
-        The kind of content. For the SOP Class of an image it is IMAGE even if the pixels are
-        missing, since the object is then a damaged image and not an object of another kind.
+    `has_rows` says whether the object declares the size of an image. For the SOP Class of an image
+    the content is IMAGE even if the pixels are missing, since the object is then a damaged image.
     """
-    content = _CONTENTS.get(uid)
-    if content is None:
-        families = (kind for prefix, kind in _FAMILIES.items() if uid.startswith(prefix))
-        content = next(families, None)
-    if content is not None:
-        return content
+    if uid in _CONTENTS:
+        return _CONTENTS[uid]
+    for prefix, content in _FAMILIES.items():
+        if uid.startswith(prefix):
+            return content
     if has_pixels or is_image_class(uid):
         return Content.IMAGE
     known_otherwise = uid in _PLAIN_WORDS or bool(standard_name(uid))
@@ -152,11 +144,9 @@ _NO_IMAGES = frozenset(
 
 _REFERENCED = (b"\x08\0\x55\x11", b"\0\x08\x11\x55")
 """Head of a Referenced SOP Instance UID element, in either byte order."""
-_PER_FRAME = 0x52009230
-_ROI_CONTOURS = 0x30060039
 _SUMMARIES = {
-    _PER_FRAME: ("ReferencedSeriesSequence", "SourceImageSequence"),
-    _ROI_CONTOURS: ("ReferencedFrameOfReferenceSequence",),
+    0x52009230: ("ReferencedSeriesSequence", "SourceImageSequence"),  # functional groups
+    0x30060039: ("ReferencedFrameOfReferenceSequence",),  # ROI contours
 }
 """Sequences with thousands of items -> the sequences that list the same images in short (PS3.3
 C.12.2, C.8.8.5). The long ones are walked only where the short ones are empty."""
@@ -205,16 +195,14 @@ def object_instance(header: Header, status: FileStatus, content: Content) -> Ins
         note = object_words(sop_class)
         if is_image_class(sop_class):
             note = f"{standard_name(sop_class)} whose header is not complete: not displayable"
-    path = header.path
-    uid = header.text("SOPInstanceUID") or content_uid(str(path).encode("utf-8", "replace"))
     return Instance(
-        path=path,
-        sop_instance_uid=uid,
+        path=header.path,
+        sop_instance_uid=uid_of(header),
         kind="dicom",
         rows=rows,
         columns=columns,
         frames=frames,
-        number=_number(header),
+        number=whole_number(header.dataset, "InstanceNumber") or 0,
         attributes=attributes,
         size_bytes=status.size,
         mtime_ns=status.mtime_ns,
@@ -263,11 +251,9 @@ def _names_nothing(value: Any) -> bool:
 
 def _is_summed_up(dataset: Dataset, tag: int) -> bool:
     """Return whether the references of a long sequence also stand in a shorter one."""
-    for keyword in _SUMMARIES.get(int(tag), ()):
-        for item in items_of(dataset, keyword):
-            if next(_referenced(item, 1), None) is not None:
-                return True
-    return False
+    keywords = _SUMMARIES.get(int(tag), ())
+    items = (item for keyword in keywords for item in items_of(dataset, keyword))
+    return any(next(_referenced(item, 1), "") for item in items)
 
 
 def _frame_of_reference(header: Header) -> str:
@@ -277,8 +263,3 @@ def _frame_of_reference(header: Header) -> str:
         for item in items_of(header.dataset, "ReferencedFrameOfReferenceSequence")
     } - {""}
     return uids.pop() if len(uids) == 1 else ""
-
-
-def _number(header: Header) -> int:
-    text = header.text("InstanceNumber")
-    return int(text) if text.lstrip("-").isdecimal() else 0

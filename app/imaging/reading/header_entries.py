@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from app.errors import FileProblem
 from app.imaging import guards
@@ -19,7 +19,6 @@ from app.imaging.studies.instance_table import DIRECTORY, PROBLEM, instance_tabl
 from app.imaging.types import Instance
 
 Message = dict[str, Any]
-_BLOCK = 2**20
 
 
 def headers_entry(payload: Message) -> Message:
@@ -111,11 +110,8 @@ def digests_entry(payload: Message) -> Message:
 
 
 def _digest(path: Path) -> str:
-    digest = hashlib.sha256()
     try:
         with sources.open_file(path) as file:
-            while block := file.read(_BLOCK):
-                digest.update(block)
+            return hashlib.file_digest(cast(Any, file), "sha256").hexdigest()
     except (FileProblem, OSError):
         return ""
-    return digest.hexdigest()

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,10 @@ from pydicom.dataelem import DataElement
 from pydicom.dataset import Dataset
 
 from app.imaging import guards
-from app.imaging.attributes import AttributeRow
+from app.imaging.attributes import MAX_TEXT, AttributeRow, shortened
 from app.imaging.dicom.dicom_file import read_header, silence_pydicom, value_text
 from app.imaging.files import sources
+from app.imaging.files.sources import FileStatus
 from app.imaging.pixels.pipeline import render
 from app.imaging.pixels.thumbnails import shrink
 from app.imaging.processes.records import pack
@@ -41,11 +43,7 @@ def read_instance(path: Path) -> Instance:
 
 
 def read_frame(path: Path, index: int, part: int = 0) -> Frame:
-    """Decode one frame of a file.
-
-    Raises:
-        FileProblem: The frame cannot be decoded.
-    """
+    """Decode one frame of a file, or raise FileProblem."""
     return reader_of(path).read_frame(path, part, index)
 
 
@@ -67,10 +65,7 @@ def attributes_entry(payload: Message) -> Message:
 
 
 def thumbnail_entry(payload: Message) -> Message:
-    """Return a small picture of a frame as "pixels".
-
-    Its longer side is `payload["size"]` pixels.
-    """
+    """Return a small picture of a frame as "pixels"; its longer side is `payload["size"]` px."""
     silence_pydicom()
     frame = _frame_of(payload)
     return {"pixels": shrink(render(frame), payload["size"], frame.spacing.aspect)}
@@ -85,37 +80,22 @@ def _frame_of(payload: Message) -> Frame:
 
 def _unchanged(payload: Message) -> Path:
     path = Path(payload["path"])
-    _check_unchanged(path, payload["size_bytes"], payload["mtime_ns"])
+    check_unchanged(path, payload["size_bytes"], payload["mtime_ns"])
     return path
 
 
-def check_unchanged(instance: Instance) -> None:
-    """Check that a file has not changed since it was scanned.
-
-    Raises:
-        FileProblem: The file has changed, or no longer exists.
-    """
-    _check_unchanged(instance.path, instance.size_bytes, instance.mtime_ns)
-
-
-def _check_unchanged(path: Path, size_bytes: int, mtime_ns: int) -> None:
+def check_unchanged(path: Path, size_bytes: int, mtime_ns: int) -> FileStatus:
+    """Return a file's status; raise FileProblem if the file has changed since it was scanned."""
     status = sources.status(path)
     if size_bytes and (mtime_ns, size_bytes) != (status.mtime_ns, status.size):
         raise guards.changed_file(path)
+    return status
 
 
 def check_uid(path: Path, known: str, found: str) -> None:
-    """Check that a file still holds the same image.
+    """Raise FileProblem if a file has another SOP Instance UID than listed ("": not scanned).
 
     This catches a replacement that has the same size and modification time.
-
-    Args:
-        path: The file.
-        known: SOP Instance UID under which the file is listed; "" if it was not scanned.
-        found: SOP Instance UID that the file contains now.
-
-    Raises:
-        FileProblem: The file holds another image.
     """
     if known and found != known:
         raise guards.changed_file(path)
@@ -125,36 +105,24 @@ MAX_ROWS = 10_000
 """Rows of the attributes' panel; reading so many takes half a second."""
 
 _MORE = f"(the first {MAX_ROWS:,} attributes: there are more, which are not listed)"
-MAX_TEXT = 512
 MAX_DEPTH = 16
 _BINARY = frozenset({"OB", "OD", "OF", "OL", "OV", "OW", "UN"})
 
 
 def read_attributes(path: Path) -> list[AttributeRow]:
-    """Return all attributes of a file; pixels are not read.
-
-    Raises:
-        FileProblem: The file cannot be read.
-    """
+    """Return all attributes of a file, or raise FileProblem; pixels are not read."""
     kind = sniff(path)
-    return read_rows(path) if kind == "dicom" else reader_of(path).read_rows(path)
+    return _dicom_rows(path) if kind == "dicom" else reader_of(path).read_rows(path)
 
 
-def read_rows(path: Path) -> list[AttributeRow]:
-    """Return the attributes of a DICOM file; the file meta information comes first.
-
-    Raises:
-        FileProblem: The file cannot be read.
-    """
+def _dicom_rows(path: Path) -> list[AttributeRow]:
+    """Return the attributes of a DICOM file; the file meta information comes first."""
     header = read_header(path)
-    found: list[AttributeRow] = []
-    for dataset in (getattr(header.dataset, "file_meta", None), header.dataset):
-        if dataset is not None:
-            for row in _rows(dataset, 0):
-                found.append(row)
-                if len(found) >= MAX_ROWS:
-                    found.append(AttributeRow("", "", "", _MORE))
-                    return found
+    parts = (getattr(header.dataset, "file_meta", None), header.dataset)
+    rows = (row for part in parts if part is not None for row in _rows(part, 0))
+    found = list(islice(rows, MAX_ROWS))
+    if len(found) == MAX_ROWS:
+        return [*found, AttributeRow("", "", "", _MORE)]
     if header.pixels is not None:
         length = f"{header.pixels.length:,} bytes"
         found.append(AttributeRow("(7fe0,0010)", header.pixels.keyword, header.pixels.vr, length))
@@ -172,9 +140,7 @@ def _rows(dataset: Dataset, depth: int) -> Iterator[AttributeRow]:
             yield AttributeRow(text, "", "", "(cannot be read)", depth)
             continue
         yield row
-        for number, item in enumerate(items, start=1):
-            if depth + 1 >= MAX_DEPTH:
-                break
+        for number, item in enumerate(items if depth + 1 < MAX_DEPTH else (), start=1):
             yield AttributeRow("", f"Item {number}", "", "", depth + 1)
             yield from _rows(item, depth + 2)
 
@@ -194,5 +160,4 @@ def _text(vr: str, value: Any) -> str:
         if vr in _BINARY or len(value) > MAX_TEXT:
             return f"{len(value):,} bytes"
         return value.decode("latin-1")
-    text = value_text(value)
-    return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
+    return shortened(value_text(value))

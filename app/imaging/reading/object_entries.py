@@ -9,12 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from app.imaging.dicom.dicom_file import silence_pydicom
-from app.imaging.dicom.instance_attributes import cached_header
-from app.imaging.files import sources
+from app.imaging.dicom.instance_attributes import cached_header, uid_of
 from app.imaging.objects.layer_messages import pack_frame
 from app.imaging.presentation import presentation_message
 from app.imaging.processes.records import pack, unpack
-from app.imaging.reading.dicom_image import uid_of
 from app.imaging.reading.image_entries import check_uid, check_unchanged
 from app.imaging.space.reformat import SectionCut
 from app.imaging.types import Instance
@@ -40,17 +38,11 @@ def layer_frame_entry(payload: Message) -> Message:
 
 def section_layer_entry(payload: Message) -> Message:
     """Return what `payload["instance"]` draws on a section through slices."""
-    from app.imaging.objects.section_layers import read_section_frame
+    from app.imaging.objects.layer_reading import read_section_frame
 
     slices = [(unpack(Instance, one["image"]), one["index"]) for one in payload["slices"]]
-    image = slices[0][0]
-    frame = read_section_frame(
-        _opened(payload, "instance"),
-        slices,
-        unpack(SectionCut, payload["cut"]),
-        (image.rows, image.columns),
-    )
-    return {"frame": pack_frame(frame)}
+    cut = unpack(SectionCut, payload["cut"])
+    return {"frame": pack_frame(read_section_frame(_opened(payload, "instance"), slices, cut))}
 
 
 def report_entry(payload: Message) -> Message:
@@ -70,8 +62,8 @@ def presentation_entry(payload: Message) -> Message:
 def _opened(payload: Message, name: str) -> Instance:
     silence_pydicom()
     instance = unpack(Instance, payload[name])
-    check_unchanged(instance)
+    status = check_unchanged(instance.path, instance.size_bytes, instance.mtime_ns)
     if instance.kind == "dicom":
-        header = cached_header(instance.path, sources.status(instance.path))
+        header = cached_header(instance.path, status)
         check_uid(instance.path, instance.sop_instance_uid, uid_of(header))
     return instance

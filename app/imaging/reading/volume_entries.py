@@ -13,18 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 from pydicom.datadict import tag_for_keyword
 
-from app.imaging import guards
 from app.imaging.dicom.dicom_file import Header, silence_pydicom
 from app.imaging.dicom.frame_attributes import FrameAttributes
 from app.imaging.dicom.header_walk import raw_elements
-from app.imaging.dicom.instance_attributes import cached_header
+from app.imaging.dicom.instance_attributes import cached_header, uid_of
 from app.imaging.dicom.pixel_layout import Layout, complete_frames, layout_of, truncation_problem
 from app.imaging.dicom.whole_slide import slide_of
-from app.imaging.files import sources
 from app.imaging.processes.records import pack
-from app.imaging.reading.dicom_image import decode_stored, frame_without_pixels, uid_of
+from app.imaging.reading.dicom_image import decode_stored, frame_without_pixels
 from app.imaging.reading.dicom_objects import content_of
-from app.imaging.reading.image_entries import read_frame
+from app.imaging.reading.image_entries import check_unchanged, read_frame
 from app.imaging.space.plain_slices import PlainLayout
 from app.imaging.space.planes import is_position
 from app.imaging.types import Content, Frame
@@ -57,24 +55,11 @@ class _Slice:
     in_archive: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Description:
-    """A slice that was described in full.
-
-    Attributes:
-        key: All that its description depends on.
-        frame: The description.
-    """
-
-    key: tuple[Any, ...]
-    frame: Frame
-
-
 class _Answer:
     """The slices of one request; slices that differ only in position share a description."""
 
     def __init__(self) -> None:
-        self._described: _Description | None = None
+        self._described: tuple[Any, ...] | None = None
         self._frames: list[Frame] = []
         self.slices: list[Message] = []
 
@@ -87,16 +72,15 @@ class _Answer:
     ) -> None:
         """Add a slice with its description and what `where` says of its pixels."""
         key = (one.key, one.layout, index, photometric, dtype)
-        known = self._described
-        uid, position = uid_of(one.header), _position_of(one.header)
-        if known is not None and known.key == key and position is not None:
-            self._append({"uid": uid, "position": position} | where)
+        position = _position_of(one.header)
+        if self._described == key and position is not None:
+            self._append({"uid": uid_of(one.header), "position": position} | where)
             return
         frame = frame_without_pixels(one.header, one.layout, index, photometric, dtype)
         self.add_frame(frame, **where)
         # Dose grids and NM volumes compute positions, which cannot be read off another header.
         if one.layout.frames == 1 and frame.orientation.position == position:
-            self._described = _Description(key, frame)
+            self._described = key
 
     def add_frame(self, frame: Frame, **where: Any) -> None:
         """Add a slice with a description of its own."""
@@ -129,7 +113,7 @@ def plain_entry(payload: Message) -> Message:
     silence_pydicom()
     answer = _Answer()
     for text, size, time_ns, _part, index, _kind in payload["slices"]:
-        one = _open(Path(text), (size, time_ns))
+        one = _open(Path(text), size, time_ns)
         layout = _plain_layout(one.header, one.layout) if one is not None else None
         # The members of an archive lie packed in it.
         if one is None or layout is None or one.in_archive:
@@ -159,23 +143,23 @@ def frames_entry(payload: Message) -> Message:
     answer = _Answer()
     for text, size, time_ns, part, index, kind in payload["slices"]:
         path = Path(text)
-        one = _open(path, (size, time_ns)) if kind == "dicom" else None
+        one = _open(path, size, time_ns) if kind == "dicom" else None
         if one is None:
-            _check_known(path, (size, time_ns), sources.status(path))
+            check_unchanged(path, size, time_ns)
             frame = read_frame(path, index, part)
-            answer.add_frame(_without_stored(frame), pixels=frame.stored)
+            stored = frame.stored
+            bare = np.empty((0, 0), stored.dtype)
+            # A volume has no overlays and shutter.
+            frame = replace(frame, stored=bare, overlays=(), shutter=None)
+            answer.add_frame(frame, pixels=stored)
         else:
             stored, photometric = decode_stored(one.header, one.layout, index)
             answer.add(one, index, photometric, stored.dtype, pixels=stored)
     return answer.message()
 
 
-def _open(path: Path, known: tuple[int, int]) -> _Slice | None:
-    """Read the header of a slice.
-
-    Args:
-        path: A DICOM file.
-        known: Its size and time (ns) when it was scanned.
+def _open(path: Path, size: int, time_ns: int) -> _Slice | None:
+    """Read the header of a slice whose DICOM file had this size and time (ns) when scanned.
 
     Returns:
         None where the frames are not the file's own images: a document, a stitched slide.
@@ -183,8 +167,7 @@ def _open(path: Path, known: tuple[int, int]) -> _Slice | None:
     Raises:
         FileProblem: The file has changed, or is unreadable or damaged.
     """
-    status = sources.status(path)
-    _check_known(path, known, status)
+    status = check_unchanged(path, size, time_ns)
     header = cached_header(path, status)
     key = _key_of(header)
     if content_of(header) not in (Content.IMAGE, Content.SEGMENTATION):
@@ -205,16 +188,6 @@ def _key_of(header: Header) -> tuple[Any, ...]:
     span = header.pixels
     pixels = (span.keyword, span.vr) if span is not None else ()
     return (header.syntax, header.sop_class, pixels, kept)
-
-
-def _check_known(path: Path, known: tuple[int, int], status: sources.FileStatus) -> None:
-    if known[0] and known != (status.size, status.mtime_ns):
-        raise guards.changed_file(path)
-
-
-def _without_stored(frame: Frame) -> Frame:
-    """Return a frame without pixels, overlays and shutter, which a volume does not have."""
-    return replace(frame, stored=np.empty((0, 0), frame.stored.dtype), overlays=(), shutter=None)
 
 
 def _plain_layout(header: Header, layout: Layout) -> PlainLayout | None:

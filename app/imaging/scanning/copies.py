@@ -51,73 +51,72 @@ class Comparison:
     final: bool
 
 
-class Copies:
-    """Finds copies by comparing digests of files that share UID and size, in the workers."""
+def compare(
+    pool: WorkerPool,
+    cancel: CancelLike | None,
+    instances: Sequence[Instance],
+    opened: Sequence[Instance] = (),
+) -> Comparison | None:
+    """Return the instances that remain when copies are left out; None without candidates.
 
-    def __init__(self, pool: WorkerPool, cancel: CancelLike | None) -> None:
-        self._pool = pool
-        self._cancel = cancel
+    Of each set of copies, one in `opened` is kept if there is one (but not returned);
+    otherwise the file whose path sorts first.
 
-    def compare(
-        self, instances: Sequence[Instance], opened: Sequence[Instance] = ()
-    ) -> Comparison | None:
-        """Return the instances that remain when copies are left out; None without candidates.
+    Raises:
+        Cancelled: The scan was cancelled.
+    """
+    sizes = _candidates(instances, opened)
+    if not sizes:
+        return None
+    digests = _digests(pool, cancel, sizes)
+    original: dict[tuple[str, str], Path] = {}
+    before = {one.path for one in instances_with_uids_of(opened, instances)} & sizes.keys()
+    for path in sorted(sizes, key=lambda path: (path not in before, str(path))):
+        for uid in sizes[path].uids:
+            original.setdefault((uid, digests.get(path) or str(path)), path)
+    contents = Counter(uid for uid, _ in original)
+    kept: list[Instance] = []
+    left_out: dict[Path, Path] = {}
+    for instance in instances:
+        if instance.path not in sizes:
+            kept.append(instance)
+            continue
+        content = digests.get(instance.path) or str(instance.path)
+        first = original[instance.sop_instance_uid, content]
+        if first != instance.path and instance.path not in before:
+            left_out[instance.path] = first
+        elif contents[instance.sop_instance_uid] > 1:
+            marked = {**instance.attributes, CONTENT: content}
+            kept.append(replace(instance, attributes=marked))
+        else:
+            kept.append(instance)
+    final = not before and all(digests.get(path) for path in sizes)
+    return Comparison(kept, _told(left_out), final)
 
-        Of each set of copies, one in `opened` is kept if there is one (but not returned);
-        otherwise the file whose path sorts first.
 
-        Raises:
-            Cancelled: The scan was cancelled.
-        """
-        sizes = _candidates(instances, opened)
-        if not sizes:
-            return None
-        digests = self._digests(sizes)
-        original: dict[tuple[str, str], Path] = {}
-        before = {one.path for one in instances_with_uids_of(opened, instances)} & sizes.keys()
-        for path in sorted(sizes, key=lambda path: (path not in before, str(path))):
-            for uid in sizes[path].uids:
-                original.setdefault((uid, digests.get(path) or str(path)), path)
-        contents = Counter(uid for uid, _ in original)
-        kept: list[Instance] = []
-        left_out: dict[Path, Path] = {}
-        for instance in instances:
-            if instance.path not in sizes:
-                kept.append(instance)
-                continue
-            content = digests.get(instance.path) or str(instance.path)
-            first = original[instance.sop_instance_uid, content]
-            if first != instance.path and instance.path not in before:
-                left_out[instance.path] = first
-            elif contents[instance.sop_instance_uid] > 1:
-                marked = {**instance.attributes, CONTENT: content}
-                kept.append(replace(instance, attributes=marked))
-            else:
-                kept.append(instance)
-        final = not before and all(digests.get(path) for path in sizes)
-        return Comparison(kept, _told(left_out), final)
-
-    def _digests(self, sizes: dict[Path, _File]) -> dict[Path, str]:
-        batches = _batches(sizes)
-        replies = [
-            self._pool.submit(
-                "app.imaging.reading.header_entries:digests_entry",
-                {"paths": [str(path) for path in batch]},
-                priority=Priority.THUMBNAIL,
-                timeout_s=_TIMEOUT_S,
-                cancel=self._cancel,
-            )
-            for batch in batches
-        ]
-        digests: dict[Path, str] = {}
-        for batch, reply in zip(batches, replies, strict=True):
-            try:
-                digests |= dict(zip(batch, reply.result()["digests"], strict=True))
-            except CancelledError:
-                raise Cancelled from None
-            except SightlineError:
-                continue  # not known to be copies, so they are all kept
-        return digests
+def _digests(
+    pool: WorkerPool, cancel: CancelLike | None, sizes: dict[Path, _File]
+) -> dict[Path, str]:
+    batches = _batches(sizes)
+    replies = [
+        pool.submit(
+            "app.imaging.reading.header_entries:digests_entry",
+            {"paths": [str(path) for path in batch]},
+            priority=Priority.THUMBNAIL,
+            timeout_s=_TIMEOUT_S,
+            cancel=cancel,
+        )
+        for batch in batches
+    ]
+    digests: dict[Path, str] = {}
+    for batch, reply in zip(batches, replies, strict=True):
+        try:
+            digests |= dict(zip(batch, reply.result()["digests"], strict=True))
+        except CancelledError:
+            raise Cancelled from None
+        except SightlineError:
+            continue  # not known to be copies, so they are all kept
+    return digests
 
 
 def _candidates(instances: Sequence[Instance], opened: Sequence[Instance]) -> dict[Path, _File]:

@@ -12,7 +12,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -25,8 +26,7 @@ from app.imaging.files.file_marks import MODULUS
 from app.imaging.processes.futures import Reply, as_file_problem, settle_future
 from app.imaging.processes.worker_pool import Priority, WorkerPool
 from app.imaging.processes.workers import CancelLike
-from app.imaging.scanning import opened_paths
-from app.imaging.scanning.copies import Copies
+from app.imaging.scanning import copies, opened_paths
 from app.imaging.scanning.index import Index
 from app.imaging.scanning.opened_paths import Tasks
 from app.imaging.scanning.snapshots import pack_result, restore
@@ -150,16 +150,8 @@ _LARGEST_BATCH = 256
 _BATCH_S = 0.1
 
 
-@dataclass(slots=True)
-class _Batch:
-    """Files whose headers are read in one call, with their positions in the listing."""
-
-    places: list[int]
-    paths: list[Path]
-
-    def singles(self) -> list[_Batch]:
-        pairs = zip(self.places, self.paths, strict=True)
-        return [_Batch([place], [path]) for place, path in pairs]
+_Batch = list[tuple[int, Path]]
+"""Files whose headers are read in one call, with their positions in the listing."""
 
 
 class Scan:
@@ -195,10 +187,10 @@ class Scan:
         self._index_folder = index
         self._index: Index | None = None
         self._opened = opened
-        self._events: SimpleQueue[tuple[_Batch | Tasks, Reply]] = SimpleQueue()
+        self._events: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._running = 0
         self._waiting: deque[tuple[int, Path]] = deque()
-        self._suspects: deque[_Batch] = deque()
+        self._suspects: deque[tuple[int, Path]] = deque()
         self._size = _FIRST_BATCH
         self._done = 0
         self._seen: set[Path] = set()
@@ -247,12 +239,9 @@ class Scan:
     def _scan(self) -> ScanResult:
         self._list(opened_paths.listing_tasks(self._paths))
         while self._running:
-            job, reply = self._events.get()
+            take_answer = self._events.get()
             self._running -= 1
-            if isinstance(job, _Batch):
-                self._take_headers(job, reply)
-            else:
-                self._take_listing(job, reply)
+            take_answer()
             self._read_on()
             self._report()
             if self._cancel is not None and self._cancel.cancelled:
@@ -262,7 +251,7 @@ class Scan:
             self._paths, self._fruitful
         )
         opened = self._opened() if self._opened is not None else ()
-        compared = Copies(self._pool, self._cancel).compare(self._instances, opened)
+        compared = copies.compare(self._pool, self._cancel, self._instances, opened)
         if compared is None:
             result = self._catalogue.result(problems, self._paths)
         else:
@@ -284,7 +273,7 @@ class Scan:
 
     def _list(self, todo: Tasks) -> None:
         entry = "app.imaging.scanning.listing:list_entry"
-        self._submit(entry, {"todo": todo}, todo, LIST_TIMEOUT_S)
+        self._submit(entry, {"todo": todo}, partial(self._take_listing, todo), LIST_TIMEOUT_S)
 
     def _take_listing(self, todo: Tasks, reply: Reply) -> None:
         try:
@@ -320,36 +309,31 @@ class Scan:
         """Keep the workers busy with a short queue, so that cancelling and scrolling stay quick."""
         while self._running < _IN_FLIGHT and (self._suspects or self._waiting):
             if self._suspects:
-                self._read(self._suspects.popleft())
-                continue
-            count = min(self._size, len(self._waiting))
-            pairs = [self._waiting.popleft() for _ in range(count)]
-            self._read(_Batch([place for place, _ in pairs], [path for _, path in pairs]))
-
-    def _read(self, batch: _Batch) -> None:
-        payload = {"paths": [str(path) for path in batch.paths]}
-        self._submit(
-            "app.imaging.reading.header_entries:headers_entry", payload, batch, SCAN_TIMEOUT_S
-        )
+                batch = [self._suspects.popleft()]
+            else:
+                count = min(self._size, len(self._waiting))
+                batch = [self._waiting.popleft() for _ in range(count)]
+            entry = "app.imaging.reading.header_entries:headers_entry"
+            payload = {"paths": [str(path) for _, path in batch]}
+            self._submit(entry, payload, partial(self._take_headers, batch), SCAN_TIMEOUT_S)
 
     def _take_headers(self, batch: _Batch, reply: Reply) -> None:
         try:
             result = _result(reply)
             built = self._instances_of(batch, result)
         except SightlineError as error:
-            if len(batch.paths) > 1:
-                self._suspects += batch.singles()
+            if len(batch) > 1:
+                self._suspects += batch
                 return
             self._state.add_unknown()
-            problem = as_file_problem(error, batch.paths[0])
+            ((place, path),) = batch
+            problem = as_file_problem(error, path)
             assert isinstance(problem, FileProblem)
-            self._problems[batch.places[0]] = Problem(
-                batch.paths[0], problem.reason, problem.remedy
-            )
+            self._problems[place] = Problem(path, problem.reason, problem.remedy)
             self._done += 1
             return
-        self._done += len(batch.paths)
-        if len(batch.paths) == self._size:
+        self._done += len(batch)
+        if len(batch) == self._size:
             factor = _BATCH_S / max(float(result["seconds"]), 0.001)
             wanted = round(self._size * min(max(factor, 0.25), 4))
             self._size = min(max(wanted, 1), _LARGEST_BATCH)
@@ -369,8 +353,8 @@ class Scan:
             # Compared before lists are built: a count may be absurdly large.
             if sum(max(count, 0) for count in counts) != len(result["table"]["rows"]):
                 raise TableError("counts and instances disagree")
-            pairs = list(zip(batch.paths, counts, strict=True))
-            paths = [path for path, count in pairs for _ in range(count)]
+            pairs = zip(batch, counts, strict=True)
+            paths = [path for (_, path), count in pairs for _ in range(count)]
             instances = self._reader.instances(result["table"], paths)
             problems = self._problems_of(batch, counts, result["problems"])
             self._state.add_read(result)
@@ -384,9 +368,7 @@ class Scan:
     ) -> dict[int, Problem]:
         """Return the problems of a batch by their places in the listing."""
         problems: dict[int, Problem] = {}
-        for number, (place, path, count) in enumerate(
-            zip(batch.places, batch.paths, counts, strict=True)
-        ):
+        for number, ((place, path), count) in enumerate(zip(batch, counts, strict=True)):
             if count == PROBLEM:
                 reason, remedy = reasons[str(number)]
                 problems[place] = Problem(path, str(reason), str(remedy))
@@ -408,14 +390,14 @@ class Scan:
         self._next_telling = time.monotonic() + max(FOUND_EVERY_S, cost * _GROUPING_SHARE)
 
     def _submit(
-        self, entry: str, payload: dict[str, Any], job: _Batch | Tasks, limit_s: float
+        self, entry: str, payload: dict[str, Any], take: Callable[[Reply], None], limit_s: float
     ) -> None:
         # Less urgent than visible images, so that browsing stays quick during a scan.
         reply = self._pool.submit(
             entry, payload, priority=Priority.THUMBNAIL, timeout_s=limit_s, cancel=self._cancel
         )
         self._running += 1
-        reply.add_done_callback(lambda reply: self._events.put((job, reply)))
+        reply.add_done_callback(lambda reply: self._events.put(partial(take, reply)))
 
 
 def _unfinished(study: Study) -> Study:

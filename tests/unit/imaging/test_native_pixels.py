@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from app.imaging.dicom.native_pixels import read_words, values_of, words_of
+from app.imaging.dicom.codecs import read_words, values_of, words_of
 from app.imaging.dicom.pixel_layout import Layout
 from app.imaging.reading.image_entries import read_frame, read_instance
 from tests.unit.imaging.files import make_dicom

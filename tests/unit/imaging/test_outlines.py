@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from app.imaging.objects.section_layers import fill_outlines
+from app.imaging.objects.layer_reading import fill_outlines
 
 Array = NDArray[Any]
 

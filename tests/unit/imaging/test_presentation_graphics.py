@@ -132,7 +132,6 @@ def test_size_modes_and_spacing_of_the_displayed_area(image: Path):
     frame, presentation = presented(
         image, state_of(image, DisplayedAreaSelectionSequence=[true_size])
     )
-    assert presentation.size_mode == "TRUE SIZE"
     assert presentation.pixel_spacing == (0.4, 0.2)
     assert frame.spacing.aspect == pytest.approx(2)
     assert not frame.spacing.known, "a spacing for display measures nothing"

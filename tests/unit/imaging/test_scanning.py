@@ -15,8 +15,8 @@ import pytest
 
 from app.errors import Cancelled, WorkerDied
 from app.imaging.decode import Decoder
-from app.imaging.scanning import listing, opened_paths, scan
-from app.imaging.scanning.copies import CONTENT, Copies
+from app.imaging.scanning import copies, listing, opened_paths, scan
+from app.imaging.scanning.copies import CONTENT
 from app.imaging.types import Instance, ScanResult
 from app.workspace.studies import Studies
 from tests.unit.imaging.files import make_dicom
@@ -140,8 +140,7 @@ def test_copies_are_told_the_same_in_whatever_order_they_were_read(
     (instance,) = decoder.scan([tmp_path / "0.dcm"]).result(60).studies[0].series[0].instances
     paths = sorted(tmp_path.rglob("*.dcm"))
     read = [replace(instance, path=path) for path in paths]
-    copies = Copies(decoder._pool, None)
-    first, second = copies.compare(read), copies.compare(read[::-1])
+    first, second = (copies.compare(decoder._pool, None, some) for some in (read, read[::-1]))
     assert first is not None
     assert second is not None
     assert first == second
