@@ -122,12 +122,7 @@ def datetime_text(text: str) -> str:
 
 
 def content_text(item: Dataset, kind: str) -> str:
-    """Return a content item's value as text, or `NO_VALUE` if it is missing.
-
-    Args:
-        item: An item in the Content Sequence.
-        kind: The item's Value Type.
-    """
+    """Return the value of a content item of Value Type `kind` as text; `NO_VALUE` if missing."""
     reader = _READERS.get(kind)
     if reader is None:
         return f"(content of the unknown type {kind[:16] or 'without a name'})"
