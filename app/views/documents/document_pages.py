@@ -477,7 +477,6 @@ class DocumentStack(QStackedWidget):
         super().__init__()
         self._workspace = workspace
         self._canvas = canvas
-        self._shown: Instance | None = None
         self.key_images = KeyImages(workspace)
         self.report = ReportPage(workspace, loader, self.key_images)
         self.note = NotePage(show_attributes)
