@@ -157,7 +157,7 @@ class Program:
         return SessionStore(paths.sessions_dir())
 
     def language_model(self, name: str | None = None) -> LanguageModel:
-        """Return a model: "KIND" or "KIND:MODEL" (see `providers.KINDS`), or None for the settings' one.
+        """Return the model "KIND" or "KIND:MODEL" (`providers.KINDS`), or that of the settings.
 
         May take seconds, since its key is looked up in the keyring.
 
