@@ -16,7 +16,7 @@ from typing import Any
 
 from app import paths
 from app.agent.events import ApprovalRequested, ModelRetry, RunEvent, TextDelta
-from app.agent.json_forms import artifact_json, describe, event_json, finding_json, plain
+from app.agent.json_forms import describe, event_json, finding_json, plain
 from app.agent.llm.base import LanguageModel
 from app.agent.loop.agent_loop import AgentLoop, Approve, RunRequest
 from app.agent.loop.audit_trail import ACTING
@@ -276,7 +276,7 @@ def run_tool(
                     "output": result.output,
                     "metadata": result.metadata,
                     "findings": [finding_json(item, out_dir) for item in result.findings],
-                    "artifacts": [artifact_json(item) for item in result.artifacts],
+                    "artifacts": [plain(item) for item in result.artifacts],
                 }
             )
         else:

@@ -37,11 +37,8 @@ _WIDTHS = {"float32": 4, "bfloat16": 2, "float16": 2}
 class ModelKey:
     """The identity of a loaded model; the same model with other files has another key.
 
-    Attributes:
-        name: Name of the model's card, or of its file.
-        path: The model's file or folder.
-        version: Digest, size and modification time of the model's files.
-        placement: The model's device and precision.
+    `name` is that of the model's card, or of its file; `version` are the digest, size and
+    modification time of its files.
     """
 
     name: str
