@@ -16,7 +16,7 @@ from typing import Any
 
 from app import paths
 from app.agent.events import ApprovalRequested, ModelRetry, RunEvent, TextDelta
-from app.agent.json_forms import artifact_json, describe, event_json, finding_json, plain
+from app.agent.json_forms import describe, event_json, finding_json, plain
 from app.agent.llm.base import LanguageModel
 from app.agent.loop.agent_loop import AgentLoop, Approve, RunRequest
 from app.agent.loop.audit_trail import ACTING
@@ -228,12 +228,8 @@ def run_tool(
 ) -> int:
     """Run one tool, print its result, and return the exit code.
 
-    Args:
-        name: The tool's name.
-        arguments: The tool's arguments; a missing image argument is set to the first image.
-        images: Files, folders or archives whose images are open for the tool.
-        out: Folder for the files that the tool makes; None for a new folder in the data folder.
-        as_json: Whether to print the result as JSON.
+    A missing image argument is set to the first of the `images`, which are files, folders or
+    archives. `out` None stands for a new folder in the data folder.
     """
     from app.agent.loop.tool_execution import Outcome, parse_arguments
     from app.agent.loop.tool_execution import run_tool as execute
@@ -280,7 +276,7 @@ def run_tool(
                     "output": result.output,
                     "metadata": result.metadata,
                     "findings": [finding_json(item, out_dir) for item in result.findings],
-                    "artifacts": [artifact_json(item) for item in result.artifacts],
+                    "artifacts": [plain(item) for item in result.artifacts],
                 }
             )
         else:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QPoint, QTimer
+from PySide6.QtCore import QObject, QPoint, QSizeF, QTimer
 from PySide6.QtGui import QImage, QPainter, QRegion
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -156,10 +156,8 @@ def window_image(window: QWidget, ratio: float | None = None) -> QImage:
     """Return a shown window's contents; `ratio` is physical px per logical, None the screen's."""
     QApplication.sendPostedEvents()
     scale = window.devicePixelRatioF() if ratio is None else ratio
-    size = window.size()
-    image = QImage(
-        round(size.width() * scale), round(size.height() * scale), QImage.Format.Format_RGB32
-    )
+    size = QSizeF(window.size()) * scale
+    image = QImage(size.toSize(), QImage.Format.Format_RGB32)
     image.setDevicePixelRatio(scale)
     painter = QPainter(image)
     window.render(painter, QPoint(), QRegion(window.rect()))

@@ -208,9 +208,7 @@ class LongText(TextView):
     The view scrolls to new text while its end is visible.
     """
 
-    filled = Signal()
-
-    def __init__(self, max_height: int, tone: str = "mono") -> None:
+    def __init__(self, max_height: int, tone: str) -> None:
         super().__init__(max_height=max_height)
         self.setProperty("tone", tone)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -230,7 +228,7 @@ class LongText(TextView):
         if not self._timer.isActive():
             self._fill()
 
-    def restart(self, text: str = "") -> None:
+    def restart(self, text: str) -> None:
         """Replace the whole text with `text`."""
         self._waiting.clear()
         self._timer.stop()
@@ -246,8 +244,6 @@ class LongText(TextView):
                 bar.setValue(bar.maximum())
         if self._waiting:
             self._timer.start()
-        else:
-            self.filled.emit()
 
     def _insert(self, piece: str) -> None:
         cursor = QTextCursor(self.document())

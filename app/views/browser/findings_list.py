@@ -12,6 +12,7 @@ from PySide6.QtCore import (
     QPersistentModelIndex,
     QRect,
     QRectF,
+    QSignalBlocker,
     QSize,
     Qt,
     QTimer,
@@ -201,11 +202,8 @@ class FindingsList(QWidget):
         self.view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.view.setMouseTracking(True)
         self.view.setAccessibleName("Findings")
-        self.empty = EmptyState(
-            "scan-search",
-            "No findings yet",
-            "Ask the assistant about the image; what its tools find is listed here.",
-        )
+        hint = "Ask the assistant about the image; what its tools find is listed here."
+        self.empty = EmptyState("scan-search", "No findings yet", hint)
         self._stack = QStackedLayout()
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.view)
@@ -265,14 +263,10 @@ class FindingsList(QWidget):
 
     def _mark(self, finding_id: str) -> None:
         index = self.model.index_of(finding_id) if finding_id else QModelIndex()
-        selection = self.view.selectionModel()
-        blocked = selection.blockSignals(True)
-        if index.isValid():
+        with QSignalBlocker(self.view.selectionModel()):
+            if not index.isValid():
+                self.view.clearSelection()
             self.view.setCurrentIndex(index)
-        else:
-            self.view.clearSelection()
-            self.view.setCurrentIndex(QModelIndex())
-        selection.blockSignals(blocked)
         self.view.viewport().update()
 
     def _keep_place(self) -> None:

@@ -77,7 +77,7 @@ class FindingLinks:
         self._names: dict[str, tuple[str, str]] = {}  # finding id -> (label, SOP Instance UID)
         self._disconnect: list[Callable[[], None]] = [
             workspace.annotations.changed.connect(self._on_changed),
-            workspace.annotations.selection_changed.connect(self._on_selected),
+            workspace.annotations.selection_changed.connect(lambda _id: self._on_changed()),
         ]
 
     def close(self) -> None:
@@ -130,13 +130,12 @@ class FindingLinks:
         annotations = self._workspace.annotations
         item = annotations.get(key)
         if item is None:
-            self._on_selected(annotations.selected)
-            return
-        if annotations.selected == key:
+            self._on_changed()
+        elif annotations.selected == key:
             annotations.select("")
-            return
-        self._workspace.show_image(item.finding.image)
-        annotations.select(key)
+        else:
+            self._workspace.show_image(item.finding.image)
+            annotations.select(key)
 
     def select_of(self, findings: Sequence[Finding]) -> None:
         """Select the first of these findings, or the next one if one is selected already."""
@@ -146,10 +145,8 @@ class FindingLinks:
             return
         chosen = there.index(annotations.selected) + 1 if annotations.selected in there else 0
         key = there[chosen % len(there)]
-        item = annotations.get(key)
-        if item is not None and annotations.selected != key:
-            self._workspace.show_image(item.finding.image)
-            annotations.select(key)
+        if annotations.selected != key:
+            self.select(key)
 
     def _current(self, finding_id: str) -> str:
         """Return the id of the finding, or of the one that replaced it when the tool ran again."""
@@ -177,6 +174,3 @@ class FindingLinks:
                 self._dress(chip)
             else:  # Qt deleted it with its card, and Python still holds the wrapper
                 self._chips.discard(chip)
-
-    def _on_selected(self, _finding_id: str) -> None:
-        self._on_changed()

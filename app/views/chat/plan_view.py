@@ -235,16 +235,10 @@ class _Reader:
 
     def _waits_for(self, after: Any) -> str:
         steps = self._event.steps
-        earlier = [
-            steps[number - 1]
-            for number in after
-            if isinstance(number, int) and 1 <= number <= len(steps)
-        ]
-        names = [
-            self._title(step.get("tool"))
-            for step in earlier
-            if step.get("state") in ("pending", "running")
-        ]
+        numbers = [number for number in after if isinstance(number, int)]
+        earlier = [steps[number - 1] for number in numbers if 1 <= number <= len(steps)]
+        open_ = [step for step in earlier if step.get("state") in ("pending", "running")]
+        names = [self._title(step.get("tool")) for step in open_]
         return f"waits for: {', '.join(names)}" if names else ""
 
     def _sentence(self, text: str) -> str:

@@ -32,7 +32,7 @@ from app.views.chat import missing_models, run_wording
 from app.views.chat.answer import AnswerStream
 from app.views.chat.approval import ApprovalCard, OverrideCard, RequestCard
 from app.views.chat.consent import ConsentCard
-from app.views.chat.message import Notice, QuestionMenu, UserBubble
+from app.views.chat.message import Notice, UserBubble
 from app.views.chat.plan_view import PlanView
 from app.views.chat.tool_card import ChatServices, ToolCard
 from app.views.chat.widgets import ElidedText, ThinProgress, icon_label
@@ -211,10 +211,8 @@ class RunView(QWidget):
         self._live = live = past is None
         self._model = ""
         self._usage = ""
-        self._menu = QuestionMenu(
-            lambda: actions.ask_again(self.question), lambda: actions.branch(self)
-        )
-        self.bubble = UserBubble(question, self._menu)
+        self._ask_again = lambda: actions.ask_again(question)
+        self.bubble = UserBubble(question, self._ask_again, lambda: actions.branch(self))
         self._layout = column(self.bubble, spacing=10, margins=(0, 0, 0, SPACE.s), parent=self)
         self._consent_denied = False
         self._cited: Sequence[int] = ()  # numbers that the answer cites
@@ -439,7 +437,7 @@ class RunView(QWidget):
             notice = Notice(event.error, event.remedy, tone=tone)
         else:
             notice = Notice("Stopped")
-        notice.add_action("Ask again", "rotate-ccw", self._menu.ask_again)
+        notice.add_action("Ask again", "rotate-ccw", self._ask_again)
         return notice
 
     def _stopped(self, stopped_by: str) -> Notice:

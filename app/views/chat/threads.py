@@ -297,15 +297,11 @@ class ThreadExporter(QObject):
         box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
 
-        def finished() -> None:
-            if box.clickedButton() is choose:
-                self._warned = True
-                self._choose(thread)
-
-        box.finished.connect(lambda _result: finished())
+        choose.clicked.connect(lambda: self._choose(thread))
         box.open()
 
     def _choose(self, thread: Thread) -> None:
+        self._warned = True
         dialog = QFileDialog(self._window, "Export the conversation")
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setNameFilters(list(_FILTERS))
