@@ -74,11 +74,9 @@ class ProviderSettings(_Part):
     Attributes:
         base_url: Address of the endpoint; unused for a local model.
         model: Name of the model at the endpoint; for Azure the name of the deployment.
-        api_version: Version of Azure's API.
         path: For a local model: the path of a GGUF file, or of a folder with transformers files.
         context_tokens: Maximum number of tokens in a request and its answer together.
         images: Whether pictures are sent to the model.
-        tool_form: Form of the model's tool calls.
         input_price: Price in US dollars for a million tokens in requests; None if unknown.
         output_price: Price in US dollars for a million tokens in answers; None if unknown.
     """
@@ -97,12 +95,7 @@ class ProviderSettings(_Part):
 class ModelSettings(_Part):
     """The language model that answers. Keys are stored elsewhere: see app.secrets.
 
-    Attributes:
-        kind: The provider in use; the settings for the other providers are kept.
-        openai: Any OpenAI-compatible endpoint.
-        azure: A deployment in Azure.
-        anthropic: Anthropic's API.
-        local: A model file on this machine.
+    `kind` is the provider in use; the settings for the other providers are kept.
     """
 
     kind: Kind = "offline"
@@ -312,9 +305,6 @@ class Settings(_Part):
 
     Attributes:
         version: Version of the file's format.
-        llm: The language model.
-        limits: The limits of a run.
-        policy: The user's rules for tools.
         device: Device on which AI models run: "auto", "cpu", "cuda" or "mps".
         idle_minutes: Minutes without work after which AI models are unloaded; 0 for never.
     """

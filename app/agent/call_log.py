@@ -96,7 +96,7 @@ class CallLog:
         """Add a finished call and return its log entry."""
         images = self.images_of(call.arguments)
         made = [*self._made_by(message)]
-        sources = self._sources(call.arguments) or self._named_in(message.data.get("output"))
+        sources = self._sources(call.arguments) or self._named_in(message.output)
         ended = LoggedCall(call, message, images, here, len(self._ended), sources)
         self._ended.append(ended)
         self._made |= dict.fromkeys(made, images) if images else {}
@@ -201,8 +201,7 @@ class CallLog:
 
 def output_of(ended: LoggedCall, key: str) -> Any | None:
     """Return the value of a key in a call's output, or None if it is missing or empty."""
-    output: Any = ended.message.data.get("output")
-    value: Any = cast("dict[str, Any]", output).get(key) if isinstance(output, dict) else None
+    value = ended.message.output.get(key)
     return None if value in ("", [], {}) else value
 
 

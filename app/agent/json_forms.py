@@ -22,7 +22,6 @@ from app.agent import events
 from app.agent.events import RunEvent
 from app.errors import FileProblem
 from app.imaging.findings import Box, Finding, Geometry, Heatmap, Mask, Point, Polygon, Polyline
-from app.tools.api import Artifact
 
 
 def event_json(event: RunEvent, out_dir: Path) -> dict[str, Any]:
@@ -37,7 +36,6 @@ def event_json(event: RunEvent, out_dir: Path) -> dict[str, Any]:
     fields.pop("kind")
     if isinstance(event, events.ToolFinished):
         fields["findings"] = [finding_json(item, out_dir) for item in event.findings]
-        fields["artifacts"] = [artifact_json(item) for item in event.artifacts]
     return {"kind": event.kind, **plain(fields)}
 
 
@@ -74,12 +72,6 @@ def geometry_json(geometry: Geometry, out_dir: Path, name: str) -> dict[str, Any
         case Heatmap(heat):
             values = np.rint(np.clip(np.nan_to_num(heat), 0, 1) * 255).astype(np.uint8)
     return {"type": kind, "path": str(_write_png(values, out_dir, f"{kind.lower()}-{name}"))}
-
-
-def artifact_json(artifact: Artifact) -> dict[str, Any]:
-    """Return an artifact's fields by name."""
-    fields = {item.name: getattr(artifact, item.name) for item in dataclasses.fields(artifact)}
-    return plain(fields)
 
 
 def plain(value: Any) -> Any:

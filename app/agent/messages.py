@@ -87,3 +87,17 @@ class Message(BaseModel):
     texts: list[str] = []
     evidence: int = 0
     advice: str = ""
+
+    @property
+    def output(self) -> dict[str, Any]:
+        """Return the `output` of a tool's result; {} if it has none."""
+        return self._table("output")
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Return the `metadata` of a tool's result; {} if it has none."""
+        return self._table("metadata")
+
+    def _table(self, key: str) -> dict[str, Any]:
+        found = self.data.get(key)
+        return found if isinstance(found, dict) else {}

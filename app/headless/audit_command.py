@@ -19,6 +19,7 @@ from app.errors import SightlineError, UsageError, printable
 from app.headless.common import open_program, print_json, scan_source
 from app.imaging.types import Instance
 from app.wiring import Program
+from app.workspace.studies import instances_of
 
 _UID = re.compile(r"[0-9]+(?:\.[0-9]+)+")
 _REMEDY = "Ask this computer's administrator for the right to read it."
@@ -27,10 +28,7 @@ _REMEDY = "Ask this computer's administrator for the right to read it."
 def list_entries(*, kind: str = "", last: int | None = None, as_json: bool = False) -> int:
     """Print the entries, the oldest first, without verifying them; return the exit code.
 
-    Args:
-        kind: One of `KINDS`, in upper or lower case; "" for all kinds.
-        last: Number of latest entries to print; None for all.
-        as_json: Whether to print each entry as one line of JSON.
+    `kind` is one of `KINDS`, in upper or lower case, or "" for all; `last` None prints all entries.
     """
     if last is not None and last < 1:
         raise UsageError(f"--last: {last} is no number of lines", remedy="Give 1 or more.")
@@ -144,8 +142,7 @@ def _instances(program: Program, path: Path) -> Iterable[Instance]:
         studies = scan_source(program.decoder, path).studies
     except SightlineError:
         return ()  # no image: a document, or a picture that is named by its bytes alone
-    series = (series for study in studies for series in study.series)
-    return tuple(item for one in series for item in one.instances)
+    return instances_of(studies)
 
 
 def _hashes(facts: Any) -> Iterator[str]:

@@ -19,7 +19,7 @@ from app.imaging.presentation import PresentationState
 from app.imaging.report import report_text
 from app.imaging.space.stacks import stack_geometry
 from app.imaging.types import Content, Instance, ScanResult, Series, Study
-from app.workspace.studies import key_of
+from app.workspace.studies import instances_of, key_of
 
 _READ = (Content.REPORT, Content.KEY_OBJECTS)
 
@@ -45,17 +45,6 @@ class ObjectFacts:
     parts: tuple[tuple[int, str], ...]
     warnings: tuple[str, ...]
     noun: tuple[str, str]
-
-    @property
-    def lines(self) -> list[str]:
-        """The lines of text that describe the object on a terminal."""
-        one, many = self.noun
-        count = len(self.parts)
-        lines = [self.title] if self.title else []
-        if count:
-            names = ", ".join(f"{number} {name}" for number, name in self.parts)
-            lines.append(f"{count} {one if count == 1 else many}: {names}")
-        return lines
 
 
 Objects = Mapping[int, ObjectFacts]
@@ -130,9 +119,18 @@ def _print_series(series: Series, objects: Objects) -> None:
     for item in series.instances:
         _print(f"    {item.path}  {_instance_text(item)}".rstrip())
         about = objects.get(id(item))
-        for line in about.lines if about is not None else ():
-            _print(f"      {line}")
-        _print_warnings(about.warnings if about is not None else (), "      ")
+        if about is not None:
+            _print_object(about)
+
+
+def _print_object(about: ObjectFacts) -> None:
+    if about.title:
+        _print(f"      {about.title}")
+    if about.parts:
+        noun = about.noun[len(about.parts) != 1]
+        names = ", ".join(f"{number} {name}" for number, name in about.parts)
+        _print(f"      {len(about.parts)} {noun}: {names}")
+    _print_warnings(about.warnings, "      ")
 
 
 def _instance_text(item: Instance) -> str:
@@ -152,11 +150,9 @@ def _print_warnings(warnings: Sequence[str], indent: str) -> None:
 
 def _print_reports(decoder: Decoder, result: ScanResult, sources: Sequence[Path]) -> None:
     named = {source.absolute() for source in sources}
-    for study in result.studies:
-        for series in study.series:
-            for item in series.instances:
-                if series.content in _READ and item.path in named:
-                    _print_report(decoder, item)
+    for item in instances_of(result.studies):
+        if item.content in _READ and item.path in named:
+            _print_report(decoder, item)
 
 
 def _print_report(decoder: Decoder, item: Instance) -> None:
@@ -178,13 +174,7 @@ def _print(line: str) -> None:
 
 def _object_facts(decoder: Decoder, result: ScanResult) -> dict[int, ObjectFacts]:
     """Return the facts of all objects drawn over images, by `id()` of their instance."""
-    items = [
-        item
-        for study in result.studies
-        for series in study.series
-        if series.content in _PARTS
-        for item in series.instances
-    ]
+    items = [item for item in instances_of(result.studies) if item.content in _PARTS]
     # All are requested before the first is waited for, so that the workers read them in parallel.
     requests = [(item, _request(decoder, item)) for item in items]
     return {id(item): _facts_from(item, answer) for item, answer in requests}

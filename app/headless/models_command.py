@@ -24,11 +24,8 @@ class ModelsCommand:
         action: "list", "show", "verify", "install", "get", "pack", "accept" or "remove".
         names: Card names of the models.
         path: The file or folder to install, or the pack to write.
-        accept_terms: Whether the user accepts the terms.
-        allow_code: Whether code that comes with the weights may run.
         other: Whether to install files even if they differ from the published ones.
         markdown: Whether `list` prints the Markdown table of the documentation.
-        as_json: Whether to print the models' statuses as JSON.
     """
 
     action: str = "list"

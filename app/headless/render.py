@@ -23,6 +23,7 @@ from app.imaging.png_files import write_png
 from app.imaging.presentation import ImagePresentation, PresentationState
 from app.imaging.types import Content, Instance, ScanResult, Series, Window
 from app.imaging.volume import Plane
+from app.workspace.studies import instances_of
 from app.workspace.viewport import Display
 from app.workspace.workspace import first_to_show
 
@@ -42,13 +43,12 @@ class RenderRequest:
             is given, those of the whole series; for an object that is drawn over images, those of
             all images to which it refers.
         window: Grey-value window to use; None for the image's own.
-        annotated: Whether to draw overlays, layers, corner text and side letters. The picture then
-            has its true shape: if pixels are not square, it is larger than the image's matrix.
+        annotated: Whether to draw overlays, layers, corner text and side letters, in the picture's
+            true shape: if pixels are not square, it is larger than the image's matrix.
         series: Number, UID or key of a series; "" for the first series that can be shown. A
             presentation state stands for its image as the state shows it; contours, and with
             `annotated` a segmentation, stand for the image that they are drawn over.
-        plane: Plane of the sections to show through the volume, or `ACQUIRED` for the images
-            themselves.
+        plane: Plane of the sections to show, or `ACQUIRED` for the images themselves.
     """
 
     src: Path
@@ -255,13 +255,7 @@ def _layers_on(
 
     `acquired` is the image as it was acquired, of which `instance` may be a section.
     """
-    objects = [
-        item
-        for study in result.studies
-        for one in study.series
-        if one.content in _OVER_IMAGES
-        for item in one.instances
-    ]
+    objects = [item for item in instances_of(result.studies) if item.content in _OVER_IMAGES]
     drawn: list[_Drawn] = []
     for item in layers_for(acquired, objects):
         frame = decoder.layer_frame(item, instance, index).result()
@@ -273,11 +267,7 @@ def _layers_on(
 def _state_for(
     decoder: Decoder, states: Sequence[Instance], instance: Instance, index: int
 ) -> PresentationState:
-    """Return the first presentation state that refers to a frame.
-
-    Raises:
-        FileProblem: No state refers to it.
-    """
+    """Return the first presentation state about a frame; raise FileProblem without one."""
     for item in states:
         state = decoder.presentation(item).result()
         if state.of(instance.sop_instance_uid, index) is not None:

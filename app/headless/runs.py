@@ -16,7 +16,7 @@ from typing import Any
 
 from app import paths
 from app.agent.events import ApprovalRequested, ModelRetry, RunEvent, TextDelta
-from app.agent.json_forms import artifact_json, describe, event_json, finding_json, plain
+from app.agent.json_forms import describe, event_json, finding_json, plain
 from app.agent.llm.base import LanguageModel
 from app.agent.loop.agent_loop import AgentLoop, Approve, RunRequest
 from app.agent.loop.audit_trail import ACTING
@@ -31,6 +31,7 @@ from app.imaging.types import Content, Instance
 from app.tools.api import CancelToken, ToolContext, ToolSpec
 from app.tools.images import OpenImage, RunImages
 from app.wiring import Program, new_run_id
+from app.workspace.studies import instances_of
 
 ALLOW_REMOTE = "SIGHTLINE_ALLOW_REMOTE"
 """Environment variable that lists the hosts to which conversations may be sent."""
@@ -90,11 +91,7 @@ def ask(
 
 
 def _new_thread(program: Program, out: Path | None) -> Thread:
-    """Return a new conversation on disk, or in memory if the disk fails and `out` is given.
-
-    Raises:
-        FileProblem: There is no folder for the results.
-    """
+    """Return a new conversation on disk, or in memory if the disk fails and `out` is given."""
     try:
         return program.sessions.new_thread()
     except FileProblem as error:
@@ -231,12 +228,8 @@ def run_tool(
 ) -> int:
     """Run one tool, print its result, and return the exit code.
 
-    Args:
-        name: The tool's name.
-        arguments: The tool's arguments; a missing image argument is set to the first image.
-        images: Files, folders or archives whose images are open for the tool.
-        out: Folder for the files that the tool makes; None for a new folder in the data folder.
-        as_json: Whether to print the result as JSON.
+    A missing image argument is set to the first of the `images`, which are files, folders or
+    archives. `out` None stands for a new folder in the data folder.
     """
     from app.agent.loop.tool_execution import Outcome, parse_arguments
     from app.agent.loop.tool_execution import run_tool as execute
@@ -283,7 +276,7 @@ def run_tool(
                     "output": result.output,
                     "metadata": result.metadata,
                     "findings": [finding_json(item, out_dir) for item in result.findings],
-                    "artifacts": [artifact_json(item) for item in result.artifacts],
+                    "artifacts": [plain(item) for item in result.artifacts],
                 }
             )
         else:
@@ -354,11 +347,7 @@ def _cancel_on_interrupt(cancel: CancelToken) -> Generator[None]:
 
 
 def _open_images(decoder: Decoder, sources: Sequence[Path]) -> tuple[OpenImage, ...]:
-    """Return the images of all sources, in order, named image-1, image-2 and so on.
-
-    Raises:
-        FileProblem: A source cannot be read or holds no image.
-    """
+    """Return the images of all sources, in order, named image-1, image-2 and so on."""
     opened: list[OpenImage] = []
     for source in sources:
         for instance in _images(decoder, source):
@@ -367,13 +356,7 @@ def _open_images(decoder: Decoder, sources: Sequence[Path]) -> tuple[OpenImage, 
 
 
 def _images(decoder: Decoder, source: Path) -> tuple[Instance, ...]:
-    result = scan_source(decoder, source)
-    everything = [
-        instance
-        for study in result.studies
-        for series in study.series
-        for instance in series.instances
-    ]
+    everything = list(instances_of(scan_source(decoder, source).studies))
     images = tuple(instance for instance in everything if instance.is_image)
     if not images:
         held = everything[0]

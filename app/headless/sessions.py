@@ -22,12 +22,12 @@ from app.agent.sessions.replay import RecordedCall, Replay, ReplayedCall
 from app.audit.exports import record_export
 from app.errors import FileProblem, SightlineError, printable
 from app.headless.common import open_program, print_json, scan_source
-from app.imaging.decode import Decoder
 from app.imaging.types import Instance
 from app.tools import picture_sources
 from app.tools.api import ToolContext
 from app.tools.images import OpenImage, RunImages
 from app.wiring import Program
+from app.workspace.studies import instances_of
 
 
 def list_all(*, as_json: bool) -> int:
@@ -68,12 +68,8 @@ def export(thread_id: str, form: Form, target: Path) -> int:
 def replay(thread_id: str, images: Sequence[Path], out: Path | None, *, as_json: bool) -> int:
     """Run a conversation's tool calls again; return 1 if any result differs.
 
-    Args:
-        thread_id: Id of the conversation.
-        images: Files or folders in which to look for images that are no longer at their recorded
-            paths.
-        out: Folder for the files that the calls make; None for a temporary folder.
-        as_json: Whether to print one JSON object per call.
+    In `images`, files or folders, images are looked for that are no longer at their recorded paths.
+    Files that the calls make are written to `out`, or to a temporary folder.
     """
     store = SessionStore(paths.sessions_dir())
     thread = store.read(thread_id)
@@ -207,22 +203,16 @@ class _ReplayImages:
 
     def _scan(self, place: Path) -> tuple[Instance, ...]:
         if place not in self._scans:
-            self._scans[place] = _images_in(self.program.decoder, place)
+            self._scans[place] = ()
+            with contextlib.suppress(FileProblem):
+                found = instances_of(scan_source(self.program.decoder, place).studies)
+                self._scans[place] = tuple(item for item in found if item.is_image)
         return self._scans[place]
 
 
 def _existing(path: Path) -> list[Path]:
     """Return what can be scanned of a recorded path: the file, or the archive that holds it."""
     return next(([place] for place in (path, *path.parents[:-1]) if place.is_file()), [])
-
-
-def _images_in(decoder: Decoder, place: Path) -> tuple[Instance, ...]:
-    try:
-        studies = scan_source(decoder, place).studies
-    except FileProblem:
-        return ()
-    series = (series for study in studies for series in study.series)
-    return tuple(item for one in series for item in one.instances if item.is_image)
 
 
 def _strings(value: Any) -> Iterable[str]:

@@ -331,16 +331,11 @@ class ToolContext:
     """The surroundings of a running call.
 
     Attributes:
-        run_id: Id of the run.
-        call_id: Id of the call.
-        images: The images that the call may read.
         out_dir: The run's own output folder (exists); nothing is written elsewhere.
         host: Runs functions in the model process.
         models_dir: The user's models folder.
         device: "cpu", "cuda", "mps" or "auto".
-        cancel: Token that the tool checks between steps, so that it stops when the call is
-            cancelled.
-        progress: Reports the progress.
+        cancel: Token that the tool checks between steps.
         confirm: Asks the user whether to go on despite a reason against it ("the file
             says that this is a head: use it anyway?").
     """

@@ -119,13 +119,7 @@ class RunImages:
         self._lock = threading.Lock()
 
     def resolve(self, name: str, frame: int | None = None) -> ImageSnapshot:
-        """Return the image named by the app's id or a path; see `app.tools.api.Images`.
-
-        Raises:
-            ToolRetry: The image is neither open nor in the run's output folder, or has no such
-                frame.
-            FileProblem: The image cannot be decoded.
-        """
+        """Return the image named by the app's id or a path; see `app.tools.api.Images`."""
         image = self._find(name)
         if image is not None:
             return self._snapshot_of(image, frame)

@@ -55,11 +55,7 @@ class Registry:
         self.problems: tuple[PackProblem, ...] = ()
 
     def register(self, tool: Tool) -> None:
-        """Add a tool.
-
-        Raises:
-            ValueError: A tool with that name is already registered.
-        """
+        """Add a tool; see `app.tools.api.Registrar`."""
         pinned = RegisteredTool(tool)
         name = pinned.spec.name
         if name in self._tools:
@@ -67,11 +63,7 @@ class Registry:
         self._tools[name] = pinned
 
     def plan(self, plan: PackPlan) -> None:
-        """Add a pack's plan.
-
-        Raises:
-            ValueError: A plan for a pack with that name is already registered.
-        """
+        """Add a pack's plan; see `app.tools.api.Registrar`."""
         if plan.pack in self._plans:
             raise ValueError(f"a pack named {plan.pack!r} has told the planner already")
         self._plans[plan.pack] = plan

@@ -36,11 +36,7 @@ def use_offscreen() -> None:
 
 
 def create_application(argv: Sequence[str] = ()) -> QApplication:
-    """Return the process's Qt application with the theme applied; the first call creates it.
-
-    Args:
-        argv: Arguments for Qt, e.g. -platform; the program's own are parsed elsewhere.
-    """
+    """Return the process's Qt application with the theme applied; the first call creates it."""
     existing = QCoreApplication.instance()
     if isinstance(existing, QApplication):
         return existing

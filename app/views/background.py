@@ -24,11 +24,7 @@ OnError = Callable[[SightlineError], object]
 
 
 class Background(QObject):
-    """A thread pool that delivers its results on the thread that created this object.
-
-    Attributes:
-        pending: Number of results that have not been delivered yet.
-    """
+    """A thread pool that delivers its results on the thread that created this object."""
 
     def __init__(self, workers: int = 2, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -60,10 +56,7 @@ class Background(QObject):
         done: Callable[[T], object],
         failed: OnError | None = None,
     ) -> None:
-        """Call `done(result)` or `failed(error)` on this object's thread once `future` is done.
-
-        The future may belong to another object.
-        """
+        """Call `done(result)` or `failed(error)` on this object's thread once a future is done."""
         self.pending += 1
         future.add_done_callback(lambda answer: self._post(answer, done, failed))
 

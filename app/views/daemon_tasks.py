@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QObject
@@ -20,11 +21,7 @@ _log = get_logger(__name__)
 class DaemonTasks:
     """Runs each task on its own daemon thread, since a keyring or a server may never respond.
 
-    Results are delivered on the GUI thread; none are delivered after `close`.
-
-    Args:
-        owner: Results are no longer delivered once this object is deleted; None if only `close`
-            ends the tasks.
+    Results come on the GUI thread; none after `close`, or once `owner` is deleted.
     """
 
     def __init__(self, owner: QObject | None = None) -> None:
@@ -48,19 +45,18 @@ class DaemonTasks:
         self._tokens.add(token)
 
         def body() -> None:
-            answer: Callable[[], object] = lambda: None  # noqa: E731 - for cancelled work
             try:
-                result = work(token)
-                answer = lambda: done(result)  # noqa: E731 - bound to this result
+                answer = partial(done, work(token))
             except Cancelled:
-                pass
+                self._tokens.discard(token)
+                return
             except SightlineError as error:
-                text = error.text
-                answer = lambda: failed(text)  # noqa: E731
+                answer = partial(failed, error.text)
             except Exception as error:
                 _log.warning("a background task failed (%s)", type(error).__name__)
-                text = f"Something unexpected went wrong ({type(error).__name__})."
-                answer = lambda: failed(text)  # noqa: E731
+                answer = partial(
+                    failed, f"Something unexpected went wrong ({type(error).__name__})."
+                )
             self._post.send(lambda: self._deliver(token, answer))
 
         threading.Thread(target=body, name="sightline-task", daemon=True).start()

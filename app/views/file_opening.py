@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QElapsedTimer, QEvent, QMimeData, QObject, Qt, Signal
+from PySide6.QtCore import QEvent, QMimeData, QObject, Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
 from PySide6.QtWidgets import QFrame, QWidget
 
@@ -23,7 +24,7 @@ from app.views.widgets import ProgressRow, label, tool_button
 from app.workspace.viewport import Display
 from app.workspace.workspace import Workspace
 
-SETTLES_MS = 5000
+SETTLES_S = 5
 """Time after the start of a scan in which the shown image may still be replaced by the first image
 of its series.
 """
@@ -38,7 +39,7 @@ class _Scan:
     cancel: CancelToken = field(default_factory=CancelToken)
     grown: bool = False  # some of its results are in the workspace
     shown: bool = False  # one of its images was shown
-    clock: QElapsedTimer = field(default_factory=QElapsedTimer)
+    began: float = field(default_factory=time.monotonic)
 
 
 class FileOpening(QObject):
@@ -67,7 +68,6 @@ class FileOpening(QObject):
         if not paths:
             return
         scan = _Scan(tuple(paths), self._workspace.viewport.instance)
-        scan.clock.start()
         self._running.append(scan)
         self._collection_pause.begin()
         name = paths[0].name or str(paths[0])
@@ -152,7 +152,7 @@ class FileOpening(QObject):
             self._add(scan, result, images_only=False)
         finally:
             self._end()
-        if scan.shown and scan.clock.elapsed() < SETTLES_MS:
+        if scan.shown and time.monotonic() - scan.began < SETTLES_S:
             self._begin_at_the_first()
         if result.problems:
             self._notices.show_problems(result.problems)
@@ -178,11 +178,7 @@ def local_paths(data: QMimeData) -> list[Path]:
 
 
 class FileDrops(QObject):
-    """Opens files that are dropped anywhere on a window, including its text fields.
-
-    Args:
-        middle: The widget that a drop indicator covers while files are dragged over the window.
-    """
+    """Opens files dropped anywhere on a window, its text fields too; `middle` shows a mark."""
 
     def __init__(
         self, window: QWidget, middle: QWidget, opened: Callable[[Sequence[Path]], object]
@@ -198,29 +194,17 @@ class FileDrops(QObject):
                 widget.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if isinstance(event, QDropEvent) and not isinstance(event, QDragMoveEvent):
-            return self._drop(event)
-        if isinstance(event, QDragMoveEvent):
-            return self._drag(event)
-        if event.type() == QEvent.Type.DragLeave:
+        dropping = isinstance(event, QDropEvent) and not isinstance(event, QDragMoveEvent)
+        if dropping or event.type() == QEvent.Type.DragLeave:
             self._mark.hide()
-        return False
-
-    def _drag(self, event: QDragMoveEvent) -> bool:
-        if not local_paths(event.mimeData()):
+        paths = local_paths(event.mimeData()) if isinstance(event, QDropEvent) else []
+        if not isinstance(event, QDropEvent) or not paths:
             return False
         event.acceptProposedAction()
         if isinstance(event, QDragEnterEvent):
             self._mark.appear(self._middle)
-        return True
-
-    def _drop(self, event: QDropEvent) -> bool:
-        dropped = local_paths(event.mimeData())
-        self._mark.hide()
-        if not dropped:
-            return False
-        event.acceptProposedAction()
-        self._opened(dropped)
+        elif dropping:
+            self._opened(paths)
         return True
 
 

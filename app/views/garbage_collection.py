@@ -43,12 +43,7 @@ class CollectionPause:
             gc.set_threshold(young, middle, _NEVER)
 
     def end(self, instances: int) -> None:
-        """Resume full collections; has no effect if they are not suspended.
-
-        Args:
-            instances: Number of open instances. From `MANY` on, all current objects are exempted
-                from later collections.
-        """
+        """Resume full collections; from `MANY` open instances on, exempt all current objects."""
         if self._before is None:
             return
         gc.set_threshold(*self._before)

@@ -70,12 +70,7 @@ class _SvgEngine(QIconEngine):
 
 
 def icon(name: str, tint: str = THEME.text_muted, on_tint: str = THEME.accent) -> QIcon:
-    """Return an icon by its file name in resources/icons, without ".svg".
-
-    Args:
-        name: Name, e.g. "folder-open".
-        tint: Colour of the lines.
-        on_tint: Colour of the lines while a checkable button is on.
+    """Return an icon of resources/icons, e.g. "folder-open"; `on_tint` is for a button that is on.
 
     Raises:
         FileNotFoundError: There is no such icon.

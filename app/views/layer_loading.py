@@ -60,11 +60,7 @@ class LayerLoading(QObject):
         return self._applying or (state.layer.instance if state else None)
 
     def open_object(self, instance: Instance) -> bool:
-        """Show an object on the first open image that it refers to.
-
-        Returns:
-            True if the image was shown; False if none of the images it refers to is open.
-        """
+        """Show an object on the first open image it refers to; return False if none is open."""
         target = self._workspace.image_of(instance)
         if target is None:
             return False

@@ -32,19 +32,14 @@ Opened = Callable[[], Sequence[Instance]]
 
 
 class Loader:
-    """Answers the viewport's requests and fetches data for lists and pages.
-
-    Args:
-        place_of: Returns the series that contains an image and the image's position in it, so that
-            the neighbouring images can be prefetched.
-    """
+    """Answers the viewport's requests and fetches data for lists and pages."""
 
     def __init__(
         self,
         viewport: Viewport,
         decoder: Decoder,
         background: Background,
-        place_of: PlaceOf = lambda _instance: None,
+        place_of: PlaceOf = lambda _instance: None,  # so that neighbours are prefetched
     ) -> None:
         self._viewport = viewport
         self._decoder = decoder
@@ -135,10 +130,7 @@ class Loader:
     def planes(
         self, source: Series | Instance, done: Callable[[tuple[Plane, ...]], object]
     ) -> None:
-        """Find the planes that a series can be shown in.
-
-        Runs on a thread, as it compares many headers.
-        """
+        """Find the planes that a series can be shown in, on a thread: many headers are compared."""
         self._background.submit(partial(available_planes, source), done)
 
     def reformat(
@@ -163,10 +155,7 @@ class Loader:
         self._background.watch(self._decoder.volume(source, cancel, report), cut, failed)
 
     def forget(self, studies: Sequence[Study]) -> None:
-        """Discard cached data of closed studies.
-
-        Runs on a thread, as they may have 100,000 files.
-        """
+        """Discard cached data of closed studies, on a thread: they may have 100,000 files."""
         # Instances never made from the index cannot be cached.
         every = (loaded_instances(series.instances) for one in studies for series in one.series)
         instances = chain.from_iterable(every)

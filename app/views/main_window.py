@@ -92,7 +92,9 @@ class MainWindow(QMainWindow):
     ) -> None:
         super().__init__()
         self.workspace = workspace
-        self._layout_file = layout_file or _own_layout_file()
+        offscreen = QGuiApplication.platformName() == "offscreen"
+        own = None if offscreen else paths.config_dir() / "window.ini"
+        self._layout_file = layout_file or own
         self.open_demo = open_demo
         self.open_settings = open_settings
         self.open_audit = open_audit
@@ -156,7 +158,7 @@ class MainWindow(QMainWindow):
         column(self.splitter, parent=center)
         self.setCentralWidget(center)
         self.notices = Notices(center)
-        buttons: list[tuple[str, Callable[[], object]]] = [
+        buttons: list[Action] = [
             ("Open files…", self.choose_files),
             ("Open folder…", self.choose_folder),
         ]
@@ -253,13 +255,7 @@ class MainWindow(QMainWindow):
             return
         finding, shown = annotation.finding, self.canvas.frame
         if shown is None or finding.image != shown.ref:
-            uid, viewport = finding.image.sop_instance_uid, self.workspace.viewport
-            if viewport.instance is not None and viewport.instance.sop_instance_uid == uid:
-                viewport.scroll_to(finding.image.frame)
-                return
-            instance = self.workspace.instance_of(uid)
-            if instance is not None:
-                viewport.show(instance, finding.image.frame)
+            self.workspace.show_image(finding.image)
             return
         for item in self.canvas.annotation_items():
             if item.finding.id == finding_id and item.outline is not None:
@@ -269,7 +265,7 @@ class MainWindow(QMainWindow):
 
     def _offer_undo(self, count: int) -> None:
         text = f"{count} finding{'' if count == 1 else 's'} removed"
-        self.notices.show_notice("info", text, action=Action("Undo", self.workspace.commands.undo))
+        self.notices.show_notice("info", text, action=("Undo", self.workspace.commands.undo))
 
     def _update_status(self) -> None:
         studies = self.workspace.studies
@@ -305,13 +301,8 @@ class MainWindow(QMainWindow):
         self.opening.cancel()
         self.planes.cancel()
         self.loader.close()
-        for part in (
-            self.canvas,
-            self.documents,
-            self.study_list,
-            self.findings_list,
-            self.attributes,
-        ):
+        lists = (self.study_list, self.findings_list, self.attributes)
+        for part in (self.canvas, self.documents, *lists):
             part.close_models()
         if isinstance(self.chat, ChatDock):
             self.chat.close_models()
@@ -329,12 +320,6 @@ class _Center(QSplitter):
         narrow = event.size().width() < NARROW_MIDDLE
         self.setOrientation(Qt.Orientation.Vertical if narrow else Qt.Orientation.Horizontal)
         super().resizeEvent(event)
-
-
-def _own_layout_file() -> Path | None:
-    if QGuiApplication.platformName() == "offscreen":
-        return None
-    return paths.config_dir() / LAYOUT_FILE
 
 
 LEAST_SENDING_MS = 900  # shortest time that sending is shown, so that it is seen
@@ -375,10 +360,7 @@ class ModelHostButton(QPushButton):
         return bool(self._sending)
 
     def set_model(self, name: str, remote_host: str) -> None:
-        """Set the model that answers the next question, and its host.
-
-        "" for a model on this machine.
-        """
+        """Set the model that answers the next question, and its host; "" for this machine."""
         self._model, self._host = name, remote_host
         self._show()
 
@@ -430,7 +412,6 @@ class ModelHostButton(QPushButton):
             restyle(self)
 
 
-LAYOUT_FILE = "window.ini"
 LAYOUT_VERSION = 2  # raised when docks are added or renamed: older layouts are then ignored
 _AREA = Qt.DockWidgetArea
 _ACROSS, _DOWN = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
@@ -446,12 +427,7 @@ _DOCK_ICONS = {
 
 
 class WindowDocks(QObject):
-    """Puts the panels into docks of the main window.
-
-    Args:
-        middle: The widget between the docks.
-        panels: Panels by name: Studies, Attributes, Findings, Layers and optionally Assistant.
-    """
+    """Puts the panels, by their names in `_DOCK_ICONS`, into docks around `middle`."""
 
     def __init__(self, window: QMainWindow, middle: QWidget, panels: Mapping[str, QWidget]) -> None:
         super().__init__(window)
@@ -546,12 +522,7 @@ def save_layout(window: QMainWindow, path: Path) -> None:
 
 
 def restore_layout(window: QMainWindow, path: Path) -> bool:
-    """Restore the layout that `save_layout` wrote.
-
-    Returns:
-        True if the layout was restored; False if the file is missing, damaged or of an older
-        version.
-    """
+    """Restore what `save_layout` wrote; return False if it is missing, damaged or older."""
     settings = QSettings(str(path), QSettings.Format.IniFormat)
     geometry, state = (
         QByteArray.fromBase64(str(settings.value(f"window/{name}", "")).encode())

@@ -385,14 +385,12 @@ class HeatmapMenu(QMenu):
         self.addSeparator()
         self.strengths: dict[float, QAction] = {}
         for name, strength in heatmap_legend.STRENGTHS.items():
-            action = make_action(name, partial(self._choose, strength), checkable=True)
+            choose = partial(self._layer.set_heat_strength, strength)
+            action = make_action(name, choose, checkable=True)
+            action.triggered.connect(lambda _checked=False: self._check())
             self.strengths[strength] = action
             self.addAction(action)
         self.aboutToShow.connect(self._check)
-
-    def _choose(self, strength: float) -> None:
-        self._layer.set_heat_strength(strength)
-        self._check()
 
     def _check(self) -> None:
         for strength, action in self.strengths.items():

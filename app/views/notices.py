@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import (
-    QBoxLayout,
-    QFrame,
-    QPushButton,
-    QStackedLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QBoxLayout, QFrame, QPushButton, QStackedLayout, QWidget
 
 from app.errors import SightlineError
 from app.imaging.openable import CONTAINERS, OPENABLE
@@ -48,20 +41,12 @@ _TONES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
-    """A button on a notice."""
-
-    text: str
-    run: Callable[[], object]
+Action = tuple[str, Callable[[], object]]
+"""Text of a button, and what it does."""
 
 
 class Notice(QFrame):
-    """One notice; all of its text is shown as plain text.
-
-    Args:
-        tone: "error", "warning" or "info".
-    """
+    """One notice, all plain text; `tone` is "error", "warning" or "info"."""
 
     def __init__(self, tone: str, title: str, text: str, action: Action | None = None) -> None:
         super().__init__()
@@ -77,15 +62,15 @@ class Notice(QFrame):
             self.text.hide()
         mark = IconLabel(name, 18, tint)
         away = tool_button("x", "Dismiss", self.dismiss, 14)
-        buttons = [push_button(action.text, lambda: self._act(action))] if action else []
+        buttons = [push_button(action[0], lambda: self._act(action[1]))] if action else []
         words = column(self.title, self.text, spacing=2)
         margins = (SPACE.m, SPACE.m, SPACE.s, SPACE.m)
         line = row(mark, (words, 1), *buttons, away, spacing=SPACE.m, margins=margins, parent=self)
         for part in (mark, away):
             line.setAlignment(part, Qt.AlignmentFlag.AlignTop)
 
-    def _act(self, action: Action) -> None:
-        action.run()
+    def _act(self, run: Callable[[], object]) -> None:
+        run()
         self.dismiss()
 
     def dismiss(self) -> None:
@@ -191,7 +176,7 @@ class Placeholder(QWidget):
         self,
         canvas: Canvas,
         viewport: Viewport,
-        actions: list[tuple[str, Callable[[], object]]],
+        actions: list[Action],
     ) -> None:
         super().__init__(canvas)
         self._canvas = canvas
@@ -200,18 +185,15 @@ class Placeholder(QWidget):
         self._wait.timeout.connect(self.refresh)
         self._waited = False
         self.error_text = label("", "muted", wrap=True)
+        waiting = IconLabel("loader-circle", 28, THEME.text_faint)
+        broken = IconLabel("image-off", 36, THEME.error)
         self._pages = QStackedLayout(self)
-        self._pages.addWidget(_begin_page(actions))
-        self._pages.addWidget(
-            _page(IconLabel("loader-circle", 28, THEME.text_faint), label("Loading…", "muted"))
-        )
-        self._pages.addWidget(
-            _page(
-                IconLabel("image-off", 36, THEME.error),
-                label("This image cannot be shown", "title"),
-                self.error_text,
-            )
-        )
+        for page in (
+            _begin_page(actions),
+            _page(waiting, label("Loading…", "muted")),
+            _page(broken, label("This image cannot be shown", "title"), self.error_text),
+        ):
+            self._pages.addWidget(page)
         canvas.installEventFilter(self)
         canvas.status_changed.connect(self.refresh)
         self.refresh()
@@ -253,7 +235,7 @@ def _page(*parts: QWidget) -> QWidget:
     return page
 
 
-def _begin_page(actions: list[tuple[str, Callable[[], object]]]) -> QWidget:
+def _begin_page(actions: list[Action]) -> QWidget:
     buttons = _Buttons(
         [
             push_button(text, run, primary=number == 0, icon_name="" if number else "folder-open")

@@ -16,16 +16,12 @@ _WORD = re.compile(r"(?<![\w./-])[A-Za-z_]\w*(?![\w/-])")
 
 
 class PackTexts:
-    """Titles, icons and suggested questions for the installed tools.
-
-    Attributes:
-        marked_question: Question that asks to outline what the user has marked on the image; "" if
-            no installed pack can do that.
-    """
+    """Titles, icons and suggested questions for the installed tools."""
 
     def __init__(self, specs: Iterable[ToolSpec] = (), plans: Plans = NO_PLANS) -> None:
         self._specs = {spec.name: spec for spec in specs}
         self.suggestions = tuple(text for pack in plans.packs for text in pack.suggestions)
+        # Asks to outline what the user has marked on the image; "" if no pack can do that.
         self.marked_question = next(
             (pack.marked_question for pack in plans.packs if pack.marked_question), ""
         )

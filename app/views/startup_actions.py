@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QPoint, QTimer
+from PySide6.QtCore import QObject, QPoint, QSizeF, QTimer
 from PySide6.QtGui import QImage, QPainter, QRegion
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -66,8 +66,8 @@ class StartupActions(QObject):
             self._window.opening.opened.connect(self._on_opened)
             self._window.open_paths(self._request.paths)
         if self._request.ask or self._request.screenshot:
-            self._wait_until_idle(
-                lambda: self._window.busy, SHOW_TIMEOUT_S, self._continue_when_shown
+            self._timer = settle(
+                lambda: self._window.busy, self._continue_when_shown, timeout_s=SHOW_TIMEOUT_S
             )
 
     def _on_opened(self, result: ScanResult) -> None:
@@ -90,7 +90,9 @@ class StartupActions(QObject):
             self._chat.run_ended.connect(self._on_run_ended)
             self._chat.submit(self._request.ask)
             if self._request.screenshot:
-                self._wait_until_idle(self._running, RUN_TIMEOUT_S, self._continue_when_answered)
+                self._timer = settle(
+                    self._running, self._continue_when_answered, timeout_s=RUN_TIMEOUT_S
+                )
         else:
             self._save_picture()
 
@@ -122,11 +124,6 @@ class StartupActions(QObject):
         self._failed = True
         self._report(reason)
 
-    def _wait_until_idle(
-        self, busy: Callable[[], bool], timeout_s: float, done: Callable[[bool], object]
-    ) -> None:
-        self._timer = settle(busy, done, timeout_s=timeout_s)
-
 
 SETTLED_MS = 120  # quiet for so long counts as settled: layouts and queued paints are done
 
@@ -156,18 +153,11 @@ def settle(
 
 
 def window_image(window: QWidget, ratio: float | None = None) -> QImage:
-    """Return the window's contents as an image.
-
-    Args:
-        window: A window that is shown.
-        ratio: Physical pixels per logical pixel; None for the screen's own ratio.
-    """
+    """Return a shown window's contents; `ratio` is physical px per logical, None the screen's."""
     QApplication.sendPostedEvents()
     scale = window.devicePixelRatioF() if ratio is None else ratio
-    size = window.size()
-    image = QImage(
-        round(size.width() * scale), round(size.height() * scale), QImage.Format.Format_RGB32
-    )
+    size = QSizeF(window.size()) * scale
+    image = QImage(size.toSize(), QImage.Format.Format_RGB32)
     image.setDevicePixelRatio(scale)
     painter = QPainter(image)
     window.render(painter, QPoint(), QRegion(window.rect()))

@@ -96,11 +96,7 @@ class PlainTextBrowser(QTextBrowser):
 
 
 class TextView(PlainTextBrowser):
-    """Selectable text that grows to its full height instead of scrolling.
-
-    Args:
-        max_height: Height in px above which the view scrolls; 0 for no limit.
-    """
+    """Selectable text that grows to `max_height` px before it scrolls; 0 for no limit."""
 
     finding_clicked = Signal(str)  # id
     result_clicked = Signal(int)  # number
@@ -136,10 +132,7 @@ class TextView(PlainTextBrowser):
             self.verticalScrollBar().setValue(value)
 
     def focused_link(self) -> QRect:
-        """Return the rectangle of the link with the keyboard focus.
-
-        An empty one if there is none.
-        """
+        """Return the rectangle of the link with the keyboard focus; an empty one if none has it."""
         cursor = self.textCursor()
         if not (self.hasFocus() and cursor.hasSelection() and cursor.charFormat().isAnchor()):
             return QRect()
@@ -215,9 +208,7 @@ class LongText(TextView):
     The view scrolls to new text while its end is visible.
     """
 
-    filled = Signal()
-
-    def __init__(self, max_height: int, tone: str = "mono") -> None:
+    def __init__(self, max_height: int, tone: str) -> None:
         super().__init__(max_height=max_height)
         self.setProperty("tone", tone)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -237,7 +228,7 @@ class LongText(TextView):
         if not self._timer.isActive():
             self._fill()
 
-    def restart(self, text: str = "") -> None:
+    def restart(self, text: str) -> None:
         """Replace the whole text with `text`."""
         self._waiting.clear()
         self._timer.stop()
@@ -253,8 +244,6 @@ class LongText(TextView):
                 bar.setValue(bar.maximum())
         if self._waiting:
             self._timer.start()
-        else:
-            self.filled.emit()
 
     def _insert(self, piece: str) -> None:
         cursor = QTextCursor(self.document())

@@ -32,10 +32,7 @@ def one_line(text: str) -> str:
 
 
 def person_name(text: str) -> str:
-    """Return a DICOM person name (PS3.5, 6.2 PN) as "Family, Given Middle".
-
-    A text of any other form is returned unchanged.
-    """
+    """Return a DICOM person name (PS3.5, 6.2 PN) as "Family, Given Middle"; others unchanged."""
     first_form = one_line(text).split("=")[0] or one_line(text).strip("=")
     parts = [part.strip() for part in first_form.split("^")]
     family, given = parts[0], " ".join(part for part in parts[1:3] if part)
@@ -112,10 +109,7 @@ def time_text(time_ms: float | None) -> str:
 
 
 def value_text(finding: Finding) -> str:
-    """Return a finding's measurement with units and "≈" for an estimate, e.g.
-
-    "≈ 0.52"; "" if none.
-    """
+    """Return a finding's measurement with units, "≈" before an estimate; "" if it has none."""
     if finding.value is None:
         return ""
     units = one_line(finding.units)

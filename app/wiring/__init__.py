@@ -4,17 +4,7 @@ Nothing here starts a process, a thread or a window before it is used: a command
 tools stays quick, and `view` alone imports Qt.
 """
 
-from app.wiring.program import IDENTIFYING_KEYWORDS, Program, identifiers, new_run_id, run_limits
-from app.wiring.window_builder import ViewRequest, build_window, print_error, view
+from app.wiring.program import Program, new_run_id
+from app.wiring.window_builder import ViewRequest, build_window, view
 
-__all__ = [
-    "IDENTIFYING_KEYWORDS",
-    "Program",
-    "ViewRequest",
-    "build_window",
-    "identifiers",
-    "new_run_id",
-    "print_error",
-    "run_limits",
-    "view",
-]
+__all__ = ["Program", "ViewRequest", "build_window", "new_run_id", "view"]

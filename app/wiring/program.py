@@ -29,7 +29,7 @@ from app.audit.log import AuditLog, audit_key
 from app.imaging.decode import Decoder
 from app.imaging.types import Instance
 from app.secrets import Secrets, key_name
-from app.settings import LimitSettings, ModelSettings, ProviderSettings, Settings
+from app.settings import ModelSettings, Settings
 from app.tools.api import CancelToken, ToolContext
 from app.tools.hosting.host import ProcessHost
 from app.tools.images import OpenImage, RunImages
@@ -58,12 +58,7 @@ IDENTIFYING_KEYWORDS = (
 class Program:
     """The objects of one process, each built when it is first needed.
 
-    Attributes:
-        secrets: The store of the keys for endpoints.
-        consents: The hosts to which the user has allowed data to be sent.
-        grants: The user's answers that allow or refuse tools.
-        models: The language models that have been built.
-        settings_notices: Sentences for the user about problems with settings and rules.
+    `settings_notices` are sentences for the user about problems with settings and rules.
     """
 
     secrets: Secrets = field(default_factory=Secrets)
@@ -162,11 +157,9 @@ class Program:
         return SessionStore(paths.sessions_dir())
 
     def language_model(self, name: str | None = None) -> LanguageModel:
-        """Return a language model. May take seconds, since its key is looked up in the keyring.
+        """Return the model "KIND" or "KIND:MODEL" (`providers.KINDS`), or that of the settings.
 
-        Args:
-            name: "KIND" or "KIND:MODEL", with a kind from `providers.KINDS`; None for the model in
-                the settings.
+        May take seconds, since its key is looked up in the keyring.
 
         Raises:
             UsageError: There is no such model, or the model is not configured.
@@ -189,13 +182,11 @@ class Program:
     def language_model_for(self, chosen: ModelSettings) -> LanguageModel:
         """Return the language model that given settings name; they need not be those in use."""
         fields = chosen.of(chosen.kind)
-        key = self._key(chosen.kind, fields)
+        name = key_name(chosen.kind, providers.endpoint_url(chosen.kind, fields))
+        key = self.secrets.get(name, chosen=True)
         return self.models.get(
             providers.ModelChoice(chosen.kind, fields, key, plans=self.registry.plans)
         )
-
-    def _key(self, kind: str, fields: ProviderSettings) -> str:
-        return self.secrets.get(key_name(kind, providers.endpoint_url(kind, fields)), chosen=True)
 
     @cached_property
     def site_rules(self) -> tuple[Policy, ...]:
@@ -214,15 +205,23 @@ class Program:
 
     def loop(self, model: LanguageModel) -> AgentLoop:
         """Return an agent loop with a model, all tools, and the settings' limits and rules."""
+        chosen = self.settings.limits
         return AgentLoop(
             model,
             self.registry,
             system=system_prompt(),
-            limits=run_limits(self.settings.limits),
+            limits=Limits(
+                steps=chosen.steps,
+                tool_calls=chosen.tool_calls,
+                calls_per_task=chosen.calls_per_task,
+                tokens=chosen.tokens,
+                cost=chosen.cost,
+                wall_s=chosen.minutes * 60,
+            ),
             consents=self.consents,
             approvals=Gate(self.policy(), self.grants),
             plans=self.registry.plans,
-            rules_first=self.settings.limits.rules_first,
+            rules_first=chosen.rules_first,
             audit=self.audit_trail,
         )
 
@@ -235,15 +234,7 @@ class Program:
         out_dir: Path,
         approve: Approve,
     ) -> RunRequest:
-        """Return the request for a run: the question, and the images as they are currently open.
-
-        Args:
-            question: The user's text.
-            images: The open images, the shown one first.
-            thread: The conversation.
-            out_dir: Folder for pictures and masks.
-            approve: A function that answers requests for approval.
-        """
+        """Return the request for a run; see `question`. `approve` answers requests for approval."""
         frozen = self.question(question, images, thread, out_dir)
         return RunRequest(
             run_id=new_run_id(),
@@ -267,7 +258,7 @@ class Program:
         thread: Thread,
         out_dir: Path | None = None,
     ) -> Question:
-        """Return a question for the runner, with the images as they are currently open.
+        """Return a question about the images as they are currently open, the shown one first.
 
         `out_dir` None stands for the conversation's own folder.
 
@@ -326,18 +317,6 @@ class Program:
         for folder in self._temporary:
             folder.cleanup()
         self._temporary.clear()
-
-
-def run_limits(chosen: LimitSettings) -> Limits:
-    """Return the limits that the settings set for a run."""
-    return Limits(
-        steps=chosen.steps,
-        tool_calls=chosen.tool_calls,
-        calls_per_task=chosen.calls_per_task,
-        tokens=chosen.tokens,
-        cost=chosen.cost,
-        wall_s=chosen.minutes * 60,
-    )
 
 
 def new_run_id() -> str:

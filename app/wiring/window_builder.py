@@ -37,8 +37,7 @@ class ViewRequest:
     """The arguments of the command that opens the window.
 
     Attributes:
-        paths: Files and folders to open, in order.
-        demo: Whether to open the demo study first.
+        paths: Files and folders to open, in order, after the demo study if `demo` is set.
         ask: Question to ask in the chat once everything is shown; "" for none.
         screenshot: File for a picture of the window, after which the program quits, or None.
         llm: As for `Program.language_model`.

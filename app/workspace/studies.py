@@ -222,7 +222,8 @@ class StudyUids(Container[str]):
         return isinstance(uid, str) and any(True for _ in self._table.places(uid))
 
 
-def _instances(studies: Iterable[Study]) -> Iterator[Instance]:
+def instances_of(studies: Iterable[Study]) -> Iterator[Instance]:
+    """Yield all instances of the studies, in order."""
     return (item for study in studies for one in study.series for item in one.instances)
 
 
@@ -237,11 +238,11 @@ def _merged(
     lists = {id(one.instances) for study in new for one in study.series}
     if all(id(one.instances) in lists for study in known for one in study.series):
         return new, ()  # nothing was open, or the result is not new
-    fresh = {id(item) for item in _instances(new)}
-    if all(id(item) in fresh for item in _instances(known)):
+    fresh = {id(item) for item in instances_of(new)}
+    if all(id(item) in fresh for item in instances_of(known)):
         return new, ()  # a scan went on: the very same instances, and more
-    old = {(item.path, item.part): item for item in _instances(known)}
-    late = {(item.path, item.part): item for item in _instances(new)}
+    old = {(item.path, item.part): item for item in instances_of(known)}
+    late = {(item.path, item.part): item for item in instances_of(new)}
     if old.keys() <= late.keys():
         return new, ()
     late = _without_copies(late, old)

@@ -9,7 +9,7 @@ from itertools import islice
 from app.imaging.findings import Finding
 from app.imaging.layer_links import layers_for, may_be_same_patient
 from app.imaging.presentation import PresentationState
-from app.imaging.types import Content, Instance, ScanResult, Study, Window
+from app.imaging.types import Content, ImageRef, Instance, ScanResult, Study, Window
 from app.tools.api import Artifact
 from app.tools.images import OpenImage
 from app.workspace import drawing
@@ -69,6 +69,14 @@ class Workspace:
     def instance_of(self, sop_instance_uid: str) -> Instance | None:
         """Return the open instance that has a SOP Instance UID, or None."""
         return self.studies.with_uid(sop_instance_uid)
+
+    def show_image(self, ref: ImageRef) -> None:
+        """Show an image, if it is open: scroll to its frame, or show its instance."""
+        shown = self.viewport.instance
+        if shown is not None and shown.sop_instance_uid == ref.sop_instance_uid:
+            self.viewport.scroll_to(ref.frame)
+        elif (instance := self.instance_of(ref.sop_instance_uid)) is not None:
+            self.viewport.show(instance, ref.frame)
 
     def rejection_of(self, instance: Instance) -> str:
         """Return why a key object selection withdraws an image (IHE IOCM); "" if none does."""

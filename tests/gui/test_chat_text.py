@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from PySide6.QtGui import QTextCursor, QTextDocument
+from PySide6.QtGui import QTextCursor, QTextDocument, QTextTable
 
 from app.views.chat.markdown import Linker, MarkdownWriter, Span, Style
 from app.views.chat.tool_card import key_figures, number
@@ -107,6 +107,46 @@ def test_cleaning():
 )  # fmt: skip
 def test_figures_are_written_as_people_do(value: float, text: str):
     assert number(value) == text
+
+
+TABLE = """Found:
+| Structure | Area |
+|---|---:|
+| **Heart** | 132.4 \\| 1 |
+| Left lung | 210 | more |
+| - | - |
+After.
+| no | table |
+"""
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_a_table_has_rows_of_cells_in_whatever_pieces_it_comes(size: int):
+    pieces = [TABLE[at : at + size] for at in range(0, len(TABLE), size)]
+    document = written(*pieces, links={"Left lung": "f1"})
+    frames = document.rootFrame().childFrames()
+    rows = [
+        [table.cellAt(0, n).firstCursorPosition().block().text() for n in range(table.columns())]
+        for table in frames
+        if isinstance(table, QTextTable)
+    ]
+    assert rows == [
+        ["Structure", "Area"],
+        ["Heart", "132.4 | 1"],
+        ["Left lung", "210 | more"],
+        ["-", "-"],
+    ]
+    assert document.toPlainText().splitlines()[0] == "Found:"
+    assert document.toPlainText().splitlines()[-2:] == ["After.", "| no | table |"]
+    assert document.toHtml() == written(TABLE, links={"Left lung": "f1"}).toHtml()
+
+
+def test_a_table_that_is_too_wide_or_too_long_shows_as_it_is_written():
+    wide = "|".join(["x"] * 50)
+    assert written(f"{wide}\n{'|'.join(['-'] * 50)}\n").toPlainText().startswith(wide)
+    long = written("a|b\n-|-\n" + "1|2\n" * 200)
+    assert len(long.rootFrame().childFrames()) < 100
+    assert long.toPlainText().endswith("1|2")
 
 
 def test_facts_choose_what_is_worth_a_table():

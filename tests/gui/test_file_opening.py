@@ -97,7 +97,7 @@ def test_an_image_that_is_looked_at_stays(
         window.canvas.scroller.step(1)
         wait_until(lambda: not window.canvas.busy)
     else:
-        monkeypatch.setattr(file_opening, "SETTLES_MS", -1)
+        monkeypatch.setattr(file_opening, "SETTLES_S", -1)
     before = shown(window)
     assert decoder.held is not None
     decoder.held.set_result(found(a_study(A, B, C)))

@@ -109,7 +109,7 @@ def test_asking_for_weights_is_recorded_before_anything_is_fetched(
 ):
     seen: list[list[str]] = []
 
-    def asked(self: ModelStore, name: str, **_: Any) -> None:
+    def asked(self: ModelStore, name: str, *_: Any, **__: Any) -> None:
         seen.append(actions(home))
         raise SightlineError("nothing came")
 

@@ -141,13 +141,8 @@ def _sides(found: Disagreement, results: Sequence[LoggedCall]) -> Iterator[str]:
 
 
 def _given(item: LoggedCall) -> CallResult:
-    data = item.message.data
-    output, metadata = (_table(data.get(key)) for key in ("output", "metadata"))
-    return CallResult(item.call.name, item.call.arguments, output, metadata, item.sources)
-
-
-def _table(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+    call, result = item.call, item.message
+    return CallResult(call.name, call.arguments, result.output, result.metadata, item.sources)
 
 
 HEAD = "**Mind the images:**"
@@ -168,13 +163,8 @@ def image_warnings(concerned: RelevantResults, plans: Plans) -> str:
     return "\n".join([HEAD, *(f"- {line}." for line in lines)]) if lines else ""
 
 
-def _part(item: LoggedCall, key: str) -> Mapping[str, Any]:
-    found = item.message.data.get(key)
-    return found if isinstance(found, Mapping) else {}
-
-
 def _synthetic(concerned: RelevantResults) -> Iterator[str]:
-    made = [i for i in concerned.results if _part(i, "metadata").get("synthetic") is True]
+    made = [i for i in concerned.results if i.message.metadata.get("synthetic") is True]
     if made:
         yield _cited(SYNTHETIC, made)
 
@@ -204,7 +194,7 @@ def _warned(concerned: RelevantResults, plans: Plans) -> Iterator[str]:
 
 def _warnings(item: LoggedCall) -> Iterator[str]:
     """Yield the warnings of a result, wherever the tool put them."""
-    for part in (_part(item, "output"), _part(item, "metadata")):
+    for part in (item.message.output, item.message.metadata):
         told = part.get("warnings")
         for said in told if isinstance(told, list) else ():
             if isinstance(said, str):

@@ -179,12 +179,8 @@ def _spread(one: re.Match[str]) -> Iterator[int]:
 
 def _no_evidence(unknown: Sequence[int]) -> str:
     names = ", ".join(str(number) for number in unknown)
-    if len(unknown) == 1:
-        return (
-            f"No evidence: the answer cites result {names}, and there is none of that number. What "
-            "it says with it rests on no tool."
-        )
-    return (
-        f"No evidence: the answer cites results {names}, and there are none of these numbers. What "
-        "it says with them rests on no tool."
-    )
+    several = len(unknown) > 1
+    cited = f"results {names}" if several else f"result {names}"
+    none = "are none of these numbers" if several else "is none of that number"
+    rest = f"What it says with {'them' if several else 'it'} rests on no tool."
+    return f"No evidence: the answer cites {cited}, and there {none}. {rest}"

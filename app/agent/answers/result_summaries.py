@@ -10,7 +10,6 @@ import logging
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from app.agent.answers.evidence import cite
 from app.agent.messages import Message, for_people
@@ -101,7 +100,7 @@ def _blocks(
         cite(f"- {message.tool}: {warning}", message.evidence)
         for message in results
         if message.ok
-        for warning in warnings_of(message.data)
+        for warning in warnings_of(message)
     ]
     if warnings:
         blocks.append("\n".join(["**Warnings**", *dict.fromkeys(warnings)]))
@@ -168,7 +167,7 @@ _IDENTIFYING = re.compile(r"patient|birth|accession|physician|operator|instituti
 def render_result(message: Message, plans: Plans) -> list[str]:
     """Return the heading and the lines about one successful call, each line with its citation."""
     wording = plans.wording(message.tool)
-    lines = _told(wording, message) or cited(_generic(_part(message, "output"), _summary(message)))
+    lines = _told(wording, message) or cited(_generic(message.output, _summary(message)))
     return [heading(wording), *(f"- {written([line], message.evidence)}" for line in lines)]
 
 
@@ -180,7 +179,7 @@ def direct_answer(wording: ResultWording, message: Message, targets: frozenset[s
     if wording.answer is None:
         return []
     try:
-        answer = wording.answer(_part(message, "output"), targets)
+        answer = wording.answer(message.output, targets)
         return [written(line, message.evidence) for line in answer]
     except Exception as error:
         _log.warning("A pack could not tell a result of %s (%s)", message.tool, type(error))
@@ -197,11 +196,11 @@ def heading(wording: ResultWording) -> str:
     return f"**{wording.title}** ({wording.tool})" if wording.title else f"**{wording.tool}**"
 
 
-def warnings_of(data: Data) -> list[str]:
+def warnings_of(message: Message) -> list[str]:
     """Return the warnings in a result, from its output and its metadata."""
     found: list[str] = []
-    for part in (data.get("output") or {}, data.get("metadata") or {}):
-        value = part.get("warnings") if isinstance(part, Mapping) else None
+    for part in (message.output, message.metadata):
+        value = part.get("warnings")
         items = value if isinstance(value, list) else [value]
         found += [one_line(item) for item in items if isinstance(item, str) and item.strip()]
     return list(dict.fromkeys(found))
@@ -211,14 +210,10 @@ def _told(wording: ResultWording, message: Message) -> Sequence[Sentence]:
     if wording.lines is None:
         return ()
     try:
-        return wording.lines(_part(message, "output"), _part(message, "metadata"))
+        return wording.lines(message.output, message.metadata)
     except Exception as error:  # a pack's own code, on whatever the tool returned
         _log.warning("A pack could not tell a result of %s (%s)", message.tool, type(error))
         return ()
-
-
-def _part(message: Message, key: str) -> dict[str, Any]:
-    return message.data.get(key) or {}
 
 
 def _summary(message: Message) -> str:

@@ -139,7 +139,7 @@ class ReadResult:
             return value[start : (end := _word_end(value, start, end))], len(value), end
         if isinstance(value, Mapping):
             if offset == 0 and limit is None and len(to_text(value)) <= self._page_chars:
-                return self._part(value, ref, path, self._page_chars), None, 0
+                return self._part(value, ref, path), None, 0
             pairs = list(value.items())
             items, end = self._items(pairs, ref, path, offset, limit)
             return dict(items), len(pairs), end
@@ -157,7 +157,7 @@ class ReadResult:
         left = self._page_chars
         end = offset
         for key, item in pairs[offset : offset + min(limit or LIST_ITEMS, LIST_ITEMS)]:
-            part = self._part(item, ref, joined(path, key), self._page_chars)
+            part = self._part(item, ref, joined(path, key))
             left -= len(to_text(part)) + len(str(key))
             if taken and left < 0:
                 break
@@ -165,8 +165,8 @@ class ReadResult:
             end += 1
         return taken, end
 
-    def _part(self, value: Any, ref: str, path: str, most: int) -> Any:
-        return shorten(value, ref, most, len, path)
+    def _part(self, value: Any, ref: str, path: str) -> Any:
+        return shorten(value, ref, self._page_chars, len, path)
 
 
 def _word_end(text: str, start: int, end: int) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from functools import reduce
 from typing import Any
 
 LIST_ITEMS = 20
@@ -23,6 +24,8 @@ _MOST_CHARS = 40  # of a token
 _PLAIN_KEY = re.compile(r"(?![\s-])[^.\[\]'\"\\\n]+(?<!\s)")
 
 Count = Callable[[str], float]
+Keys = tuple[str | int, ...]
+Hint = Callable[..., str]  # says how to get the part with these keys, or a slice of it
 
 
 def to_text(data: Any) -> str:
@@ -48,21 +51,24 @@ def shorten(value: Any, ref: str, limit: float, count: Count, path: str = "") ->
     itself. `ref` is the id by which `read_result` finds the whole result ("r3"), `path` the
     position of `value` in it.
     """
-    where = _Where(ref, path)
-    listed = _lists(value, where)
+
+    def hint(keys: Keys, part: str = "") -> str:
+        return _hint(ref, reduce(joined, keys, path) + part)
+
+    listed = _lists(value, hint)
     text = to_text(listed)
     if _fits(text, limit, count):
         return listed
     few = not _more_parts(listed, limit)
-    if few and _fits(to_text(_texts(listed, where, _SHORTEST)), limit, count):
+    if few and _fits(to_text(_texts(listed, hint, _SHORTEST)), limit, count):
         longest = _chars_of(text, limit, count)
         while longest > _SHORTEST:
-            cut = _texts(listed, where, longest)
+            cut = _texts(listed, hint, longest)
             if _fits(to_text(cut), limit, count):
                 return cut
             longest = longest * 4 // 5
-        return _texts(listed, where, _SHORTEST)
-    return _ends(listed, text, where, limit, count)
+        return _texts(listed, hint, _SHORTEST)
+    return _ends(listed, text, hint, limit, count)
 
 
 def summary_line(data: Mapping[str, Any], ref: str) -> dict[str, Any]:
@@ -98,38 +104,16 @@ def between_words(text: str, at: int, *, forward: bool = False) -> int:
     return at
 
 
-class _Where:
-    """A place in a result; its path is written only where a notice needs it."""
-
-    __slots__ = ("_base", "_keys", "_ref")
-
-    def __init__(self, ref: str, base: str, keys: tuple[str | int, ...] = ()) -> None:
-        self._ref = ref
-        self._base = base
-        self._keys = keys
-
-    def at(self, key: str | int) -> _Where:
-        """The part called `key`."""
-        return _Where(self._ref, self._base, (*self._keys, key))
-
-    def hint(self, part: str = "") -> str:
-        """How to get what is left out here."""
-        path = self._base
-        for key in self._keys:
-            path = joined(path, key)
-        return _hint(self._ref, path + part)
-
-
-def _lists(value: Any, where: _Where) -> Any:
+def _lists(value: Any, hint: Hint, keys: Keys = ()) -> Any:
     if isinstance(value, Mapping):
         return {
-            key: item if _is_plain(item) else _lists(item, where.at(str(key)))
+            key: item if _is_plain(item) else _lists(item, hint, (*keys, str(key)))
             for key, item in value.items()
         }
     if not isinstance(value, (list, tuple)):
         return value
     first: list[Any] = [
-        _lists(item, where.at(index)) for index, item in enumerate(value[:LIST_ITEMS])
+        _lists(item, hint, (*keys, index)) for index, item in enumerate(value[:LIST_ITEMS])
     ]
     if len(value) <= LIST_ITEMS:
         return first
@@ -137,24 +121,26 @@ def _lists(value: Any, where: _Where) -> Any:
         "items": first,
         "_total_count": len(value),
         "_truncated": True,
-        "_notice": where.hint(f"[{LIST_ITEMS}:{2 * LIST_ITEMS}]"),
+        "_notice": hint(keys, f"[{LIST_ITEMS}:{2 * LIST_ITEMS}]"),
     }
 
 
-def _texts(value: Any, where: _Where, longest: int) -> Any:
+def _texts(value: Any, hint: Hint, longest: int, keys: Keys = ()) -> Any:
     if isinstance(value, str):
-        return value if len(value) <= longest else _head_and_tail(value, where.hint(), longest)
+        return value if len(value) <= longest else _head_and_tail(value, hint(keys), longest)
     if isinstance(value, Mapping):
         # A notice is as short as it can be, and a path through "items" leads nowhere.
         cut_list = value.get("_truncated") is True and "_total_count" in value
         return {
             key: item
             if key == "_notice" or _is_short(item, longest)
-            else _texts(item, where if cut_list and key == "items" else where.at(str(key)), longest)
+            else _texts(
+                item, hint, longest, keys if cut_list and key == "items" else (*keys, str(key))
+            )
             for key, item in value.items()
         }
     if isinstance(value, list):
-        return [_texts(item, where.at(index), longest) for index, item in enumerate(value)]
+        return [_texts(item, hint, longest, (*keys, index)) for index, item in enumerate(value)]
     return value
 
 
@@ -172,12 +158,12 @@ def _head_and_tail(text: str, hint: str, longest: int) -> str:
     return f"{text[:head]} […{tail - head} characters left out. {hint}…] {text[tail:]}"
 
 
-def _ends(listed: Any, text: str, where: _Where, limit: float, count: Count) -> dict[str, Any]:
+def _ends(listed: Any, text: str, hint: Hint, limit: float, count: Count) -> dict[str, Any]:
     """Head and tail of the JSON text itself: many small parts leave no other way."""
     parts: dict[str, Any] = listed if isinstance(listed, dict) else {}
     keys = ", ".join(one_line(str(key), 40) for key in list(parts)[:LIST_ITEMS])
     named = f"Parts: {keys}. " if keys else ""
-    notice = f"Too long: beginning and end of its JSON. {named}{where.hint()}".strip()
+    notice = f"Too long: beginning and end of its JSON. {named}{hint(())}".strip()
     base: dict[str, Any] = {"_truncated": True, "_notice": notice}
     if isinstance(parts.get("summary"), str):
         base = {"summary": one_line(parts["summary"]), **base}
@@ -189,7 +175,7 @@ def _ends(listed: Any, text: str, where: _Where, limit: float, count: Count) -> 
         if _fits(to_text(made), limit, count):
             return made
         longest = longest * 4 // 5
-    return {"_truncated": True, "_notice": where.hint()}
+    return {"_truncated": True, "_notice": hint(())}
 
 
 def _more_parts(value: Any, most: float) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from uuid import uuid4
 
 from app.agent.call_log import CallLog
@@ -53,14 +53,6 @@ _MOST_FIRST = 12
 """Maximum number of calls that rules insert before one turn, since rules may form a circle."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Look:
-    """A call that lists what exists, made because another call found nothing."""
-
-    rule: ToolRule
-    empty: ToolCall
-
-
 class Director:
     """Directs one run by the packs' rules.
 
@@ -91,7 +83,7 @@ class Director:
         self._orders: dict[str, CallOrder] = {}
         self._settled: set[str] = set()  # calls that rules have judged, or made themselves
         self._moved: set[str] = set()
-        self._looks: dict[str, _Look] = {}
+        self._looks: dict[str, tuple[ToolRule, ToolCall]] = {}  # the empty call that led to each
         self._looked: set[str] = set()
         self._next: list[ToolCall] = []
         self._checked = False
@@ -168,7 +160,7 @@ class Director:
         advice = [order.advice, self._recommend(call) if message.ok else ""]
         looked = self._looks.pop(call.id, None)
         if looked is not None:
-            exists = self._adapt(looked, message)
+            exists = self._adapt(*looked, message)
             notes.append(exists)
             verdict = replace(verdict, why=verdict.why or exists)
         elif verdict.state == "incomplete":
@@ -325,13 +317,13 @@ class Director:
         self._follow(
             wanted,
             Override(rule="empty_result", tool=rule.tool, instead=wanted.name, reason=reason),
-            _Look(rule, call),
+            (rule, call),
         )
 
-    def _adapt(self, looked: _Look, message: Message) -> str:
+    def _adapt(self, rule: ToolRule, empty: ToolCall, message: Message) -> str:
         """Have the empty call repeated with a name that exists; else return what exists."""
-        again = adapted_retry(looked.rule, looked.empty, message)
-        tool = looked.rule.tool
+        again = adapted_retry(rule, empty, message)
+        tool = rule.tool
         reason = _sentence(again.why)
         if again.call is None:
             self.notes.append(reason)
@@ -341,7 +333,9 @@ class Director:
         )
         return ""
 
-    def _follow(self, call: ToolCall, override: Override, looked: _Look | None = None) -> None:
+    def _follow(
+        self, call: ToolCall, override: Override, looked: tuple[ToolRule, ToolCall] | None = None
+    ) -> None:
         # The offline planner knows a retry as its own step again; other ids may be too long.
         again = call.id.startswith(OFFLINE) and call.id.endswith(AGAIN)
         ending = AGAIN if call.id.endswith(AGAIN) else LOOK

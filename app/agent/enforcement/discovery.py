@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.agent.enforcement.verdicts import found_nothing, listed, output_of
+from app.agent.enforcement.verdicts import found_nothing, listed
 from app.agent.image_reference import image_arguments
 from app.agent.llm.base import ToolSchema
 from app.agent.messages import Message, ToolCall
@@ -88,7 +88,7 @@ def adapted_retry(rule: ToolRule, call: ToolCall, found: Message) -> AdaptedRetr
         return AdaptedRetry(None, "it was tried again once already")
     if not found.ok:
         return AdaptedRetry(None, f"{seek.tool} could not tell what there is")
-    names = _names(output_of(found).get(seek.key), seek.argument)
+    names = _names(found.output.get(seek.key), seek.argument)
     what = seek.argument.replace("_", " ")
     if not names:
         return AdaptedRetry(None, f"{seek.tool} lists no {what} either")

@@ -15,7 +15,7 @@ from app.agent.call_log import CallLog
 from app.agent.image_reference import image_reference, name_of, unsuitable_image
 from app.agent.messages import Message
 from app.agent.planning import Intent
-from app.tools.pack_plan import Plans, Priority, Successor, ToolRule
+from app.tools.pack_plan import Plans, Priority, ToolRule
 
 TaskState = Literal["done", "incomplete", "failed"]
 _MOST_NAMED = 8
@@ -74,8 +74,7 @@ def found_nothing(rule: ToolRule, message: Message) -> bool:
     """Return whether a successful call returned nothing under the keys that its pack names."""
     if not rule.empty or not message.ok:
         return False
-    output = output_of(message)
-    return all(_is_nothing(output.get(key)) for key in rule.empty)
+    return all(_is_nothing(message.output.get(key)) for key in rule.empty)
 
 
 def judge_goal(
@@ -126,12 +125,6 @@ def listed(names: Sequence[str]) -> str:
     return f"{shown} and {rest} more" if rest > 0 else shown
 
 
-def output_of(message: Message) -> Mapping[str, Any]:
-    """Return the `output` of a result; empty if it has none."""
-    output = message.data.get("output")
-    return output if isinstance(output, Mapping) else {}
-
-
 def _needed(
     asked: Intent, plans: Plans, ran: Sequence[Message], tools: Collection[str] | None
 ) -> dict[str, str]:
@@ -149,21 +142,12 @@ def _needed(
             continue
         seen.add(tool)
         for item in plans.successors(tool, asked.kinds):
-            if _must_follow(item, asked, plans, tools):
+            excluded = plans.rule(item.then).priority is Priority.EXCLUDED
+            there = tools is None or item.then in tools
+            if item.mandatory and there and not excluded and item.then not in asked.left_out:
                 needed.setdefault(item.then, f": {item.reason or f'it comes after {tool}'}")
                 waiting.append(item.then)
     return needed
-
-
-def _must_follow(
-    item: Successor, asked: Intent, plans: Plans, tools: Collection[str] | None
-) -> bool:
-    return (
-        item.mandatory
-        and item.then not in asked.left_out
-        and plans.rule(item.then).priority is not Priority.EXCLUDED
-        and (tools is None or item.then in tools)
-    )
 
 
 def _best(tool: str, plans: Plans, ran: Sequence[Message], asked: Intent) -> TaskVerdict | None:
@@ -195,15 +179,9 @@ def _left_open(
     return [step for step in dict.fromkeys(steps) if step not in tools and step not in needed]
 
 
-def _places(message: Message) -> tuple[Mapping[str, Any], ...]:
-    """Return a result's `output` and `metadata`."""
-    metadata = message.data.get("metadata")
-    return (output_of(message), metadata if isinstance(metadata, Mapping) else {})
-
-
 def _told_state(message: Message) -> TaskVerdict | None:
     """Return the verdict that a tool itself reports, if it says that it did not do its work."""
-    for place in _places(message):
+    for place in (message.output, message.metadata):
         status, error = str(place.get("status") or "").lower(), place.get("error")
         if (isinstance(error, str) and error.strip()) or status in _FAILED:
             text = error if isinstance(error, str) and error.strip() else f"it says: {status}"
@@ -216,7 +194,7 @@ def _told_state(message: Message) -> TaskVerdict | None:
 def _looked_for_in_vain(rule: ToolRule, message: Message) -> list[str]:
     found: list[str] = []
     for key in rule.missing:
-        for place in _places(message):
+        for place in (message.output, message.metadata):
             value: Any = place.get(key)
             items: Iterable[Any] = value if isinstance(value, list | tuple) else [value]
             found += [str(item) for item in items if not _is_nothing(item)]

@@ -11,12 +11,14 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Literal, cast
 
 from app.agent.llm.base import Call, ModelEvent, Reasoning, Text, Tokens
 from app.agent.llm.endpoint import Bounds
 from app.agent.llm.failures import Endpoint, cut_off_answer, oversized_answer, unreadable_answer
 from app.agent.llm.repair import parse_arguments
+from app.agent.llm.schema_calls import SchemaReader
+from app.agent.llm.text_calls import TextCalls
 from app.agent.messages import ToolCall
 
 MAX_CALLS = 128
@@ -29,20 +31,8 @@ _REASONING = ("reasoning_content", "reasoning", "thinking")
 Finish = Literal["", "complete", "length", "filter"]
 """The reason why an answer ended; "" while it is still streamed."""
 
-
-class TextFilter(Protocol):
-    """Interface of the classes that find tool calls in text: `TextCalls` and `SchemaReader`.
-
-    At its `end`, `complete` says whether the model finished its answer, rather than being cut off.
-    """
-
-    def take(self, text: str) -> Iterable[ModelEvent]:
-        """Add a piece of text; return the events that it completes."""
-        ...
-
-    def end(self, complete: bool) -> Iterable[ModelEvent]:
-        """Return the remaining events."""
-        ...
+TextFilter = TextCalls | SchemaReader
+"""Finds tool calls in text."""
 
 
 @dataclass(slots=True)

@@ -22,14 +22,9 @@ _INPUT_COUNTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_inpu
 
 
 class AnthropicModel(HostedModel):
-    """A model behind Anthropic's Messages API.
+    """A model behind Anthropic's Messages API; "" as `base_url` stands for Anthropic's own address.
 
-    Args:
-        model: The model's name.
-        key: The API key.
-        base_url: The API's address; "" for Anthropic's own.
-        info: Size, abilities and prices of the model; `output_tokens` limits each answer.
-        bounds: Limits on the time and size of an answer.
+    `output_tokens` of its `info` limits each answer.
 
     Raises:
         UsageError: The package is not installed, or `base_url` is not an http(s) address.
@@ -37,6 +32,7 @@ class AnthropicModel(HostedModel):
 
     package = "anthropic"
     errors = "AnthropicError"
+    list_options = {"limit": 1000}  # noqa: RUF012
 
     def __init__(
         self,
@@ -55,7 +51,8 @@ class AnthropicModel(HostedModel):
                 "`pip install anthropic`. Or choose another provider.",
             )
         super().__init__(
-            _without_version(base_url.strip() or ANTHROPIC_URL),
+            # The package adds "/v1" itself; people paste it with the address.
+            re.sub(r"/v1/?$", "", (base_url.strip() or ANTHROPIC_URL).rstrip("/")),
             model,
             key,
             info or ModelInfo(context_tokens=200_000, images=True),
@@ -67,9 +64,6 @@ class AnthropicModel(HostedModel):
 
     async def _opened(self, packages: Any, client: Any, request: dict[str, Any]) -> Any:
         return await client.messages.create(**request)
-
-    async def _page(self, client: Any) -> Any:
-        return await client.models.list(limit=1000)
 
     def _client(self, packages: Any) -> Any:
         package, transport = packages
@@ -209,8 +203,3 @@ def _text(text: str) -> list[dict[str, Any]]:
 def _wire_id(call_id: str) -> str:
     """Return a call's id with only the characters that the API accepts, for ids of other models."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", call_id) or "call"
-
-
-def _without_version(url: str) -> str:
-    # The package adds "/v1" itself; people paste it with the address.
-    return re.sub(r"/v1/?$", "", url.rstrip("/"))

@@ -70,7 +70,7 @@ async def bounded_stream(
     """
     end = time.monotonic() + bounds.answer_s
     # A task of its own, since a Note is yielded while it goes on.
-    first: asyncio.Future[T | _End] = asyncio.ensure_future(_next(source))
+    first: asyncio.Future[T | _End] = asyncio.ensure_future(anext(source, _END))
     try:
         await asyncio.wait({first}, timeout=min(bounds.note_s, bounds.first_s))
         if not first.done():
@@ -86,7 +86,7 @@ async def bounded_stream(
             wait_s = min(bounds.silence_s, end - time.monotonic())
             try:
                 async with asyncio.timeout(wait_s):
-                    item = await _next(source)
+                    item = await anext(source, _END)
             except TimeoutError as error:
                 if wait_s < bounds.silence_s:
                     limit_s = bounds.answer_s
@@ -105,10 +105,7 @@ class _End:
     """Marks the end of a stream."""
 
 
-async def _next(source: AsyncGenerator[T]) -> T | _End:
-    async for item in source:
-        return item
-    return _End()
+_END = _End()
 
 
 async def _cancel(task: asyncio.Future[Any]) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Generator, Sequence
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -23,18 +23,12 @@ _UNREADABLE = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
 
 
 class HostedModel(ABC):
-    """A model behind an endpoint, accessed with the provider's own package.
-
-    Args:
-        base_url: The endpoint's address.
-        model: The model's name at the endpoint.
-        key: The API key, or None if the endpoint requires none.
-        info: Context size, abilities and prices of the model.
-        bounds: Limits on the time and size of an answer.
+    """A model behind an endpoint, accessed with the provider's own package; see `OpenAIModel`.
 
     Attributes:
         package: The name of the provider's package.
         errors: The name of the package's base class for errors.
+        list_options: How the package is asked for the endpoint's models.
 
     Raises:
         UsageError: `base_url` is not an http(s) address.
@@ -42,6 +36,7 @@ class HostedModel(ABC):
 
     package: ClassVar[str]
     errors: ClassVar[str]
+    list_options: ClassVar[Mapping[str, Any]] = {}
 
     def __init__(
         self, base_url: str, model: str, key: str | None, info: ModelInfo, bounds: Bounds
@@ -99,7 +94,7 @@ class HostedModel(ABC):
         packages = await asyncio.to_thread(load, self.package)
         with self._translated_errors(packages, replace(self._at, model="")):
             async with asyncio.timeout(self._bounds.first_s), self._client(packages) as client:
-                page = await self._page(client)
+                page = await client.models.list(**self.list_options)
                 return [str(model.id) for model in page.data]
 
     @contextmanager
@@ -139,7 +134,3 @@ class HostedModel(ABC):
     @abstractmethod
     async def _opened(self, packages: Any, client: Any, request: dict[str, Any]) -> Any:
         """Send the request and return the stream of the answer."""
-
-    @abstractmethod
-    async def _page(self, client: Any) -> Any:
-        """Return the list of the endpoint's models."""

@@ -91,9 +91,6 @@ class OpenAIModel(HostedModel):
                     raise
             check_resend()
 
-    async def _page(self, client: Any) -> Any:
-        return await client.models.list()
-
     def _client(self, packages: Any) -> Any:
         package, transport = packages
         key, azure = self._at.secret, self._api_version

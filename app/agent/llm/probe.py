@@ -316,7 +316,7 @@ class _Examination:
         """Test host name, connection and TLS one by one, to show which of them fails."""
         host = host_of(self.choice.url)
         parts = urlsplit(self.choice.url)
-        if not is_loopback(host) and _proxied(parts.scheme, host):
+        if not is_loopback(host) and _is_proxied(parts.scheme, host):
             self.say("–", "this computer's proxy is used, so name and connection are not tried")
             return
         port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -482,7 +482,7 @@ def _about_picture(folder: str) -> Message:
     return Message(role="user", text=question, pictures=[picture])
 
 
-def _proxied(scheme: str, host: str) -> bool:
+def _is_proxied(scheme: str, host: str) -> bool:
     return scheme in urllib.request.getproxies() and not urllib.request.proxy_bypass(host)
 
 

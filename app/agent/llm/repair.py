@@ -26,14 +26,10 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_LITERALS = {
-    "true": "true",
-    "True": "true",
-    "false": "false",
-    "False": "false",
-    "null": "null",
-    "None": "null",
-}
+_JSON_WORDS = ("true", "false", "null")
+_LITERALS: dict[str, str] = dict(
+    zip(("True", "False", "None", *_JSON_WORDS), _JSON_WORDS * 2, strict=True)
+)
 _CLOSERS = {"{": "}", "[": "]"}
 # What JSON and Python read alike. "\x", "\a" and others would be read differently, or stand for a
 # path such as C:\x86.

@@ -57,7 +57,10 @@ def instruction(tools: Sequence[ToolSchema], form: Form = "json_schema") -> str:
     if not tools:
         return INSTRUCTION if form == "json_schema" else ""
     head = INSTRUCTION if form == "json_schema" else TEXT_INSTRUCTION
-    lines = [f"- {tool.name}: {tool.description}\n  {_written(tool)}" for tool in tools]
+    lines: list[str] = []
+    for tool in tools:
+        schema = json.dumps(_brief(tool.parameters), ensure_ascii=False)
+        lines.append(f"- {tool.name}: {tool.description}\n  {schema}")
     return "\n".join([head, "The tools, each with the JSON schema of its arguments:", *lines])
 
 
@@ -135,10 +138,6 @@ def _closed(properties: dict[str, Any]) -> dict[str, Any]:
         "required": list(properties),
         "additionalProperties": False,
     }
-
-
-def _written(tool: ToolSchema) -> str:
-    return json.dumps(_brief(tool.parameters), ensure_ascii=False)
 
 
 def _brief(schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -206,17 +206,15 @@ class TextCalls:
         made = [call for call in calls if call is not None]
         sources = [source, *(json.dumps(item, ensure_ascii=False) for item in items)]
         sources += (text for call in made for text in _spellings(call))
-        if len(made) < len(items) or any(map(self._is_quoted, sources)):
+        # It may stand in the data in any spacing or escaping.
+        quoted = any(_BLANKS.sub("", source) in self._quoted for source in sources)
+        if len(made) < len(items) or quoted:
             return []
         return made
 
     def _call_named(self, name: str, arguments: Any, source: str) -> list[ToolCall]:
         """Return the call whose name stands outside its JSON, [] if it is none."""
         return self._calls({"name": name, "arguments": arguments}, source)
-
-    def _is_quoted(self, source: str) -> bool:
-        """Return whether a call stands in the data, in any spacing or escaping."""
-        return _BLANKS.sub("", source) in self._quoted
 
 
 def _may_be_calls(text: str, at: int) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 from app import __version__
@@ -381,18 +381,14 @@ class _Run:
 
     def _say_behind(self, half: str) -> None:
         """Add the footer to half an answer, since the user has read that half."""
-        told: list[str] = []
-
-        def keep(cited: Collection[int]) -> str:
-            told.append(answer_footer(self.director, self.request, self.agent.plans, cited))
-            return ""
-
         try:
-            self.calls.evidence.check(half, (), keep)
+            cited = self.calls.evidence.check(half).cited
+            footer = answer_footer(self.director, self.request, self.agent.plans, cited)
         except Exception as error:  # the run is to end whatever happens
             log_unexpected("What stands behind half an answer could not be told", error)
-        for text in filter(None, told):
-            self.emitter.emit(TextDelta, text=text)
+            return
+        if footer:
+            self.emitter.emit(TextDelta, text=footer)
 
     def _set_plan(self, plan: Plan) -> None:
         self.director.by_rules = True

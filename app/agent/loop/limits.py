@@ -61,9 +61,7 @@ class Meter:
     def step(self, prompt_tokens: int) -> Stop | None:
         """Count a request to the model; return the limit that forbids it, or None."""
         if self._steps >= self._limits.steps:
-            most = self._limits.steps
-            steps = "1 step" if most == 1 else f"{most} steps"
-            return Stop("steps", f"the limit of {steps} is reached")
+            return _reached("steps", self._limits.steps, "step")
         stop = self.spent(prompt_tokens) if self._steps else self.spent(0)
         if stop is None:
             self._steps += 1
@@ -91,9 +89,7 @@ class Meter:
         stop = self._circle(call)
         if stop is None and counted:
             if self._calls >= self._limits.tool_calls:
-                most = self._limits.tool_calls
-                calls = "1 tool call" if most == 1 else f"{most} tool calls"
-                stop = Stop("tool_calls", f"the limit of {calls} is reached")
+                stop = _reached("tool_calls", self._limits.tool_calls, "tool call")
             else:
                 self._calls += 1
         return stop
@@ -129,6 +125,10 @@ class Meter:
             return None
         dollars = input_tokens * info.input_price + output_tokens * info.output_price
         return dollars / _PER_MILLION
+
+
+def _reached(by: str, most: int, what: str) -> Stop:
+    return Stop(by, f"the limit of {most} {what}{'' if most == 1 else 's'} is reached")
 
 
 def action_key(call: ToolCall) -> str:

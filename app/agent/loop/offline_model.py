@@ -10,7 +10,7 @@ from app.agent.answers.result_summaries import Skipped, write_summary
 from app.agent.enforcement.rulings import INSERTED
 from app.agent.llm.base import Call, ModelEvent, ModelInfo, Plan, Text, ToolSchema
 from app.agent.messages import Message, ToolCall
-from app.agent.planning import BlockedStep, Intent, Planner, Scene, ToolPlan, resolve
+from app.agent.planning import BlockedStep, Intent, Planner, ToolPlan, resolve
 from app.tools.pack_plan import NO_PLANS, Plans
 
 _PREFIX = "Offline planner (no language model): "
@@ -21,7 +21,7 @@ _DELTA = re.compile(r"\s*\S+(?:\s+\S+){0,2}|\s+")
 class OfflineModel:
     """Follows a plan made by rules, one call at a time, so that calls can use earlier results.
 
-    Without an intent, each `stream` call interprets the last question in its messages.
+    `following` gives it the intent of one run's question.
     """
 
     name = "offline"
@@ -31,7 +31,7 @@ class OfflineModel:
 
     def __init__(self, plans: Plans = NO_PLANS, intent: Intent | None = None) -> None:
         self.planner = Planner(plans)
-        self._intent = intent
+        self._intent = intent or Intent()
 
     def following(self, intent: Intent) -> OfflineModel:
         """Return a model for one run that uses this interpretation of the question."""
@@ -42,21 +42,13 @@ class OfflineModel:
     ) -> AsyncIterator[ModelEvent]:
         """Yield the next call in the plan, or the answer."""
         start = max((i for i, item in enumerate(messages) if item.role == "user"), default=-1)
-        intent = self._intent or self._interpret(messages, start, tools)
+        intent = self._intent
         if isinstance(intent.plan, ToolPlan):
             async for event in _work(intent, intent.plan, messages[start + 1 :], start):
                 yield event
             return
         async for event in _spoken(intent.plan.text):
             yield event
-
-    def _interpret(
-        self, messages: Sequence[Message], start: int, tools: Sequence[ToolSchema]
-    ) -> Intent:
-        question = messages[start] if start >= 0 else Message(role="user", text="")
-        named = {tool.name: tool for tool in tools}
-        scene = Scene(tuple(question.images), named, tuple(messages[: max(start, 0)]))
-        return self.planner.interpret(question.text, scene)
 
 
 async def _work(

@@ -25,7 +25,7 @@ from app.agent.enforcement.plan_checklist import PlanState
 from app.agent.enforcement.rulings import PLAIN, CallOrder
 from app.agent.enforcement.update_plan_tool import OWN
 from app.agent.events import PlanUpdated, ToolFinished, ToolStarted
-from app.agent.json_forms import artifact_json, finding_json
+from app.agent.json_forms import finding_json, plain
 from app.agent.loop.audit_trail import ACTING
 from app.agent.loop.emitter import Emitter, ProgressGate, utc_now
 from app.agent.loop.limits import Meter, Stop, WaitClock, WallClock
@@ -406,7 +406,7 @@ class ToolCalls:
         try:
             return {
                 "findings": [finding_json(item, self.request.out_dir) for item in result.findings],
-                "artifacts": [artifact_json(item) for item in result.artifacts],
+                "artifacts": [plain(item) for item in result.artifacts],
             }
         except Exception as error:  # logging never breaks a run
             log_unexpected("A call's result could not be logged", error)

@@ -4,11 +4,11 @@
 an `Intent` with its `ToolPlan`. Other packages import from here, not from the modules of this one.
 """
 
-from app.agent.planning.intent import Intent
 from app.agent.planning.plan import (
     BlockedStep,
     Decision,
     EarlierOutput,
+    Intent,
     MissingValue,
     NoRule,
     OpenImage,

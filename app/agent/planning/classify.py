@@ -11,9 +11,9 @@ from app.agent.planning.clause_scope import (
     is_unanswerable_word,
     reported_speech,
 )
-from app.agent.planning.intent import Intent
 from app.agent.planning.mentions import Mention, find_mentions, with_phrases
 from app.agent.planning.negation import Denial, denials, is_cue_word
+from app.agent.planning.plan import Intent
 from app.agent.planning.tool_choice import choose
 from app.agent.planning.vocabulary import Match, Token, forms_of, in_standard_german, tokens_of
 from app.agent.planning.word_matches import Key, PackWords, WordMatches, pack_words

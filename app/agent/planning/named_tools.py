@@ -215,13 +215,8 @@ def _target(
     path = re.search(r"\bon\s+(?:the\s+file\s+)?([^\s,;]*[/\\.][^\s,;]*[^\s,;.])", blank)
     if path:
         return EarlierOutput(path.group(1))
-    return None if takes_no_image(tool, scene) else default_target(tool, before, scene)
-
-
-def takes_no_image(tool: str, scene: Scene) -> bool:
-    """Return True for a known tool that takes no image; False for an unknown tool."""
-    schema = scene.tools.get(tool)
-    return schema is not None and not image_argument(schema)
+    takes_none = schema is not None and not slot
+    return None if takes_none else default_target(tool, before, scene)
 
 
 def _needs_target(schema: ToolSchema, name: str, target: Source | None, scene: Scene) -> bool:

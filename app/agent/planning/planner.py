@@ -16,20 +16,19 @@ from app.agent.planning.image_choice import (
     may_concern_another_image,
     relevant_scene,
 )
-from app.agent.planning.intent import Intent
 from app.agent.planning.mentions import Mention, with_phrases, without_phrases
 from app.agent.planning.named_tools import plan_named_tools
 from app.agent.planning.plain_questions import no_image_text, no_rule_text, plan_plain_question
 from app.agent.planning.plan import (
     Decision,
     EarlierOutput,
+    Intent,
     MissingValue,
     NoRule,
     OpenImage,
     Output,
     Reply,
     Scene,
-    Step,
     ToolPlan,
 )
 from app.agent.planning.question_text import MAX_QUESTION, masked, normalised
@@ -94,10 +93,15 @@ class Planner:
         numbers: dict[int, int] = {}
         calls: list[PlannedCall] = []
         for index, step in enumerate(plan.steps, start=1):
-            arguments = _displayed_arguments(step, numbers, scene)
-            if arguments is not None:
-                numbers[index] = len(calls) + 1
-                calls.append(PlannedCall(len(calls) + 1, step.tool, arguments, step.why))
+            if step.skip:
+                continue
+            try:
+                items = step.arguments.items()
+                arguments = {name: _displayed(value, numbers, scene) for name, value in items}
+            except LookupError:
+                continue  # the step cannot run
+            numbers[index] = len(calls) + 1
+            calls.append(PlannedCall(len(calls) + 1, step.tool, arguments, step.why))
         return calls
 
 
@@ -191,39 +195,21 @@ def _needs_image(plan: ToolPlan) -> bool:
     return first is not None and any(isinstance(item, OpenImage) for item in first.sources())
 
 
-def _displayed_arguments(
-    step: Step, numbers: Mapping[int, int], scene: Scene
-) -> dict[str, Any] | None:
-    """Return the step's arguments for display, or None when it cannot run."""
-    if step.skip:
-        return None
-    shown: dict[str, Any] = {}
-    for name, value in step.arguments.items():
-        items = [_displayed_value(item, numbers, scene) for item in _as_list(value)]
-        if None in items and value is not None:
-            return None
-        shown[name] = items if isinstance(value, list) else items[0]
-    return shown
-
-
-def _as_list(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, list) else [value]
-
-
-def _displayed_value(value: Any, numbers: Mapping[int, int], scene: Scene) -> Any:
-    """Return a value for display, or None if it is not available."""
+def _displayed(value: Any, numbers: Mapping[int, int], scene: Scene) -> Any:
+    """Return an argument's value for display; raise LookupError if there is none."""
     match value:
-        case OpenImage():
-            note = scene.note(value)
-            return image_reference(note) if note else None
-        case Output(step, key, fallback):
-            if step in numbers:
-                return f"<{key} of step {numbers[step]}>"
-            note = scene.note() if fallback else None
-            return image_reference(note) if note else None
+        case list():
+            return [_displayed(item, numbers, scene) for item in value]
+        case Output(step, key) if step in numbers:
+            return f"<{key} of step {numbers[step]}>"
+        case OpenImage() | Output(fallback=True):
+            note = scene.note(value if isinstance(value, OpenImage) else None)
+            if note is None:
+                raise LookupError
+            return image_reference(note)
         case EarlierOutput(path):
             return path
-        case MissingValue():
-            return None
+        case Output() | MissingValue():
+            raise LookupError
         case _:
             return value

@@ -156,7 +156,7 @@ def feeding_source(
             continue
         for feed in feeds:
             key = _output_key(feed, message.tool, rule.tool, scene)
-            value = message.data.get("output", {}).get(key) if key else None
+            value = message.output.get(key) if key else None
             if value:
                 return EarlierOutput(value)
     return None

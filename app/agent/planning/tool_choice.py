@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from app.agent.planning.intent import Intent
-from app.agent.planning.plan import Scene
+from app.agent.planning.plan import Intent, Scene
 from app.agent.planning.vocabulary import DETERMINERS, Match, Token
 from app.tools.pack_plan import AllOf, AnyOf, Plans, Priority, QuestionKind
 

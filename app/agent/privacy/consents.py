@@ -162,7 +162,8 @@ def consent_request(
 
 def picture_request(model: str, host: str, shown: Sequence[Shown]) -> dict[str, Any]:
     """Return the fields of the second question, whether these pictures may be sent."""
-    again = " You are asked once more about those that say why." if _risky(shown) else ""
+    risky = any(item.risk for item in shown)
+    again = " You are asked once more about those that say why." if risky else ""
     return _pictures("pictures", model, host, shown) | {
         "title": f"Also send pictures to {host}?",
         "detail": (
@@ -192,12 +193,13 @@ def risky_request(model: str, host: str, shown: Sequence[Shown]) -> dict[str, An
 
 
 def _pictures(about: str, model: str, host: str, shown: Sequence[Shown]) -> dict[str, Any]:
+    counted = "A picture" if len(shown) == 1 else f"{len(shown)} pictures"
     return {
         "about": about,
         "host": host,
         "model": model,
         "sent": [
-            f"{_counted(shown).capitalize()}, exactly as shown below",
+            f"{counted}, exactly as shown below",
             "The words beside each picture",
         ],
         "pictures": [
@@ -205,11 +207,3 @@ def _pictures(about: str, model: str, host: str, shown: Sequence[Shown]) -> dict
             for item in shown
         ],
     }
-
-
-def _risky(shown: Sequence[Shown]) -> bool:
-    return any(item.risk for item in shown)
-
-
-def _counted(shown: Sequence[Shown]) -> str:
-    return "a picture" if len(shown) == 1 else f"{len(shown)} pictures"

@@ -9,9 +9,7 @@ from __future__ import annotations
 import base64
 import html
 import json
-import os
 import re
-import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +21,7 @@ from app.agent.events import RunEvent
 from app.agent.json_forms import plain
 from app.agent.sessions.content import Content, PastRun
 from app.errors import FileProblem
+from app.settings import write_atomic
 from app.tools import picture_sources
 from app.tools.api import Artifact
 
@@ -42,24 +41,14 @@ def export(content: Content, form: Form, target: Path) -> None:
             text = as_html(content)
         case "md":
             text = as_markdown(content)
-    partial = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}.partial")
     try:
-        with open(partial, "xb", opener=_private) as file:
-            file.write(text.encode("utf-8", "replace"))
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(target)
+        write_atomic(target, text.encode("utf-8", "replace"))
     except OSError as error:
-        partial.unlink(missing_ok=True)
         raise FileProblem(
             f"the export cannot be written ({error.strerror or type(error).__name__})",
             subject=str(target),
             remedy="Choose a file in a folder with free space that you may write to.",
         ) from error
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 def as_json(content: Content) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from pydantic import BaseModel
 
 from app.agent.context import read_result_tool as read_result
 from app.agent.enforcement import update_plan_tool as plan_tool
-from app.agent.json_forms import artifact_json, finding_json
+from app.agent.json_forms import finding_json, plain
 from app.agent.loop.tool_execution import Outcome, Tools, failed, parse_arguments, run_tool
 from app.agent.messages import ToolCall
 from app.agent.policy import Policy, Rule, Scope
@@ -94,7 +94,6 @@ class Replay:
     """Repeats the recorded tool calls of a thread with the current tools.
 
     Args:
-        tools: The currently available tools.
         context_of: Returns the images and the output folder for a call, or why it cannot be made.
         old_dir: The thread's output folder; a run's own `out_dir` takes precedence.
         new_dir: The folder that the repeated calls write to.
@@ -203,7 +202,7 @@ def _result_entry(outcome: Outcome, out_dir: Path) -> dict[str, Any]:
         "metadata": outcome.metadata,
         "error": outcome.error_text,
         "findings": [finding_json(item, out_dir) for item in outcome.findings],
-        "artifacts": [artifact_json(item) for item in outcome.artifacts],
+        "artifacts": [plain(item) for item in outcome.artifacts],
     }
 
 

@@ -17,8 +17,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -28,6 +26,7 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from app.agent.json_forms import plain
 from app.errors import FileProblem
+from app.settings import write_atomic
 
 FORMAT = "sightline-session"
 VERSION = 2
@@ -185,12 +184,4 @@ def _write_result(path: Path, text: bytes) -> None:
     if path.exists():
         return
     path.parent.mkdir(mode=0o700, exist_ok=True)
-    partial = path.with_name(f"{uuid.uuid4().hex}.partial")
-    try:
-        with partial.open("xb") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    write_atomic(path, text)

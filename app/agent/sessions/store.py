@@ -40,11 +40,9 @@ _STALE_S = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class ThreadInfo:
-    """A thread's entry in the list of threads.
+    """A thread's entry in the list of threads; its title is the first question, shortened.
 
     Attributes:
-        thread_id: For `SessionStore.open`.
-        title: The first question, shortened; "" if nothing was asked yet.
         created: ISO 8601 in UTC.
         updated: When its file was last written, as ISO 8601 in UTC.
     """
@@ -79,7 +77,7 @@ class SessionStore:
 
     def threads(self) -> tuple[ThreadInfo, ...]:
         """Return every readable thread in which something was asked, the newest first."""
-        found = [_info(folder) for folder in self._folders()]
+        found = [_info(folder) for folder in self._root.glob("[!.]*")]
         listed = [info for info in found if info is not None and info.title]
         return tuple(sorted(listed, key=lambda info: info.updated, reverse=True))
 
@@ -120,12 +118,9 @@ class SessionStore:
         return Thread(thread_id, folder, content, in_use=busy)
 
     def branch(self, thread_id: str, question_index: int) -> Thread:
-        """Make a new thread with everything that came before a question in another thread.
+        """Make a new thread with all that came before a question of another, which may be open.
 
-        Args:
-            thread_id: The other thread; it may be open in this or another program.
-            question_index: Index of the question in `Thread.runs()`, from 0; the number of
-                questions to copy everything.
+        `question_index` is that in `Thread.runs()`; the number of questions copies everything.
 
         Raises:
             FileProblem: There is no such thread or question, or the branch cannot be written.
@@ -151,13 +146,6 @@ class SessionStore:
         if not known:
             raise FileProblem("there is no such conversation", subject=thread_id[:80])
         return folder
-
-    def _folders(self) -> list[Path]:
-        try:
-            with os.scandir(self._root) as found:
-                return [Path(item.path) for item in found if not item.name.startswith(".")]
-        except OSError:
-            return []
 
 
 def new_id() -> str:

@@ -99,7 +99,8 @@ class LineWriter:
         # A half-written line is written again as a whole: its half is cut off below.
         self._sent = self._unwritten.rfind(b"\n", 0, self._sent) + 1
         size = os.fstat(handle).st_size
-        if not size or _read_at(handle, size - 1) == b"\n":
+        os.lseek(handle, max(size - 1, 0), os.SEEK_SET)
+        if os.read(handle, 1) in (b"", b"\n"):
             return
         whole = complete_size(self.path.read_bytes())
         if whole == size:
@@ -136,11 +137,6 @@ class LineWriter:
             f"This conversation cannot be saved ({reason}). "
             f"It goes on and is kept in memory. {remedy}"
         )
-
-
-def _read_at(handle: int, offset: int) -> bytes:
-    os.lseek(handle, offset, os.SEEK_SET)
-    return os.read(handle, 1)
 
 
 class ThreadLock:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,6 +17,7 @@ from app.tools.api import Need, ToolContext, ToolInput, ToolResult, ToolRetry, T
 from app.tools.chest import image_suitability
 from app.tools.chest.model_pictures import ModelInput
 from app.tools.chest.model_results import call_model, model_metadata, required_model, with_warnings
+from app.tools.chest.organs import name_key
 from app.tools.files import plain
 
 LABELS = (
@@ -70,10 +70,10 @@ def match(requested: Sequence[str] | None) -> tuple[str, ...]:
         ToolRetry: A name is unknown, and the message lists the known labels; or more than
             `MOST_LABELS` labels are requested.
     """
-    known = {_key(label): label for label in LABELS}
+    known = {name_key(label): label for label in LABELS}
     found: list[str] = []
     for name in requested or ():
-        key = _key(name)
+        key = name_key(name)
         label = known.get(key) or _OTHER_NAMES.get(key) or known.get(key.removesuffix("s"))
         if label is None:
             near = difflib.get_close_matches(key, known, n=2, cutoff=0.7)
@@ -90,10 +90,6 @@ def match(requested: Sequence[str] | None) -> tuple[str, ...]:
             remedy="Name fewer labels; the scores of all 18 are given anyway.",
         )
     return tuple(found)
-
-
-def _key(name: str) -> str:
-    return re.sub(r"[^a-z]", "", name.lower())
 
 
 INPUT_SIZE = 224

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from app.tools.result_wording import CallResult, Data, Disagreement, one_line, scores_of
+from app.tools.result_wording import CallResult, Disagreement, one_line, scores_of
 
 CLASSIFIER = "chest_xray_classifier"
 SEGMENTATION = "chest_xray_segmentation"
@@ -137,7 +137,10 @@ def disagreements(results: Sequence[CallResult]) -> list[Disagreement]:
             called repeatedly with equal arguments, only its last result counts.
     """
     claims = [
-        claim for index in _latest_calls(results) for claim in claims_of(results[index], index)
+        Claim(topic, present, words, index)
+        for index in _latest_calls(results)
+        if (read := _CLAIM_READERS.get(results[index].tool)) is not None
+        for topic, present, words in read(results[index])
     ]
     found: list[Disagreement] = []
     for topic in dict.fromkeys(claim.topic for claim in claims):
@@ -159,18 +162,6 @@ def disagreements(results: Sequence[CallResult]) -> list[Disagreement]:
                 found.append(Disagreement(topic, tuple(sides)))
                 break
     return [*found, *_refused_agreements(results), *_wrong_sides(results)]
-
-
-def claims_of(result: CallResult, index: int = 0) -> list[Claim]:
-    """Return the claims that one result makes."""
-    read = _CLAIM_READERS.get(result.tool)
-    if read is not None:
-        claims = read(result)
-    elif result.tool in TEXTS:
-        claims = _text_claims(result)
-    else:
-        return []
-    return [Claim(topic, present, words, index) for topic, present, words in claims]
 
 
 def _latest_calls(results: Sequence[CallResult]) -> list[int]:
@@ -244,6 +235,7 @@ _CLAIM_READERS: Mapping[str, Callable[[CallResult], Claims]] = {
     RATIO: _ratio_claims,
     SEGMENTATION: _outline_claims,
     GROUNDING: _box_claims,
+    **dict.fromkeys(TEXTS, _text_claims),
 }
 
 
@@ -287,7 +279,8 @@ def _clause_says(clause: str, topic: Topic) -> bool | None:
 def _refused_agreements(results: Sequence[CallResult]) -> Iterator[Disagreement]:
     """Yield the answers of a model that was asked if it agrees with another one and does not."""
     for index, item in enumerate(results):
-        if item.tool not in TEXTS or not _ASKED_TO_AGREE.search(_question(item.arguments)):
+        question = str(item.arguments.get("question") or item.arguments.get("prompt") or "")
+        if item.tool not in TEXTS or not _ASKED_TO_AGREE.search(question):
             continue
         answer = next(
             (str(item.output[key]) for key in TEXTS[item.tool] if item.output.get(key)), ""
@@ -309,10 +302,6 @@ def _refused_agreements(results: Sequence[CallResult]) -> Iterator[Disagreement]
                     (f"{first} stands against it", others[-1]),
                 ),
             )
-
-
-def _question(arguments: Data) -> str:
-    return " ".join(str(arguments.get(key) or "") for key in ("question", "prompt"))
 
 
 def _wrong_sides(results: Sequence[CallResult]) -> Iterator[Disagreement]:

@@ -252,16 +252,13 @@ def _config(state: State) -> Sam2Config:
     first = width(f"{_TRUNK}.patch_embed.projection.weight", 96)
     hidden = width("vision_encoder.neck.convs.0.weight", 256)
     widths = [first * 2**stage for stage in range(4)]
-    head = max(
-        1, first
-    )  # Hiera-T has one head in the first stage and twice as many in each further one
     return Sam2Config(
         vision_config=Sam2VisionConfig(
             backbone_config=Sam2HieraDetConfig(
                 hidden_size=first,
                 image_size=[SIZE, SIZE],
                 embed_dim_per_stage=widths,
-                num_attention_heads_per_stage=[w // head for w in widths],
+                num_attention_heads_per_stage=[1, 2, 4, 8],
             ),
             backbone_channel_list=widths[::-1],
             backbone_feature_sizes=[[SIZE // s, SIZE // s] for s in _STRIDES],

@@ -66,24 +66,25 @@ def match(requested: Sequence[str] | None, available: Sequence[str]) -> tuple[st
     """
     if not requested:
         return tuple(available)
-    names = {_key(name): (name,) for name in ALL} | _OTHER_NAMES
+    names = {name_key(name): (name,) for name in ALL} | _OTHER_NAMES
     found: list[str] = []
     for name in requested:
-        organs = names.get(_key(name))
+        organs = names.get(name_key(name))
         if organs is None:
             raise ToolRetry(
-                f"no structure is called {name!r}", remedy=_offer(_key(name), list(names))
+                f"no structure is called {name!r}", remedy=_offer(name_key(name), list(names))
             )
         found += [organ for organ in organs if organ not in found]
     return tuple(found)
 
 
-def _key(name: str) -> str:
+def name_key(name: str) -> str:
+    """Return the letters of a name in lower case, to compare it in any case and spacing."""
     return re.sub(r"[^a-z]", "", name.lower())
 
 
 def _offer(key: str, keys: list[str]) -> str:
-    by_key = {_key(name): name for name in ALL}
+    by_key = {name_key(name): name for name in ALL}
     near = difflib.get_close_matches(key, keys, n=3, cutoff=0.6)
     names = [organ for k in near for organ in _OTHER_NAMES.get(k, (by_key.get(k, ""),)) if organ]
     if names:

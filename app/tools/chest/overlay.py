@@ -42,9 +42,7 @@ def draw(grey: NDArray[np.uint8], masks: Mapping[str, Mask], footer: str) -> NDA
         y, x = _inner_point(mask)
         pen.text((x, y), letters[name], _TEXT, font, "mm", stroke_width=unit, stroke_fill=_SHADOW)
     _legend(pen, font, [(letters[name], name, colours[name]) for name in masks])
-    small = ImageFont.load_default(max(8, 10 * unit))
-    place = (4 * unit, grey.shape[0] - 4 * unit)
-    pen.text(place, footer, _TEXT, small, "ls", stroke_width=unit, stroke_fill=_SHADOW)
+    _write_footer(pen, footer, unit, grey.shape[0])
     return np.asarray(picture)
 
 
@@ -76,10 +74,14 @@ def draw_boxes(
     room = grey.shape[1] - 4 * font.getbbox("M")[2] - 12 * unit
     lines = [(mark, _fitted(name, font, room), colour) for name, (mark, colour) in marks.items()]
     _legend(pen, font, lines)
-    small = ImageFont.load_default(max(8, 10 * unit))
-    place = (4 * unit, grey.shape[0] - 4 * unit)
-    pen.text(place, footer, _TEXT, small, "ls", stroke_width=unit, stroke_fill=_SHADOW)
+    _write_footer(pen, footer, unit, grey.shape[0])
     return np.asarray(picture)
+
+
+def _write_footer(pen: ImageDraw.ImageDraw, footer: str, unit: int, rows: int) -> None:
+    font = ImageFont.load_default(max(8, 10 * unit))
+    place = (4 * unit, rows - 4 * unit)
+    pen.text(place, footer, _TEXT, font, "ls", stroke_width=unit, stroke_fill=_SHADOW)
 
 
 def _fitted(text: str, font: Font, width: float) -> str:

@@ -19,7 +19,6 @@ from app.tools.chest.contradictions import (
     SEGMENTATION,
     disagreements,
 )
-from app.tools.chest.plan_findings import FINDINGS, LABELS, TARGETS
 from app.tools.chest.plan_free import DEVICES, FREE, FREE_ALONE, LOOKS, NO_DEVICE
 from app.tools.chest.result_wording import WORDINGS, unanswered
 from app.tools.pack_plan import Accepts, AnyOf, PackPlan, QuestionKind, TextWords, ToolRule
@@ -129,7 +128,11 @@ _KINDS = (
         whole=True,
     ),
     QuestionKind(
-        "looks", LOOKS, tools=(_ANY_ANSWERS,), unless=(*words.ELSEWHERE, *FINDINGS), whole=True
+        "looks",
+        LOOKS,
+        tools=(_ANY_ANSWERS,),
+        unless=(*words.ELSEWHERE, *words.FINDINGS),
+        whole=True,
     ),
     QuestionKind(
         "free",
@@ -154,7 +157,7 @@ _TOOLS = (
         why="scores 18 labels",
         leave_out=("classif*", "diagnos*", "scor*", "klassifi*", "patholog*", "label*"),
         accepts=_CHEST,
-        values=LABELS,
+        values=words.LABELS,
     ),
     ToolRule(
         SEGMENTATION,
@@ -249,7 +252,7 @@ PLAN = PackPlan(
     marked_question="Segment what I marked with medsam2_segment",
     kinds=_KINDS,
     tools=_TOOLS,
-    targets=TARGETS,
+    targets=words.TARGETS,
     wordings=WORDINGS,
     unanswered=unanswered,
     disagreements=disagreements,

@@ -6,7 +6,7 @@ left out: these tools run only where the user means them or their kind of result
 
 from __future__ import annotations
 
-from app.tools.chest.plan_findings import FINDINGS
+from app.tools.chest.plan_words import FINDINGS
 from app.tools.pack_plan import TextWords, any_of, phrases
 
 _MODEL = any_of("model", "network", "net", "ai", "algorithm", "classifier",

@@ -16,7 +16,7 @@ from app.tools.api import ToolFailed
 from app.tools.chest.published_weights import FractionCallback, OtherLayout
 from app.tools.model_process import memory
 from app.tools.model_process.serving import Work
-from app.tools.models.programs import are_allowed
+from app.tools.models.places import are_allowed
 from app.tools.needs import command
 
 Read = TypeVar("Read")

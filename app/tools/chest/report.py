@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from app.tools.api import Need, ToolContext, ToolFailed, ToolInput, ToolResult, ToolSpec
 from app.tools.chest import image_suitability
 from app.tools.chest.model_pictures import ModelInput
-from app.tools.chest.model_results import NOTE, CheckedText, call_model, check_text, with_warnings
+from app.tools.chest.model_results import NOTE, call_model, check_text, with_warnings
 from app.tools.files import plain
 from app.tools.models.cards import card
 from app.tools.models.store import InstalledModel, ModelStore
@@ -65,17 +65,6 @@ SPEC = ToolSpec(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Section:
-    """One drafted section."""
-
-    name: str
-    model: InstalledModel
-    written: CheckedText
-    device: str
-    notes: tuple[str, ...]
-
-
 class ChestXRayReportGenerator:
     """The tool `chest_xray_report_generator`."""
 
@@ -90,15 +79,20 @@ class ChestXRayReportGenerator:
         require_packages(_FEATURE, "torch", "transformers")
         # Turn the film first: a mirrored one would be reported with left and right exchanged.
         shown = ModelInput.of(snapshot)
-        sections = [
-            _write(name, model, shown.pixels, context, (place / len(models), 1 / len(models)))
+        answers = {
+            name: _write(name, model, shown.pixels, context, (place / len(models), 1 / len(models)))
             for place, (name, model) in enumerate(models.items())
-        ]
-        texts = {section.name: section.written.text for section in sections if section.written.text}
+        }
+        written = {name: check_text(answer) for name, answer in answers.items()}
+        texts = {name: checked.text for name, checked in written.items() if checked.text}
+        doubts: list[str] = []
+        for name, model in models.items():
+            doubts += [f"{name}: {fault}" for fault in written[name].faults]
+            doubts += [*model.warnings, *(str(note) for note in answers[name].get("notes", ()))]
         warnings = [
             *admission.warnings,
             *shown.hanging.warnings,
-            *_warnings(sections),
+            *dict.fromkeys(doubts),
             *_left_out(models),
         ]
         if not texts:
@@ -109,9 +103,9 @@ class ChestXRayReportGenerator:
         metadata = {
             "image_path": args.image_path,
             "sections_generated": list(texts),
-            "model": "; ".join(section.model.card.title for section in sections),
-            "weights_sha256": {section.name: section.model.sha256 for section in sections},
-            "device": sections[0].device,
+            "model": "; ".join(model.card.title for model in models.values()),
+            "weights_sha256": {name: model.sha256 for name, model in models.items()},
+            "device": str(next(iter(answers.values())).get("device", "")),
             "note": NOTE,
             "warnings": warnings,
             "status": "completed",
@@ -140,27 +134,14 @@ def _write(
     pixels: NDArray[np.uint8],
     context: ToolContext,
     share: tuple[float, float],
-) -> _Section:
+) -> dict[str, Any]:
     """Write one section; `share` is the start and the length of its part of the progress."""
 
     def report_progress(fraction: float, text: str) -> None:
         context.progress(share[0] + share[1] * fraction, f"{name.capitalize()}: {text}")
 
     context.cancel.check()
-    answer = call_model(_ENTRY, model, {"pixels": pixels}, context, _TIMEOUT_S, report_progress)
-    notes = tuple(str(note) for note in answer.get("notes", ()))
-    return _Section(name, model, check_text(answer), str(answer.get("device", "")), notes)
-
-
-def _warnings(sections: list[_Section]) -> list[str]:
-    """Return the warnings about all sections without repeats."""
-    texts: dict[str, None] = {}
-    for section in sections:
-        for doubt in section.written.faults:
-            texts[f"{section.name}: {doubt}"] = None
-        for text in (*section.model.warnings, *section.notes):
-            texts[text] = None
-    return list(texts)
+    return call_model(_ENTRY, model, {"pixels": pixels}, context, _TIMEOUT_S, report_progress)
 
 
 def _left_out(models: Mapping[str, InstalledModel]) -> list[str]:

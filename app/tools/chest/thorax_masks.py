@@ -308,6 +308,11 @@ class Window:
         """The window's size as (rows, columns)."""
         return self.bottom - self.top, self.right - self.left
 
+    @property
+    def slices(self) -> tuple[slice, slice]:
+        """The window's rows and columns, to index an array."""
+        return slice(self.top, self.bottom), slice(self.left, self.right)
+
     def on_grid(self, shape: tuple[int, int], grid: tuple[int, int]) -> Window:
         """Return the window in cells of another grid that covers the same image.
 
@@ -377,8 +382,8 @@ def enlarge_masks(margins: FloatImage, shape: tuple[int, int]) -> list[BoolImage
         mask = np.zeros(shape, np.bool_)
         window = window_around([margin > 0], shape, 0.0)
         if window is not None:
-            rows, columns = slice(window.top, window.bottom), slice(window.left, window.right)
-            mask[rows, columns] = (_sample(margin, shape, window) > 0) & ~taken[rows, columns]
+            inside = _sample(margin, shape, window) > 0
+            mask[window.slices] = inside & ~taken[window.slices]
             taken |= mask
         masks.append(mask)
     return masks

@@ -287,7 +287,7 @@ def refine_on_thorax(
     window = window_around([margin > 0 for margin in clean_margins(first.numpy())], shape, _MARGIN)
     if window is None or min(window.shape) < SMALLEST:
         return first, [first]
-    box = letterbox(image[:, :, window.top : window.bottom, window.left : window.right])
+    box = letterbox(image[..., *window.slices])
     batch = torch.cat([rotate(box, degrees) if degrees else box for degrees in ROTATIONS])
     place = window.on_grid(shape, (first.shape[1], first.shape[2]))
     near: list[torch.Tensor] = []
@@ -298,17 +298,13 @@ def refine_on_thorax(
     share = 0.5 * (max(window.shape) / max(shape)) ** 2
     mean = torch.stack(near).mean(dim=0)
     parts = [first, *(_with_part(first, place, part) for part in near)]
-    return _with_part(first, place, share * _window_part(first, place) + (1 - share) * mean), parts
-
-
-def _window_part(classes: torch.Tensor, place: Window) -> torch.Tensor:
-    return classes[:, place.top : place.bottom, place.left : place.right]
+    return _with_part(first, place, share * first[:, *place.slices] + (1 - share) * mean), parts
 
 
 def _with_part(first: torch.Tensor, place: Window, part: torch.Tensor) -> torch.Tensor:
     """Return the first pass's probabilities with a window replaced by `part`."""
     whole = first.clone()
-    whole[:, place.top : place.bottom, place.left : place.right] = part
+    whole[:, *place.slices] = part
     return whole
 
 
@@ -403,7 +399,7 @@ def segment(pixels: NDArray[np.float32], weights: ThoraxNet) -> ThoraxSegmentati
     if problem is not None:
         return ThoraxSegmentation(refused=problem)
     part = film_window(pixels)
-    found = _segment_film(pixels[part.top : part.bottom, part.left : part.right], weights)
+    found = _segment_film(pixels[part.slices], weights)
     if part.shape == pixels.shape:
         return found
     return replace(
@@ -414,7 +410,7 @@ def segment(pixels: NDArray[np.float32], weights: ThoraxNet) -> ThoraxSegmentati
 def _in_whole_image(mask: BoolImage, part: Window, pixels: NDArray[np.float32]) -> BoolImage:
     """Return the mask of a part of the image as a mask of the whole image."""
     whole = np.zeros(pixels.shape, np.bool_)
-    whole[part.top : part.bottom, part.left : part.right] = mask
+    whole[part.slices] = mask
     return whole
 
 
@@ -478,7 +474,7 @@ class PictureView:
 def classify_view(pixels: NDArray[np.float32], weights: ThoraxNet) -> PictureView:
     """Classify the view of an image [rows, columns] in 0..1 without segmenting it."""
     part = film_window(pixels)
-    shown = np.ascontiguousarray(pixels[part.top : part.bottom, part.left : part.right], np.float32)
+    shown = np.ascontiguousarray(pixels[part.slices], np.float32)
     box = letterbox(torch.from_numpy(shown)[None, None])
     seen = estimate_view(weights, box)
     film_seen = seen if seen.view == "frontal" else mirrored_view(weights, box, seen.mirrored)

@@ -36,7 +36,7 @@ def _file(output: Data, metadata: Data) -> list[Sentence]:
         lines.append(f"Pixel spacing unknown{f': {why}' if why else ''}.")
     if output.get("image_path"):
         lines.append("Converted to a PNG of what the viewer shows.")
-    return cited(lines + _notes(metadata))
+    return cited(lines)
 
 
 def _shown(output: Data, metadata: Data) -> list[Sentence]:
@@ -59,12 +59,6 @@ def _compact(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return " \\ ".join(number(item, 4) for item in value[:6])
     return number(value, 4) if isinstance(value, float) else one_line(str(value), 80)
-
-
-def _notes(metadata: Data) -> list[str]:
-    values = [metadata.get(key) for key in ("note", "notes")]
-    flat = [item for value in values for item in (value if isinstance(value, list) else [value])]
-    return [one_line(item) for item in flat if isinstance(item, str)]
 
 
 WORDINGS = (

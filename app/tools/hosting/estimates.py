@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -31,15 +32,14 @@ _LEAST_SHARE = 0.02
 class Durations:
     """Durations of earlier calls on this machine, kept in the file whose path `file` returns."""
 
-    def __init__(self, file: Callable[[], Path] | None) -> None:
+    def __init__(self, file: Callable[[], Path]) -> None:
         self._file = file
         self._lock = threading.Lock()
-        self._known: dict[str, list[float]] | None = None
 
     def median(self, key: str) -> float | None:
         """Return the median seconds that earlier calls with this key took; None if not known."""
         with self._lock:
-            found = self._loaded().get(key)
+            found = self._known.get(key)
             return statistics.median(found) if found else None
 
     def add(self, key: str, seconds: float) -> None:
@@ -47,29 +47,19 @@ class Durations:
         if seconds < _WORTH_S and self.median(key) is None:
             return
         with self._lock:
-            known = self._loaded()
+            known = self._known
             known[key] = [*known.pop(key, []), round(seconds, 1)][-_KEPT:]
             for old in list(known)[:-_MOST_KEYS]:
                 del known[old]
-            self._save(known)
+            with suppress(OSError):  # an estimate is not worth an error
+                write_atomic(self._file(), json.dumps(known).encode())
 
-    def _loaded(self) -> dict[str, list[float]]:
-        if self._known is None:
-            self._known = {}
-            if self._file is not None:
-                with suppress(OSError, ValueError, TypeError, AttributeError):
-                    read: dict[str, Any] = json.loads(self._file().read_text(encoding="utf-8"))
-                    self._known = {
-                        str(key): [float(one) for one in values][-_KEPT:]
-                        for key, values in read.items()
-                    }
-        return self._known
-
-    def _save(self, known: dict[str, list[float]]) -> None:
-        if self._file is None:
-            return
-        with suppress(OSError):  # an estimate is not worth an error
-            write_atomic(self._file(), json.dumps(known).encode())
+    @cached_property
+    def _known(self) -> dict[str, list[float]]:
+        with suppress(OSError, ValueError, TypeError, AttributeError):
+            read: dict[str, list[Any]] = json.loads(self._file().read_text(encoding="utf-8"))
+            return {key: [float(one) for one in found][-_KEPT:] for key, found in read.items()}
+        return {}
 
 
 class Estimate:

@@ -85,10 +85,8 @@ class DeviceQueue:
     ) -> Generator[None]:
         """Wait for the call's turn, and keep the process until the `with` block ends.
 
-        Args:
-            what: Title of the call, passed to the calls that wait for it.
-            cancel: Token that ends the wait when it is cancelled.
-            waiting: Called with the title of the call that must end first, if there is one.
+        `what` is the call's title for the calls that wait for it; `waiting` is called with the
+        title of the call that must end first, if there is one.
 
         Raises:
             Cancelled: `cancel` was set, or the queue was closed.
@@ -324,7 +322,6 @@ class ProcessHost:
     """Implements `app.tools.api.ModelHost` with worker processes.
 
     Args:
-        threads: Number of threads for the numerical libraries in each process.
         idle_s: Seconds without a call after which a process is ended; None to never end it.
         allowed: Prefixes of the modules whose functions may be called.
         durations: Durations of earlier calls; None to use those kept on this machine.
@@ -333,12 +330,11 @@ class ProcessHost:
     def __init__(
         self,
         *,
-        threads: int | None = None,
         idle_s: float | None = IDLE_S,
         allowed: tuple[str, ...] = ("app.",),
         durations: Durations | None = None,
     ) -> None:
-        count = str(threads or default_threads())
+        count = str(default_threads())
         # These are read when the libraries are loaded, so they cannot be set later.
         self._env = {
             "OMP_NUM_THREADS": count,

@@ -15,7 +15,6 @@ import sys
 import traceback
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -42,23 +41,10 @@ class MemoryExhausted(Exception):
     """A model does not fit into memory, judged by its card or by the size of its files."""
 
 
-@dataclass(frozen=True, slots=True)
-class Room:
-    """The memory that is left for one more model.
+def room(device: str, held: int) -> tuple[int, int]:
+    """Return the bytes that one more model may take beside the other models, and without them.
 
-    Attributes:
-        beside: Bytes that it may take while the other models stay loaded.
-        alone: Bytes that it may take if the other models are unloaded.
-    """
-
-    beside: int
-    alone: int
-
-
-def room(device: str, held: int) -> Room:
-    """Return the memory that a device ("cuda", "mps" or "cpu") has for one more model.
-
-    `held` are the bytes that the loaded models currently take there.
+    `held` are the bytes that the loaded models take on the device ("cuda", "mps" or "cpu").
     """
     limit = parse_bytes(os.environ.get(LIMIT, ""))
     free = free_bytes(device)
@@ -68,7 +54,7 @@ def room(device: str, held: int) -> Room:
         beside, alone = free - _MARGIN, free + held - _MARGIN
     if limit is not None:
         beside, alone = min(limit - held, beside), min(limit, alone)
-    return Room(max(0, beside), max(0, alone))
+    return max(0, beside), max(0, alone)
 
 
 def parse_bytes(text: str) -> int | None:

@@ -37,11 +37,8 @@ _WIDTHS = {"float32": 4, "bfloat16": 2, "float16": 2}
 class ModelKey:
     """The identity of a loaded model; the same model with other files has another key.
 
-    Attributes:
-        name: Name of the model's card, or of its file.
-        path: The model's file or folder.
-        version: Digest, size and modification time of the model's files.
-        placement: The model's device and precision.
+    `name` is that of the model's card, or of its file; `version` are the digest, size and
+    modification time of its files.
     """
 
     name: str
@@ -62,31 +59,22 @@ class ModelKey:
         return cls(str(source.get("name") or path.stem), str(path), version, placement)
 
 
-@dataclass(frozen=True, slots=True)
-class CachedModel:
-    """A loaded model and the bytes of memory that it takes."""
-
-    model: Any
-    size: int
-
-
 class ModelCache:
-    """The loaded models of this process, the least recently used first."""
+    """The loaded models of this process and their sizes, the least recently used first."""
 
     def __init__(self) -> None:
-        self._models: OrderedDict[ModelKey, CachedModel] = OrderedDict()
+        self._models: OrderedDict[ModelKey, tuple[Any, int]] = OrderedDict()
 
     def get(self, key: ModelKey) -> Any:
         """Return the model and mark it as the last used; None if it is not loaded."""
-        found = self._models.get(key)
-        if found is None:
+        if key not in self._models:
             return None
         self._models.move_to_end(key)
-        return found.model
+        return self._models[key][0]
 
     def put(self, key: ModelKey, model: Any, size: int) -> None:
         """Add a loaded model that takes `size` bytes of memory."""
-        self._models[key] = CachedModel(model, size)
+        self._models[key] = (model, size)
 
     def entries(self) -> list[dict[str, Any]]:
         """Return the loaded models as JSON-ready dicts for the host."""
@@ -95,14 +83,15 @@ class ModelCache:
                 "model": key.name,
                 "device": key.placement.device,
                 "dtype": key.placement.dtype,
-                "memory": loaded.size,
+                "memory": size,
             }
-            for key, loaded in self._models.items()
+            for key, (_model, size) in self._models.items()
         ]
 
     def held(self, device: str) -> int:
         """Return the bytes of memory that all models on a device take."""
-        return sum(one.size for key, one in self._models.items() if key.placement.device == device)
+        loaded = self._models.items()
+        return sum(size for key, (_model, size) in loaded if key.placement.device == device)
 
     def drop(self, wanted: Callable[[ModelKey], bool]) -> int:
         """Unload all models for which `wanted` is true; return how many were unloaded."""
@@ -118,12 +107,12 @@ class ModelCache:
     def make_room(self, need: int, device: str) -> bool:
         """Unload the least recently used models until `need` bytes fit; return whether they fit."""
         while True:
-            room = memory.room(device, self.held(device))
-            if need <= room.beside:
+            beside, alone = memory.room(device, self.held(device))
+            if need <= beside:
                 return True
             oldest = next((key for key in self._models if key.placement.device == device), None)
             if oldest is None:
-                return need <= room.alone
+                return need <= alone
             self.drop(lambda key, oldest=oldest: key == oldest)
 
 
@@ -325,7 +314,7 @@ def _load(key: ModelKey, doing: Work, load: Callable[[Path, Work], Any]) -> Any:
     _cache.drop(lambda other: other.path == key.path)
     need, device = memory_need(doing.source, key.placement.dtype), key.placement.device
     if not _cache.make_room(need, device):
-        free = memory.room(device, _cache.held(device)).alone
+        _beside, free = memory.room(device, _cache.held(device))
         raise memory.MemoryExhausted(f"it needs {_gigabytes(need)} and {_gigabytes(free)} are free")
     before = memory.in_use(device)
     model = _load_unchanged(doing.source, lambda: load(Path(key.path), doing))
@@ -367,7 +356,7 @@ def _usable_placement(source: Mapping[str, Any], usual: Placement) -> Placement:
     lower = less_precise(usual)
     with suppress(OSError):
         if lower is not None and _cache.get(ModelKey.of(source, lower)) is not None:
-            free = memory.room(usual.device, _cache.held(usual.device)).alone
+            _beside, free = memory.room(usual.device, _cache.held(usual.device))
             return lower if memory_need(source, usual.dtype) > free else usual
     return usual
 

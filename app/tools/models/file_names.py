@@ -77,6 +77,5 @@ def check_names(names: Iterable[str]) -> None:
 def hostile(reason: str) -> Hostile:
     """Return the error that says why files are refused."""
     return Hostile(
-        reason,
-        remedy="Nothing of it was written. Get it again from a place that you trust.",
+        reason, remedy="Nothing of it was written. Get it again from a place that you trust."
     )

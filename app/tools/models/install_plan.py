@@ -185,10 +185,8 @@ def check_space(folder: Path, needed: int) -> None:
 def plan_install(places: Mapping[str, Place], path: Path, name: str | None) -> InstallPlan:
     """Identify the models at a path and list the files that would be installed; nothing is written.
 
-    Args:
-        places: Maps each card's name to the place of its model.
-        path: A file, folder, archive or model pack.
-        name: The card's name, or None to identify the model by names, repository or digest.
+    `places` are the models' places by their cards' names; without a `name`, the model is identified
+    by its files' names, its repository or its digest.
 
     Raises:
         UsageError: There is nothing at the path, or the model cannot be identified.
@@ -315,8 +313,7 @@ def _plan_pack_model(source: Source, entry: PackModel, places: Mapping[str, Plac
         if source.sizes.get(inside) != file.size:
             there = "missing" if inside not in source.sizes else "of another size"
             raise SightlineError(
-                f"this pack is not whole: {inside} is {there}",
-                remedy="Copy or download it again.",
+                f"this pack is not whole: {inside} is {there}", remedy="Copy or download it again."
             )
         files.append(PlannedFile(inside, file.name, file.size, file.sha256))
     return checked_model(place, tuple(files), entry.revision)

@@ -87,11 +87,8 @@ class Installation:
     def finish(self, staging: Path, model: PlannedModel, label: str, consent: Consent) -> None:
         """Verify a model that is complete in a staging folder, and put it in place.
 
-        Args:
-            staging: Folder that holds the model in a folder with the card's name.
-            model: The model and its files; any other files in its folder are deleted.
-            label: Origin of the files, which is stored in the installation's record.
-            consent: What the user has agreed to.
+        Any other files in its folder below `staging` are deleted; `label` is their origin, which is
+        stored in the installation's record.
 
         Raises:
             SightlineError: A file does not have the expected content, or cannot be put in place.

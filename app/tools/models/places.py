@@ -1,14 +1,20 @@
-"""Where a model's files are in the models folder, and which of them exist."""
+"""Where a model's files are, which of them exist, and which programs among them may run.
+
+The permission to run programs is checked when a model is looked up, and again in the model process
+just before they run.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Any, cast
 
 from app.tools.models.cards import ModelCard
-from app.tools.models.digests import file_key, sha256_of
+from app.tools.models.digests import file_key, read_sha256, sha256_of
 from app.tools.models.records import RECORD, Record, read_record
 
 _TAKEN = (".json", ".jsonl", ".txt", ".model", ".jinja", ".md", ".yaml", ".yml", ".safetensors")
@@ -17,6 +23,10 @@ _TAKEN = (".json", ".jsonl", ".txt", ".model", ".jinja", ".md", ".yaml", ".yml",
 _WEIGHTS = (".safetensors",)
 _PROSE = (".md", "")
 """Endings of files that are meant for people and not read by any model."""
+
+_LONGEST_SETTINGS = 1 << 23
+_SETTINGS = "config.json"  # ends the names of all files in which transformers looks for programs
+_LOCAL_REFERENCE = re.compile(r"[A-Za-z_]\w*\.[A-Za-z_]\w*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +90,7 @@ class Place:
         """Return the files that would be loaded with the model but are not in its record.
 
         An index of other weights, a chat template or a setting changes a model's results as much
-        as its weights do. Programs are left out: see `programs.code_permission`.
+        as its weights do. Programs are left out: see `code_permission`.
         """
         if record is None or not self.card.folder:
             return ()
@@ -166,3 +176,73 @@ def split_files(card: ModelCard, names: Iterable[str]) -> tuple[list[str], list[
         if take:
             taken.append(name)
     return taken, [name for name in names if name not in set(taken)]
+
+
+def code_permission(place: Place, record: Record | None) -> str:
+    """Return the permission as in `ModelStatus.code`, reading every program again."""
+    if not place.card.trust_remote_code:
+        return ""
+    allowed = allowed_programs(record)
+    if not allowed or _refers_elsewhere(place.base):
+        return "not allowed"
+    return "allowed" if _program_digests(place.base) == allowed else "changed"
+
+
+def allowed_programs(record: Record | None) -> dict[str, str]:
+    """Return the digest of each program that the user allowed to run, by the program's name.
+
+    A permission covers only the programs that existed when it was given, and none added later.
+    """
+    if record is None or not record.code_allowed:
+        return {}
+    return {file.name: file.sha256 for file in record.files if is_program(file.name)}
+
+
+def are_allowed(folder: Path, allowed: Mapping[str, str]) -> bool:
+    """Return True if a folder holds exactly the programs with these digests by name."""
+    unchanged = _program_digests(folder) == dict(allowed)
+    return bool(allowed) and unchanged and not _refers_elsewhere(folder)
+
+
+def _program_digests(folder: Path) -> dict[str, str]:
+    names = (name for name in files_below(folder) if is_program(name))
+    return {name: read_sha256(folder / name) for name in names}
+
+
+def _refers_elsewhere(folder: Path) -> bool:
+    """Return True if the settings name a program outside the folder, which nothing has pinned.
+
+    transformers takes "owner/name--module.Class" from another repository, and joins any other name
+    to the folder's path, so that a name that begins with "/" leads out of it.
+    """
+    for name in files_below(folder):
+        path = folder / name
+        if path.suffix.casefold() != ".json":
+            continue
+        if path.stat().st_size > _LONGEST_SETTINGS:
+            if name.casefold().endswith(_SETTINGS):
+                return True  # no real settings are that long
+            continue  # a vocabulary
+        try:
+            data: Any = json.loads(path.read_bytes())
+        except (ValueError, OSError):
+            continue  # transformers cannot read it either
+        except RecursionError:
+            return True
+        if any(not _LOCAL_REFERENCE.fullmatch(reference) for reference in _references(data)):
+            return True
+    return False
+
+
+def _references(data: Any) -> Iterator[str]:
+    """Yield every string below a key "auto_map", however deep."""
+    waiting: list[tuple[Any, bool]] = [(data, False)]
+    while waiting:
+        value, in_auto_map = waiting.pop()
+        if isinstance(value, dict):
+            for key, inner in cast("dict[str, Any]", value).items():
+                waiting.append((inner, in_auto_map or key == "auto_map"))
+        elif isinstance(value, list):
+            waiting += [(inner, in_auto_map) for inner in cast("list[Any]", value)]
+        elif in_auto_map and isinstance(value, str):
+            yield value

@@ -11,8 +11,7 @@ from typing import Any
 from app.tools.api import CancelToken
 from app.tools.models.cards import ModelCard
 from app.tools.models.digests import combined_sha256, file_key, read_sha256, sha256_of
-from app.tools.models.places import Place, is_program
-from app.tools.models.programs import allowed_programs, code_permission
+from app.tools.models.places import Place, allowed_programs, code_permission, is_program
 from app.tools.models.records import Record, RecordedFile, recorded_file
 from app.tools.needs import command
 

@@ -92,9 +92,7 @@ class ModelStore:
     def require(self, name: str, feature: str) -> InstalledModel:
         """Return the installed model with that name.
 
-        Args:
-            name: The card's name.
-            feature: The feature that needs the model, for the message ("The report generator").
+        `feature` is what needs it, for the message ("The report generator").
 
         Raises:
             ToolFailed: The model is not installed, or its terms are not accepted.

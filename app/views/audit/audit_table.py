@@ -197,11 +197,8 @@ def _value_text(value: object) -> str:
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
-def save_rows(log: AuditLog, rows: Sequence[Row], path: Path) -> int:
+def save_rows(log: AuditLog, rows: Sequence[Row], path: Path) -> None:
     """Write rows to a file, the oldest first: `.jsonl` unchanged, any other suffix as CSV.
-
-    Returns:
-        The number of rows written.
 
     Raises:
         FileProblem: The file or the audit log cannot be written.
@@ -220,7 +217,6 @@ def save_rows(log: AuditLog, rows: Sequence[Row], path: Path) -> int:
                 subject=str(path),
                 remedy="Choose a folder with free space that you may write to.",
             ) from error
-    return len(rows)
 
 
 def _csv_text(rows: Sequence[Row]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QItemSelectionModel, QObject, QSignalBlocker, QSize, Qt, QTimer
+from PySide6.QtCore import QObject, QSignalBlocker, QSize, Qt, QTimer
 from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -187,9 +187,8 @@ class AuditWindow(QDialog):
         elif total:
             self._show_empty("No line matches", "Choose another kind, or search for another word.")
         else:
-            self._show_empty(
-                "The audit log is empty", "What tools do and what is sent is listed here."
-            )
+            hint = "What tools do and what is sent is listed here."
+            self._show_empty("The audit log is empty", hint)
         if report is not None and not self._select_problem(report) and len(rows) != total:
             # The filters hide the damaged line.
             with QSignalBlocker(self.search), QSignalBlocker(self.kind):
@@ -247,10 +246,7 @@ class AuditWindow(QDialog):
             number = self.model.find(problem.segment, problem.line)
             if number >= 0:
                 index = self.model.index(number, 0)
-                flags = QItemSelectionModel.SelectionFlag
-                self.table.selectionModel().setCurrentIndex(
-                    index, flags.ClearAndSelect | flags.Rows
-                )
+                self.table.selectRow(number)
                 self.table.scrollTo(index, QAbstractItemView.ScrollHint.PositionAtCenter)
                 return True
         return False
@@ -281,11 +277,10 @@ class AuditWindow(QDialog):
     def save(self, path: Path) -> None:
         """Save the listed lines to a file, whose suffix determines the format."""
         log, rows = self._log, self.model.rows
+        done = f"Saved {len(rows):,} lines to {path}."
         self._tasks.run(
             lambda _cancel: save_rows(log, rows, path),
-            lambda count: self._show_verdict(
-                f"Saved {count:,} lines to {path}.", "ok", "circle-check"
-            ),
+            lambda _none: self._show_verdict(done, "ok", "circle-check"),
             lambda reason: self._show_verdict(reason, "warning", "triangle-alert"),
         )
 
@@ -314,11 +309,7 @@ def _push_button(text: str, clicked: Callable[[], object], *, primary: bool = Fa
 
 
 class CopyRecorder(QObject):
-    """Records in the audit log that the program copied text or a picture to the clipboard.
-
-    Args:
-        note: Called with "copied" and details as keyword arguments; must return at once.
-    """
+    """Records that the program copied text or a picture; `note` must return at once."""
 
     def __init__(self, note: Callable[..., object], parent: QObject) -> None:
         super().__init__(parent)

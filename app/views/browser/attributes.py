@@ -96,13 +96,8 @@ class AttributesPanel(QWidget):
         self._stack = QStackedLayout()
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.table)
-        column(
-            self.search,
-            (self._stack, 1),
-            self.summary,
-            margins=(SPACE.s, SPACE.xs, SPACE.s, SPACE.s),
-            parent=self,
-        )
+        margins = (SPACE.s, SPACE.xs, SPACE.s, SPACE.s)
+        column(self.search, (self._stack, 1), self.summary, margins=margins, parent=self)
         workspace.viewport.image_changed.connect(self.refresh)
 
     def _make_table(self) -> QTableView:

@@ -12,6 +12,7 @@ from PySide6.QtCore import (
     QPersistentModelIndex,
     QRect,
     QRectF,
+    QSignalBlocker,
     QSize,
     Qt,
     QTimer,
@@ -201,11 +202,8 @@ class FindingsList(QWidget):
         self.view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.view.setMouseTracking(True)
         self.view.setAccessibleName("Findings")
-        self.empty = EmptyState(
-            "scan-search",
-            "No findings yet",
-            "Ask the assistant about the image; what its tools find is listed here.",
-        )
+        hint = "Ask the assistant about the image; what its tools find is listed here."
+        self.empty = EmptyState("scan-search", "No findings yet", hint)
         self._stack = QStackedLayout()
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.view)
@@ -265,14 +263,10 @@ class FindingsList(QWidget):
 
     def _mark(self, finding_id: str) -> None:
         index = self.model.index_of(finding_id) if finding_id else QModelIndex()
-        selection = self.view.selectionModel()
-        blocked = selection.blockSignals(True)
-        if index.isValid():
+        with QSignalBlocker(self.view.selectionModel()):
+            if not index.isValid():
+                self.view.clearSelection()
             self.view.setCurrentIndex(index)
-        else:
-            self.view.clearSelection()
-            self.view.setCurrentIndex(QModelIndex())
-        selection.blockSignals(blocked)
         self.view.viewport().update()
 
     def _keep_place(self) -> None:
@@ -286,8 +280,7 @@ class FindingsList(QWidget):
         new = [number for number, key in ids.items() if key not in self._listed]
         self._listed = set(ids.values())
         if new:
-            first = new[0] - 1 if new[0] - 1 not in ids else new[0]  # with the heading above it
-            self._new = [new[-1], first]
+            self._new = [new[-1], new[0] - (new[0] - 1 not in ids)]  # with the heading above it
         else:
             self._new = [number for number in self._new if number < self.model.rowCount()]
         self._soon.start()
@@ -345,10 +338,7 @@ class FindingRow:
 
     @property
     def detail(self) -> str:
-        """Return the second line of the row: description and score, after the location.
-
-        The location is given only for a finding that is not on the shown image.
-        """
+        """Second line: where the finding is if not on the shown image, description and score."""
         finding = self.finding
         # Do not repeat the title: "Left Lung: 31%" below "Left Lung".
         parts = [wording.one_line(finding.description).removeprefix(f"{self.title}:").strip()]

@@ -67,23 +67,15 @@ class LayersPanel(QWidget):
         self._folded: dict[str, bool] = {}
         self._state_row = self._row("Presentation", self.states)
         self._opacity_row = self._row("Opacity", self.opacity)
-        self.empty = EmptyState(
-            "layers",
-            "No layers",
+        hint = (
             "Segmentations, structure sets, presentation states and overlays of the shown image "
-            "appear here.",
+            "appear here."
         )
-        column(
-            self._state_row,
-            (self.tree, 1),
-            (self.empty, 1),
-            0,
-            self.notes,
-            self._opacity_row,
-            spacing=SPACE.xs,
-            margins=(SPACE.s, 0, SPACE.s, SPACE.s),
-            parent=self,
-        )
+        self.empty = EmptyState("layers", "No layers", hint)
+        lists = (self._state_row, (self.tree, 1), (self.empty, 1), 0)
+        margins = (SPACE.s, 0, SPACE.s, SPACE.s)
+        foot = (self.notes, self._opacity_row)
+        column(*lists, *foot, spacing=SPACE.xs, margins=margins, parent=self)
         workspace.layers.changed.connect(self.refresh)
         self.refresh()
 
@@ -111,12 +103,7 @@ class LayersPanel(QWidget):
 
     def _row(self, name: str, widget: QWidget) -> QWidget:
         holder = QWidget()
-        row(
-            label(name, "caption"),
-            (widget, 1),
-            margins=(SPACE.xs, SPACE.xs, SPACE.xs, SPACE.xs),
-            parent=holder,
-        )
+        row(label(name, "caption"), (widget, 1), margins=SPACE.xs, parent=holder)
         return holder
 
     def refresh(self) -> None:
@@ -241,10 +228,7 @@ class LayersPanel(QWidget):
         item.setToolTip(0, plain_tip("\n".join([entry.title, *notes])))
         tint = THEME.error if entry.error else THEME.warning if notes else THEME.text
         item.setForeground(0, QColor(tint))
-        for number in range(item.childCount()):
-            child = item.child(number)
-            if child is None:
-                continue
+        for child in filter(None, map(item.child, range(item.childCount()))):
             shown = child.data(0, _NUMBER) not in entry.style.hidden
             child.setCheckState(0, _check(shown))
             faint = not (shown and entry.style.visible)

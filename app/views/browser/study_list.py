@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
 from itertools import chain
+from pathlib import Path
 
 from PySide6.QtCore import (
     QAbstractListModel,
@@ -143,11 +144,7 @@ class StudyList(QWidget):
             viewport.show(wanted)
 
     def step(self, steps: int) -> None:
-        """Show the series `steps` positions further in the list; stops at the ends.
-
-        Skips series that are drawn over the images of other series, since the layers panel lists
-        them.
-        """
+        """Show the series `steps` further in the list, of those not drawn over other images."""
         model = self.model
         places = [
             number
@@ -198,10 +195,7 @@ class StudyList(QWidget):
         place = self.view.visualRect(index)
         seen = index.isValid() and 0 <= place.top() < before
         if seen and after < before and place.bottom() >= after:
-            QTimer.singleShot(0, self, self._show_current)
-
-    def _show_current(self) -> None:
-        self.view.scrollTo(self.view.currentIndex())
+            QTimer.singleShot(0, self, lambda: self.view.scrollTo(self.view.currentIndex()))
 
     def _close_current(self) -> None:
         index = self.view.currentIndex()
@@ -230,7 +224,7 @@ class StudyModel(QAbstractListModel):
         self._places: dict[str, int] = {}
         self._blocks: dict[str, list[Row]] = {}
         self._thumbnails: OrderedDict[str, QPixmap | None] = OrderedDict()  # None: there is none
-        self._pictured: dict[str, Instance] = {}  # the instance of each thumbnail
+        self._pictured: dict[str, tuple[Path, int]] = {}  # path and part of each thumbnail
         self._awaited: OrderedDict[str, Future[Thumbnail]] = OrderedDict()
         workspace.studies.changed.connect(self.refresh)
         self.refresh()
@@ -284,10 +278,7 @@ class StudyModel(QAbstractListModel):
         return QModelIndex() if number is None else self.index(number)
 
     def index_of(self, instance: Instance | None) -> QModelIndex:
-        """Return the index of the series that contains an instance.
-
-        An invalid index if none does.
-        """
+        """Return the index of the series that contains an instance; an invalid one if none does."""
         studies = self._workspace.studies
         series = studies.series_of(instance) if instance else None
         study = studies.study_of(instance) if instance and series else None
@@ -326,29 +317,20 @@ class StudyModel(QAbstractListModel):
     # Thumbnails
 
     def thumbnail(self, row: SeriesRow) -> QPixmap | None:
-        """Return a series' thumbnail.
-
-        None until it is available. The first call starts fetching it.
-        """
-        key, source = row.key, row.middle
+        """Return a series' thumbnail; None until it is fetched, which the first call starts."""
+        key, source = row.key, row.middle if row.content_name.thumbnail else None
         if key in self._thumbnails:
             self._thumbnails.move_to_end(key)
-        if self._is_wanted(key, source) and source is not None and row.content_name.thumbnail:
+        place = (source.path, source.part) if source is not None else None
+        known = self._pictured.get(key) if key in self._thumbnails else None
+        if source is not None and place != known and key not in self._awaited:
             while len(self._awaited) >= AWAITED:
                 self._awaited.popitem(last=False)[1].cancel()
-            self._pictured[key] = source
+            self._pictured[key] = source.path, source.part
             self._awaited[key] = self._loader.thumbnail(
                 source, THUMBNAIL_PX, partial(self._take, key), lambda _error: self._put(key, None)
             )
         return self._thumbnails.get(key)
-
-    def _is_wanted(self, key: str, source: Instance | None) -> bool:
-        """Return whether a thumbnail is missing or of another image than now."""
-        if key in self._awaited or source is None:
-            return False
-        known = self._pictured.get(key)
-        same = known is not None and (known.path, known.part) == (source.path, source.part)
-        return key not in self._thumbnails or not same
 
     def _take(self, key: str, pixels: Thumbnail) -> None:
         self._put(key, QPixmap.fromImage(to_qimage(pixels)))

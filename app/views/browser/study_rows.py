@@ -33,7 +33,7 @@ class StudyRow:
     def patient(self) -> str:
         """The patient's name, or the study's title for files without patient data."""
         named = wording.person_name(self.study.patient)
-        return named or (self._title if self.is_plain else "Unknown patient")
+        return named or (wording.one_line(self.study.title) if self.is_plain else "Unknown patient")
 
     @cached_property
     def is_plain(self) -> bool:
@@ -54,11 +54,7 @@ class StudyRow:
     @cached_property
     def title(self) -> str:
         """The study's title."""
-        return "" if self.is_plain else self._title
-
-    @property
-    def _title(self) -> str:
-        return wording.one_line(self.study.title)
+        return "" if self.is_plain else wording.one_line(self.study.title)
 
     @property
     def tip(self) -> str:
@@ -81,8 +77,8 @@ class WarningRow:
     @cached_property
     def text(self) -> str:
         """The warnings written as sentences."""
-        texts = (wording.one_line(text) for text in self.study.warnings)
-        return " ".join(f"{text[:1].upper()}{text[1:].rstrip('.')}." for text in texts if text)
+        texts = (wording.sentence(text).rstrip(".") for text in self.study.warnings)
+        return " ".join(f"{text}." for text in texts if text)
 
     @property
     def tip(self) -> str:
@@ -104,10 +100,7 @@ class SeriesRow:
 
     @cached_property
     def title(self) -> str:
-        """The series description, or body part and view.
-
-        For a split series, also which part it is.
-        """
+        """The series description, or body part and view; of a split series also which part."""
         part = wording.one_line(self.series.split)
         return f"{self._name}, {part}" if part else self._name
 
@@ -145,10 +138,7 @@ class SeriesRow:
 
     @property
     def middle(self) -> Instance | None:
-        """The instance shown as thumbnail, or None.
-
-        The middle one, as a stack's ends are mostly empty.
-        """
+        """The instance shown as thumbnail, or None: a stack's ends are mostly empty."""
         instances = self.series.instances
         return instances[len(instances) // 2] if instances else None
 

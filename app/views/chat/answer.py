@@ -142,11 +142,7 @@ class _Position:
 
 
 class AnswerStream:
-    """Writes a run's text and reasoning into views, one of each per turn of the model.
-
-    Args:
-        results: Returns the results that may be cited: their descriptions by number.
-    """
+    """Writes a run's text and reasoning into views, one of each per turn of the model."""
 
     def __init__(
         self,

@@ -10,14 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import (
-    QFrame,
-    QLayout,
-    QLineEdit,
-    QPushButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QFrame, QLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from app.agent.events import ApprovalRequested
 from app.agent.request import Decision
@@ -48,11 +41,7 @@ Answer = Callable[[str, Decision], object]
 
 
 class RequestCard(QFrame):
-    """A question from a run, answered once. It never takes the keyboard focus by itself.
-
-    Args:
-        live: Whether it can be answered; False for a question from an earlier run.
-    """
+    """A question from a run, answered once. It never takes the keyboard focus by itself."""
 
     def __init__(
         self,
@@ -68,7 +57,7 @@ class RequestCard(QFrame):
         self.answered = False
         self._answer = answer
         self._texts = texts or PackTexts()
-        self._live = live
+        self._live = live  # False for a question of an earlier run
         self.setObjectName("chatCard")
         self.setProperty("state", "approval")
         self.setAccessibleName(f"Approval needed: {one_line(event.title)}")
@@ -280,10 +269,7 @@ class ApprovalCard(GuardedCard):
 
 
 class OverrideCard(GuardedCard):
-    """Asks whether a tool may use an image for which it was not made.
-
-    The Tab key reaches the answer "no" first.
-    """
+    """Asks whether a tool may use an image for which it was not made; Tab reaches "no" first."""
 
     def _fill_what(self, layout: QVBoxLayout, event: ApprovalRequested) -> None:
         self._add_detail(layout, event.detail, "What speaks against it")

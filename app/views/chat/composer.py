@@ -6,14 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QMimeData, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QIcon, QKeyEvent, QResizeEvent, QTextOption
-from PySide6.QtWidgets import (
-    QFrame,
-    QMenu,
-    QPlainTextEdit,
-    QPushButton,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QFrame, QMenu, QPlainTextEdit, QPushButton, QToolButton, QWidget
 
 from app.views.agent_thread import Question
 from app.views.chat.widgets import ElidedText, icon_label
@@ -120,15 +113,15 @@ class Composer(QFrame):
         column(self.edit, foot, spacing=6, margins=(SPACE.m, 10, SPACE.s, SPACE.s), parent=self)
         self.setFocusProxy(self.edit)
         self.edit.sent.connect(self.submit)
-        self.edit.recalled.connect(self._recall)
+        self.edit.recalled.connect(lambda: self.set_text(self._last))
         self.edit.escaped.connect(self._escape)
         self.edit.focused.connect(self._show_focus)
-        self.edit.textChanged.connect(self._on_text)
+        self.edit.textChanged.connect(lambda: self.send.setEnabled(bool(self.text.strip())))
         self.send.clicked.connect(lambda _checked=False: self.submit())
         self.stop.clicked.connect(lambda _checked=False: self.stop_wanted.emit())
         # Made last: a menu made before the other parts breaks the order of focus.
         self.stop_menu = self._make_stop_menu()
-        self._on_text()
+        self.send.setEnabled(False)
 
     @property
     def text(self) -> str:
@@ -224,16 +217,9 @@ class Composer(QFrame):
         self.stop_menu.setActiveAction(self._stop_after)
         self.stop_menu.popup(QPoint(at.x() - size.width(), at.y() - size.height()))
 
-    def _recall(self) -> None:
-        if self._last:
-            self.set_text(self._last)
-
     def _escape(self, gently: bool) -> None:
         if self._busy:
             (self.stop_after_wanted if gently else self.stop_wanted).emit()
-
-    def _on_text(self) -> None:
-        self.send.setEnabled(bool(self.text.strip()))
 
     def _show_focus(self, focused: bool) -> None:
         self.setProperty("focused", focused)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from PIL import Image, UnidentifiedImageError
+from PIL import Image
 from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QHideEvent, QImage, QKeyEvent, QPixmap
 from PySide6.QtWidgets import (
@@ -42,6 +42,7 @@ from app.views.plain_text import one_line
 from app.views.text_view import BULLET, TextView, literal_view
 from app.views.theme import SPACE, THEME
 from app.views.widgets import label, push_button
+from app.views.wording import sentence
 
 QUIET_MS = 600  # keys within it were typed for another field, and answer nothing
 SIDE = 200  # px, the longer side of a picture in the dialog
@@ -84,8 +85,6 @@ def read_sent(path: Path) -> SentImage:
             raise wrong
         with Image.open(io.BytesIO(data), formats=("PNG",)) as image:
             return SentImage(to_qimage(image), len(data))
-    except UnidentifiedImageError as error:
-        raise wrong from error
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise wrong from error
 
@@ -105,8 +104,7 @@ class SentPicture(QWidget):
         self.sent: SentImage | None = None
         self._ends_seen = [False, False]
         path = Path(picture.get("path", ""))
-        name = picture.get("image_id", "") or "picture"
-        self.name = name
+        self.name = name = picture.get("image_id", "") or "picture"
         self.button = PictureButton(side)
         self.button.setAccessibleName(f"{name} as it would be sent: enlarge")
         self.button.setToolTip("See it in full size")
@@ -118,8 +116,7 @@ class SentPicture(QWidget):
         self._caption.set_full(picture.get("caption", ""))
         self._size = label("Reading…", "caption", wrap=True)
         words = (label(name, "strong"), self._risk, self._caption, self._size, 1)
-        line = icon_row(self.button, column(*words, spacing=SPACE.xs), SPACE.m)
-        column(line, parent=self)
+        column(icon_row(self.button, column(*words, spacing=SPACE.xs), SPACE.m), parent=self)
         background.submit(lambda: read_sent(path), self._show, self._fail)
 
     @property
@@ -141,13 +138,10 @@ class SentPicture(QWidget):
         for number, end in enumerate(ends):
             self._ends_seen[number] |= 0 <= end < viewport.height()
 
-    def enlarge(self) -> PictureWindow | None:
-        """Open the picture at full size; return the window, or None before the picture is read."""
-        if self.sent is None:
-            return None
-        large = PictureWindow(self.sent.image, self.name, self.window())
-        large.open()
-        return large
+    def enlarge(self) -> None:
+        """Open the picture at full size, once it is read."""
+        if self.sent is not None:
+            PictureWindow(self.sent.image, self.name, self.window()).open()
 
     def _show(self, sent: SentImage) -> None:
         if not isValid(self):  # its card was deleted while the file was read
@@ -165,8 +159,7 @@ class SentPicture(QWidget):
         if not isValid(self):  # its card was deleted while the file was read
             return
         self.button.fail()
-        reason = error.reason
-        self._size.setText(f"{reason[:1].upper()}{reason[1:]}.")
+        self._size.setText(f"{sentence(error.reason)}.")
         self.settled.emit()
 
 
@@ -301,9 +294,7 @@ class ConsentDialog(QDialog):
         margins = (SPACE.xl, SPACE.xl, SPACE.xl, SPACE.l)
         column(head, (self.area, 1), foot, spacing=SPACE.l, margins=margins, parent=self)
         room = self.screen().availableGeometry().size() * 0.9
-        height = (
-            _PLAIN + (_WARNING if event.warning else 0) + _PICTURE * min(2, len(event.pictures))
-        )
+        height = _PLAIN + _WARNING * bool(event.warning) + _PICTURE * min(2, len(event.pictures))
         self.resize(QSize(_WIDTH, height).boundedTo(room))
 
     def dismiss(self) -> None:
@@ -348,14 +339,10 @@ class ConsentDialog(QDialog):
 
     def _update(self) -> None:
         self.yes.setEnabled(self._armed and self.view.complete and self.view.seen)
-        if self.view.failed:
-            self._state.setText("A picture cannot be shown, so none can be sent.")
-        elif not self.view.complete:
-            self._state.setText("The pictures are being read…")
-        elif not self.view.seen:
-            self._state.setText("Scroll down: you have not seen every picture.")
-        else:
-            self._state.setText("")
+        unseen = "" if self.view.seen else "Scroll down: you have not seen every picture."
+        reading = "" if self.view.complete else "The pictures are being read…"
+        failed = "A picture cannot be shown, so none can be sent." if self.view.failed else ""
+        self._state.setText(failed or reading or unseen)
 
 
 class ConsentCard(RequestCard):
@@ -375,9 +362,8 @@ class ConsentCard(RequestCard):
             return
         if self.dialog is None or not isValid(self.dialog):
             self.dialog = ConsentDialog(self._event, self._background, self._say, self.window())
-            dialog = self.dialog
             # Leaving the conversation closes its questions.
-            self.destroyed.connect(dialog.deleteLater)
+            self.destroyed.connect(self.dialog.deleteLater)
         self.dialog.open()
         self.dialog.raise_()
 

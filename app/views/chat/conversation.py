@@ -8,13 +8,7 @@ from enum import Enum, auto
 
 from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import (
-    QFrame,
-    QPushButton,
-    QScrollArea,
-    QSizePolicy,
-    QWidget,
-)
+from PySide6.QtWidgets import QFrame, QPushButton, QScrollArea, QSizePolicy, QWidget
 
 from app.views.chat.run_view import RunView
 from app.views.chat.widgets import icon_label, link_button
@@ -268,16 +262,9 @@ class Conversation(QScrollArea):
 
     def _update_jump(self) -> None:
         bar = self.verticalScrollBar()
-        if bar.value() >= bar.maximum() - _NEAR_END:
-            self._jump.hide()
-        else:
-            self._show_jump()
-
-    def _show_jump(self) -> None:
-        if self._jump.isHidden():
-            self._place_jump()
-            self._jump.show()
-            self._jump.raise_()
+        self._place_jump()
+        self._jump.setVisible(bar.value() < bar.maximum() - _NEAR_END)
+        self._jump.raise_()
 
 
 class Invitation(QWidget):

@@ -47,12 +47,7 @@ _ROOM_FOR_TITLE = 360  # px
 
 
 class ChatDock(QWidget):
-    """The chat with the assistant, docked in the main window.
-
-    Args:
-        model: Name of the model that answers (`LanguageModel.name`).
-        remote_host: Host of the model; "" for this machine.
-    """
+    """The chat with the assistant, docked in the main window."""
 
     run_ended = Signal(str, str)  # run id, kind of its last event; once its end is shown
     model_settings_wanted = Signal()
@@ -65,8 +60,8 @@ class ChatDock(QWidget):
         workspace: Workspace,
         store: SessionStore,
         *,
-        model: str = "offline",
-        remote_host: str = "",
+        model: str = "offline",  # LanguageModel.name
+        remote_host: str = "",  # "" for this machine
         texts: PackTexts | None = None,
         parent: QWidget | None = None,
     ) -> None:
@@ -154,10 +149,7 @@ class ChatDock(QWidget):
         self._threads.open(thread_id)
 
     def close_models(self) -> None:
-        """Stop all threads and disconnect from the workspace.
-
-        Call before the window is destroyed.
-        """
+        """Stop all threads and leave the workspace; call before the window is destroyed."""
         self._links.close()
         for disconnect in self._disconnect:
             disconnect()
@@ -482,37 +474,25 @@ def _time_text(stamp: str) -> str:
     return f"{then:%H:%M}" if then.date() == today else f"{then:%Y-%m-%d}"
 
 
-def _tab_order(box: QWidget) -> Iterator[QWidget]:
-    """Yield the widgets in `box` that Tab can reach now, from top to bottom.
+def _tab_order(part: QWidget | QLayout | None) -> Iterator[QWidget]:
+    """Yield the widgets in a part that Tab can reach now, from top to bottom.
 
     Qt's own order is that of creation: the cards of a running run would come after everything else
     in the window.
     """
-    if not box.isVisible() or not box.isEnabled():
-        return
-    if box.focusPolicy() & Qt.FocusPolicy.TabFocus and box.focusProxy() is None:
-        yield box
-    layout = box.layout()
-    if layout is not None:
-        yield from _in_layout(layout)
-    elif isinstance(box, QScrollArea) and (inside := box.widget()) is not None:
-        yield from _tab_order(inside)
-        for button in box.findChildren(
-            QPushButton, options=Qt.FindChildOption.FindDirectChildrenOnly
-        ):
-            yield from _tab_order(button)
-
-
-def _in_layout(layout: QLayout) -> Iterator[QWidget]:
-    for place in range(layout.count()):
-        item = layout.itemAt(place)
-        if item is None:
-            continue
-        widget, inner = item.widget(), item.layout()
-        if widget is not None:
-            yield from _tab_order(widget)
-        elif inner is not None:
-            yield from _in_layout(inner)
+    if isinstance(part, QLayout):
+        for item in filter(None, map(part.itemAt, range(part.count()))):
+            widget = item.widget()
+            yield from _tab_order(item.layout() if widget is None else widget)
+    elif part is not None and part.isVisible() and part.isEnabled():
+        if part.focusPolicy() & Qt.FocusPolicy.TabFocus and part.focusProxy() is None:
+            yield part
+        yield from _tab_order(part.layout())
+        if isinstance(part, QScrollArea) and part.layout() is None:
+            yield from _tab_order(part.widget())
+            direct = Qt.FindChildOption.FindDirectChildrenOnly
+            for button in part.findChildren(QPushButton, options=direct):
+                yield from _tab_order(button)
 
 
 def _next_field(box: QWidget, *, forward: bool) -> QWidget | None:

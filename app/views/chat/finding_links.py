@@ -69,10 +69,7 @@ class FindingChip(QAbstractButton):
 
 
 class FindingLinks:
-    """Keeps chips and findings in sync, one for each dock.
-
-    Call `close` before the dock is destroyed.
-    """
+    """Keeps chips and findings in sync; call `close` before the dock is destroyed."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -80,7 +77,7 @@ class FindingLinks:
         self._names: dict[str, tuple[str, str]] = {}  # finding id -> (label, SOP Instance UID)
         self._disconnect: list[Callable[[], None]] = [
             workspace.annotations.changed.connect(self._on_changed),
-            workspace.annotations.selection_changed.connect(self._on_selected),
+            workspace.annotations.selection_changed.connect(lambda _id: self._on_changed()),
         ]
 
     def close(self) -> None:
@@ -133,13 +130,12 @@ class FindingLinks:
         annotations = self._workspace.annotations
         item = annotations.get(key)
         if item is None:
-            self._on_selected(annotations.selected)
-            return
-        if annotations.selected == key:
+            self._on_changed()
+        elif annotations.selected == key:
             annotations.select("")
-            return
-        self._show_image(item.finding)
-        annotations.select(key)
+        else:
+            self._workspace.show_image(item.finding.image)
+            annotations.select(key)
 
     def select_of(self, findings: Sequence[Finding]) -> None:
         """Select the first of these findings, or the next one if one is selected already."""
@@ -149,10 +145,8 @@ class FindingLinks:
             return
         chosen = there.index(annotations.selected) + 1 if annotations.selected in there else 0
         key = there[chosen % len(there)]
-        item = annotations.get(key)
-        if item is not None and annotations.selected != key:
-            self._show_image(item.finding)
-            annotations.select(key)
+        if annotations.selected != key:
+            self.select(key)
 
     def _current(self, finding_id: str) -> str:
         """Return the id of the finding, or of the one that replaced it when the tool ran again."""
@@ -164,16 +158,6 @@ class FindingLinks:
             if item.finding.label == label and item.finding.image.sop_instance_uid == uid:
                 return item.finding.id
         return finding_id
-
-    def _show_image(self, finding: Finding) -> None:
-        viewport, ref = self._workspace.viewport, finding.image
-        shown = viewport.instance
-        if shown is None or shown.sop_instance_uid != ref.sop_instance_uid:
-            instance = self._workspace.instance_of(ref.sop_instance_uid)
-            if instance is not None:
-                viewport.show(instance, ref.frame)
-        elif viewport.frame_index != ref.frame:
-            viewport.scroll_to(ref.frame)
 
     def _dress(self, chip: FindingChip) -> None:
         annotations = self._workspace.annotations
@@ -190,6 +174,3 @@ class FindingLinks:
                 self._dress(chip)
             else:  # Qt deleted it with its card, and Python still holds the wrapper
                 self._chips.discard(chip)
-
-    def _on_selected(self, _finding_id: str) -> None:
-        self._on_changed()

@@ -1,6 +1,7 @@
 """Markdown of an answer, written into a document line by line while it streams.
 
-Headings, lists, bold, code and fenced blocks are formatted; everything else shows as it is written.
+Headings, lists, tables (GFM), bold, code and fenced blocks are formatted; everything else shows as
+it is written.
 No text of a model ever becomes HTML, an image or a link to the outside: the only links are to
 findings and to results of this conversation.
 
@@ -12,9 +13,10 @@ images, decodes entities, joins lines and drops some text, such as a line of bac
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
+from itertools import pairwise
 
 from PySide6.QtGui import (
     QColor,
@@ -23,7 +25,9 @@ from PySide6.QtGui import (
     QTextCharFormat,
     QTextCursor,
     QTextDocument,
+    QTextLength,
     QTextOption,
+    QTextTableFormat,
 )
 
 from app.agent.answers.evidence import UNKNOWN, citations, numbers_in
@@ -35,6 +39,10 @@ _FENCE = re.compile(r"\s*```")
 _HEADING = re.compile(r"#{1,6}\s+(?P<text>.*)")
 _ITEM = re.compile(r"(?P<indent>\s*)(?:[-*•]|(?P<number>\d{1,3}[.)]))\s+(?P<text>.*)")
 _INLINE = re.compile(r"(?P<code>`[^`\n]+`)|(?P<bold>\*\*(?=\S)[^*\n]+?(?<=\S)\*\*)")
+_BAR = re.compile(r"(?<!\\)\|")
+_OUTER_BARS = re.compile(r"^\||(?<!\\)\|$")
+_RULE = re.compile(r"\s*\|?(?:\s*:?-+:?\s*\|)+(?:\s*:?-+:?)?\s*")
+_MOST_COLUMNS, _MOST_ROWS = 12, 60  # of a table; what is beyond shows as it is written
 _INDENT = 18  # px that a list level is moved in
 _DEEPEST = 3  # list levels below the first with an indent of their own
 
@@ -141,8 +149,10 @@ class _State:
     """State of the text before a line."""
 
     fenced: bool = False  # inside a ``` block
-    first: bool = True  # nothing is written yet
+    fresh: bool = True  # the last paragraph is empty: at the start, and after a table
     gap: bool = False  # a blank line came before
+    columns: int = 0  # of the table that the line before belongs to
+    rows: int = 0  # of that table so far
 
 
 class MarkdownWriter:
@@ -166,17 +176,22 @@ class MarkdownWriter:
     def append(self, text: str) -> None:
         """Add a piece of text."""
         self._text += text
-        *finished, self._open = (self._open + clean(text)).split("\n")
+        lines = (self._open + clean(text)).split("\n")
+        # A line with a bar may be the head of a table, which only the line after it tells.
+        kept = 2 if "|" in "".join(lines[-2:-1]) else 1
+        self._open = "\n".join(lines[-kept:])
         cursor = QTextCursor(self._document)
         cursor.beginEditBlock()
         cursor.setPosition(self._end)
         cursor.movePosition(QTextCursor.MoveOperation.End, QTextCursor.MoveMode.KeepAnchor)
         cursor.removeSelectedText()
-        for line in finished:
-            self._state = self._write(cursor, line, self._state)
+        for line, following in pairwise(lines[: len(lines) - kept + 1]):
+            self._state = self._write(cursor, line, following, self._state)
             self._end = cursor.position()
-        if self._open:  # it may still turn into something else, so its state is not kept
-            self._write(cursor, self._open, self._state)
+        state = self._state  # not kept: these lines may still turn into something else
+        for line, following in pairwise([*lines[-kept:], ""]):
+            if line:
+                state = self._write(cursor, line, following, state)
         cursor.endEditBlock()
 
     def set_text(self, text: str) -> None:
@@ -195,10 +210,7 @@ class MarkdownWriter:
         results: Mapping[int, str] | None = None,
         unknown: Collection[int] = (),
     ) -> None:
-        """Set the links, also in text that is already written.
-
-        The arguments are those of `Linker`.
-        """
+        """Set the links, also in text already written; the arguments are those of `Linker`."""
         self._linker = Linker(targets, results, unknown)
         if self._text:
             self.set_text(self._text)
@@ -211,24 +223,35 @@ class MarkdownWriter:
         self._end = 0  # position in the document where the open line starts
         self._state = _State()
 
-    def _write(self, cursor: QTextCursor, line: str, state: _State) -> _State:
+    def _write(self, cursor: QTextCursor, line: str, following: str, state: _State) -> _State:
         """Write a line and return the state for the next one."""
+        if state.columns and state.rows == 1:  # the rule below a table's head
+            return replace(state, rows=2)
         if _FENCE.match(line):
-            return replace(state, fenced=not state.fenced)
+            return replace(state, fenced=not state.fenced, columns=0)
         if not state.fenced and not line.strip():
-            return replace(state, gap=True)
+            return replace(state, gap=True, columns=0)
+        if "|" in line and not state.fenced:
+            cells = _cells(line)
+            head = not state.columns and _RULE.fullmatch(following) is not None
+            columns = len(cells) if head else state.columns
+            if columns and (not head or len(_cells(following)) == columns <= _MOST_COLUMNS):
+                self._write_row(cursor, cells, columns, head=head)
+                rows = 1 if head else state.rows + 1
+                columns = columns if rows < _MOST_ROWS else 0
+                return replace(state, fresh=True, gap=False, columns=columns, rows=rows)
         heading = None if state.fenced else _HEADING.match(line)
         item = None if state.fenced else _ITEM.match(line)
         block = QTextBlockFormat()
         block.setLineHeight(135, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
-        if not state.first:
+        if cursor.position():
             block.setTopMargin(SPACE.s if state.gap or heading else SPACE.xs / 2)
         if item:
             level = min(_DEEPEST, len(item["indent"].expandtabs(4)) // 2)
             block.setLeftMargin(_INDENT * (level + 1))
             block.setTextIndent(-_INDENT)
             block.setTabPositions([QTextOption.Tab(_INDENT, QTextOption.TabType.LeftTab)])
-        if state.first:
+        if state.fresh:
             cursor.setBlockFormat(block)
         else:
             cursor.insertBlock(block, self._formats[Style.PLAIN])
@@ -238,13 +261,34 @@ class MarkdownWriter:
             cursor.insertText(f"{item['number'] or '•'}\t", self._formats[Style.PLAIN])
         if not state.fenced:
             text = heading["text"] if heading else item["text"] if item else line.strip()
-            for span in self._linker.spans(text):
-                cursor.insertText(span.text, self._format(span, heading=heading is not None))
-        return replace(state, first=False, gap=False)
+            self._write_spans(cursor, text, bold=heading is not None)
+        return replace(state, fresh=False, gap=False, columns=0)
 
-    def _format(self, span: Span, *, heading: bool) -> QTextCharFormat:
+    def _write_row(
+        self, cursor: QTextCursor, cells: Sequence[str], columns: int, *, head: bool
+    ) -> None:
+        """Write a row as a table of its own, so that the time does not grow with the rows."""
+        percent = QTextLength.Type.PercentageLength
+        shape = QTextTableFormat()
+        shape.setWidth(QTextLength(percent, 100))
+        shape.setColumnWidthConstraints([QTextLength(percent, 100 / columns)] * columns)
+        shape.setBorder(0)
+        shape.setCellSpacing(0)
+        shape.setCellPadding(2)
+        shape.setTopMargin(SPACE.s if head else 0)
+        table = cursor.insertTable(1, columns, shape)
+        texts = [*cells[: columns - 1], " | ".join(cells[columns - 1 :])]
+        for number, text in enumerate(texts):
+            self._write_spans(table.cellAt(0, number).firstCursorPosition(), text, bold=head)
+        cursor.movePosition(QTextCursor.MoveOperation.End)
+
+    def _write_spans(self, cursor: QTextCursor, text: str, *, bold: bool) -> None:
+        for span in self._linker.spans(text):
+            cursor.insertText(span.text, self._format(span, bold=bold))
+
+    def _format(self, span: Span, *, bold: bool) -> QTextCharFormat:
         cites = span.style in (Style.CITATION, Style.UNKNOWN)
-        if heading and not cites:
+        if bold and not cites:
             return self._formats[Style.BOLD]
         if not span.target:
             return self._formats[span.style]
@@ -253,6 +297,12 @@ class MarkdownWriter:
         if span.tip:
             form.setToolTip(tooltip(span.tip))
         return form
+
+
+def _cells(line: str) -> list[str]:
+    """Return the texts of a table's row; a bar after a backslash belongs to a text."""
+    inside = _OUTER_BARS.sub("", line.strip())
+    return [cell.strip().replace("\\|", "|") for cell in _BAR.split(inside)]
 
 
 def _char_formats() -> dict[Style, QTextCharFormat]:

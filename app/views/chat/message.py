@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QResizeEvent
@@ -20,20 +19,6 @@ from app.views.theme import SPACE, THEME
 _SHARE = 0.86  # of the width that a bubble takes at most
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionMenu:
-    """Actions for a question that was asked."""
-
-    ask_again: Callable[[], object]
-    branch: Callable[[], object]
-
-    def fill(self, menu: QMenu, text: str) -> None:
-        """Add the actions to a menu; `text` is the question."""
-        menu.addAction(icon("rotate-ccw"), "Ask again", self.ask_again)
-        menu.addAction(icon("git-branch"), "Branch from here…", self.branch)
-        menu.addAction(icon("copy"), "Copy", lambda: copy_text(text))
-
-
 def copy_text(text: str) -> None:
     """Put plain text on the clipboard."""
     QGuiApplication.clipboard().setText(clean(text))
@@ -42,13 +27,17 @@ def copy_text(text: str) -> None:
 class UserBubble(QWidget):
     """The user's question as it was written, at the right; a button beside it opens its menu."""
 
-    def __init__(self, text: str, menu: QuestionMenu) -> None:
+    def __init__(
+        self, text: str, ask_again: Callable[[], object], branch: Callable[[], object]
+    ) -> None:
         super().__init__()
         self.text = text
-        self._menu = menu
+        self._ask_again = ask_again
+        self._branch = branch
         self.setAccessibleName("You asked")
         self.more = HoverButton("ellipsis", "What can be done with this question", self)
-        self.more.clicked.connect(lambda _checked=False: self._open(self._below()))
+        below = self.more.rect().bottomLeft
+        self.more.clicked.connect(lambda _checked=False: self._open(self.more.mapToGlobal(below())))
         self._frame = QFrame()
         self._frame.setObjectName("chatBubble")
         self.view = literal_view(text, name="Your question")
@@ -74,10 +63,9 @@ class UserBubble(QWidget):
         menu.popup(at)
 
     def _fill(self, menu: QMenu) -> None:
-        self._menu.fill(menu, self.text)
-
-    def _below(self) -> QPoint:
-        return self.more.mapToGlobal(self.more.rect().bottomLeft())
+        menu.addAction(icon("rotate-ccw"), "Ask again", self._ask_again)
+        menu.addAction(icon("git-branch"), "Branch from here…", self._branch)
+        menu.addAction(icon("copy"), "Copy", lambda: copy_text(self.text))
 
     def _natural_width(self) -> int:
         """Return the width in px at which no line of the text wraps."""
@@ -97,11 +85,7 @@ _TONES = {
 
 
 class Notice(QFrame):
-    """A notice to the user, e.g. why a run ended without an answer.
-
-    Args:
-        tone: "muted", "done", "warning" or "error".
-    """
+    """A notice to the user, e.g. why a run ended without an answer; `tone` is a key of `_TONES`."""
 
     def __init__(self, text: str, remedy: str = "", *, tone: str = "muted") -> None:
         super().__init__()

@@ -180,11 +180,7 @@ class PlanLineView(QWidget):
 
 
 class _Reader:
-    """Puts an event into words.
-
-    Attributes:
-        planned_by: Who planned all steps but those that rules added; "" where that differs.
-    """
+    """Puts an event into words."""
 
     def __init__(self, event: PlanUpdated, texts: PackTexts) -> None:
         self._event = event
@@ -195,6 +191,7 @@ class _Reader:
         self._tools = {name for name in named if name.isidentifier()}
         planners = {str(step.get("by", "")) for step in event.steps} - {_ENFORCED}
         one = _PLANNERS.get(next(iter(planners)), "") if len(planners) == 1 else ""
+        # Who planned all steps but those that rules added; "" where that differs.
         self.planned_by = f"Planned by {one}" if one else ""
 
     def steps(self) -> list[PlanLine]:
@@ -238,16 +235,10 @@ class _Reader:
 
     def _waits_for(self, after: Any) -> str:
         steps = self._event.steps
-        earlier = [
-            steps[number - 1]
-            for number in after
-            if isinstance(number, int) and 1 <= number <= len(steps)
-        ]
-        names = [
-            self._title(step.get("tool"))
-            for step in earlier
-            if step.get("state") in ("pending", "running")
-        ]
+        numbers = [number for number in after if isinstance(number, int)]
+        earlier = [steps[number - 1] for number in numbers if 1 <= number <= len(steps)]
+        open_ = [step for step in earlier if step.get("state") in ("pending", "running")]
+        names = [self._title(step.get("tool")) for step in open_]
         return f"waits for: {', '.join(names)}" if names else ""
 
     def _sentence(self, text: str) -> str:

@@ -32,7 +32,7 @@ from app.views.chat import missing_models, run_wording
 from app.views.chat.answer import AnswerStream
 from app.views.chat.approval import ApprovalCard, OverrideCard, RequestCard
 from app.views.chat.consent import ConsentCard
-from app.views.chat.message import Notice, QuestionMenu, UserBubble
+from app.views.chat.message import Notice, UserBubble
 from app.views.chat.plan_view import PlanView
 from app.views.chat.tool_card import ChatServices, ToolCard
 from app.views.chat.widgets import ElidedText, ThinProgress, icon_label
@@ -46,14 +46,9 @@ _CHARS = 400
 
 
 class NoteLine(QWidget):
-    """A wrapped line of plain grey text with an icon.
+    """A wrapped line of plain grey text with an icon."""
 
-    Attributes:
-        passing: Whether the text describes only the current moment ("The model is being loaded").
-            Such a line is rewritten in place and removed afterwards.
-    """
-
-    passing = False
+    passing = False  # whether it is of this moment only: rewritten in place, removed afterwards
 
     def __init__(self, icon: str = "info", tint: str = THEME.text_faint) -> None:
         super().__init__()
@@ -110,53 +105,34 @@ class ActivityBar(QWidget):
         super().__init__()
         bar = ThinProgress()
         bar.setFixedWidth(36)
-        self.text = label("Thinking…", "caption")
-        row(bar, (self.text, 1), margins=(2, 0, 2, 0), parent=self)
+        self._label = label("Thinking…", "caption")
+        row(bar, (self._label, 1), margins=(2, 0, 2, 0), parent=self)
+
+    @property
+    def text(self) -> str:
+        """The text beside the bar; "" while it is hidden."""
+        return "" if self.isHidden() else self._label.text()
+
+    def say(self, text: str) -> None:
+        """Show the bar with `text`; hide it if that is ""."""
+        self.setVisible(bool(text))
+        self._label.setText(text)
 
 
 class RunStatus:
-    """The activity bar at the end of a run, with at most one line of grey text above it.
-
-    Args:
-        insert: Adds a widget at the end of the run, above the bar.
-        live: Whether the run is in progress; an earlier run has no bar.
-
-    Attributes:
-        line: The line of text currently shown; None if there is none.
-        bar: The activity bar; None once the run has ended.
-    """
+    """The activity bar at the end of a run in progress, with at most one grey line above it."""
 
     def __init__(self, insert: Callable[[QWidget], object], *, live: bool) -> None:
         self.line: NoteLine | None = None
         self.bar = ActivityBar() if live else None
         self._insert = insert
         self._live = live
-        self._stopping = ""  # the text from the moment the user pressed stop
-
-    @property
-    def text(self) -> str:
-        """The text beside the bar; "" while it is not shown."""
-        return self.bar.text.text() if self.bar is not None and not self.bar.isHidden() else ""
-
-    def tick(self) -> None:
-        """Update the countdown."""
-        if self.line is not None:
-            self.line.tick()
+        self.stopping = ""  # the text from the moment the user pressed stop
 
     def say(self, text: str) -> None:
-        """Show the bar with `text`.
-
-        Hide the bar if `text` is "", unless the run is being stopped.
-        """
-        text = self._stopping or text
+        """Show the bar with `text`; hide it if that is "", unless the run is being stopped."""
         if self.bar is not None:
-            self.bar.setVisible(bool(text))
-            self.bar.text.setText(text)
-
-    def say_stopping(self, text: str) -> None:
-        """Show `text` until the run ends."""
-        self._stopping = text
-        self.say(text)
+            self.bar.say(self.stopping or text)
 
     def note(self, event: ModelRetry | Noted) -> None:
         """Show a notice or a retry; it replaces the current line if that one is only temporary."""
@@ -170,10 +146,8 @@ class RunStatus:
         elif event.text.strip():
             if line is None or isinstance(line, RetryLine) or not line.passing:
                 line = NoteLine()
-                line.say(event)
                 self._put(line)
-            else:
-                line.say(event)
+            line.say(event)
             self.say("Waiting…" if event.passing else "Thinking…")
 
     def clear_line(self, event: RunEvent) -> None:
@@ -204,10 +178,7 @@ class RunStatus:
 def _remove(widget: QWidget) -> None:
     """Take a widget out of its layout at once; Qt deletes it later."""
     widget.hide()
-    parent = widget.parentWidget()
-    layout = parent.layout() if parent is not None else None
-    if layout is not None:
-        layout.removeWidget(widget)
+    widget.setParent(None)
     widget.deleteLater()
 
 
@@ -218,15 +189,7 @@ _PLAN_TOOLS = ("update_plan", "check_answer")  # calls of the loop that the chec
 class RunView(QWidget):
     """One run: the question, its cards and its answer, in order of arrival.
 
-    Args:
-        past: The recorded run to show; None for a run that is starting.
-        place: Index of the recorded run in its thread, from 0.
-
-    Attributes:
-        run_id: Id of the run; "" before it has started.
-        ended: Kind of the terminal event; "" while the run is in progress.
-        notice: How the run ended; None if its answer already says that.
-        missing: Notice naming missing models that several calls needed; None if there are none.
+    `past` is the recorded run to show, at index `place` of its thread; None for a run that starts.
     """
 
     def __init__(
@@ -235,23 +198,21 @@ class RunView(QWidget):
         super().__init__()
         self.question = question
         self.run_id = past.run_id if past is not None else ""
-        self.ended = ""
+        self.ended = ""  # kind of the terminal event
         self.past = past
         self.place = place
         self.cards: dict[str, ToolCard] = {}
         self.approvals: dict[str, RequestCard] = {}
         self._without_card: set[str] = set()  # calls that the plan shows instead
         self.plan: PlanView | None = None
-        self.notice: Notice | None = None
-        self.missing: Notice | None = None
+        self.notice: Notice | None = None  # how it ended, unless its answer says so
+        self.missing: Notice | None = None  # names models that several calls lacked
         self._actions = actions
         self._live = live = past is None
         self._model = ""
         self._usage = ""
-        self._menu = QuestionMenu(
-            lambda: actions.ask_again(self.question), lambda: actions.branch(self)
-        )
-        self.bubble = UserBubble(question, self._menu)
+        self._ask_again = lambda: actions.ask_again(question)
+        self.bubble = UserBubble(question, self._ask_again, lambda: actions.branch(self))
         self._layout = column(self.bubble, spacing=10, margins=(0, 0, 0, SPACE.s), parent=self)
         self._consent_denied = False
         self._cited: Sequence[int] = ()  # numbers that the answer cites
@@ -282,11 +243,12 @@ class RunView(QWidget):
     @property
     def state_text(self) -> str:
         """The text beside the activity bar; "" while there is no bar."""
-        return self._status.text
+        return self._status.bar.text if self._status.bar is not None else ""
 
     def tick(self) -> None:
         """Update elapsed times and activity bars."""
-        self._status.tick()
+        if self.note is not None:
+            self.note.tick()
         self._stream.tick()
         for card in self.cards.values():
             if card.running:
@@ -300,7 +262,8 @@ class RunView(QWidget):
         after = "Stopping after this tool…" if len(running) < 2 else "Stopping after these tools…"
         for card in running if how == "now" else ():
             card.stopping()
-        self._status.say_stopping("Stopping…" if how == "now" else after)
+        self._status.stopping = "Stopping…" if how == "now" else after
+        self._status.say("")
 
     def handle(self, event: RunEvent) -> None:
         """Show an event of the run."""
@@ -393,7 +356,10 @@ class RunView(QWidget):
             return
         card.finish(event)
         self._stream.add_findings(event.findings)
-        if not any(item.running for item in self.cards.values()):
+        self._say_thinking()
+
+    def _say_thinking(self) -> None:
+        if not any(card.running for card in self.cards.values()):
             self._status.say("Thinking…")
 
     def _request(self, event: ApprovalRequested) -> None:
@@ -423,8 +389,7 @@ class RunView(QWidget):
             self._consent_denied = denied and not self.cards
             if request.call_id in self.cards:
                 self.cards[request.call_id].waiting(False)
-            if not any(card.running for card in self.cards.values()):
-                self._status.say("Thinking…")
+            self._say_thinking()
 
     # -- the end
 
@@ -471,10 +436,8 @@ class RunView(QWidget):
             tone = "muted" if self._consent_denied else "error"
             notice = Notice(event.error, event.remedy, tone=tone)
         else:
-            # Transcripts of the first version do not record how a run ended.
-            known = self.past is None or self.past.run_id
-            notice = Notice("Stopped" if known else "No answer was recorded.")
-        notice.add_action("Ask again", "rotate-ccw", self._menu.ask_again)
+            notice = Notice("Stopped")
+        notice.add_action("Ask again", "rotate-ccw", self._ask_again)
         return notice
 
     def _stopped(self, stopped_by: str) -> Notice:

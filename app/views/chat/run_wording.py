@@ -31,10 +31,7 @@ _LOOPS = {
 
 
 def model_title(model: str) -> str:
-    """Return the name of a language model as shown to users.
-
-    The argument is the model's `LanguageModel.name`.
-    """
+    """Return a language model's name (`LanguageModel.name`) as shown to users."""
     return "Offline planner" if model == "offline" else model
 
 

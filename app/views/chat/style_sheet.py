@@ -20,7 +20,6 @@ QTextBrowser#chatText:focus { border: none; }
 QTextBrowser#chatText[tone="muted"] { color: ${text_muted}; font-size: ${label}px; }
 QTextBrowser#chatText[tone="error"] { color: ${text}; }
 QTextBrowser#chatText[tone="warning"] { color: ${warning}; font-size: ${label}px; }
-QTextBrowser#chatText[tone="ok"] { color: ${ok}; }
 QTextBrowser#chatText[tone="mono"] {
     font-family: "${mono}", "DejaVu Sans Mono", monospace; font-size: ${caption}px;
     color: ${text_muted}; background: ${panel}; border: 1px solid ${border};
@@ -59,24 +58,23 @@ QPushButton#chatLink {
     padding: 2px 5px 2px 0; color: ${text_muted}; font-size: ${caption}px; font-weight: 500;
     text-align: left;
 }
-QPushButton#chatLink:hover { color: ${text}; background: ${hover}; }
-QPushButton#chatLink:focus { border-color: ${accent}; }
 QPushButton#chatBadge {
     background: ${raised}; border: 1px solid ${border}; border-radius: 10px;
     padding: 2px 9px 2px 7px; color: ${text_muted}; font-size: ${caption}px; font-weight: 500;
 }
-QPushButton#chatBadge:hover { color: ${text}; background: ${hover}; }
-QPushButton#chatBadge:focus { border-color: ${accent}; }
+QPushButton#chatLink:hover, QPushButton#chatBadge:hover {
+    color: ${text}; background: ${hover};
+}
 QPushButton#chatSuggestion {
     background: ${raised}; border: 1px solid ${border}; border-radius: ${radius}px;
     padding: 10px 12px; text-align: left; font-weight: 400;
 }
 QPushButton#chatSuggestion:hover { background: ${hover}; border-color: ${text_faint}; }
-QPushButton#chatSuggestion:focus { border-color: ${accent}; }
 QPushButton#chatJump {
     background: ${raised}; border: 1px solid ${border}; border-radius: 15px; padding: 0;
 }
 QPushButton#chatJump:hover { background: ${hover}; }
+QPushButton#chatLink:focus, QPushButton#chatBadge:focus, QPushButton#chatSuggestion:focus,
 QPushButton#chatJump:focus { border-color: ${accent}; }
 
 QProgressBar#chatProgress { background: ${border}; border: none; border-radius: 1px; }

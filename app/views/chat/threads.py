@@ -19,7 +19,6 @@ from app.agent.sessions.export import Form, export
 from app.audit import AuditLog
 from app.audit.exports import record_export
 from app.errors import SightlineError
-from app.tools.api import Artifact
 from app.views.background import Background
 from app.views.chat.conversation import Conversation
 from app.views.chat.message import Notice
@@ -91,10 +90,7 @@ class Threads(QObject):
         self._submit(work, thread_id)
 
     def branch(self, thread_id: str, find: Callable[[list[PastRun]], int], draft: str) -> None:
-        """Open a new thread with the runs that came before one run in another thread.
-
-        `find` takes that thread's runs and returns the index of the first one to leave out.
-        """
+        """Open a new thread with the runs before the one whose index `find` returns."""
 
         def work() -> OpenedThread:
             runs = self._store.read(thread_id).runs()
@@ -233,7 +229,7 @@ class EarlierRuns(QObject):
         for event in run.events:
             if isinstance(event, ToolFinished):
                 found = self._services.links.of_call(event.call_id) if event.status == "ok" else []
-                pictures = [item for item in _pictures(event) if _is_inside(item.path, folder)]
+                pictures = [item for item in event.artifacts if _is_inside(item.path, folder)]
                 yield event.model_copy(update={"findings": found, "artifacts": pictures})
             elif isinstance(event, ApprovalRequested):
                 sent = [
@@ -259,14 +255,6 @@ def _first_shown(runs: Sequence[PastRun]) -> int:
     return place
 
 
-def _pictures(event: ToolFinished) -> list[Artifact]:
-    """Return the pictures of a call; files of the first version name them in the output only."""
-    if event.artifacts or event.run_id or event.status != "ok":
-        return event.artifacts
-    named = [value for key, value in event.output.items() if str(key).endswith("image_path")]
-    return [Artifact(Path(value)) for value in named if isinstance(value, str)]
-
-
 def _is_inside(path: Path, folder: Path | None) -> bool:
     """Return whether a picture lies in the thread's folder: a session file may name any path."""
     return (
@@ -278,17 +266,13 @@ def _is_inside(path: Path, folder: Path | None) -> bool:
 
 
 class ThreadExporter(QObject):
-    """Saves a thread as a document, after a warning that it may hold patient data.
-
-    Attributes:
-        audit: Records each export in the audit log; if it is not set, nothing is saved.
-    """
+    """Saves a thread as a document, after a warning that it may hold patient data."""
 
     def __init__(
         self, window: QWidget, background: Background, tell: Callable[[Notice], object]
     ) -> None:
         super().__init__(window)
-        self.audit: AuditLog | None = None
+        self.audit: AuditLog | None = None  # without it nothing is saved
         self._window = window
         self._background = background
         self._tell = tell
@@ -313,15 +297,11 @@ class ThreadExporter(QObject):
         box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
 
-        def finished() -> None:
-            if box.clickedButton() is choose:
-                self._warned = True
-                self._choose(thread)
-
-        box.finished.connect(lambda _result: finished())
+        choose.clicked.connect(lambda: self._choose(thread))
         box.open()
 
     def _choose(self, thread: Thread) -> None:
+        self._warned = True
         dialog = QFileDialog(self._window, "Export the conversation")
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setNameFilters(list(_FILTERS))

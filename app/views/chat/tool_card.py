@@ -12,14 +12,7 @@ from pathlib import PurePath
 from typing import Any
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import (
-    QFrame,
-    QGridLayout,
-    QLayout,
-    QPushButton,
-    QSizePolicy,
-    QWidget,
-)
+from PySide6.QtWidgets import QFrame, QGridLayout, QLayout, QPushButton, QSizePolicy, QWidget
 
 from app.agent.events import ToolFinished, ToolProgress, ToolStarted
 from app.agent.messages import for_people
@@ -82,12 +75,7 @@ class ChatServices:
 
 
 class ToolCard(QFrame):
-    """A tool call.
-
-    Attributes:
-        status: "running", "ok", "failed", "refused" or "cancelled".
-        evidence: The number by which answers cite the result; 0 while there is none.
-    """
+    """A tool call."""
 
     def __init__(self, started: ToolStarted, tools: ChatServices, *, live: bool = True) -> None:
         super().__init__()
@@ -95,8 +83,8 @@ class ToolCard(QFrame):
         self.call_id = started.call_id
         self.tool = started.tool
         self.arguments = started.arguments
-        self.status = "running"
-        self.evidence = 0
+        self.status = "running"  # or another key of `_STATES`
+        self.evidence = 0  # the number by which answers cite the result
         self.findings: tuple[Finding, ...] = ()
         self.missing: tuple[str, ...] = ()
         self.thumbnails: list[Thumbnail] = []
@@ -256,10 +244,7 @@ class ToolCard(QFrame):
         )
 
     def _summary(self, event: ToolFinished, text: str) -> list[QWidget]:
-        """Return widgets for the summary and the pictures.
-
-        A single picture stands beside the summary.
-        """
+        """Return widgets for the summary and the pictures; a single picture stands beside it."""
         if text:
             self.summary = _text(text, "muted")
         pictures = self._pictures(event)
@@ -319,10 +304,7 @@ class ToolCard(QFrame):
 
 
 class Disclosures(QWidget):
-    """Sections that start closed: buttons in a row, each of which opens a monospaced text below.
-
-    Each text is made when its section is first opened.
-    """
+    """Sections that start closed, behind buttons; each text is made when it is first opened."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -6,14 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt
 from PySide6.QtGui import QKeyEvent, QPaintEvent
-from PySide6.QtWidgets import (
-    QLabel,
-    QProgressBar,
-    QPushButton,
-    QSizePolicy,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QLabel, QProgressBar, QPushButton, QSizePolicy, QToolButton, QWidget
 
 from app.views.icons import icon, pixmap
 from app.views.plain_text import breakable, menu_text, one_line, tooltip

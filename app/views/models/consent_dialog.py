@@ -8,14 +8,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import (
-    QDialog,
-    QFrame,
-    QHBoxLayout,
-    QPlainTextEdit,
-    QScrollArea,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QPlainTextEdit, QScrollArea, QWidget
 
 from app.tools.hosting.states import ModelState, State
 from app.tools.models.cards import ModelCard
@@ -44,15 +37,10 @@ _LEAST_TERMS = 90
 class Question:
     """The content of the dialog.
 
-    Attributes:
-        title: The question.
-        facts: Sentences that describe what would be done.
-        verb: Text on the button that confirms the action.
-        terms: The terms to accept, each as (title of the model, text of the terms).
-        code: The programs that would be allowed to run, each as (title of the model, file names).
-        code_needed: Whether the action is impossible unless the programs are allowed.
-        other: Reasons why the files are not the published ones.
-        danger: Whether the action cannot be undone.
+    `verb` is the text on the button that confirms. `terms` are those to accept and `code` the
+    programs that would be allowed to run, each with the title of their model; `other` are reasons
+    why
+    the files are not the published ones, and `danger` is for what cannot be undone.
     """
 
     title: str

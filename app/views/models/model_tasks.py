@@ -54,13 +54,7 @@ ColouredText = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of a task.
-
-    Attributes:
-        statuses: The new statuses of the models that the task concerned.
-        chosen: Name of the model to select; "" to keep the selection.
-        refresh: Whether the models folder must be read again.
-    """
+    """The new statuses after a task, the model to select, and whether to read the folder again."""
 
     statuses: Statuses = ()
     chosen: str = ""
@@ -172,12 +166,8 @@ class ModelTasks(QObject):
     ) -> None:
         """Find out what would be installed from a path.
 
-        Args:
-            path: A file or folder.
-            name: The card's name; None to identify the model by its files.
-            done: Called with the installation plan. If the files cannot be identified, called with
-                a question instead, which asks whether they are the chosen model.
-            chosen: Name of the model selected in the window; "" for none.
+        `done` is called with the installation plan; if the files cannot be identified, with a
+        question instead, which asks whether they are those of the `chosen` model.
         """
         self.path = path
         store = self._store

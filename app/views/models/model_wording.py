@@ -25,13 +25,9 @@ _DTYPES = {"float32": "32 bit", "bfloat16": "bfloat16", "float16": "16 bit"}
 
 @dataclass(frozen=True, slots=True)
 class StateText:
-    """A model's state as it is shown.
+    """A model's state as it is shown: a short text for the list, and more for the details.
 
-    Attributes:
-        text: Short text for the list.
-        tone: Name of the text's colour: "ok", "busy", "faint", "warning" or "error".
-        icon: Name of the icon.
-        more: Further sentences; "" for none.
+    `tone` names the text's colour: "ok", "busy", "faint", "warning" or "error".
     """
 
     text: str

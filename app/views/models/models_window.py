@@ -287,9 +287,7 @@ class ModelsWindow(QDialog):
         self._ask_about(consent_dialog.removal_question, lambda name, _yes: self.tasks.remove(name))
 
     def _ask_about(
-        self,
-        question: Callable[[ModelStatus], Question],
-        agreed: Callable[[str, Consent], object],
+        self, question: Callable[[ModelStatus], Question], agreed: Callable[[str, Consent], object]
     ) -> None:
         """Ask a question about the chosen model; with consent, call `agreed(name, consent)`."""
         status = self._status()
@@ -396,7 +394,13 @@ class ModelDetails(QScrollArea):
         # The box holds heading and text, so that both are hidden together with their spacing.
         self.parts: dict[str, tuple[QWidget, TextView]] = {}
         for name in _PARTS:
-            self._add(name)
+            view = TextView(max_height=_TERMS_HEIGHT if name == "Terms" else 0)
+            view.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+            box = QWidget()
+            margins = (0, SPACE.s, 0, 0)
+            column(label(name, "section"), view, spacing=SPACE.xs, margins=margins, parent=box)
+            self._column.addWidget(box)
+            self.parts[name] = (box, view)
         self._column.addStretch(1)
         self.setWidget(inside)
 
@@ -421,15 +425,6 @@ class ModelDetails(QScrollArea):
         tint = TONES[state.tone]
         self.state.setStyleSheet(f"color: {tint};")
         self.state_icon.setPixmap(icons.icon(state.icon, tint).pixmap(QSize(16, 16)))
-
-    def _add(self, name: str) -> None:
-        view = TextView(max_height=_TERMS_HEIGHT if name == "Terms" else 0)
-        view.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
-        box = QWidget()
-        margins = (0, SPACE.s, 0, 0)
-        column(label(name, "section"), view, spacing=SPACE.xs, margins=margins, parent=box)
-        self._column.addWidget(box)
-        self.parts[name] = (box, view)
 
 
 def _terms(status: ModelStatus) -> str:

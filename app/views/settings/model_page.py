@@ -28,13 +28,7 @@ from app.views.settings.fields import (
     SettingsPage,
     tab_fields,
 )
-from app.views.settings.provider_text import (
-    ABOUT,
-    PROVIDERS,
-    TOOL_FORMS,
-    host_of,
-    where_it_runs,
-)
+from app.views.settings.provider_text import ABOUT, PROVIDERS, TOOL_FORMS, host_of, where_it_runs
 from app.views.style import restyle
 from app.views.text_view import TextView
 from app.views.theme import SPACE
@@ -220,7 +214,7 @@ class ModelPage(SettingsPage):
         self._show_text("", "")
         self.edited.emit()
 
-    def _ask(self, work: Callable[[CancelToken], object], done: Callable[[object], None]) -> None:
+    def _ask(self, work: Callable[[CancelToken], object], done: Callable[[Any], None]) -> None:
         if self._question is not None:
             self._question.cancel()
         pressed = self.test_button.hasFocus()
@@ -241,8 +235,7 @@ class ModelPage(SettingsPage):
             lambda reason: finish(lambda: self._show_text(reason, "error")),
         )
 
-    def _show_report(self, report: object) -> None:
-        assert isinstance(report, Report)
+    def _show_report(self, report: Report) -> None:
         steps = report.lines if report.ok else report.lines[:-1]
         if report.ok:
             self._show_text("This model can be used.", "ok")
@@ -251,8 +244,7 @@ class ModelPage(SettingsPage):
         self.steps.set_plain("\n".join(steps))
         self.steps.setVisible(bool(steps))
 
-    def _offer_models(self, names: object) -> None:
-        assert isinstance(names, tuple)
+    def _offer_models(self, names: tuple[str, ...]) -> None:
         form = self.form
         if form is None:
             return

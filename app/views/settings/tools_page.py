@@ -8,12 +8,7 @@ from typing import Any
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import (
-    QComboBox,
-    QTreeWidget,
-    QTreeWidgetItem,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QTreeWidget, QTreeWidgetItem, QWidget
 
 from app.agent.policy import DEFAULTS, Grants, Policy, Rule
 from app.agent.policy.grants import Strict

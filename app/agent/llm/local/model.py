@@ -63,7 +63,6 @@ class LocalModel:
 
     Args:
         path: The GGUF file, or a folder with config.json and safetensors files.
-        name: The name shown to the user; "" to use the name of the file or folder.
         context_tokens: Maximum number of tokens in a request and its answer together.
         tool_form: How the model calls tools. "auto" means native calls if its chat template can
             show tools; otherwise JSON enforced by a schema, or (transformers) JSON in the text.
@@ -80,7 +79,6 @@ class LocalModel:
         self,
         path: Path,
         *,
-        name: str = "",
         context_tokens: int = CONTEXT_TOKENS,
         tool_form: ToolForm = "auto",
         chat_template: str = "",
@@ -90,7 +88,7 @@ class LocalModel:
         output_tokens: int | None = None,
     ) -> None:
         self._path = path.absolute()
-        title = name or (path.stem if path.suffix.lower() == ".gguf" else path.name)
+        title = path.stem if path.suffix.lower() == ".gguf" else path.name
         self.name = f"{title} (this computer)"
         self.info = ModelInfo(
             context_tokens=context_tokens,

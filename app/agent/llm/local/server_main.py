@@ -97,7 +97,10 @@ def run(connection: Connection, config: ServerConfig, parent: int) -> None:
         os.dup2(log.fileno(), 2)
         os.dup2(2, 1)
         try:
-            serving = _load(config, lambda text: send(kind="stage", text=text))
+            send(kind="stage", text="the program for it is being started")
+            module, _, function = config.engine.partition(":")
+            engine = getattr(importlib.import_module(module), function)
+            serving: Serving = engine(config, lambda text: send(kind="stage", text=text))
         except BaseException as error:
             send(kind="failed", **_failure(error, config.path))
             os._exit(1)
@@ -108,14 +111,6 @@ def run(connection: Connection, config: ServerConfig, parent: int) -> None:
         os.dup2(silence, 1)
     send(kind="ready", serving=asdict(replace(serving, keep=None)))
     threading.Event().wait()
-
-
-def _load(config: ServerConfig, stage: Stage) -> Serving:
-    module, _, function = config.engine.partition(":")
-    stage("the program for it is being started")
-    engine: Callable[[ServerConfig, Stage], Serving]
-    engine = getattr(importlib.import_module(module), function)
-    return engine(config, stage)
 
 
 def _failure(error: BaseException, path: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.tools.models.programs import allowed_programs, are_allowed
+from app.tools.models.places import allowed_programs, are_allowed
 from app.tools.models.store import ModelStore
 from tests.unit.tools.model_support import CODE, FILES, TERMS, foldered, store, write_files
 
