@@ -74,11 +74,9 @@ class ProviderSettings(_Part):
     Attributes:
         base_url: Address of the endpoint; unused for a local model.
         model: Name of the model at the endpoint; for Azure the name of the deployment.
-        api_version: Version of Azure's API.
         path: For a local model: the path of a GGUF file, or of a folder with transformers files.
         context_tokens: Maximum number of tokens in a request and its answer together.
         images: Whether pictures are sent to the model.
-        tool_form: Form of the model's tool calls.
         input_price: Price in US dollars for a million tokens in requests; None if unknown.
         output_price: Price in US dollars for a million tokens in answers; None if unknown.
     """

@@ -214,11 +214,7 @@ def segment_path(folder: Path, segment: int) -> Path:
 
 
 def segments(folder: Path) -> list[int]:
-    """Return the numbers of the segments in a folder, sorted; empty if there is no folder.
-
-    Raises:
-        OSError: The folder cannot be read.
-    """
+    """Return the numbers of the segments in a folder, sorted; empty if there is no folder."""
     try:
         found = [_SEGMENT_NAME.fullmatch(path.name) for path in folder.iterdir()]
     except FileNotFoundError:
@@ -227,11 +223,7 @@ def segments(folder: Path) -> list[int]:
 
 
 def read_lines(folder: Path) -> Iterator[tuple[int, int, bytes]]:
-    """Yield (segment, line, bytes) for each line in the log, the oldest first, unchecked.
-
-    Raises:
-        OSError: A file cannot be read.
-    """
+    """Yield (segment, line, bytes) for each line in the log, the oldest first, unchecked."""
     for segment in segments(folder):
         with segment_path(folder, segment).open("rb") as file:
             for place, line in enumerate(file, start=1):
@@ -239,11 +231,7 @@ def read_lines(folder: Path) -> Iterator[tuple[int, int, bytes]]:
 
 
 def read_entries(folder: Path) -> Iterator[Entry]:
-    """Yield the log's entries, the oldest first, unchecked; skip lines that cannot be read.
-
-    Raises:
-        OSError: A file cannot be read.
-    """
+    """Yield the log's entries, the oldest first, unchecked; skip lines that cannot be read."""
     for segment, place, line in read_lines(folder):
         entry = decode(line, segment, place) if line.endswith(b"\n") else None
         if entry is not None:

@@ -17,12 +17,12 @@ def record_export(log: AuditLog | None, what: str, path: Path, **facts: Any) -> 
     """Record that a file is about to be written, and at the end whether it was.
 
     The file's name and folder are not recorded, since they may name the patient; its content is
-    recorded as a keyed hash.
+    recorded as a keyed hash. The body of the `with` statement writes it.
 
     Args:
         log: The audit log; None to record nothing.
-        what: What is exported: "conversation", "picture", "screenshot" or "audit log".
-        path: The file that the body of the `with` statement writes.
+        what: "conversation", "picture", "screenshot" or "audit log".
+        path: The file.
         **facts: Further facts about the export.
 
     Raises:

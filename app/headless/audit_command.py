@@ -28,10 +28,7 @@ _REMEDY = "Ask this computer's administrator for the right to read it."
 def list_entries(*, kind: str = "", last: int | None = None, as_json: bool = False) -> int:
     """Print the entries, the oldest first, without verifying them; return the exit code.
 
-    Args:
-        kind: One of `KINDS`, in upper or lower case; "" for all kinds.
-        last: Number of latest entries to print; None for all.
-        as_json: Whether to print each entry as one line of JSON.
+    `kind` is one of `KINDS`, in upper or lower case, or "" for all; `last` None prints all entries.
     """
     if last is not None and last < 1:
         raise UsageError(f"--last: {last} is no number of lines", remedy="Give 1 or more.")

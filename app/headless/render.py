@@ -43,13 +43,12 @@ class RenderRequest:
             is given, those of the whole series; for an object that is drawn over images, those of
             all images to which it refers.
         window: Grey-value window to use; None for the image's own.
-        annotated: Whether to draw overlays, layers, corner text and side letters. The picture then
-            has its true shape: if pixels are not square, it is larger than the image's matrix.
+        annotated: Whether to draw overlays, layers, corner text and side letters, in the picture's
+            true shape: if pixels are not square, it is larger than the image's matrix.
         series: Number, UID or key of a series; "" for the first series that can be shown. A
             presentation state stands for its image as the state shows it; contours, and with
             `annotated` a segmentation, stand for the image that they are drawn over.
-        plane: Plane of the sections to show through the volume, or `ACQUIRED` for the images
-            themselves.
+        plane: Plane of the sections to show, or `ACQUIRED` for the images themselves.
     """
 
     src: Path

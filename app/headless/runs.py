@@ -228,12 +228,8 @@ def run_tool(
 ) -> int:
     """Run one tool, print its result, and return the exit code.
 
-    Args:
-        name: The tool's name.
-        arguments: The tool's arguments; a missing image argument is set to the first image.
-        images: Files, folders or archives whose images are open for the tool.
-        out: Folder for the files that the tool makes; None for a new folder in the data folder.
-        as_json: Whether to print the result as JSON.
+    A missing image argument is set to the first of the `images`, which are files, folders or
+    archives. `out` None stands for a new folder in the data folder.
     """
     from app.agent.loop.tool_execution import Outcome, parse_arguments
     from app.agent.loop.tool_execution import run_tool as execute

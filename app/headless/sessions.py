@@ -68,12 +68,8 @@ def export(thread_id: str, form: Form, target: Path) -> int:
 def replay(thread_id: str, images: Sequence[Path], out: Path | None, *, as_json: bool) -> int:
     """Run a conversation's tool calls again; return 1 if any result differs.
 
-    Args:
-        thread_id: Id of the conversation.
-        images: Files or folders in which to look for images that are no longer at their recorded
-            paths.
-        out: Folder for the files that the calls make; None for a temporary folder.
-        as_json: Whether to print one JSON object per call.
+    In `images`, files or folders, images are looked for that are no longer at their recorded paths.
+    Files that the calls make are written to `out`, or to a temporary folder.
     """
     store = SessionStore(paths.sessions_dir())
     thread = store.read(thread_id)

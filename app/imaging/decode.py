@@ -371,12 +371,9 @@ class Decoder:
         return self._object("layer_entry", instance, lambda reply: unpack(Layer, reply["layer"]))
 
     def layer_frame(self, instance: Instance, target: Instance, index: int) -> Future[LayerFrame]:
-        """Return what a segmentation, structure set or annotation draws on one frame of an image.
+        """Return what a segmentation, structure set or annotation draws on a frame of `target`.
 
-        Args:
-            instance: The object that draws.
-            target: The image it is drawn on.
-            index: Frame index in the image, from 0.
+        `index` is the frame of that image, from 0.
         """
         if target.kind == reformat.KIND:
             return self._section_layer(instance, target, index)

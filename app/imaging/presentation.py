@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from app.imaging.layers import Layer, Shape
@@ -89,11 +89,9 @@ def presentation_message(state: PresentationState) -> dict[str, Any]:
         if all(getattr(image, name) is getattr(said[0], name) for image in said)
     ]
     own = [name for name in names if name not in common]
-    plain = pack(PresentationState(state.layer, state.description, {}, state.warnings))
-    return plain | {
-        "images": [
-            [uid, frame, numbers[id(image)]] for (uid, frame), image in state.images.items()
-        ],
+    images = [[uid, frame, numbers[id(image)]] for (uid, frame), image in state.images.items()]
+    return pack(replace(state, images={})) | {
+        "images": images,
         "common": {name: pack(getattr(said[0], name)) for name in common} if said else {},
         "said": [{name: pack(getattr(image, name)) for name in own} for image in said],
     }
@@ -105,9 +103,4 @@ def presentation_from(message: dict[str, Any]) -> PresentationState:
     common, said, images = (rest.pop(name) for name in ("common", "said", "images"))
     made = [unpack(ImagePresentation, common | one) for one in said]
     plain = unpack(PresentationState, rest | {"images": {}})
-    return PresentationState(
-        plain.layer,
-        plain.description,
-        {(uid, frame): made[number] for uid, frame, number in images},
-        plain.warnings,
-    )
+    return replace(plain, images={(uid, frame): made[number] for uid, frame, number in images})

@@ -53,9 +53,3 @@ class Volume:
     def direction(self) -> NDArray[np.float64]:
         """[3, 3] matrix with columns i, j and k (unit vectors), as in SimpleITK's GetDirection."""
         return self.affine[:3, :3] / np.asarray(self.spacing)
-
-    @property
-    def origin(self) -> tuple[float, float, float]:
-        """Patient coordinates (LPS, mm) of voxel (0, 0, 0)."""
-        x, y, z = (float(part) for part in self.affine[:3, 3])
-        return x, y, z

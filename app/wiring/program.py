@@ -58,12 +58,7 @@ IDENTIFYING_KEYWORDS = (
 class Program:
     """The objects of one process, each built when it is first needed.
 
-    Attributes:
-        secrets: The store of the keys for endpoints.
-        consents: The hosts to which the user has allowed data to be sent.
-        grants: The user's answers that allow or refuse tools.
-        models: The language models that have been built.
-        settings_notices: Sentences for the user about problems with settings and rules.
+    `settings_notices` are sentences for the user about problems with settings and rules.
     """
 
     secrets: Secrets = field(default_factory=Secrets)
@@ -162,11 +157,9 @@ class Program:
         return SessionStore(paths.sessions_dir())
 
     def language_model(self, name: str | None = None) -> LanguageModel:
-        """Return a language model. May take seconds, since its key is looked up in the keyring.
+        """Return the model "KIND" or "KIND:MODEL" (`providers.KINDS`), or that of the settings.
 
-        Args:
-            name: "KIND" or "KIND:MODEL", with a kind from `providers.KINDS`; None for the model in
-                the settings.
+        May take seconds, since its key is looked up in the keyring.
 
         Raises:
             UsageError: There is no such model, or the model is not configured.

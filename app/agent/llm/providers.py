@@ -31,11 +31,7 @@ _REMEDY = "Choose one in the settings of the assistant, or use --llm {kind}:{wha
 class ModelChoice:
     """The settings of a language model.
 
-    Attributes:
-        kind: The kind of provider.
-        fields: The provider's settings.
-        key: The API key; "" if none is known.
-        plans: The rules that tool packs declare for their tools, for the offline planner.
+    `key` is "" if none is known; `plans`, what tool packs declare, are for the offline planner.
     """
 
     kind: Kind

@@ -27,16 +27,11 @@ from urllib.parse import unquote
 
 from pydantic import BaseModel
 
+from app.agent.policy import site_rules
 from app.agent.policy.hosts import AmbiguousHost, parse_host
 from app.agent.policy.judgements import Judgement, Rule, Touch, strictest
 from app.agent.policy.scope import Scope
-from app.agent.policy.site_rules import (
-    Sizes,
-    argument_rules,
-    folder_allowed,
-    host_allowed,
-    size_limits,
-)
+from app.agent.policy.site_rules import Sizes
 from app.agent.privacy.key_words import is_path_key, words_of
 from app.settings import ArgumentSettings, HostSettings, PolicySettings
 from app.tools.api import Approval, PathUse, ToolSpec
@@ -242,14 +237,14 @@ def _items(root: dict[str, Any], schemas: list[dict[str, Any]]) -> list[dict[str
 def _judge_sizes(
     spec: ToolSpec, found: Sequence[Piece], rules: PolicySettings
 ) -> Iterator[Judgement]:
-    sizes = size_limits(rules.sizes)
+    sizes = site_rules.size_limits(rules.sizes)
     whole = sum(len(piece.value) for piece in found if isinstance(piece.value, str))
     if whole > sizes.whole:
         why = f"hold more than {sizes.whole:,} characters together"
         yield Judgement(
             Rule.DENY, f"{spec.name} was not run: its arguments {why}.", "", "Use less."
         )
-    own = argument_rules(rules, spec.name)
+    own = site_rules.argument_rules(rules, spec.name)
     for piece in found:
         why = _excess(piece.value, sizes)
         if why:
@@ -361,7 +356,7 @@ def _judge_target(
         remedy = "Leave it out."
     elif scope.is_protected(path):
         why = "would overwrite an open image or a file of Sightline itself"
-    elif not folder_allowed(rules.folders, path):
+    elif not site_rules.folder_allowed(rules.folders, path):
         why = "names a folder that this installation lets no tool write to"
         if rules.folders.allow:
             remedy = f"Folders are {', '.join(rules.folders.allow)}."
@@ -482,7 +477,7 @@ def _judge_host(spec: ToolSpec, where: str, address: str, hosts: HostSettings) -
         host = parse_host(address)
     except AmbiguousHost as error:
         return _refused(spec, where, f"does not name a host plainly: {error}", "Write it plainly.")
-    if not host_allowed(hosts, host):
+    if not site_rules.host_allowed(hosts, host):
         why = f"names {host.shown}, which this installation does not allow"
         return _refused(spec, where, why, _GO_ON)
     touch = Touch("sends to", where, host.shown, "; ".join(host.notes))

@@ -94,7 +94,6 @@ class Replay:
     """Repeats the recorded tool calls of a thread with the current tools.
 
     Args:
-        tools: The currently available tools.
         context_of: Returns the images and the output folder for a call, or why it cannot be made.
         old_dir: The thread's output folder; a run's own `out_dir` takes precedence.
         new_dir: The folder that the repeated calls write to.

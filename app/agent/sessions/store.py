@@ -118,12 +118,9 @@ class SessionStore:
         return Thread(thread_id, folder, content, in_use=busy)
 
     def branch(self, thread_id: str, question_index: int) -> Thread:
-        """Make a new thread with everything that came before a question in another thread.
+        """Make a new thread with all that came before a question of another, which may be open.
 
-        Args:
-            thread_id: The other thread; it may be open in this or another program.
-            question_index: Index of the question in `Thread.runs()`, from 0; the number of
-                questions to copy everything.
+        `question_index` is that in `Thread.runs()`; the number of questions copies everything.
 
         Raises:
             FileProblem: There is no such thread or question, or the branch cannot be written.

@@ -8,16 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from app.agent import events
 from app.agent.context.model_messages import to_text
-from app.agent.events import (
-    TERMINAL,
-    ReasoningDelta,
-    RunEvent,
-    RunStarted,
-    TextDelta,
-    ToolFinished,
-    ToolProgress,
-)
+from app.agent.events import RunEvent
 from app.agent.loop.emitter import utc_now
 from app.agent.messages import Message
 from app.agent.sessions.content import Content, PastRun, close_runs, read
@@ -33,7 +26,7 @@ from app.errors import FileProblem
 
 _TITLE_CHARS = 80
 _BUFFER_S = 0.2  # how long streamed text waits for more of it before it is written
-_SYNCED = ("tool_finished", "approval_requested", "approval_resolved", *TERMINAL)
+_SYNCED = ("tool_finished", "approval_requested", "approval_resolved", *events.TERMINAL)
 
 
 class Thread:
@@ -164,15 +157,15 @@ class Thread:
         if self._writer is None:
             return
         with self._guard:
-            if isinstance(event, TextDelta | ReasoningDelta | ToolProgress):
+            if isinstance(event, events.TextDelta | events.ReasoningDelta | events.ToolProgress):
                 self._buffer(event)
                 return
             self._write_buffered()
-            if isinstance(event, RunStarted):
+            if isinstance(event, events.RunStarted):
                 self._run_id = event.run_id
             sync = event.kind in _SYNCED or self._writer.due
             self._put(_event_line(event, event.seq, 1, self._logged), sync=sync)
-            if event.kind in TERMINAL:
+            if event.kind in events.TERMINAL:
                 self._run_id = ""
                 self._logged.clear()
 
@@ -277,7 +270,9 @@ class Thread:
             head = {**head, "beside": files} if files else head
         return encode({**head, "message": raw})
 
-    def _buffer(self, event: TextDelta | ReasoningDelta | ToolProgress) -> None:
+    def _buffer(
+        self, event: events.TextDelta | events.ReasoningDelta | events.ToolProgress
+    ) -> None:
         if self._buffered and not _can_join(self._buffered[-1], event):
             self._write_buffered()
         if not self._buffered:
@@ -292,7 +287,7 @@ class Thread:
         held, self._buffered = self._buffered, []
         first, last = held[0], held[-1]
         whole = last
-        if isinstance(first, TextDelta | ReasoningDelta):
+        if isinstance(first, events.TextDelta | events.ReasoningDelta):
             text = "".join(item.text for item in held if isinstance(item, type(first)))
             whole = first.model_copy(update={"text": text})
         self._put(_event_line(whole, first.seq, len(held), ()))
@@ -303,7 +298,7 @@ class Thread:
 
 
 def _can_join(before: RunEvent, event: RunEvent) -> bool:
-    if isinstance(event, ToolProgress) and isinstance(before, ToolProgress):
+    if isinstance(event, events.ToolProgress) and isinstance(before, events.ToolProgress):
         return before.call_id == event.call_id and before.run_id == event.run_id
     return before.kind == event.kind and before.run_id == event.run_id
 
@@ -313,7 +308,7 @@ def _event_line(
 ) -> bytes:
     """Return an event as a line, without a result that the file already has."""
     raw = {**dict(event), "seq": seq}
-    if isinstance(event, ToolFinished):
+    if isinstance(event, events.ToolFinished):
         raw["findings"] = []
         if event.call_id in logged:
             del raw["output"], raw["metadata"]

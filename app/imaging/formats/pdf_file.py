@@ -110,13 +110,9 @@ def pdf_extent(path: Path, data: bytes) -> tuple[int, int, int]:
 
 
 def pdf_frame(path: Path, data: bytes, index: int, uid: str) -> Frame:
-    """Draw page `index`, from 0, of the PDF in `data`; `path` is for error messages only.
+    """Draw page `index`, from 0, of the PDF in `data` as a frame with this SOP Instance UID.
 
-    Args:
-        path: Path of the document.
-        data: Content of the document.
-        index: Page number, from 0.
-        uid: SOP Instance UID to put into the frame's reference.
+    `path` is for error messages only.
 
     Raises:
         FileProblem: The page does not exist, or cannot be drawn.

@@ -113,11 +113,7 @@ def _synthetic_attributes(data: bytes) -> dict[str, str]:
 
 
 def picture_format(start: bytes) -> str:
-    """Return "PNG", "JPEG", "GIF", "WebP" or "BMP", judging by a file's first bytes; "" if none.
-
-    Args:
-        start: At least the first 18 bytes.
-    """
+    """Return "PNG", "JPEG", "GIF", "WebP" or "BMP", by a file's first 18 bytes; "" if none."""
     if start.startswith(PNG_SIGNATURE):
         return "PNG"
     if start.startswith(JPEG_SIGNATURE):

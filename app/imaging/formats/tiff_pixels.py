@@ -105,11 +105,11 @@ def _check_kind(path: Path, page: Any) -> None:
 
 
 def frame_pixels(path: Path, level: Any, plane: int, sample: int | None) -> Pixels:
-    """Decode one plane of a resolution level (a tifffile object).
+    """Decode one plane of a resolution level, a tifffile object.
 
     Args:
         path: The TIFF file.
-        level: The resolution level of the series.
+        level: The resolution level.
         plane: Number of the plane in the file's order, not counting an axis of separate samples.
         sample: Number of the sample within each pixel, if samples are shown separately; else None.
 

@@ -114,10 +114,7 @@ class VolumeHeader:
 def check_header(header: VolumeHeader, path: Path, data_size: int) -> None:
     """Refuse a header that cannot match its file, before memory is allocated on its word.
 
-    Args:
-        header: The parsed header.
-        path: Path of the file that holds the header, used only in error messages.
-        data_size: Size in bytes of the file that holds the samples.
+    `data_size` is the size in bytes of the file with the samples; `path` is for error messages.
 
     Raises:
         FileProblem: The declared sizes are implausible, or exceed what the file can hold.
@@ -199,19 +196,14 @@ def checked_affine(
 
 def voxel_steps(affine: NDArray[np.float64]) -> tuple[float, float, float]:
     """Return the distance between voxel centres along i, j and k in mm."""
-    i, j, k = (float(step) for step in np.linalg.norm(affine[:3, :3], axis=0))
+    i, j, k = np.linalg.norm(affine[:3, :3], axis=0).tolist()
     return i, j, k
 
 
 def volume_format(start: bytes) -> str:
-    """Return NIFTI, NRRD or META_IMAGE, judging by a file's first bytes; "" for other formats.
-
-    Args:
-        start: The first 1 KiB, or the whole file if it is shorter.
-    """
+    """Return NIFTI, NRRD or META_IMAGE, judging by the first 1 KiB of a file; "" for others."""
     if start.startswith(b"\x1f\x8b"):
-        start = _inflate_start(start)
-        return NIFTI if _is_nifti(start) else ""
+        return NIFTI if _is_nifti(_inflate_start(start)) else ""
     if _is_nifti(start):
         return NIFTI
     if re.match(rb"NRRD000[1-5]\r?\n", start):

@@ -42,10 +42,9 @@ def pixel_point(point: XY) -> XY:
 def graphic_geometries(kind: str, points: Sequence[XY]) -> tuple[Geometry, ...]:
     """Return a graphic's geometries; empty if the number of points does not suit its type.
 
-    Args:
-        kind: Graphic Type: POINT, MULTIPOINT, POLYLINE, INTERPOLATED, CIRCLE or ELLIPSE. A POLYGON
-            (of 3-D coordinates) is a closed POLYLINE.
-        points: (x, y) in pixels with integer centres.
+    `kind` is the Graphic Type: POINT, MULTIPOINT, POLYLINE, INTERPOLATED, CIRCLE or ELLIPSE. A
+    POLYGON (of 3-D coordinates) is a closed POLYLINE. `points` are (x, y) in pixels with integer
+    centres.
     """
     given = tuple(points)
     if kind == "POINT":
@@ -81,14 +80,10 @@ def ellipse(ends: Sequence[XY]) -> Polygon:
 
 
 def ellipse_corners(ends: Floats, count: int) -> Floats:
-    """Return the corners of a polygon that approximates an ellipse.
+    """Return [count, 2] corners (x, y) of a polygon that approximates an ellipse.
 
-    Args:
-        ends: [4, 2] points (x, y): the two ends of the major axis, then those of the minor axis.
-        count: Number of corners.
-
-    Returns:
-        [count, 2] points (x, y), starting at the second end of the major axis.
+    `ends` are [4, 2] points (x, y): the two ends of the major axis, then those of the minor axis.
+    The corners start at the second end of the major axis.
     """
     angles = np.linspace(0, 2 * np.pi, count, endpoint=False)[:, None]
     major, minor = (ends[1] - ends[0]) / 2, (ends[3] - ends[2]) / 2

@@ -6,11 +6,9 @@ call during which no other thread runs: the window stood still for 0.8 s.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from app.imaging.findings import Polygon, Polyline
 from app.imaging.layers import LayerFrame, Shape
@@ -20,21 +18,12 @@ _KINDS: tuple[type[Polygon] | type[Polyline], ...] = (Polygon, Polyline)
 _FILLED, _BY_REFERENCE = 1, 2
 
 
-class _Outlines(NamedTuple):
-    """All outlines of a frame.
-
-    Attributes:
-        points: [all points, 2] x, y.
-        shapes: [outlines, 5] position among the frame's shapes, item, kind, number of points, and
-            the flags `_FILLED` and `_BY_REFERENCE`.
-    """
-
-    points: NDArray[np.float64]
-    shapes: NDArray[np.int64]
-
-
 def pack_frame(frame: LayerFrame) -> dict[str, Any]:
-    """Convert a `LayerFrame` to a message of JSON values and arrays."""
+    """Convert a `LayerFrame` to a message of JSON values and arrays.
+
+    "points" are the [n, 2] x, y of all outlines. "outlines" has for each its position among the
+    frame's shapes, item, kind, number of points, and the flags `_FILLED` and `_BY_REFERENCE`.
+    """
     rows: list[tuple[int, int, int, int, int]] = []
     points: list[tuple[float, float]] = []
     others: list[tuple[int, Any]] = []
@@ -58,17 +47,12 @@ def pack_frame(frame: LayerFrame) -> dict[str, Any]:
 def unpack_frame(message: dict[str, Any]) -> LayerFrame:
     """Convert a message from `pack_frame` back to a `LayerFrame`."""
     shapes: dict[int, Shape] = {place: unpack(Shape, one) for place, one in message["others"]}
-    shapes.update(_shapes(_Outlines(message["points"], message["outlines"])))
+    at = 0
+    for place, item, kind, count, marks in message["outlines"].tolist():
+        # A few points at a time: one call for all of them would hold up other threads again.
+        geometry = _KINDS[kind](tuple(map(tuple, message["points"][at : at + count].tolist())))
+        at += count
+        shapes[place] = Shape(item, geometry, bool(marks & _FILLED), bool(marks & _BY_REFERENCE))
     return LayerFrame(
         tuple(shapes[place] for place in range(len(shapes))), tuple(message["warnings"])
     )
-
-
-def _shapes(outlines: _Outlines) -> Iterator[tuple[int, Shape]]:
-    at = 0
-    for place, item, kind, count, marks in outlines.shapes.tolist():
-        # A few points at a time: one call for all of them would hold up other threads again.
-        points = tuple(map(tuple, outlines.points[at : at + count].tolist()))
-        at += count
-        geometry = _KINDS[kind](points)
-        yield place, Shape(item, geometry, bool(marks & _FILLED), bool(marks & _BY_REFERENCE))

@@ -135,10 +135,7 @@ _drawings: OrderedDict[object, _Drawing] = OrderedDict()
 def read_section_frame(instance: Instance, slices: Sequence[Slice], cut: SectionCut) -> LayerFrame:
     """Return the shapes and warnings that an object draws on one section.
 
-    Args:
-        instance: The object.
-        slices: Image and frame of each slice in the volume, ordered by voxel index k.
-        cut: The section.
+    `slices` are image and frame of each slice in the volume, ordered by voxel index k.
 
     Raises:
         FileProblem: The object or an image cannot be read.

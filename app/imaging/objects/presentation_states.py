@@ -311,9 +311,7 @@ def _overlay_text(dataset: Dataset, group: int, element: int) -> str:
 class _ReferencedItems:
     """Sequence items that apply to the images they reference, or to all if they reference none.
 
-    Args:
-        items: Items in order, e.g. those in the Softcopy VOI LUT Sequence.
-        targets: Number of images that the items may have to be matched with; limits the work.
+    `targets` is the number of images that may have to be matched with them; it limits the work.
     """
 
     def __init__(self, items: Sequence[Dataset], targets: int) -> None:
@@ -371,13 +369,11 @@ class Placement:
     quarter_turns: int
 
     def pixel(self, point: XY, units: str) -> XY | None:
-        """Convert a point to pixels with integer centres; None if it cannot be placed.
+        """Convert (x, y) to pixels with integer centres; None if it cannot be placed.
 
-        Args:
-            point: (x, y) in `units`.
-            units: PIXEL: pixels from the corner of the top left pixel, before any rotation.
-                DISPLAY: fractions of the displayed area, after flip and rotation. MATRIX (pixels of
-                a whole slide) is not supported.
+        PIXEL units count from the corner of the top left pixel, before any rotation. DISPLAY units
+        are fractions of the displayed area, after flip and rotation. MATRIX (pixels of a whole
+        slide) is not supported.
         """
         if units == "PIXEL":
             return pixel_point(point)

@@ -9,10 +9,11 @@ from pydicom.dataset import Dataset
 
 from app.imaging import guards
 from app.imaging.dicom.dicom_file import Header, read_header, value_of
-from app.imaging.dicom.dicom_items import first_item, frames_of, items_of, text_of
+from app.imaging.dicom.dicom_items import first_item, items_of, text_of
 from app.imaging.dicom.frame_attributes import numbers
 from app.imaging.layers import Shape
 from app.imaging.objects.graphics import coordinate_pairs, graphic_geometries, pixel_point
+from app.imaging.objects.layer_targets import image_references
 from app.imaging.objects.report_values import (
     code_meaning,
     code_value,
@@ -76,15 +77,15 @@ class _TreeReader:
             return self._reference_node(item, relationship)
         kind = text_of(item, "ValueType").upper()
         name = self._name(item)
-        value, links, shapes = "", _image_links(item) if kind in _REFERRING else (), ()
-        if kind != "CONTAINER":
-            value = self._with_observation_time(item, content_text(item, kind))
+        value = "" if kind == "CONTAINER" else content_text(item, kind)
+        # An item may state a time of its own.
+        when = datetime_text(text_of(item, "ObservationDateTime")) if value else ""
+        value = f"{value} [observed {when}]" if when else value
         children = self._children(item, depth)
-        if kind == "SCOORD":
-            links, shapes = self._selected_images(item), self._shapes(item)
+        regions = self._links_and_shapes(item, kind)
         continuous = text_of(item, "ContinuityOfContent").upper() == "CONTINUOUS"
         return ReportNode(
-            kind or "?", name, value, relationship, children, links, shapes, continuous
+            kind or "?", name, value, relationship, children, *regions, continuous=continuous
         )
 
     def _children(self, item: Dataset, depth: int) -> tuple[ReportNode, ...]:
@@ -92,8 +93,7 @@ class _TreeReader:
             return ()
         items = items_of(item, "ContentSequence")
         if not items:
-            value = value_of(item, "ContentSequence")
-            if isinstance(value, bytes | str) or not _readable(item, "ContentSequence"):
+            if _is_damaged(item):
                 self._warn("a part of the content is damaged and cannot be shown")
                 return (ReportNode("?", "", "(content that cannot be read)"),)
             return ()
@@ -118,10 +118,12 @@ class _TreeReader:
             self._warn("a concept name has neither meaning nor code")
         return name
 
-    def _with_observation_time(self, item: Dataset, value: str) -> str:
-        """Return a value, with the time of the observation if the item states its own."""
-        when = datetime_text(text_of(item, "ObservationDateTime"))
-        return f"{value} [observed {when}]" if when else value
+    def _links_and_shapes(
+        self, item: Dataset, kind: str
+    ) -> tuple[tuple[ImageLink, ...], tuple[Shape, ...]]:
+        if kind == "SCOORD":
+            return self._selected_images(item), self._shapes(item)
+        return _image_links(item) if kind in _REFERRING else (), ()
 
     def _reference_node(self, item: Dataset, relationship: str) -> ReportNode:
         """Return a node for a relationship by reference to another item (C.17.3.2.5).
@@ -138,10 +140,8 @@ class _TreeReader:
         name = self._name(target)
         value = "" if kind == "CONTAINER" else content_text(target, kind)
         words = ": ".join(part for part in (name, value) if part)
-        links, shapes = _image_links(target) if kind in _REFERRING else (), ()
-        if kind == "SCOORD":
-            links, shapes = self._selected_images(target), self._shapes(target)
-        return ReportNode(REFERENCE, "", f"see {label} ({words})", relationship, (), links, shapes)
+        regions = self._links_and_shapes(target, kind)
+        return ReportNode(REFERENCE, "", f"see {label} ({words})", relationship, (), *regions)
 
     def _find(self, path: list[int]) -> Dataset | None:
         """Return the item with this identifier: 1 is the root, then ordinals from 1."""
@@ -191,24 +191,20 @@ def _reference_path(item: Dataset) -> list[int]:
     return path if len(path) == len(raw) else []
 
 
-def _readable(item: Dataset, keyword: str) -> bool:
+def _is_damaged(item: Dataset) -> bool:
+    """Return whether an item's Content Sequence cannot be read as a sequence."""
     try:
-        item[keyword]
+        return isinstance(item["ContentSequence"].value, bytes | str)
     except Exception:
-        return False  # pydicom converts on access; damaged values raise almost any exception
-    return True
+        return True  # pydicom converts on access; damaged values raise almost any exception
 
 
 def _image_links(item: Dataset) -> tuple[ImageLink, ...]:
     """Return the object that an item refers to, then the presentation state for showing it."""
     reference = first_item(item, "ReferencedSOPSequence")
     shown_in = first_item(reference, "ReferencedSOPSequence")
-    found: list[ImageLink] = []
-    for one in (reference, shown_in):
-        uid = text_of(one, "ReferencedSOPInstanceUID")
-        if one is not None and uid:
-            found.append(ImageLink(uid, frames_of(one)))
-    return tuple(found)
+    named = [one for one in (reference, shown_in) if one is not None]
+    return tuple(ImageLink(uid, frames) for uid, frames in image_references(named))
 
 
 def _document_facts(header: Header, root: ReportNode) -> tuple[tuple[str, str], ...]:

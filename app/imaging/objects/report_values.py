@@ -38,25 +38,24 @@ _MAYBE_TILED = frozenset(
 )
 """SOP Classes of whole-slide and confocal microscopy images, segmentations, parametric maps."""
 _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+_WELL_KNOWN = frozenset({"mm", "cm", "mm2", "cm2", "mm3", "cm3", "ml", "s", "ms", "%"})
 
 
 def code_meaning(code: Dataset | None) -> str:
     """Return a code's meaning or, if it is missing, its value and coding scheme (PS3.3 8.8)."""
-    meaning = text_of(code, "CodeMeaning")
-    if meaning:
-        return meaning
-    value = code_value(code)
-    scheme = text_of(code, "CodingSchemeDesignator")
-    return f"{value} ({scheme})" if value and scheme else value
+    value, scheme = code_value(code), text_of(code, "CodingSchemeDesignator")
+    coded = f"{value} ({scheme})" if value and scheme else value
+    return text_of(code, "CodeMeaning") or coded
 
 
 def code_value(code: Dataset | None) -> str:
     """Return a code's value, whether stored as short code, long code or URN."""
-    for keyword in ("CodeValue", "LongCodeValue", "URNCodeValue"):
-        value = text_of(code, keyword)
-        if value:
-            return value
-    return ""
+    return _first_text(code, ("CodeValue", "LongCodeValue", "URNCodeValue"))
+
+
+def _first_text(item: Dataset | None, keywords: Sequence[str]) -> str:
+    """Return the first of these values that an item has."""
+    return next(filter(None, (text_of(item, keyword) for keyword in keywords)), "")
 
 
 def unit_text(code: Dataset | None) -> str:
@@ -66,13 +65,9 @@ def unit_text(code: Dataset | None) -> str:
     it is a UCUM code known here; otherwise its meaning is returned.
     """
     value = code_value(code)
-    if not value:
-        return code_meaning(code)
     if value in _UNITS:
         return _UNITS[value]
-    if text_of(code, "CodingSchemeDesignator") == "UCUM":
-        return _ucum_text(value)
-    if value in ("mm", "cm", "mm2", "cm2", "mm3", "cm3", "ml", "s", "ms", "%"):
+    if value and (text_of(code, "CodingSchemeDesignator") == "UCUM" or value in _WELL_KNOWN):
         return _ucum_text(value)
     return code_meaning(code)
 
@@ -123,19 +118,11 @@ def datetime_text(text: str) -> str:
     if match is None:
         return text
     day, time, offset = match.groups()
-    parts = [date_text(day)]
-    if time:
-        parts.append(time_text(time))
-    return " ".join(parts) + (f" {offset}" if offset else "")
+    return " ".join(filter(None, (date_text(day), time_text(time or ""), offset)))
 
 
 def content_text(item: Dataset, kind: str) -> str:
-    """Return a content item's value as text, or `NO_VALUE` if it is missing.
-
-    Args:
-        item: An item in the Content Sequence.
-        kind: The item's Value Type.
-    """
+    """Return the value of a content item of Value Type `kind` as text; `NO_VALUE` if missing."""
     reader = _READERS.get(kind)
     if reader is None:
         return f"(content of the unknown type {kind[:16] or 'without a name'})"
@@ -197,9 +184,13 @@ def _temporal_text(item: Dataset) -> str:
         if values:
             if not words:
                 values = [datetime_text(value) for value in values]
-            more = f" … {len(values)} in all" if len(values) > MAX_POINTS else ""
-            return f"{kind} {', '.join(values[:MAX_POINTS])}{more} {words}".strip()
+            return f"{kind} {_listed(values)} {words}".strip()
     return kind
+
+
+def _listed(values: Sequence[object]) -> str:
+    more = f" … {len(values)} in all" if len(values) > MAX_POINTS else ""
+    return f"{', '.join(map(str, values[:MAX_POINTS]))}{more}"
 
 
 def _reference_text(item: Dataset) -> str:
@@ -213,9 +204,7 @@ def _reference_text(item: Dataset) -> str:
         ("segment", _whole_numbers(reference, "ReferencedSegmentNumber")),
     ):
         if values:
-            listed = ", ".join(str(value) for value in values[:MAX_POINTS])
-            more = f" … {len(values)} in all" if len(values) > MAX_POINTS else ""
-            parts.append(f"{words}{'s' if len(values) > 1 else ''} {listed}{more}")
+            parts.append(f"{words}{'s' if len(values) > 1 else ''} {_listed(values)}")
     channels = _whole_numbers(reference, "ReferencedWaveformChannels")
     if len(channels) > 1:
         pairs = zip(channels[0::2], channels[1::2], strict=False)
@@ -241,11 +230,7 @@ def class_name(uid: str) -> str:
 
 def _table_text(item: Dataset) -> str:
     """Return a TABLE item (PS3.3 C.18.10) as lines of cells."""
-    rows, columns = (
-        whole_number(item, "NumberOfTableRows"),
-        whole_number(item, "NumberOfTableColumns"),
-    )
-    size = f"{rows or '?'} rows, {columns or '?'} columns"
+    rows, columns = (whole_number(item, f"NumberOfTable{part}") for part in ("Rows", "Columns"))
     heads: dict[int, str] = {}
     for head in items_of(item, "TableColumnDefinitionSequence"):
         name = code_meaning(first_item(head, "ConceptNameCodeSequence"))
@@ -254,12 +239,12 @@ def _table_text(item: Dataset) -> str:
     lines: dict[int, list[tuple[int, str]]] = {}
     cells = items_of(item, "CellValuesSequence")
     for cell in cells[:MAX_CELLS]:
-        row, column = (
-            whole_number(cell, "TableRowNumber") or 0,
-            whole_number(cell, "TableColumnNumber") or 0,
-        )
-        lines.setdefault(row, []).append((column, _cell_text(cell)))
-    text = [size]
+        row = whole_number(cell, "TableRowNumber") or 0
+        column = whole_number(cell, "TableColumnNumber") or 0
+        value = _first_text(cell, _CELL_VALUES)
+        value = value or code_meaning(first_item(cell, "ConceptCodeSequence"))
+        lines.setdefault(row, []).append((column, value))
+    text = [f"{rows or '?'} rows, {columns or '?'} columns"]
     if heads:
         text.append(" | ".join(heads[column] for column in sorted(heads)))
     text += [" | ".join(value for _, value in sorted(lines[row])) for row in sorted(lines)]
@@ -268,21 +253,10 @@ def _table_text(item: Dataset) -> str:
     return "\n".join(text)
 
 
-def _cell_text(cell: Dataset) -> str:
-    for keyword in ("NumericValue", "TextValue", "Date", "Time", "DateTime", "UID", "PersonName"):
-        value = text_of(cell, keyword)
-        if value:
-            return value
-    for keyword in _SELECTED:
-        value = text_of(cell, keyword)
-        if value:
-            return value
-    return code_meaning(first_item(cell, "ConceptCodeSequence"))
-
-
-_SELECTED = tuple(
-    f"Selector{vr}Value"
-    for vr in "AS AT CS DA DS DT FD FL IS LO LT OB PN SH SL SS ST TM UC UI UL UR US UT".split()  # noqa: SIM905
+_SELECTORS = "AS AT CS DA DS DT FD FL IS LO LT OB PN SH SL SS ST TM UC UI UL UR US UT"
+_CELL_VALUES = (
+    *("NumericValue", "TextValue", "Date", "Time", "DateTime", "UID", "PersonName"),
+    *(f"Selector{vr}Value" for vr in _SELECTORS.split()),
 )
 
 _READERS: dict[str, Callable[[Dataset], str]] = {

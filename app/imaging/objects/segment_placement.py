@@ -37,7 +37,7 @@ WHICH_FRAME = "it names this image, but not which of its frames: not drawn"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlacedFrame:
-    """A segmentation frame placed on an image frame.
+    """A segmentation frame, from 0, placed on an image frame.
 
     Attributes:
         frame: Frame number in the segmentation, from 0.
@@ -50,28 +50,24 @@ class PlacedFrame:
     by_reference: bool
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedFrames:
-    """All segmentation frames to be drawn on an image frame, and warnings."""
-
-    placed: tuple[PlacedFrame, ...] = ()
-    warnings: tuple[str, ...] = ()
+Placing = tuple[list[PlacedFrame], list[str]]
+"""Segmentation frames to be drawn on an image frame, and warnings."""
 
 
-def place_frames(instance: Instance, index: SegmentIndex, target: Target) -> PlacedFrames:
-    """Return the frames of the segmentation `instance` that belong on `target`."""
+def place_frames(instance: Instance, index: SegmentIndex, target: Target) -> Placing:
+    """Return the frames of the segmentation `instance` that belong on `target`, and warnings."""
     refused = refusal(instance, index.frame_of_reference, target)
     if refused:
-        return PlacedFrames((), (refused,) if target.uid in index.images else ())
+        return [], [refused] if target.uid in index.images else []
     if index.matrix is not None:
-        return _place_tiles(index, target)
+        return _place_tiles(index, target, index.matrix)
     placed, warnings = _frames_by_reference(index, target)
     done = {int(index.segments[one.frame]) for one in placed}
     near = _frames_by_position(index, target)
     placed += [one for one in near if int(index.segments[one.frame]) not in done]
     if any(not is_pixel_shift(one.affine) for one in placed):
         warnings.append(RESAMPLED)
-    return PlacedFrames(tuple(placed), tuple(dict.fromkeys(warnings)))
+    return placed, warnings
 
 
 def is_pixel_shift(affine: Floats) -> bool:
@@ -80,9 +76,7 @@ def is_pixel_shift(affine: Floats) -> bool:
     return bool(linear and np.abs(affine[:, 2] - np.rint(affine[:, 2])).max() < 1e-9)
 
 
-def _frames_by_reference(
-    index: SegmentIndex, target: Target
-) -> tuple[list[PlacedFrame], list[str]]:
+def _frames_by_reference(index: SegmentIndex, target: Target) -> Placing:
     """Return the frames that name the target and lie on it, and warnings."""
     placed: list[PlacedFrame] = []
     warnings: list[str] = []
@@ -170,29 +164,26 @@ def _in_plane(grid: PixelGrid, target: Target, reach: float) -> Floats | None:
     return target.grid.affine_to(grid)
 
 
-def _place_tiles(index: SegmentIndex, target: Target) -> PlacedFrames:
+def _place_tiles(index: SegmentIndex, target: Target, mine: Matrix) -> Placing:
     """Place tiles by their position in the total pixel matrix.
 
     If the file names the image and both matrices have the same size, they are the same matrix:
     positions in mm are not compared, since many writers are off by the depth or a pixel. Another
     level of the same slide is reached through the slide's coordinates, without depth.
     """
-    rows, columns = target.shape
-    mine, its = index.matrix, target.matrix or Matrix(rows, columns)
-    if mine is None:
-        return PlacedFrames()
-    if target.uid in index.images and (mine.rows, mine.columns) == (its.rows, its.columns):
+    its = target.matrix or Matrix(*target.shape)
+    if target.uid in index.images and mine.size == its.size:
         whole = IDENTITY + np.array([[0, 0, its.x], [0, 0, its.y]])
-        return PlacedFrames(tuple(_overlapping_tiles(index, target, whole, by_reference=True)))
+        return _overlapping_tiles(index, target, whole, by_reference=True), []
     same_space = index.frame_of_reference and (
         index.frame_of_reference == target.frame_of_reference
     )
     grid = index.matrix_grid
     if not same_space or grid is None or target.grid is None or not grid.is_parallel(target.grid):
-        return PlacedFrames((), (UNPLACED,) if target.uid in index.images else ())
+        return [], [UNPLACED] if target.uid in index.images else []
     affine = target.grid.affine_to(grid)
-    placed = tuple(_overlapping_tiles(index, target, affine, by_reference=False))
-    return PlacedFrames(placed, (RESAMPLED,) if placed else ())
+    placed = _overlapping_tiles(index, target, affine, by_reference=False)
+    return placed, [RESAMPLED] if placed else []
 
 
 def _overlapping_tiles(

@@ -81,12 +81,11 @@ def read_segmentation_frame(instance: Instance, target: Target) -> LayerFrame:
             warning.)
     """
     index = segment_index(instance.path)
-    placing = place_frames(instance, index, target)
-    if not placing.placed:
-        return LayerFrame((), placing.warnings)
+    placed, warnings = place_frames(instance, index, target)
+    if not placed:
+        return LayerFrame((), tuple(dict.fromkeys(warnings)))
     canvas = _LabelCanvas(index, target) if index.kind == LABEL_MAP else _Canvas(index, target)
-    warnings = list(placing.warnings)
-    for one in placing.placed:
+    for one in placed:
         if index.kind != LABEL_MAP and index.segments[one.frame] < 0:
             continue
         try:

@@ -193,13 +193,8 @@ def _function(entry: str) -> tuple[Callable[..., Any], bool]:
 
 def _describe(error: BaseException) -> dict[str, Any]:
     if isinstance(error, SightlineError):
-        return {
-            "type": type(error).__name__,
-            "reason": error.reason,
-            "subject": error.subject,
-            "remedy": error.remedy,
-            "detail": error.detail,
-        }
+        texts = {key: getattr(error, key) for key in ("reason", "subject", "remedy", "detail")}
+        return {"type": type(error).__name__, **texts}
     if isinstance(error, MemoryError):
         return {
             "type": "WorkerDied",

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from app.errors import Cancelled, WorkerDied
@@ -79,13 +80,11 @@ class Worker:
             WorkerDied: The process does not start.
             Cancelled: The worker was closed.
         """
-        self._take_turn(None)
-        try:
-            self._running().ready(None)
-        except ProcessLostError as lost:
-            raise self._died(lost, "") from None
-        finally:
-            self._turn.release()
+        with self._turn_of(None):
+            try:
+                self._running().ready(None)
+            except ProcessLostError as lost:
+                raise self._died(lost, "") from None
 
     def call(
         self,
@@ -125,22 +124,22 @@ class Worker:
         """
         if not is_allowed(entry, self._config.allowed):
             raise ValueError(f"{entry} may not be called in a worker")
-        self._take_turn(cancel)
-        call = Call(next(self._numbers), timeout_s, cancel, progress, grace_s)
-        ran_before = self._process is not None and self._process.alive
-        try:
+        with self._turn_of(cancel):
+            call = Call(next(self._numbers), timeout_s, cancel, progress, grace_s)
+            ran_before = self._process is not None and self._process.alive
             try:
-                return self._attempt(call, entry, payload)
+                try:
+                    return self._attempt(call, entry, payload)
+                except ProcessLostError as lost:
+                    again = retry and ran_before and lost.by_itself
+                    if not again or self._closed or call.cancelled:
+                        raise
+                    return self._attempt(call, entry, payload)
             except ProcessLostError as lost:
-                if not (retry and ran_before and lost.by_itself) or self._closed or call.cancelled:
-                    raise
-                return self._attempt(call, entry, payload)
-        except ProcessLostError as lost:
-            raise self._died(lost, entry) from None
-        finally:
-            if self._process is not None and not self._process.alive:
-                self._stop()
-            self._turn.release()
+                raise self._died(lost, entry) from None
+            finally:
+                if self._process is not None and not self._process.alive:
+                    self._stop()
 
     def _attempt(self, call: Call, entry: str, payload: Mapping[str, Any]) -> dict[str, Any]:
         process = self._running()
@@ -158,11 +157,8 @@ class Worker:
         Raises:
             Cancelled: The worker was closed.
         """
-        self._take_turn(None)
-        try:
+        with self._turn_of(None):
             self._stop()
-        finally:
-            self._turn.release()
 
     def close(self) -> None:
         """End the process, even if a call is running. May be called more than once."""
@@ -174,13 +170,18 @@ class Worker:
             self._stop()
             self._turn.release()
 
-    def _take_turn(self, cancel: CancelLike | None) -> None:
-        while not self._turn.acquire(timeout=POLL_S):
-            if self._closed or (cancel is not None and cancel.cancelled):
-                raise Cancelled
-        if self._closed or (cancel is not None and cancel.cancelled):
-            self._turn.release()
-            raise Cancelled
+    @contextmanager
+    def _turn_of(self, cancel: CancelLike | None) -> Generator[None]:
+        taken = False
+        try:
+            while not taken:
+                taken = self._turn.acquire(timeout=POLL_S)
+                if self._closed or (cancel is not None and cancel.cancelled):
+                    raise Cancelled
+            yield
+        finally:
+            if taken:
+                self._turn.release()
 
     def _running(self) -> Process:
         if self._process is None or not self._process.alive:

@@ -71,18 +71,12 @@ def sniff(path: Path) -> str:
 
 
 def depends_on_other_file(path: Path, found: Sequence[Instance]) -> bool:
-    """Return whether a file's instances also depend on a second file.
+    """Return whether a file's instances also depend on a second file, of header or voxels.
 
-    This is so if one file of a pair holds the header and the other the voxels.
-
-    Args:
-        path: The file.
-        found: The instances found in it; empty if the file was refused.
+    `found` are the instances found in it; none if the file was refused.
     """
     if found:
-        return found[0].kind == "volume" and importlib.import_module(
-            READERS["volume"]
-        ).has_separate_voxels(path)
+        return found[0].kind == "volume" and reader_of(path).has_separate_voxels(path)
     try:
         return sniff(path) == "volume"  # its voxels may only be missing
     except FileProblem:
@@ -96,8 +90,6 @@ def _base(path: Path) -> Path:
 def _header_of(path: Path) -> Path | None:
     """Return the header file beside a file that holds only pixels, or None."""
     base = _base(path)
-    for suffix in _HEADERS_OF.get(base.suffix.lower(), ()):
-        for candidate in (base.with_suffix(suffix), base.with_suffix(f"{suffix}.gz")):
-            if candidate.is_file():
-                return candidate
-    return None
+    suffixes = _HEADERS_OF.get(base.suffix.lower(), ())
+    candidates = (base.with_suffix(f"{one}{end}") for one in suffixes for end in ("", ".gz"))
+    return next((candidate for candidate in candidates if candidate.is_file()), None)

@@ -65,7 +65,8 @@ def length(frame: Frame, p0: XY, p1: XY) -> Length:
     if spacing.row_mm is None or spacing.column_mm is None:
         return _pixels(math.hypot(dx, dy))
     value = math.hypot(dx * spacing.column_mm, dy * spacing.row_mm)
-    return Length(value, "mm", spacing.source, _with_source(_mm(value), spacing.source))
+    text = f"{_mm(value)} ({spacing.source.value})"
+    return Length(value, "mm", spacing.source, text)
 
 
 def _length_in_region(region: Region, dx: float, dy: float) -> Length:
@@ -73,14 +74,14 @@ def _length_in_region(region: Region, dx: float, dy: float) -> Length:
     source = SpacingSource.REGION
     if _is_in_mm(region):
         value = math.hypot(across, down)
-        return Length(value, "mm", source, _with_source(_mm(value), source))
+        return Length(value, "mm", source, f"{_mm(value)} ({source.value})")
     figures = [(across, region.x_units), (down, region.y_units)]
     shown = [f"{_figure(value)} {units}" for value, units in figures if units]
     if not shown:
         return _pixels(math.hypot(dx, dy))
     # The vertical axis usually carries the measured quantity, e.g. the velocity.
     value, units = figures[1] if region.y_units else figures[0]
-    return Length(value, units, source, _with_source(", ".join(shown), source))
+    return Length(value, units, source, f"{', '.join(shown)} ({source.value})")
 
 
 def _is_in_mm(region: Region) -> bool:
@@ -98,10 +99,6 @@ def _figure(value: float) -> str:
 def _mm(value: float) -> str:
     """Return millimetres as text, or micrometres for what is seen under a microscope."""
     return f"{value:.1f} mm" if value >= 0.1 or value == 0 else f"{value * 1000:.3g} µm"
-
-
-def _with_source(text: str, source: SpacingSource) -> str:
-    return f"{text} ({source.value})"
 
 
 def angle(frame: Frame, first: XY, vertex: XY, second: XY) -> Length | None:

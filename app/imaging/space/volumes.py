@@ -272,17 +272,11 @@ def resample(
     fill: float,
     check: Callable[[], None] = lambda: None,
 ) -> Array:
-    """Resample the slices in a stack to a regular grid by linear interpolation.
+    """Resample slices [n, rows, columns] in a stack's order to a regular grid, linearly.
 
-    Args:
-        pixels: [n, rows, columns] pixels in the stack's order.
-        stack: Positions of the slices.
-        grid: The voxel grid to resample to.
-        fill: Value for voxels outside the acquired slices.
-        check: Called for each slice; may raise an exception to cancel.
-
-    Returns:
-        Voxels [slices, rows, columns] of the grid, of the same type as `pixels`.
+    `fill` is the value for voxels outside the acquired slices. `check` is called for each slice,
+    and may raise an exception to cancel. The voxels [slices, rows, columns] of the grid have the
+    type of `pixels`.
     """
     whole = pixels.dtype.kind in "iub"
     result = np.empty(grid.shape, pixels.dtype)

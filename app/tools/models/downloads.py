@@ -387,6 +387,7 @@ def _prepare_library(guard: Callable[[httpx2.Response], None]) -> None:
     logging.set_verbosity_error()
     client = get_session()
     client.event_hooks = {**client.event_hooks, "response": [guard]}
+    client.headers["accept-encoding"] = "identity"  # so that sizes are those of what arrives
 
 
 def _guard_answer(response: httpx2.Response) -> None:

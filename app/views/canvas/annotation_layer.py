@@ -14,7 +14,7 @@ from app.imaging.types import ImageRef
 from app.views import wording
 from app.views.background import Background
 from app.views.canvas import finding_shapes, heatmap_legend
-from app.views.canvas.finding_items import AnnotationItem, FindingStyle, make_item
+from app.views.canvas.finding_items import ITEMS, AnnotationItem, FindingStyle
 from app.views.canvas.image_view import ImageView
 from app.views.canvas.label_chips import Chip
 from app.views.theme import THEME
@@ -123,12 +123,13 @@ class AnnotationLayer(QObject):
             if item is None:
                 self._add(annotation)
             elif item.finding is not finding and finding_shapes.is_light(finding):
-                item.take(finding, finding_shapes.build(finding.geometry))
+                item.finding = finding
+                item.set_shape(finding_shapes.build(finding.geometry))
         self._restyle()
 
     def _add(self, annotation: Annotation) -> None:
         finding = annotation.finding
-        item = make_item(finding, self._style_of(annotation))
+        item = ITEMS[type(finding.geometry)](finding, self._style_of(annotation))
         self._items[finding.id] = item
         self._view.add_item(item)
         known = self._shapes.get(finding.id)

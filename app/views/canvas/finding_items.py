@@ -73,11 +73,6 @@ class AnnotationItem(QGraphicsItem):
         self.outline = shape
         self.update()
 
-    def take(self, finding: Finding, shape: Shape) -> None:
-        """Show a finding that has changed, with its new shape."""
-        self.finding = finding
-        self.set_shape(shape)
-
     def set_style(self, style: FindingStyle) -> None:
         """Change how the finding is drawn."""
         if style != self.style:
@@ -279,8 +274,3 @@ ITEMS: dict[type[Geometry], type[AnnotationItem]] = {
     Point: PointItem,
     Heatmap: HeatmapItem,
 }
-
-
-def make_item(finding: Finding, style: FindingStyle) -> AnnotationItem:
-    """Return the item that draws a finding's geometry."""
-    return ITEMS[type(finding.geometry)](finding, style)

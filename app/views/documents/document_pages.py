@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import Qt, QTimer, QUrl, Signal
@@ -22,9 +23,10 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QStackedWidget, QTextEdit,
 from shiboken6 import isValid
 
 from app.errors import SightlineError
-from app.imaging.objects.report_regions import report_layer
-from app.imaging.report import ImageLink, Report, key_images, nodes_of
-from app.imaging.types import Content, Instance, Study
+from app.imaging.layers import Layer, LayerItem, Shape
+from app.imaging.objects.layer_colors import palette_color
+from app.imaging.report import REFERENCE, ImageLink, Report, ReportNode, key_images, nodes_of
+from app.imaging.types import Content, Instance
 from app.views import icons, wording
 from app.views.canvas.image_layer import to_qimage
 from app.views.content_names import CONTENT_NAMES
@@ -59,17 +61,52 @@ from app.workspace.workspace import Workspace
 DRAWN = (Content.SEGMENTATION, Content.STRUCTURES, Content.PRESENTATION)
 """Kinds of content that are drawn over the images they refer to, if those are open."""
 
+ALL_FRAMES = -1
+Regions = dict[tuple[str, int], tuple[Shape, ...]]
+
+
+def report_layer(report: Report, instance: Instance) -> tuple[Layer, Regions] | None:
+    """Return the image regions in an instance's report (SCOORD, PS3.3 C.18.6), each once.
+
+    Returns:
+        The layer, with one item for each measurement or measurement group that has regions; and a
+        mapping from (SOP Instance UID, frame from 0 or `ALL_FRAMES`) to shapes. None if the report
+        has no regions in image pixels.
+    """
+    items: dict[int, LayerItem] = {}
+    found: dict[tuple[str, int], list[Shape]] = {}
+    parents = {id(child): node for node in nodes_of(report.root) for child in node.children}
+    for node in nodes_of(report.root):
+        if node.kind == REFERENCE or not node.shapes or not node.links:
+            continue
+        parent = parents.get(id(node), report.root)
+        item = items.setdefault(id(parent), _layer_item(len(items) + 1, parent, node))
+        shapes = [replace(shape, item=item.number) for shape in node.shapes]
+        for link in node.links:
+            for frame in link.frames or (ALL_FRAMES,):
+                found.setdefault((link.sop_instance_uid, frame), []).extend(shapes)
+    if not items:
+        return None
+    title = f"From the report: {report.title}" if report.title else "From the report"
+    layer = Layer(instance, title, tuple(items.values()))
+    return layer, {key: tuple(shapes) for key, shapes in found.items()}
+
+
+def _layer_item(number: int, parent: ReportNode, node: ReportNode) -> LayerItem:
+    """Return the measurement or tracked group to which a region belongs."""
+    tracked = (one.value for one in parent.children if one.name == "Tracking Identifier")
+    label = next(tracked, "") or parent.name or node.name or "Region"
+    if parent.kind == "NUM":
+        label = f"{parent.name}: {parent.value}"
+    measured = [f"{one.name}: {one.value}" for one in parent.children if one.kind == "NUM"]
+    return LayerItem(number, label, palette_color(number), ". ".join(measured))
+
 
 class ReportPage(QWidget):
     """Shows an instance's report, which is read in a worker process.
 
-    Args:
-        workspace: The models.
-        loader: Reads reports and thumbnails.
-        key_images: Receives the key object selections that have been read.
-
-    Attributes:
-        report: The shown report; None until it has been read.
+    `key_images` receives the key object selections that have been read; `report` is the shown
+    report, None until it has been read.
     """
 
     over_images = Signal(object)  # the `Instance` that was clicked is drawn on open images
@@ -117,7 +154,7 @@ class ReportPage(QWidget):
         leave.setContext(Qt.ShortcutContext.WidgetShortcut)
         leave.activated.connect(self._leave_search)
         self.search.textChanged.connect(self._search)
-        self.search.returnPressed.connect(lambda: self._step_match(1))
+        self.search.returnPressed.connect(self._next_match)
         self.found = label("", "caption")
         return row(
             self._icon,
@@ -159,7 +196,7 @@ class ReportPage(QWidget):
     def refresh(self) -> None:
         """Update the links after images have been opened or closed."""
         if self.report is not None and self._links_now(self.report) != self._links:
-            self._rewrite()
+            self._write()
         self._update_place()
 
     def _links_now(self, report: Report) -> frozenset[ImageLink]:
@@ -167,13 +204,13 @@ class ReportPage(QWidget):
         links = {link for node in nodes_of(report.root) for link in node.links}
         return frozenset(filter(self._is_open, links))
 
-    def _rewrite(self) -> None:
-        if self.report is not None and self._instance is not None:
-            self._write(self._instance, self.report)
-
     def _lay_out(self) -> None:
-        if self._instance is not None and self._instance.content is Content.KEY_OBJECTS:
-            QTimer.singleShot(0, self, self._rewrite)  # not while the text lays itself out
+        if self._has_pictures:
+            QTimer.singleShot(0, self, self._write)  # not while the text lays itself out
+
+    @property
+    def _has_pictures(self) -> bool:
+        return self._instance is not None and self._instance.content is Content.KEY_OBJECTS
 
     def focus_search(self) -> None:
         """Move the keyboard focus to the search field."""
@@ -188,35 +225,36 @@ class ReportPage(QWidget):
         if instance is not self._instance:
             return
         self.report = report
-        if instance.content is Content.KEY_OBJECTS:
+        if self._has_pictures:
             self._key_images.learn(instance, report)
-        self._write(instance, report)
+        self._write()
 
-    def _write(self, instance: Instance, report: Report) -> None:
-        self._links = self._links_now(report)
-        pictures = instance.content is Content.KEY_OBJECTS
-        self.text.show_report(report, partial(name_of, self._workspace), pictures=pictures)
+    def _write(self) -> None:
+        if self.report is not None:
+            self._links = self._links_now(self.report)
+            names = partial(name_of, self._workspace)
+            self.text.show_report(self.report, names, pictures=self._has_pictures)
 
     def _written(self) -> None:
-        report, instance = self.report, self._instance
-        if report is None or instance is None:
+        report = self.report
+        if report is None:
             return
         self.message.hide()
         self.text.show()
-        pictures = instance.content is Content.KEY_OBJECTS
-        self.first_key.setEnabled(any(map(self._is_open, key_images(report))))
+        links = key_images(report)
+        self.first_key.setEnabled(any(map(self._is_open, links)))
         for future in self._pictures:
             future.cancel()
         self._pictures = []
-        for number, link in enumerate(key_images(report)[:MOST_PICTURES] if pictures else ()):
+        for number, link in enumerate(links[:MOST_PICTURES] if self._has_pictures else ()):
             self.text.set_picture(number, frame_picture(QImage()))
             source = self._workspace.instance_of(link.sop_instance_uid)
             if source is not None and source.has_frames:
                 take = partial(self._take_picture, report, number)
-                future = self._loader.thumbnail(
-                    source, PICTURE_PX * SHARP, take, lambda _error: None
+                size = PICTURE_PX * SHARP
+                self._pictures.append(
+                    self._loader.thumbnail(source, size, take, lambda _error: None)
                 )
-                self._pictures.append(future)
         self._search(self.search.text())
 
     def _is_open(self, link: ImageLink) -> bool:
@@ -267,8 +305,8 @@ class ReportPage(QWidget):
         self.text.search(text)
         self._say_found()
 
-    def _step_match(self, by: int) -> None:
-        self.text.step(by)
+    def _next_match(self) -> None:
+        self.text.next_match()
         self._say_found()
 
     def _say_found(self) -> None:
@@ -283,16 +321,11 @@ SLICE_S = 0.012  # of writing between two turns of the window
 
 
 class ReportText(PlainTextBrowser):
-    """The view that shows a report's text.
+    """The view that shows a report's text; `across` is how many pictures fit into one row."""
 
-    Attributes:
-        link_clicked: Emitted with the `ImageLink` that was activated.
-        across: Number of pictures that fit in one row.
-    """
-
-    link_clicked = Signal(object)
+    link_clicked = Signal(object)  # the `ImageLink` that was activated
     written = Signal()  # what `show_report` was given is on the page
-    across_changed = Signal()  # more or fewer pictures fit into a row
+    across_changed = Signal()
 
     def __init__(self) -> None:
         super().__init__()
@@ -376,9 +409,9 @@ class ReportText(PlainTextBrowser):
         after = (n for n, match in enumerate(self._matches) if match.position() >= top)
         self._go(next(after, 0))
 
-    def step(self, by: int) -> None:
-        """Go `by` matches forwards, or backwards if negative; wraps around at the ends."""
-        self._go(self._current + by)
+    def next_match(self) -> None:
+        """Go to the next match; after the last to the first."""
+        self._go(self._current + 1)
 
     def _go(self, number: int) -> None:
         self._current = number % len(self._matches) if self._matches else -1
@@ -431,11 +464,7 @@ _READ = (Content.REPORT, Content.KEY_OBJECTS)
 class DocumentStack(QStackedWidget):
     """Shows the page that suits the object in the viewport.
 
-    Args:
-        canvas: The page for objects with frames, also shown when there is no object.
-        workspace: The models.
-        loader: Reads reports.
-        show_attributes: Opens the attributes panel.
+    `canvas` is the page for objects with frames, also shown when there is no object.
     """
 
     def __init__(
@@ -448,7 +477,6 @@ class DocumentStack(QStackedWidget):
         super().__init__()
         self._workspace = workspace
         self._canvas = canvas
-        self._shown: Instance | None = None
         self.key_images = KeyImages(workspace)
         self.report = ReportPage(workspace, loader, self.key_images)
         self.note = NotePage(show_attributes)
@@ -470,14 +498,14 @@ class DocumentStack(QStackedWidget):
     def refresh(self) -> None:
         """Switch to the page that suits the object in the viewport."""
         instance = self._workspace.viewport.instance
-        if instance is None or instance.has_frames:
-            self.report.forget()
-            self._change_to(self._canvas)
-        elif instance.content in _READ:
+        if instance is not None and not instance.has_frames and instance.content in _READ:
             self.report.show_instance(instance)
             self._change_to(self.report)
+            return
+        self.report.forget()
+        if instance is None or instance.has_frames:
+            self._change_to(self._canvas)
         else:
-            self.report.forget()
             self.note.show_instance(instance)
             self._change_to(self.note)
 
@@ -496,11 +524,7 @@ _NEEDS_IMAGES = (
 
 
 class NotePage(QWidget):
-    """A page that names an object that cannot be displayed, and says why.
-
-    Args:
-        show_attributes: Opens the attributes panel.
-    """
+    """A page that names an object that cannot be displayed, and says why."""
 
     def __init__(self, show_attributes: Callable[[], object]) -> None:
         super().__init__()
@@ -529,40 +553,26 @@ class NotePage(QWidget):
 
 
 class KeyImages:
-    """Steps through the images named by the key object selections of the shown study.
-
-    Args:
-        workspace: The models.
-    """
+    """Steps through the images named by the key object selections of the shown study."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._learnt: dict[str, tuple[ImageLink, ...]] = {}
-        self._of: tuple[Study | None, tuple[ImageLink, ...]] = (None, ())
 
     def learn(self, instance: Instance, report: Report) -> None:
         """Store the key images, with their frames, from a key object selection that was read."""
         self._learnt[instance.sop_instance_uid] = key_images(report)
-        self._of = (None, ())
 
     @property
     def links(self) -> tuple[ImageLink, ...]:
         """Key images in the shown study, without duplicates, in the order of the selections."""
         shown = self._workspace.viewport.instance
         study = self._workspace.studies.study_of(shown) if shown else None
-        if study is None:
-            return ()
-        if self._of[0] is not study:
-            self._of = (study, self._links_of(study))
-        return self._of[1]
-
-    def _links_of(self, study: Study) -> tuple[ImageLink, ...]:
         found: dict[ImageLink, None] = {}
-        for series in study.series:
-            if series.content is Content.KEY_OBJECTS:
-                for item in series.instances:
-                    if item.note:
-                        continue  # a note that withdraws images
+        for series in study.series if study is not None else ():
+            for item in series.instances if series.content is Content.KEY_OBJECTS else ():
+                # A note withdraws images.
+                if not item.note:
                     plain = tuple(ImageLink(uid) for uid in item.references)
                     found |= dict.fromkeys(self._learnt.get(item.sop_instance_uid, plain))
         return tuple(found)
@@ -570,22 +580,16 @@ class KeyImages:
     def step(self, by: int) -> bool:
         """Show the next (1) or previous (-1) open key image; return False if there is none."""
         links = self.links
-        place = self._place(links)
-        start = place if place is not None else (-1 if by > 0 else 0)
-        for distance in range(1, len(links) + 1):
-            if self.show(links[(start + by * distance) % len(links)]):
-                return True
-        return False
+        shown = (n for n, link in enumerate(links) if self._is_shown(link))
+        start = next(shown, -1 if by > 0 else 0)
+        places = (start + by * distance for distance in range(1, len(links) + 1))
+        return any(self.show(links[place % len(links)]) for place in places)
 
-    def _place(self, links: tuple[ImageLink, ...]) -> int | None:
+    def _is_shown(self, link: ImageLink) -> bool:
         viewport = self._workspace.viewport
         shown = viewport.instance
-        uid = shown.sop_instance_uid if shown else ""
-        for number, link in enumerate(links):
-            same_frame = not link.frames or viewport.frame_index in link.frames
-            if link.sop_instance_uid == uid and same_frame:
-                return number
-        return None
+        same_frame = not link.frames or viewport.frame_index in link.frames
+        return shown is not None and shown.sop_instance_uid == link.sop_instance_uid and same_frame
 
     def show(self, link: ImageLink) -> bool:
         """Show a key image at its frame; return False if the image is not open."""

@@ -7,10 +7,11 @@ as markup.
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,29 +58,19 @@ _MODIFIER = "HAS CONCEPT MOD"
 _FROM = {"INFERRED FROM": "inferred from ", "SELECTED FROM": "selected from "}
 
 
-@dataclass(frozen=True, slots=True)
-class LinkName:
-    """The text that is shown for a link to an image.
-
-    Attributes:
-        text: Full text, e.g. "Axial, image 5".
-        short: Short text for a list of many links, e.g. "5".
-        is_open: Whether the image is open; if not, the text is not a link.
-    """
+class LinkName(NamedTuple):
+    """The text that is shown for a link to an image, and a short one for a list of many links."""
 
     text: str
     short: str
-    is_open: bool
+    is_open: bool  # if not, the text is no link
 
 
 Names = Callable[[ImageLink], LinkName]
 
 
 def href(link: ImageLink) -> str:
-    """Return the address used for a link in a document.
-
-    It holds the frame from 0, or -1 for none.
-    """
+    """Return the address used for a link in a document; its frame is from 0, or -1 for none."""
     return f"{LINK}{link.sop_instance_uid}/{link.frames[0] if link.frames else -1}"
 
 
@@ -91,14 +82,8 @@ def read_href(text: str) -> ImageLink | None:
     return ImageLink(uid, (int(frame),) if int(frame) >= 0 else ())
 
 
-def write_report(document: QTextDocument, report: Report, names: Names, *, across: int = 0) -> None:
-    """Write a report into an empty document in one go; see `writing` for the arguments."""
-    for _ in writing(document, report, names, across=across):
-        pass
-
-
 def writing(
-    document: QTextDocument, report: Report, names: Names, *, across: int = 0
+    document: QTextDocument, report: Report, names: Names, *, across: int
 ) -> Iterator[None]:
     """Write a report into an empty document, one portion per step of the iterator.
 
@@ -162,10 +147,10 @@ class _Writer:
             [QTextLength(lengths.FixedLength, 190), QTextLength(lengths.PercentageLength, 100)]
         )
         table = self.cursor.insertTable(len(facts), 2, form)
-        for row, (name, value) in enumerate(facts):
-            table.cellAt(row, 0).firstCursorPosition().insertText(clean(name), self._small)
-            text = clean(value).replace("\n", LINE)
-            table.cellAt(row, 1).firstCursorPosition().insertText(text, self._plain)
+        for row, fact in enumerate(facts):
+            for column, style in enumerate((self._small, self._plain)):
+                text = clean(fact[column]).replace("\n", LINE)
+                table.cellAt(row, column).firstCursorPosition().insertText(text, style)
         self._leave_frame()
 
     def warning(self, text: str) -> None:
@@ -277,27 +262,25 @@ class _Writer:
         head = ", ".join(part for part in (first.name, first.value) if part) or "Image"
         pieces = [(f"{head} ({len(nodes)}): ", self._name)]
         named = [(node.links[0], self._names(node.links[0])) for node in nodes]
-        for number, (link, name) in enumerate((one for one in named if one[1].is_open), start=1):
+        opened = [(link, name) for link, name in named if name.is_open]
+        for number, (link, name) in enumerate(opened, start=1):
             if number > 1:
                 pieces.append((", ", self._faint))
             pieces.append((name.short or str(number), self._link(link, name)))
-        closed = sum(not name.is_open for _, name in named)
+        closed = len(nodes) - len(opened)
         if closed:
-            some = f"{', ' if closed < len(nodes) else ''}{closed:,} not open"
-            pieces.append((some if closed < len(nodes) else "not open", self._faint))
+            pieces.append((f", {closed:,} not open" if opened else "not open", self._faint))
         self.paragraph(pieces, depth - 1, below=SPACE.xs)
 
     def _running(self, node: ReportNode, depth: int) -> None:
         """Write a container's items as one running text."""
         pieces: list[tuple[str, QTextCharFormat]] = []
-        stack = list(reversed(node.children))
-        while stack:
-            child = stack.pop()
+        # A running text has no items below its own (`_is_prose`).
+        for child in node.children:
             if child.value or child.links:
                 form = self._number if child.kind == "NUM" else self._plain
                 pieces.append((f"{child.value} ", form))
                 pieces += [self._linked(link) for link in child.links]
-            stack.extend(reversed(child.children))
         self.paragraph(pieces, depth, below=SPACE.s)
 
     # Text
@@ -376,14 +359,11 @@ def _format(pixels: int, ink: str, weight: QFont.Weight = QFont.Weight.Normal) -
     return form
 
 
-UNKNOWN = "an image that is not open"
-
-
 def name_of(workspace: Workspace, link: ImageLink) -> LinkName:
     """Return the text to show for a link: the image's series and number if the image is open."""
     instance = workspace.instance_of(link.sop_instance_uid)
     if instance is None or not instance.has_frames:
-        return LinkName(UNKNOWN, "", False)
+        return LinkName("an image that is not open", "", False)
     series = workspace.studies.series_of(instance)
     described = series.description if series else instance.get("SeriesDescription")
     what = wording.one_line(described) or instance.get("Modality") or "Image"
@@ -431,16 +411,15 @@ Thumbnails = Callable[[Instance, int], NDArray[np.uint8] | None]
 def report_picture_offscreen(
     report: Report, opened: ScanResult, thumbnail: Thumbnails, *, pictures: bool
 ) -> NDArray[np.uint8]:
-    """Draw a report as it looks in the window, with two pixels per logical pixel.
+    """Draw a report as it looks in the window, as uint8 [rows, columns, 3] RGB.
+
+    It has two pixels per logical pixel; a page that is too long is cut off at the end.
 
     Args:
         report: The report.
         opened: The open studies; images in them are named and linked.
         thumbnail: Returns a small picture of an instance; may block.
         pictures: Whether to show key images.
-
-    Returns:
-        uint8 [rows, columns, 3] RGB; a page that is too long is cut off at the end.
     """
     if needs_offscreen():
         use_offscreen()
@@ -449,7 +428,7 @@ def report_picture_offscreen(
     workspace.studies.add(opened)
     document = QTextDocument()
     across = (WIDTH - 2 * SPACE.xl) // PICTURE_SPACE if pictures else 0
-    write_report(document, report, partial(name_of, workspace), across=across)
+    deque(writing(document, report, partial(name_of, workspace), across=across), maxlen=0)
     links = key_images(report)[:MOST_PICTURES] if pictures else ()
     for number, link in enumerate(links):
         source = workspace.instance_of(link.sop_instance_uid)
@@ -468,11 +447,8 @@ def _drawn(document: QTextDocument) -> NDArray[np.uint8]:
     picture.fill(QColor(THEME.panel))
     picture.setDevicePixelRatio(SHARP)
     painter = QPainter(picture)
-    try:
-        painter.translate(margin, margin)
-        context = QAbstractTextDocumentLayout.PaintContext()
-        painter.setClipRect(QRectF(0, 0, WIDTH, height - margin))
-        document.documentLayout().draw(painter, context)
-    finally:
-        painter.end()
+    painter.translate(margin, margin)
+    painter.setClipRect(QRectF(0, 0, WIDTH, height - margin))
+    document.documentLayout().draw(painter, QAbstractTextDocumentLayout.PaintContext())
+    painter.end()
     return to_array(picture)

@@ -112,10 +112,11 @@ def test_a_mirror_that_lists_nonsense_is_said_to(tmp_path: Path, there: Hub, ans
 
 
 def test_a_mirror_that_lists_without_end_is_read_only_so_far(tmp_path: Path, there: Hub):
-    answer = data(said(FILES, note="x" * downloads._LONGEST_ANSWER))
-    there.served.answers[f"/api/models/{REPOSITORY}/revision/main?blobs=true"] = answer
+    path = f"/api/models/{REPOSITORY}/revision/main?blobs=true"
+    there.served.answers[path] = data(said(FILES, note="x" * downloads._LONGEST_ANSWER))
     with pytest.raises(SightlineError, match="too long"):
         store(tmp_path, foldered()).get("test-folder")
+    assert there.served.headers(path)["Accept-Encoding"] == "identity", "what is packed can grow"
 
 
 @pytest.mark.parametrize("token", ["hf_a\nhf_b", "hf_sécret", "hf_a b"])
