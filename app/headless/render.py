@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import uuid
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -10,16 +13,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from app.audit.exports import record_export
 from app.errors import FileProblem, UsageError
 from app.headless.common import open_program, scan_source
+from app.imaging import guards
 from app.imaging.decode import Decoder
 from app.imaging.files import synthetic
 from app.imaging.layer_links import layers_for
 from app.imaging.layers import Layer, LayerFrame
 from app.imaging.pixels import pipeline, presentation_pipeline
-from app.imaging.png_files import write_png
 from app.imaging.presentation import ImagePresentation, PresentationState
 from app.imaging.types import Content, Instance, ScanResult, Series, Window
 from app.imaging.volume import Plane
@@ -277,3 +281,34 @@ def _state_for(
         subject=str(states[0].path),
         remedy="Name another image with --frame.",
     )
+
+
+def write_png(path: Path, pixels: NDArray[Any]) -> None:
+    """Write uint8 or uint16 [rows, columns], or uint8 RGB [rows, columns, 3], as a PNG file.
+
+    Raises:
+        ValueError: The array is empty, or its type or shape is not supported.
+        FileProblem: The file cannot be written.
+    """
+    grey = pixels.ndim == 2 and pixels.dtype.str in ("|u1", "<u2")
+    colour = pixels.ndim == 3 and pixels.shape[2] == 3 and pixels.dtype == np.uint8
+    if not (grey or colour) or pixels.size == 0:
+        raise ValueError(f"no PNG from {pixels.dtype} {pixels.shape}")
+    picture = Image.fromarray(np.ascontiguousarray(pixels))
+    partial = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.part")
+    try:
+        with partial.open("xb") as file:
+            # Level 1: half the time of the default for a few per cent more bytes.
+            picture.save(file, format="PNG", compress_level=1)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError as error:
+        raise guards.problem(
+            path,
+            f"it cannot be written ({error.strerror or 'unknown reason'})",
+            "Check the folder's permissions and the space on the disk",
+        ) from None
+    finally:
+        with suppress(OSError):
+            partial.unlink()

@@ -11,11 +11,13 @@ from pydicom.dataset import Dataset
 from pydicom.uid import UID
 
 from app.errors import FileProblem
+from app.imaging import guards
 from app.imaging.dicom.dicom_file import Header, value_of, value_text
 from app.imaging.dicom.dicom_items import items_of, whole_number
 from app.imaging.dicom.instance_attributes import attribute_texts, uid_of
 from app.imaging.files.sources import FileStatus
-from app.imaging.types import Content, Instance
+from app.imaging.formats.pdf_file import pdf_extent, pdf_frame
+from app.imaging.types import Content, Frame, Instance
 
 _S = "1.2.840.10008.5.1.4.1.1."
 
@@ -153,7 +155,7 @@ C.12.2, C.8.8.5). The long ones are walked only where the short ones are empty."
 
 
 FRAME_READERS = {
-    Content.DOCUMENT: "app.imaging.objects.documents",
+    Content.DOCUMENT: "app.imaging.reading.dicom_objects",
     Content.WAVEFORM: "app.imaging.objects.waveforms",
 }
 """Modules that draw an object's frames, with `extent(header)` and `read_frame(header, index)`."""
@@ -263,3 +265,27 @@ def _frame_of_reference(header: Header) -> str:
         for item in items_of(header.dataset, "ReferencedFrameOfReferenceSequence")
     } - {""}
     return uids.pop() if len(uids) == 1 else ""
+
+
+def extent(header: Header) -> tuple[int, int, int]:
+    """Return the number of pages, and rows and columns of the first; raises as `pdf_extent`."""
+    return pdf_extent(header.path, _document_bytes(header))
+
+
+def read_frame(header: Header, index: int) -> Frame:
+    """Draw one page as a frame; raises as `pdf_frame`."""
+    return pdf_frame(header.path, _document_bytes(header), index, uid_of(header))
+
+
+def _document_bytes(header: Header) -> bytes:
+    """Return the embedded PDF, without the byte that pads it to an even length."""
+    data = header.value("EncapsulatedDocument")
+    # PDF readers accept up to 1 KB of other bytes before the signature.
+    if not isinstance(data, bytes) or b"%PDF-" not in data[:1024]:
+        kind = header.text("MIMETypeOfEncapsulatedDocument")[:40]
+        reason = "it holds no PDF document" + (f" (it declares {kind})" if kind else "")
+        raise guards.problem(header.path, reason, guards.COPY_AGAIN)
+    length = header.value("EncapsulatedDocumentLength")
+    if isinstance(length, int) and 0 < length <= len(data):
+        return data[:length]
+    return data

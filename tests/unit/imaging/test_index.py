@@ -15,8 +15,8 @@ import pytest
 
 from app import paths
 from app.imaging.decode import Decoder
-from app.imaging.scanning import index as index_module
-from app.imaging.scanning.index import Index, reader_version
+from app.imaging.scanning import scan as scan_module
+from app.imaging.scanning.scan import Index, reader_version
 from app.imaging.scanning.snapshots import pack_result
 from app.imaging.types import Instance, ScanResult
 from tests.unit.imaging.files import make_dicom, png_bytes
@@ -208,7 +208,7 @@ def test_the_version_changes_with_any_source_of_the_imaging_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     module = tmp_path / "index.py"
-    monkeypatch.setattr(index_module, "__file__", str(module))
+    monkeypatch.setattr(scan_module, "__file__", str(module))
     versions: list[str] = []
     for text in ("a = 1", "a = 2"):
         (tmp_path / "describe.py").write_text(text, encoding="utf-8")

@@ -21,7 +21,7 @@ import pytest
 from app.errors import Cancelled
 from app.imaging.decode import Decoder
 from app.imaging.scanning import listing, opened_paths
-from app.imaging.scanning.index import Index
+from app.imaging.scanning.scan import Index
 from app.imaging.scanning.snapshots import pack_result, restore
 from app.imaging.studies.catalogue import group
 from app.imaging.studies.instance_lists import (
@@ -523,7 +523,7 @@ def test_a_damaged_page_is_refused_with_no_other_error():
 
 
 def test_only_so_many_folders_are_remembered(file: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("app.imaging.scanning.index.MAX_SNAPSHOTS", 2)
+    monkeypatch.setattr("app.imaging.scanning.scan.MAX_SNAPSHOTS", 2)
     index = Index(file, "1")
 
     def remembered() -> list[bool]:
@@ -542,7 +542,7 @@ def test_only_so_many_folders_are_remembered(file: Path, monkeypatch: pytest.Mon
     assert remembered() == [True, False, True]
     index.store([Path("a")], None)
     assert index.snapshot([Path("a")]) is None
-    monkeypatch.setattr("app.imaging.scanning.index.MAX_BYTES", 10)
+    monkeypatch.setattr("app.imaging.scanning.scan.MAX_BYTES", 10)
     older()
     index.store([Path("b")], pack_result(a_stack(2), "m", 3))
     assert remembered() == [False, True, False]
