@@ -332,14 +332,8 @@ class ContextWindow:
     ) -> Prompt:
         """Return a request that fits the model's context.
 
-        Args:
-            system: The system prompt.
-            history: The whole thread, ending with the question or with results of calls.
-            tools: The tools to send with the request.
-            redactor: Removes identifiers for a remote model, before anything is cut, so that no
-                part of a name remains.
-            pictures: Whether pictures may be sent to this model, or a function that says which
-                ones.
+        The redactor removes identifiers for a remote model before anything is cut, so that no part
+        of a name remains. `pictures` says which pictures may be sent to this model.
 
         Raises:
             ModelFailed: Not even the question and the latest results fit.

@@ -31,10 +31,8 @@ _HEADER_BYTES = 24
 def text_tokens(text: str, chars_per_token: float = 3.5) -> float:
     """Return the estimated number of tokens in a text.
 
-    Args:
-        text: Any text, including JSON.
-        chars_per_token: The average number of characters per token in English text and JSON, see
-            `ModelInfo`; 3.5 is the value for which the weights below were chosen.
+    `chars_per_token` is the average in English text and JSON, see `ModelInfo`; 3.5 is the value for
+    which the weights below were chosen.
     """
     counted = _remembered(text) if len(text) in _REMEMBERED else _counted(text)
     return counted * 3.5 / max(chars_per_token, 0.5)

@@ -73,8 +73,7 @@ class _Step:
 class PlanState:
     """The steps with their states, the changes made by rules, and whether the goal was reached.
 
-    Args:
-        live: Whether calls that no plan foresaw become steps of their own.
+    If `live`, calls that no plan foresaw become steps of their own.
 
     Attributes:
         changed: Whether anything has changed since the plan was last shown.

@@ -87,11 +87,8 @@ _TEXT = (
 class AvailableTools:
     """The tools of a run whose required models and packages are installed.
 
-    Args:
-        tools: All tools.
-        named: The tools that the question names. They are kept even if something is missing,
-            because the tool's own error explains more.
-        lacks: Returns whether something that a tool needs is missing.
+    Tools in `named` are kept even if something is missing, because the tool's own error explains
+    more.
     """
 
     def __init__(

@@ -101,10 +101,8 @@ class AgentRunner:
     def cancel(self, run_id: str, *, after_tool: bool = False) -> bool:
         """Stop a run, or remove it from the queue; its only event is then run_cancelled.
 
-        Args:
-            run_id: The run's id.
-            after_tool: Whether to let the running calls end first; a later call with False stops
-                the run at once.
+        With `after_tool`, the running calls may end first; a later call without it stops the run at
+        once.
 
         Returns:
             True if the run was in progress or queued.

@@ -18,9 +18,6 @@ INTERRUPTED_ANSWER = "[This answer was interrupted.]"
 class Transcript:
     """Writes the messages of one run into its thread.
 
-    Args:
-        thread: The conversation.
-
     Attributes:
         not_run: The names of the tools whose calls were not run.
     """

@@ -59,11 +59,8 @@ _LIST = "frequency_dictionary_en_82_765.txt"
 class Speller:
     """Corrects misspelt words to words that the packs declare.
 
-    Args:
-        literals: The packs' words, as (word, whether letters may precede it, whether letters may
-            follow it).
-        preferred: Words that are vocabulary entries by themselves; preferred if several words are
-            equally near.
+    `literals` are the packs' words, each with whether letters may precede and follow it. Words in
+    `preferred` are vocabulary entries by themselves; they win if several words are equally near.
     """
 
     def __init__(

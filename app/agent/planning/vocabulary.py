@@ -171,8 +171,7 @@ def forms_of(forms: Sequence[str]) -> tuple[str, ...]:
 class Vocabulary:
     """Compiled words and phrases of several owners; search time depends only on the text.
 
-    Args:
-        entries: (owner, entry) pairs.
+    The entries are given as (owner, entry).
 
     Attributes:
         alone: The words that are entries by themselves, not only part of a phrase.
