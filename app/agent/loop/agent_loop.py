@@ -5,7 +5,7 @@
 A run keeps these promises: every event is on disk before anybody sees it, except streamed text,
 which follows; exactly one terminal event ends it; the transcript is valid wherever it is cut; a
 limit ends it with what was found so far. `model_turn` is `process`, `tool_calls` is `execute`;
-`rule_answers` and `offline_model` do without a language model.
+`offline_model` does without a language model.
 """
 
 from __future__ import annotations
@@ -34,9 +34,8 @@ from app.agent.loop.available_tools import AvailableTools, OfferedTools, missing
 from app.agent.loop.emitter import Emitter
 from app.agent.loop.limits import Meter, Stop, WallClock
 from app.agent.loop.model_turn import CANCEL_GRACE_S, ModelTurns, Reply
-from app.agent.loop.offline_model import OfflineModel
+from app.agent.loop.offline_model import OfflineModel, RuleAnswers
 from app.agent.loop.retry import Retry
-from app.agent.loop.rule_answers import RuleAnswers
 from app.agent.loop.tool_calls import NOT_RUN, ToolCalls
 from app.agent.loop.tool_execution import Tools, log_unexpected
 from app.agent.loop.transcript import Transcript

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from app.agent.llm.base import ToolSchema
-from app.agent.loop.rule_answers import Finished, next_action
+from app.agent.loop.offline_model import Finished, next_action
 from app.agent.messages import Message
 from app.agent.planning import Planner, Scene, Step, ToolPlan
 from app.tools.pack_plan import (

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.agent.loop.rule_answers import next_action
+from app.agent.loop.offline_model import next_action
 from app.agent.messages import Message, ToolCall
 from app.agent.planning import OpenImage, Planner, Reply, Scene, Step, ToolPlan, schema_of
 from app.agent.planning.image_choice import image_choice
