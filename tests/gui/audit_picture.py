@@ -10,8 +10,7 @@ from typing import Any
 from app.audit import AuditLog
 from app.views import startup_actions
 from app.views.application import create_application, use_offscreen
-from app.views.audit.audit_table import ACTION
-from app.views.audit.audit_window import AuditWindow
+from app.views.audit.audit_window import ACTION, AuditWindow
 from tests.gui.settling import settled
 
 HOST = "api.example.org"

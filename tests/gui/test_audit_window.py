@@ -30,8 +30,14 @@ from app.audit.entries import (
 )
 from app.audit.exports import record_export
 from app.errors import FileProblem, SightlineError
-from app.views.audit.audit_table import ACTION, OUTCOME, WHAT
-from app.views.audit.audit_window import AuditWindow, CopyRecorder, show_audit
+from app.views.audit.audit_window import (
+    ACTION,
+    OUTCOME,
+    WHAT,
+    AuditWindow,
+    CopyRecorder,
+    show_audit,
+)
 from app.views.garbage_collection import freeze_startup_objects
 from tests.gui.hands import click
 from tests.gui.heartbeat import Heartbeat
