@@ -32,7 +32,7 @@ def modality_values(frame: Frame, stored: Array) -> Floats:
 def voi_levels(frame: Frame, values: Floats, window: Window | None) -> Floats:
     """Convert values in modality units to grey levels 0..1 (C.11.2).
 
-    The (valid) window is applied, or the VOI LUT that it refers to; without a window, the first LUT.
+    The (valid) window is applied, or the VOI LUT that it refers to; without one, the first LUT.
     """
     luts = frame.voi.luts
     if window is None or 0 <= window.lut < len(luts):
