@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import replace
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
@@ -342,3 +343,38 @@ def test_the_pointer_tells_the_same_place_in_both_planes(stack: PlaneScene):
         move(stack.canvas.viewport(), stack.at(*at), Qt.MouseButton.NoButton)
         seen.append(stack.canvas.overlay.corners.bottom_left[1])
     assert seen == [expected, expected]
+
+
+def test_the_value_under_a_resting_cursor_is_the_shown_pixels_own(stack: PlaneScene):
+    """Nothing but what is shown changes: by wheel, keys, plane, zoom, pan and rotation."""
+    canvas = stack.canvas
+    spot = QPoint(210, 190)
+    move(canvas.viewport(), spot, Qt.MouseButton.NoButton)
+
+    def expected() -> tuple[str, float]:
+        """Return the column and row below the cursor and the value that the voxels have there."""
+        at = canvas.to_image(QPointF(spot))
+        column, row = math.floor(at.x() + 0.5), math.floor(at.y() + 0.5)
+        assert canvas.frame is not None
+        return f"x {column}  y {row}", float(canvas.frame.stored[row, column])
+
+    def shown() -> tuple[str, float]:
+        first = canvas.overlay.corners.bottom_left[0].split("   ")
+        return first[0], float(first[1].split()[0])
+
+    seen = {shown()}
+    steps: list[Callable[[], object]] = [
+        lambda: stack.wheel(-120),
+        lambda: stack.key(Qt.Key.Key_PageDown),
+        lambda: stack.key(Qt.Key.Key_BracketRight),
+        lambda: canvas.zoom_by(1.7, canvas.to_image(QPointF(120, 90))),
+        lambda: canvas.pan_by(23, -14),
+        lambda: stack.choose(Plane.CORONAL),
+    ]
+    for step in steps:
+        step()
+        stack.settle()
+        QApplication.processEvents()
+        assert shown() == expected()
+        seen.add(shown())
+    assert len(seen) == len(steps) + 1, "a step changed nothing below the cursor"

@@ -70,7 +70,7 @@ class Canvas(ImageView):
         self._source: Instance | None = None  # the acquired image that the picture is of
         self.error = ""
         self._refit = True
-        self._place: Place | None = None
+        self._cursor: QPointF | None = None  # where the mouse is over the canvas
         # Its own thread, so that a window change does not wait for outlines or thumbnails.
         self._rendering = Background(1, self)
         self._renderer = Renderer(self._rendering, self._take_picture, self._take_error)
@@ -166,7 +166,6 @@ class Canvas(ImageView):
 
     def _clear(self) -> None:
         self.picture = self._source = None
-        self._place = None
         self.drawing_tool.cancel()
         self.show_patches((), (0, 0), 1.0, refit=False)
         self.findings_layer.set_image(None)
@@ -327,7 +326,7 @@ class Canvas(ImageView):
                 self.turn,
                 self.findings_layer.findings,
                 self.zoom,
-                self._place,
+                self._place_under_cursor(),
                 self._presentation_text(job),
                 scroller.rate if scroller.playing else 0.0,
                 self._workspace.rejection_of(job.instance),
@@ -342,10 +341,12 @@ class Canvas(ImageView):
             job.presentation, applies=job.presented is not None, changed=model.display != own
         )
 
-    def _place_at(self, position: QPointF) -> Place | None:
-        if self.frame is None:
+    def _place_under_cursor(self) -> Place | None:
+        # Looked up whenever the corners are drawn: slice, plane, turn and zoom change below a
+        # resting cursor.
+        if self.frame is None or self._cursor is None:
             return None
-        at = self.to_image(position)
+        at = self.to_image(self._cursor)
         grey = pipeline.grey_at(self.frame, at.x(), at.y())
         if grey is None:
             return None
@@ -366,10 +367,8 @@ class Canvas(ImageView):
     def _hover(self, position: QPointF | None) -> str:
         """Update the value under the cursor; return the id of the finding there, or ""."""
         hit = ""
-        if position is None:
-            self._place = None
-        else:
-            self._place = self._place_at(position)
+        self._cursor = position
+        if position is not None:
             hit = self.overlay.chip_at(position)
             hit = hit or self.findings_layer.hit(self.to_image(position))
         self.findings_layer.hover(hit)
@@ -391,6 +390,7 @@ class Canvas(ImageView):
 
     def mouseMoveEvent(self, ev: QMouseEvent) -> None:
         ev.accept()
+        self._cursor = ev.position()
         if self._press is None or self._drag_from is None:
             drawing = self.drawing_tool.move(ev.position())
             hit = self._hover(ev.position())
