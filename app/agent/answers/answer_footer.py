@@ -66,8 +66,8 @@ def relevant_results(
 ) -> RelevantResults:
     """Return the results that an answer may be based on.
 
-    `cited` are the numbers that the answer cites; an answer by rules cites everything it is based
-    on.
+    `cited` are the numbers of the results that the answer cites. If rules wrote the answer,
+    `by_rules`, these are all that it is based on; a model's answer may be based on others.
     """
     notes = intent.scene.images
     unclear = bool(intent.unclear_image) or intent.may_concern_other_images
@@ -107,7 +107,7 @@ ADVICE = "Nothing of this was averaged: look at the image yourself."
 
 
 def disagreements(concerned: RelevantResults, plans: Plans) -> str:
-    """Return a paragraph on contradictions between tools; "" if there are none."""
+    """Return a paragraph on contradictions between tools' results; "" if there are none."""
     results = concerned.results
     given = [_given(item) for item in results]
     lines = [
@@ -156,7 +156,7 @@ _LONGEST = 600  # characters of one warning: all that was overruled stands in it
 
 
 def image_warnings(concerned: RelevantResults, plans: Plans) -> str:
-    """Return a paragraph of warnings about the images; "" if there are none."""
+    """Return a paragraph of warnings about the images of the results; "" if there are none."""
     lines = list(dict.fromkeys([*_synthetic(concerned), *_open(concerned)]))
     lines += [f"the model saw {name} {MIRRORED}" for name in concerned.mirrored]
     lines += _warned(concerned, plans)

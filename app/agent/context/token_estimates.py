@@ -84,8 +84,8 @@ def _remembered(text: str) -> float:
 def picture_tokens(width: int, height: int) -> int:
     """Return the estimated number of tokens for a picture.
 
-    It is 255, plus one for each 28 x 28 pixel patch, including partial ones. For pictures up to
-    1024 x 1024 that is at least what common models count: Qwen-VL and similar models one token per
+    The number is 255, plus one for each 28 x 28 pixel patch, including partial ones. Up to 1024 x
+    1024 pixels, that is at least what common models count: Qwen-VL and similar models one token per
     28 x 28 patch; Anthropic width * height / 750; OpenAI 85, plus 170 for each 512 x 512 tile.
     """
     patches = -(-width // PICTURE_PATCH) * -(-height // PICTURE_PATCH)
@@ -123,11 +123,11 @@ def _png_size(path: str) -> tuple[int, int]:
 
 
 class Calibration:
-    """Corrects the estimate by the endpoint's own counts.
+    """Corrects estimated token numbers by the counts that an endpoint reports.
 
-    The largest of the last three ratios is used, so that one low outlier (from an endpoint that
-    does not count what it had cached) does not lead to requests that are too long. Bounds limit the
-    effect of nonsensical counts.
+    The correction is the largest of the last three ratios of count to estimate, so that one low
+    outlier (from an endpoint that does not count what it had cached) does not lead to requests that
+    are too long. Bounds limit the effect of nonsensical counts.
     """
 
     LOWEST = 0.6

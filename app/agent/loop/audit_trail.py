@@ -50,16 +50,16 @@ class Audited:
         """The SOP Instance UID of what a picture shows, by the name of its file."""
 
     def of(self, request: RunRequest) -> Callable[[RunEvent], str]:
-        """Return the function that records each event of one run. It never raises.
+        """Return a function that records the events of one run, one at a time. It never raises.
 
-        It returns why the log is incomplete, for the user, or "" if it is complete.
+        The function returns why the log is incomplete, for the user, or "" if the log is complete.
         """
         return _Told(self, request)
 
     def name(self, kind: str, value: str) -> str:
-        """Return a keyed hash of a value; "" if there is no key, which the log itself reports.
+        """Return a keyed hash of a value, or "" if the key is unavailable, which the log reports.
 
-        `kind` is what the value names ("image"); it is hashed together with the value.
+        `kind` says what the value identifies ("image"); it is hashed together with the value.
         """
         try:
             return self.log.name(kind, value)

@@ -194,7 +194,7 @@ def half_done(spec: ToolSpec) -> str:
 
 
 def log_unexpected(what: str, error: BaseException) -> None:
-    """Log where an unexpected error occurred, but not its text, which may contain patient data."""
+    """Log what went wrong and where, but not the error's text, which may contain patient data."""
     frames = traceback.extract_tb(error.__traceback__)
     where = " < ".join(f"{item.filename}:{item.lineno}" for item in reversed(frames[-6:]))
     _log.error("%s: %s at %s", what, type(error).__name__, where or "unknown place")
