@@ -231,7 +231,7 @@ def _short_strings(value: Any) -> Any:
 def retold(message: Message, made: dict[str, Any], data: dict[str, Any]) -> Message:
     """Return a copy of a tool message whose text for the model is `made`, as JSON.
 
-    The copy also holds `data`, the whole result, which programs still read.
+    The copy also holds `data`, the whole result, for the program's own use.
     """
     return message.model_copy(update={"text": to_text(made), "data": data})
 

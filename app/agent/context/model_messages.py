@@ -112,7 +112,7 @@ def as_data(text: str) -> str:
 
 
 def image_notes_text(notes: Sequence[Mapping[str, Any]], most: int | None = None) -> str:
-    """Return the note about open images: the current one's `image_path`, and a line for each.
+    """Return the note about open images: the current one's `image_path`, then a line per image.
 
     Only the first `most` images have a line; the others are counted.
     """

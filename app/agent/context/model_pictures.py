@@ -49,7 +49,7 @@ _CODE = re.compile(r"[A-Z0-9][A-Z0-9 _/-]{0,15}")  # a DICOM Code String, PS3.5 
 
 @dataclass(frozen=True, slots=True)
 class ShownPictures:
-    """The pictures of images that are made for one question.
+    """The pictures that are made of the open images for one question.
 
     Attributes:
         shown: The pictures, the current image first.
@@ -66,10 +66,11 @@ class ShownPictures:
 
 
 async def make_pictures(request: RunRequest, named: Sequence[str] = ()) -> ShownPictures:
-    """Return pictures, made in a thread, of the current image and of those that the question names.
+    """Return pictures of the current image and of those that the question names.
 
-    Nothing is sent. An image that cannot be read raises no error, because tools can still answer
-    the question. `named` are the ids of the images that the question names.
+    They are made in a thread, and nothing is sent. An image that cannot be read raises no error,
+    because tools can still answer the question. `named` are the ids of the images that the question
+    names.
 
     Raises:
         Cancelled: The run was stopped.

@@ -54,7 +54,7 @@ class ReadInput(BaseModel):
 
 
 class ReadOutput(BaseModel):
-    """A page of a result; `value` nests the page under the keys that lead to it."""
+    """A page of a result; `value` holds it, nested under the keys that lead to it."""
 
     id: str
     part: str

@@ -34,7 +34,7 @@ def to_text(data: Any) -> str:
 
 
 def joined(path: str, key: str | int) -> str:
-    """Return `path` with `key` added: "output.items[3]", "output.Left Lung", "output['odd.key']"."""
+    """Return `path` with `key` added: "output.items[3]", "output.Left Lung", "output['a.b']"."""
     if isinstance(key, int):
         return f"{path}[{key}]"
     if not _PLAIN_KEY.fullmatch(key):

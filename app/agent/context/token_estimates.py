@@ -31,8 +31,8 @@ _HEADER_BYTES = 24
 def text_tokens(text: str, chars_per_token: float = 3.5) -> float:
     """Return the estimated number of tokens in a text.
 
-    `chars_per_token` is the average in English text and JSON, see `ModelInfo`; 3.5 is the value for
-    which the weights below were chosen.
+    `chars_per_token` is the model's average in English text and JSON (`ModelInfo`); the weights in
+    this module were chosen for 3.5.
     """
     counted = _remembered(text) if len(text) in _REMEMBERED else _counted(text)
     return counted * 3.5 / max(chars_per_token, 0.5)
@@ -143,7 +143,7 @@ class Calibration:
         return max(self._ratios, default=1.0)
 
     def learn(self, estimated: float, counted: int) -> None:
-        """Learn from the endpoint's count for a request with this estimate (before calibration)."""
+        """Learn from a request's number of tokens as estimated and as counted by the endpoint."""
         if estimated < self.MIN_TOKENS or counted <= 0:
             return
         self._ratios.append(min(self.HIGHEST, max(self.LOWEST, counted / estimated)))

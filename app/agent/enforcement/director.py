@@ -88,7 +88,7 @@ class Director:
         self._checked = False
 
     def begin(self, planner: Planner, schemas: Sequence[ToolSchema]) -> Intent:
-        """Interpret the question, before it is added to the conversation, and return its intent."""
+        """Return the intent of the run's question, which must not be in the thread's history yet."""
         question, notes = self._request.question, self._request.image_notes
         history = list(self._request.thread.history)
         self._schemas = {schema.name: schema for schema in schemas}
@@ -145,7 +145,7 @@ class Director:
         return self._orders.get(call.id, PLAIN)
 
     def judge_result(self, call: ToolCall, message: Message) -> CallVerdict:
-        """Record a call's result and return the verdict on it; used before the result is shown."""
+        """Record a call's result and return the verdict on it, before the result is shown."""
         order = self.order(call)
         if order.own or self._tools.get(call.name) is None:
             return CallVerdict(note=order.note, advice=order.advice)
@@ -175,7 +175,7 @@ class Director:
         return following
 
     def before_answer(self) -> list[ToolCall]:
-        """Return the calls that must run before the model's answer is accepted; [] if it is."""
+        """Return the calls that must run before the model may answer; [] if there are none."""
         if self._enforcer is None or self._goal is None:
             return []
         ruling = self._enforcer.before_answer()
@@ -218,7 +218,7 @@ class Director:
     def planned_results(self) -> list[Message]:
         """Return the results of this run, without those of calls that rules inserted.
 
-        Repeated calls with a corrected name are included.
+        Calls that rules repeated with a corrected name are included.
         """
         return [
             item

@@ -43,7 +43,7 @@ class CallOrigin:
     """The origin of a call, shown with its step.
 
     Attributes:
-        by: "model", "rules" (which plan without a model) or "enforced" (a rule inserted the call).
+        by: Who made the call: "model", "rules" (without a model) or "enforced" (a pack's rule).
         why: The reason, for the plan.
     """
 
@@ -79,7 +79,7 @@ class PlanState:
         changed: Whether anything has changed since the plan was last shown.
         overrides: The changes made by the packs' rules, in order.
         goal: "" until the run ends, then "done" or "incomplete".
-        goal_why: What is missing.
+        goal_why: The reason for `goal`, such as what is missing.
     """
 
     def __init__(self, *, live: bool = False) -> None:
@@ -98,7 +98,7 @@ class PlanState:
         return bool(self._steps or self.overrides)
 
     def set(self, steps: Iterable[tuple[str, str]], by: str = "") -> None:
-        """Replace the plan with steps by a planner, given as (tool, why).
+        """Replace the plan with a planner's steps, given as (tool, why).
 
         Steps that have run keep their state. `by` names the planner, as in `CallOrigin.by`.
         """
@@ -159,7 +159,7 @@ class PlanState:
     def finish(self, call_id: str, ok: bool, state: str = "", verdict: str = "") -> None:
         """Mark a call as finished.
 
-        `state` is "done", "incomplete" or "failed"; if "", it follows from `ok`. `verdict` is why.
+        `state` is "done", "incomplete" or "failed"; if "", `ok` decides. `verdict` is the reason.
         """
         step = self._calls.pop(call_id, None)
         tool = self._tools.pop(call_id, "")
@@ -198,8 +198,8 @@ class PlanState:
     def close(self, ok: bool) -> None:
         """End all open steps.
 
-        If the model ended the run with an answer, `ok`, a running step becomes done. All other open
-        steps become skipped.
+        If the model ended the run with an answer (`ok`), a running step becomes done. The other steps
+        become skipped.
         """
         for step in self._steps:
             if step.state in ("pending", "running"):

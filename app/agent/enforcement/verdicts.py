@@ -243,7 +243,7 @@ class Goal:
     def verdict(
         self, needed: Intent, results: Sequence[Message], waiting: Sequence[str]
     ) -> GoalVerdict:
-        """Return the verdict on whether this run, with earlier results on the image, is complete.
+        """Return the verdict on whether `results`, with earlier ones on the same image, suffice.
 
         `needed` is the intent that must be met; `waiting` are the plan's steps that have not begun.
         """

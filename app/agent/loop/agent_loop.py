@@ -64,7 +64,7 @@ class AgentLoop:
         approvals: Decides which calls may run; shared by all loops of the program.
         retry: Decides when a failed request to the model is repeated.
         plans: The packs' rules, which are enforced whether or not a language model plans.
-        rules_first: Whether questions that the packs' rules answer with certainty skip the model.
+        rules_first: Whether to answer without the model where the packs' rules are certain.
         audit: Writes the events of every run to the audit log, each before it is shown.
     """
 

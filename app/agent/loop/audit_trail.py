@@ -50,14 +50,14 @@ class Audited:
         """The SOP Instance UID of what a picture shows, by the name of its file."""
 
     def of(self, request: RunRequest) -> Callable[[RunEvent], str]:
-        """Return a function that records the events of one run, one at a time. It never raises.
+        """Return a function that records one event of this run in the audit log, and never raises.
 
-        The function returns why the log is incomplete, for the user, or "" if the log is complete.
+        It returns the reason why the log is incomplete, for the user, or "" if the log is complete.
         """
         return _Told(self, request)
 
     def name(self, kind: str, value: str) -> str:
-        """Return a keyed hash of a value, or "" if the key is unavailable, which the log reports.
+        """Return a keyed hash of a value, or "" if the log's key is not available.
 
         `kind` says what the value identifies ("image"); it is hashed together with the value.
         """

@@ -120,7 +120,7 @@ class AvailableTools:
 
 
 def missing_needs(models_dir: Path) -> Callable[[ToolSpec], bool]:
-    """Return a function that says whether a tool's required package or model is not installed."""
+    """Return a function that returns whether a tool's required package or model is missing."""
     store = ModelStore(models_dir)
 
     def has_model(tool: str, name: str) -> bool:

@@ -54,7 +54,7 @@ class Meter:
         return self._price(self.input_tokens, self.output_tokens)
 
     def used(self, input_tokens: int, output_tokens: int) -> None:
-        """Add the tokens of one request to the model and of its answer."""
+        """Add the tokens of one request to the model, and of its answer, to the run's total."""
         self.input_tokens += input_tokens
         self.output_tokens += output_tokens
 
@@ -158,13 +158,13 @@ class WallClock:
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """Run an `async with` block; when the time is up, cancel it and raise TimeoutError."""
+        """Context manager: when the time is up, cancel the block and raise TimeoutError."""
         async with asyncio.timeout(self._limit_s or None) as self._timeout:
             yield
 
     @contextlib.contextmanager
     def paused(self) -> Generator[None]:
-        """Stop the clock during a `with` block."""
+        """Context manager: stop the clock while the block runs."""
         timeout = self._timeout
         ends = timeout.when() if timeout is not None else None
         if timeout is None or ends is None or timeout.expired():
@@ -197,7 +197,7 @@ class WaitClock:
 
     @contextlib.contextmanager
     def waiting(self) -> Generator[None]:
-        """Count the duration of a `with` block as time spent waiting for the user."""
+        """Context manager: count the time of the block as time spent waiting for the user."""
         self._since = self._clock()
         try:
             yield

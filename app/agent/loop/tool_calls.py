@@ -71,7 +71,7 @@ class Overrides:
     def of(self, call_id: str, tool: str, token: CancelToken, waited: WaitClock) -> Confirm:
         """Return a function with which a tool call, in its own thread, asks the user.
 
-        `waited` measures the time spent waiting. The function raises Cancelled once `token` is set.
+        `waited` measures the waiting; if `token` is cancelled, the function raises Cancelled.
         """
         loop = asyncio.get_running_loop()
 

@@ -46,7 +46,7 @@ class Transcript:
             self.answer(call, error_message(call.id, call.name, why))
 
     def cut(self, partial: str, why: str) -> None:
-        """End the run early: call `end_calls`, and add the text `partial` marked as interrupted."""
+        """End the messages early: call `end_calls`, and add `partial`, marked as interrupted."""
         self.end_calls(why)
         if partial:
             text = f"{partial.rstrip()}\n\n{INTERRUPTED_ANSWER}"

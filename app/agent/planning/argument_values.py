@@ -58,7 +58,7 @@ def find_values(
 ) -> dict[str, list[Any]]:
     """Return the values that the question gives for a tool's arguments, by argument name.
 
-    The values have the question's order; those that `denied` excludes are left out.
+    The values are in the order of the question; those that `denied` excludes are left out.
     """
     found: dict[str, list[Any]] = {}
     for item, match in _value_matches(rule, tokens):
@@ -91,9 +91,9 @@ def usual_values(
 
 
 def as_argument(values: Sequence[Any], field: Mapping[str, Any]) -> Any:
-    """Return the values as the argument schema `field` requires: as a list, or the first one.
+    """Return `values` as the argument schema `field` requires: all in a list, or the first alone.
 
-    A number is returned as a float.
+    If the schema requires a number, the first value is converted to float.
     """
     described = str(field)
     if "array" in described:

@@ -30,7 +30,7 @@ _LEAD = 4
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What rules read in a question: its words, its kinds and its intent.
+    """A question as rules read it: its words, its kinds and its intent.
 
     Attributes:
         intent: What the question asks for, as far as rules can tell from its words.
@@ -117,8 +117,8 @@ def read_question(blank: str, plans: Plans, tools: Mapping[str, ToolSchema]) -> 
 def corrected_tokens(blank: str, book: PackWords) -> tuple[list[Token], dict[int, str]]:
     """Return a text's words, and the corrections of misspelt ones by word position.
 
-    Words are corrected to those that the packs declare, `book`. In `blank`, the contents of quoted
-    strings are blanked.
+    Words are corrected to the packs' words in `book`. In `blank`, the contents of quoted strings
+    are blanked.
     """
     mended: dict[int, str] = {}
     done: list[Token] = []

@@ -74,8 +74,8 @@ class ImageChoice:
     Attributes:
         ids: The ids of the open images that the question names ("image-2"); () if it names none,
             which means the current image.
-        unclear: The question's words for several images, or for another image without naming
-            that image; "" if there are none.
+        unclear: The question's words for several images, or for another, unnamed image; "" if
+            there are none.
     """
 
     ids: tuple[str, ...] = ()
@@ -91,7 +91,7 @@ class ImageChoice:
 
 
 def image_choice(text: str, images: Sequence[Mapping[str, Any]]) -> ImageChoice:
-    """Return the choice of the images that a question is about.
+    """Return the images that a question is about.
 
     `images` are notes on the open images, the current one first. A file name counts even in
     quotation marks.

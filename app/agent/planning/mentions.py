@@ -92,7 +92,7 @@ def find_mentions(text: str, names: Collection[str]) -> list[Mention]:
 def with_phrases(
     text: str, mentions: list[Mention], tools: Mapping[str, ToolSchema]
 ) -> list[Mention]:
-    """Return `mentions` and those of tools mentioned by a phrase, in the order of the text."""
+    """Return `mentions` and the mentions of tools by one of their phrases, in text order."""
     spoken = [
         Mention(name, match.start(), match.end(), known=True, negated=_is_negated(text, match))
         for name, tool in tools.items()

@@ -142,7 +142,7 @@ def denials(tokens: Sequence[Token]) -> list[Denial]:
 
 
 def is_cue_word(token: Token) -> bool:
-    """Return whether a word is part of a cue such as "without"; such words are never corrected."""
+    """Return whether a word is part of an exclusion cue ("without"), which is never misspelt."""
     return bool(_CUES.word_numbers(token.forms))
 
 

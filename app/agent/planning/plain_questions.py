@@ -87,7 +87,7 @@ def help_text(scene: Scene) -> str:
 
 
 def no_rule_text(tools: Sequence[ToolSchema]) -> str:
-    """Return a message that no rule matches the question, with what could be asked instead."""
+    """Return a message that says that no rule matches, and what could be asked instead."""
     head = "no rule of mine matches this question, so I ran no tool and have no answer."
     if not tools:
         return f"{head} There are no tools here. Choose a language model in the settings."

@@ -37,7 +37,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class MissingValue:
-    """A source for which neither a step nor an earlier question provides a value, named `what`."""
+    """A source without a value: no step and no earlier question provides `what`."""
 
     what: str
 
@@ -103,7 +103,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class NoRule:
-    """The decision if no rule matches; a plan without steps, in contrast, is an answer.
+    """The decision if no rule matches the question; unlike an empty plan, it answers nothing.
 
     Attributes:
         text: Message for the user, with what could be asked instead.
@@ -132,7 +132,7 @@ class Scene:
     plans: Plans = NO_PLANS
 
     def note(self, image: OpenImage | None = None) -> Mapping[str, Any] | None:
-        """Return the note on `image` (None: the current image), or None if that is not open."""
+        """Return the note on `image` (None: the current one), or None if that image is not open."""
         wanted = image.id if image else ""
         if not wanted:
             return self.images[0] if self.images else None

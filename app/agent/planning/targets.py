@@ -221,7 +221,7 @@ def unsuitable_reason(
 
 
 def shown_image(target: Source | None, before: Sequence[Step]) -> OpenImage | None:
-    """Return the open image that a target is or was converted from, or None if there is none."""
+    """Return the open image that `target` is, or was converted from; None if there is none."""
     if isinstance(target, Output) and target.fallback and target.step <= len(before):
         return shown_image(before[target.step - 1].target or OpenImage(), before)
     return target if isinstance(target, OpenImage) else None

@@ -152,7 +152,7 @@ def with_prerequisites(
 
 
 def prerequisites(tool: str, done: Collection[str], scene: Scene) -> list[str]:
-    """Return the tools that must run before `tool`, except those in `done` or run earlier."""
+    """Return the tools that must run before `tool`; those in `done` or run earlier are left out."""
     ran = {message.tool for message in scene.earlier if message.role == "tool" and message.ok}
     order = dict.fromkeys(done, "")
     for need in scene.plans.rule(tool).requires:

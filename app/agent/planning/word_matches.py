@@ -293,7 +293,7 @@ class WordMatches:
         return " ".join(blank[self.tokens[first].start : self.tokens[last].end].split())
 
     def kinds(self) -> dict[Key, list[Match]]:
-        """Return the question's kinds, without those that others override, with their matches."""
+        """Return the question's kinds with their matches, without kinds that others override."""
         found: dict[Key, list[Match]] = {}
         for key in self.pack_words.kinds:
             matches = self._matches(key, ())
