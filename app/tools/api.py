@@ -31,11 +31,11 @@ PathUse = Literal["read", "write", "text"]
 
 
 class ToolRetry(SightlineError):
-    """The arguments are wrong; the text tells the language model how to correct them."""
+    """The error for wrong arguments; its text tells the language model how to correct them."""
 
 
 class ToolFailed(SightlineError):
-    """The call failed for good; the text says why, and what the user can do (`remedy`)."""
+    """The error for a call that failed for good; it says why, and `remedy` what the user can do."""
 
 
 class CancelToken:
@@ -52,7 +52,7 @@ class CancelToken:
         return self._event.is_set()
 
     def cancel(self) -> None:
-        """Set the flag and run each callback once; callbacks must be quick and thread-safe."""
+        """Set the flag and run the functions given to `on_cancel`; later calls do nothing."""
         with self._lock:
             if self._event.is_set():
                 return
@@ -62,7 +62,7 @@ class CancelToken:
             callback()
 
     def on_cancel(self, callback: Callable[[], None]) -> None:
-        """Call `callback` when the flag is set; immediately if it is already set."""
+        """Call `callback` (quick, thread-safe) when the flag is set, at once if it already is."""
         with self._lock:
             if not self._event.is_set():
                 self._callbacks.append(callback)
@@ -80,7 +80,7 @@ class CancelToken:
 
 
 class Approval(StrEnum):
-    """A tool's effect. The policy allows reading and computing, and asks the user for the rest."""
+    """A tool's effect. By default, the user is asked before any but READ and COMPUTE."""
 
     READ = "read"
     COMPUTE = "compute"
@@ -90,7 +90,7 @@ class Approval(StrEnum):
 
 
 class ToolInput(BaseModel):
-    """Base class of a tool's arguments; a call with any other argument is refused."""
+    """Base class for the arguments of a tool; a call with an undeclared argument is refused."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -119,14 +119,14 @@ class ToolSpec:
         description: Text for the model and the user: what it does, on what, and its limits.
         Input: Pydantic model of the arguments (extra fields forbidden).
         Output: Pydantic model of `ToolResult.output`, for documentation and checks.
-        needs: Models and packages that must be installed.
+        needs: Models and packages that the tool uses.
         approval: The tool's effect, by which the policy decides whether the user is asked.
         timeout_s: Time limit in seconds; then the call is cancelled and reported as failed.
         pack: Name of its pack ("chest", "general").
         version: Version of the tool, recorded in provenance.
-        sequential: Whether it must not run at the same time as another call in the same run.
+        sequential: Whether its calls run alone, never beside other calls of the same run.
         phrases: Phrases by which users may refer to this tool ("cell count", "count nuclei"), for
-            the offline planner, which always recognises the name written with spaces.
+            the offline planner; `name` written with spaces is always recognised.
         paths: Maps each argument that names a file to the use of that file: "read", "write", or
             "text" for an argument that is not a path despite its name. Only an argument declared
             "write" may name a file outside the run's own folder (`ToolContext.out_dir`), to which
@@ -162,11 +162,11 @@ class Artifact:
 
     Attributes:
         path: The file.
-        role: "image" (converted or overlay PNG, used for the card's thumbnail) or "show"
-            (image_visualizer: the workspace opens it in a canvas pane).
-        title: Shown above a pane.
-        description: Shown below a pane.
-        source: The image it was derived from with identical rows and columns, or None.
+        role: "image" (a converted or overlay PNG, shown as the call's thumbnail in the chat) or
+            "show" (image_visualizer: the workspace opens the file in a canvas pane).
+        title: Text above that pane.
+        description: Text below that pane.
+        source: The image from which the file was made, with the same rows and columns, or None.
         options: Display options of a "show" artifact: figsize, cmap.
     """
 
@@ -183,7 +183,7 @@ class ToolResult:
     """The result of a tool call.
 
     Only `summary`, `output` and `metadata` reach the language model (JSON-ready, no pixels);
-    findings go to the workspace, artifacts to the run's folder and the cards.
+    findings go to the workspace, artifacts to the run's folder and the chat.
     """
 
     summary: str
@@ -199,8 +199,8 @@ class ImageSnapshot:
 
     Attributes:
         ref: The reference that findings on this image must carry. For a PNG made in this run from
-            an open image with the same rows and columns it is that image's reference, so that
-            masks are shown on it and its spacing is kept.
+            an open image with the same rows and columns, this is the open image's reference, so
+            that masks are shown on the open image and its spacing is kept.
         path: The image's file.
         instance: The source instance: Modality, ViewPosition, PatientOrientation, ...
         frame: The source frame (stored values, spacing, orientation, ...).
@@ -209,9 +209,9 @@ class ImageSnapshot:
         window: The grey-value window with which `display` was made; None for colour images and
             pictures.
         derived: Whether `path` is a file made in this run.
-        inverted: Whether the user has exchanged black and white in the viewer; not in `display`,
-            since models expect the natural greys.
-        drawn: Points and boxes that the user (no tool) has drawn on it, the latest last.
+        inverted: Whether the user has exchanged black and white in the viewer; `display` is not
+            changed by this, since models expect the natural greys.
+        drawn: Points and boxes that the user (no tool) has drawn on the image, the latest last.
     """
 
     ref: ImageRef
@@ -230,7 +230,7 @@ class RegistrationTarget:
     """The image to which the content of a picture was registered.
 
     Attributes:
-        image: The image whose rows, columns and sides the picture has.
+        image: The image whose rows, columns and patient orientation the picture has.
         scale: Size of an object in the picture's source divided by the size of the same object in
             `image`, both in mm; None if not known.
     """
@@ -240,7 +240,7 @@ class RegistrationTarget:
 
 
 class Images(Protocol):
-    """The images that a run may read: those open when it started and those it makes."""
+    """The images that a run may read: those open when the run started and those made in it."""
 
     def resolve(self, name: str, frame: int | None = None) -> ImageSnapshot:
         """Return the image named by the app's id ("image-1") or a path.
@@ -259,14 +259,14 @@ class Images(Protocol):
     def add_derived(
         self, path: Path, source: ImageSnapshot | None, *, target: RegistrationTarget | None = None
     ) -> None:
-        """Note that `path` was made in this run.
+        """Record a picture that was made in this run, and the image that the picture shows.
 
         Args:
             path: A file under the run's output folder.
             source: The image that the file shows; None if it shows none.
-            target: Given if `source` was registered to another image: the picture then has its
-                own identity, with the source's attributes and the target's rows, columns and sides.
-                Without it, the picture has the source's rows and columns, pixel by pixel.
+            target: Given if `source` was registered to another image: the picture then has its own
+                identity, the source's attributes and the target's rows, columns and orientation.
+                If None, each pixel of the picture shows the same pixel of the source.
         """
         ...
 
@@ -301,7 +301,7 @@ class ModelHost(Protocol):
 
 
 class Confirm(Protocol):
-    """Asks the user a question; a language model can neither ask nor answer it."""
+    """A function that asks the user a yes-or-no question, which language models cannot answer."""
 
     def __call__(self, title: str, detail: str, *, image: ImageRef | None = None) -> bool:
         """Ask the user whether to go on despite a reason against it, and wait for the answer.
@@ -328,7 +328,7 @@ def _no_user(title: str, detail: str, *, image: ImageRef | None = None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """The surroundings of a running call.
+    """The objects and settings that a running tool call may use.
 
     Attributes:
         out_dir: The run's own output folder (exists); nothing is written elsewhere.
@@ -383,7 +383,7 @@ class Tool(Protocol):
 
 
 class Registrar(Protocol):
-    """The registry as a pack's `register(registry)` sees it."""
+    """The two methods of the registry that a pack's function `register(registry)` may call."""
 
     def register(self, tool: Tool) -> None:
         """Add a tool.

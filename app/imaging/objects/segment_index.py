@@ -46,7 +46,7 @@ _LABEL_MAP_CLASS = "1.2.840.10008.5.1.4.1.1.66.7"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SegmentIndex:
-    """Segments, sources and positions of a segmentation's frames.
+    """The segments, source images and positions of a segmentation's frames.
 
     Attributes:
         header: Header of the file.
@@ -171,7 +171,7 @@ def _segments(
 
 
 def described_segments(header: Header) -> list[tuple[int, Dataset]]:
-    """Return (Segment Number, description) pairs; a missing number becomes the position."""
+    """Return (number, item) for the Segment Sequence; an item without number gets its position."""
     return numbered_items(header.dataset, "SegmentSequence", "SegmentNumber")
 
 

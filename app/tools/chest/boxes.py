@@ -36,9 +36,9 @@ _SPECIAL = re.compile(r"<\|[^|<>]{1,40}\|>")
 
 @dataclass(frozen=True, slots=True)
 class InputRectangle:
-    """The rectangle of an image that a model received, in pixel edges of the original image.
+    """The part of an image that a model received, in pixel edges (n columns reach from 0 to n).
 
-    Edges lie outside the image (below 0, say) where it was padded.
+    Where the image was padded, the rectangle reaches beyond the image (`left` is below 0, say).
     """
 
     left: float
@@ -90,7 +90,7 @@ class GroundedPhrase:
 
 @dataclass(frozen=True, slots=True)
 class ParsedText:
-    """The parsed text of a model.
+    """The text that a model wrote with boxes in it, after parsing.
 
     Attributes:
         groups: Phrases with their boxes; MAIRA-2's phrases without boxes are included.
@@ -104,17 +104,17 @@ class ParsedText:
 
 
 def whole_image(rows: int, columns: int) -> InputRectangle:
-    """Return the rectangle for an image that the model received uncropped, whatever its shape."""
+    """Return the rectangle of a whole image, for a model that receives images uncropped."""
     return InputRectangle(0.0, 0.0, float(columns), float(rows))
 
 
 def centre_crop(
     rows: int, columns: int, shortest: int, crop_rows: int, crop_columns: int
 ) -> InputRectangle:
-    """Return the rectangle that is left after resizing the shortest edge and cropping the centre.
+    """Return the part of an image that a model receives after resizing and a central crop.
 
-    The longer side is rounded down (int(shortest * long / short)) and the crop starts at
-    (size - crop) // 2, as in transformers.
+    The shorter edge becomes `shortest`, the longer one int(shortest * long / short), and the crop
+    starts at (size - crop) // 2, as in transformers.
     """
     if columns <= rows:
         width, height = shortest, int(shortest * rows / columns)
@@ -128,7 +128,7 @@ def centre_crop(
 
 
 def finding_box(corners: Corners) -> Box:
-    """Return a finding's `Box` for corners given in pixel edges."""
+    """Return the `Box`, whose pixel centres are at integers, for corners in pixel edges."""
     x0, y0, x1, y1 = corners
     return Box(x0 - 0.5, y0 - 0.5, x1 - 0.5, y1 - 0.5)
 
@@ -141,7 +141,7 @@ def rounded_corners(box: Box) -> list[float]:
 def read_maira(text: str) -> ParsedText:
     """Parse MAIRA-2's text, e.g. "<obj>phrase<box><x10><y20><x30><y40></box></obj>".
 
-    A coordinate is the centre of its bin, as in the published parser.
+    Each number is the index of a bin and becomes the bin's centre, as in the published parser.
     """
     groups: list[GroundedPhrase] = []
     refused: list[str] = []
@@ -167,9 +167,9 @@ def read_maira(text: str) -> ParsedText:
 
 
 def read_chexagent(text: str) -> ParsedText:
-    """Parse CheXagent-2's text with `<|ref|>words<|/ref|><|box|>(x1,y1),(x2,y2)<|/box|>` in it.
+    """Parse CheXagent-2's text, e.g. "<|ref|>words<|/ref|><|box|>(10,20),(30,40)<|/box|>".
 
-    In `ParsedText.text` every usable box is named by its number: "words [box 1]".
+    In `ParsedText.text` every usable box is replaced by its number: "words [box 1]".
     """
     groups: list[GroundedPhrase] = []
     refused: list[str] = []

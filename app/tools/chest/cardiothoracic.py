@@ -64,7 +64,7 @@ SPEC = ToolSpec(
 
 
 class CardiothoracicRatio:
-    """The tool `cardiothoracic_ratio`. It shares its segmenter with the segmentation tool."""
+    """The tool `cardiothoracic_ratio`: measures the heart's width divided by the thorax's."""
 
     def __init__(self, segmenter: Segmenter) -> None:
         self._segmenter = segmenter

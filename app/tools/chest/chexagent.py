@@ -61,7 +61,7 @@ _PHI_KEYS = (
 
 
 class Visual(nn.Module):
-    """The vision tower and the projection.
+    """CheXagent-2's vision tower and the projection of its features to the language model's width.
 
     Parameters have their published names without the prefix "model.visual.".
     """
@@ -90,7 +90,7 @@ class Visual(nn.Module):
 
 @dataclass(slots=True)
 class CheXagent:
-    """The loaded model with its tokenizer and image settings."""
+    """The loaded CheXagent-2 with its tokenizer and image settings."""
 
     tokenizer: Any
     language: Any
@@ -138,7 +138,7 @@ class CheXagent:
     def ask(
         self, paths: list[str], prompt: str, most: int, work: Work
     ) -> tuple[str, GeneratedTokens, int]:
-        """Return the answer's text, its tokens, and the number of tokens in the prompt."""
+        """Return the answer's text, its tokens (at most `most`), and the prompt's token count."""
         tokens = self.prompt(len(paths), prompt)
         images = [Image.open(path) for path in paths]
         with torch.inference_mode():
@@ -155,7 +155,7 @@ class CheXagent:
 
 
 def build_network(folder: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
-    """Create the network described in a model's folder, uninitialised, by prefix of its weights.
+    """Return the uninitialised modules described in a model's folder, by weight name prefix.
 
     Raises:
         OtherLayout: The folder's layout differs from that of the published model.
@@ -218,7 +218,7 @@ def _tokenizer(folder: Path) -> Any:
 
 
 class Published:
-    """The model, run by the program in its own folder; its tokenizer takes image paths."""
+    """CheXagent-2 run by the Python program in the model's folder in place of our own code."""
 
     def __init__(self, folder: Path, work: Work) -> None:
         self.tokenizer = published_programs.load_with_program(AutoTokenizer, folder, work)
@@ -228,7 +228,7 @@ class Published:
     def ask(
         self, paths: list[str], prompt: str, most: int, work: Work
     ) -> tuple[str, GeneratedTokens, int]:
-        """Answer as `CheXagent.ask` does."""
+        """Answer a question about image files; see `CheXagent.ask`."""
         parts = [*({"image": path} for path in paths), {"text": prompt}]
         talk = [
             {"from": "system", "value": SYSTEM},
@@ -253,9 +253,9 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
     "max_new_tokens".
 
     Returns:
-        "text" including the model's marks; "cut", True if the answer was cut off; "tokens";
-        "engine"; "too_long", True if prompt and answer exceed the model's context; "context", the
-        length of that context in tokens; and the keys that `serve` adds.
+        "text" with the model's box markup; "cut", True if the answer was cut off; "tokens", the
+        number written; "engine", `OWN` or `PUBLISHED`; "too_long", True if prompt and answer exceed
+        the model's context; "context", that context's length in tokens; and what `serve` adds.
     """
     paths = [str(path) for path in payload["paths"]]
     prompt, most = str(payload["prompt"]), int(payload["max_new_tokens"])

@@ -64,7 +64,7 @@ _OTHER_NAMES = {
 
 
 def match(requested: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the known labels for the requested names, in the requested order without duplicates.
+    """Return the classifier's labels for the requested names, in that order without duplicates.
 
     Raises:
         ToolRetry: A name is unknown, and the message lists the known labels; or more than
@@ -177,7 +177,7 @@ class ClassifierInput(ToolInput):
 
 
 class ClassifierOutput(RootModel[dict[str, float]]):
-    """Label -> score in 0..1; 0.5 is the operating point."""
+    """The classifier's scores: label -> 0..1, where 0.5 is that label's operating point."""
 
 
 SPEC = ToolSpec(
@@ -200,7 +200,7 @@ SPEC = ToolSpec(
 
 
 class ChestXRayClassifier:
-    """The tool `chest_xray_classifier`."""
+    """The tool `chest_xray_classifier`: scores 18 findings on a chest radiograph."""
 
     spec = SPEC
 

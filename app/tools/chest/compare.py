@@ -109,7 +109,8 @@ class Alignment:
     Attributes:
         figures: The registration's figures as a JSON object.
         degrees: Rotation of the prior image against the current one.
-        scale: As for `comparison.change_table`.
+        scale: Size of the chest on the prior image divided by that on the current one; None if a
+            pixel spacing is unknown.
         problem: The reason that the registration cannot be trusted, or "".
         to_prior: [3, 3], from pixels of the current image to pixels of the prior.
         registered: The prior image resampled to the current image's pixels.
@@ -124,7 +125,7 @@ class Alignment:
 
 
 class ChestXRayCompare:
-    """The tool `chest_xray_compare`. It shares its segmenter with the segmentation tool."""
+    """The tool `chest_xray_compare`: compares a chest radiograph with a prior one."""
 
     def __init__(self, segmenter: Segmenter) -> None:
         self._segmenter = segmenter

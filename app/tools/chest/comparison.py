@@ -38,7 +38,7 @@ _TIMES = ("StudyTime", "AcquisitionTime", "ContentTime")
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """The data of one of the two images.
+    """The data of one of the two images that are compared.
 
     Attributes:
         position: The view stated in the file: "PA", "AP" or "unknown".
@@ -110,7 +110,7 @@ def is_newer(prior: Instance, current: Instance) -> bool | None:
 def change_table(
     current: Side, prior: Side, degrees: float | None, scale: float | None = None
 ) -> list[Row]:
-    """Return the rows of the table of changes.
+    """Return the rows of the table that compares the ratio, the areas and the scores.
 
     Args:
         current: The current image.
@@ -130,7 +130,7 @@ def change_table(
 def length_reasons(current: Side, prior: Side, degrees: float, scale: float | None) -> list[str]:
     """Return the reasons not to compare lengths between the two images; empty if there are none.
 
-    An unknown view is not counted as a reason.
+    An unknown view is no reason; `degrees` and `scale` are as for `change_table`.
     """
     return [
         *_view_reasons(current, prior, strict=False),
@@ -332,8 +332,8 @@ def box_row(
 ) -> Row:
     """Return the table row for the pair of matched boxes with this number.
 
-    `boxes` and `spacings` are (current, prior), each in pixels of its own image; a missing box is
-    None. `against` are reasons not to compare lengths, from `length_reasons`.
+    `boxes` and `spacings` are (current, prior). A box is in pixels of its own image, or None if
+    there is none; `against` are reasons not to compare lengths, from `length_reasons`.
     """
     sizes = [
         longest_side(box, spacing) if box is not None else None

@@ -121,7 +121,7 @@ _SIDE = re.compile(r"\b(left|right)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A result's claim that a finding is present or absent; `index` is that of the result."""
+    """The claim of result number `index` that a finding is present, or that it is absent."""
 
     topic: str
     present: bool
@@ -240,10 +240,10 @@ _CLAIM_READERS: Mapping[str, Callable[[CallResult], Claims]] = {
 
 
 def read_text(text: str, topic: Topic) -> tuple[bool, str] | None:
-    """Return whether a text calls a finding present, and the sentence that says so, or None.
+    """Return (present, sentence) if a text says that a finding is present or absent, else None.
 
-    One sentence that calls it present outweighs any that call it absent, which may be about another
-    place.
+    A sentence that calls the finding present outweighs any that call it absent, which may be about
+    another place.
     """
     absent: str | None = None
     for match in _SENTENCE.finditer(text):

@@ -37,7 +37,7 @@ class Line:
 
     @property
     def length(self) -> float:
-        """Return the length in columns (pixels)."""
+        """The length in columns (pixels)."""
         return self.end[0] - self.start[0]
 
 

@@ -108,9 +108,9 @@ def evaluate(model: Any, payload: dict[str, Any], device: str) -> dict[str, Any]
 
 
 def variants(pixels: NDArray[np.uint8], whole: torch.Tensor) -> list[torch.Tensor]:
-    """Return variants that should hardly change a score: the image's mirror image and its corners.
+    """Return five variants that should hardly change a score: mirror image and four corner crops.
 
-    `whole` is the result of `preprocess` for the pixels; so is each of the five variants.
+    `whole` is the result of `preprocess` for the pixels; each variant has the same form.
     """
     wide = preprocess(pixels, INPUT_SIZE + MARGIN)
     ends = (slice(0, INPUT_SIZE), slice(MARGIN, None))

@@ -67,7 +67,7 @@ class ExpertInput(ToolInput):
 
 
 class PlacedBox(BaseModel):
-    """A box in the answer: corners x0, y0, x1, y1."""
+    """A box in the answer: x0, y0, x1, y1 in fractions of the model's input and in image pixels."""
 
     number: int
     label: str
@@ -77,7 +77,7 @@ class PlacedBox(BaseModel):
 
 
 class ExpertOutput(BaseModel):
-    """The answer. "[box 1]" in its text refers to the first of `boxes`."""
+    """The model's answer; "[box 1]" in `response` refers to the first of `boxes`."""
 
     response: str
     boxes: list[PlacedBox]
@@ -103,7 +103,7 @@ SPEC = ToolSpec(
 
 
 class ChestXRayExpert:
-    """The tool `chest_xray_expert`."""
+    """The tool `chest_xray_expert`: answers questions on chest radiographs with CheXagent-2."""
 
     spec = SPEC
 

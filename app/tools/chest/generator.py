@@ -29,14 +29,14 @@ _GREY = 200
 
 
 def add_label_strips(picture: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], Corners]:
-    """Add strips that say "synthetic" to the left and right of a picture, or above and below it.
+    """Add strips that say "synthetic" left and right of a picture; above and below a tall one.
 
     Args:
         picture: uint8 [rows, columns]; its pixels are copied unchanged.
 
     Returns:
-        The whole picture, and the outer edges (x0, y0, x1, y1) of the part without the strips in
-        its pixels (pixel centres are integers).
+        The picture with strips, and the outer edges (x0, y0, x1, y1) of the part between them, in
+        pixels of the picture with strips (pixel centres are integers).
     """
     rows, columns = picture.shape
     wide = max(_LEAST, round(_SHARE * min(rows, columns)))
@@ -129,7 +129,7 @@ SPEC = ToolSpec(
 
 
 class ChestXRayGenerator:
-    """The tool `chest_xray_generator`."""
+    """The tool `chest_xray_generator`: makes a synthetic chest radiograph from a description."""
 
     spec = SPEC
 

@@ -67,14 +67,14 @@ class GroundingInput(ToolInput):
 
 
 class BoundingBoxes(BaseModel):
-    """The bounding boxes found for one phrase, each as (x0, y0, x1, y1)."""
+    """Boxes (x0, y0, x1, y1) of a phrase, in fractions of the model's input and in image pixels."""
 
     model_coordinates: list[list[float]]
     image_coordinates: list[list[float]]
 
 
 class Prediction(BaseModel):
-    """A phrase in the model's words and its boxes."""
+    """A phrase in the model's words and the boxes that it gave for the phrase."""
 
     phrase: str
     bounding_boxes: BoundingBoxes
@@ -83,7 +83,7 @@ class Prediction(BaseModel):
 class GroundingOutput(BaseModel):
     """Output of `xray_phrase_grounding`.
 
-    Without a box `predictions` is empty and no picture is made.
+    If the model gave no box, `predictions` is empty and no picture is made.
     """
 
     predictions: list[Prediction]
@@ -109,7 +109,7 @@ SPEC = ToolSpec(
 
 
 class XRayPhraseGrounding:
-    """The tool `xray_phrase_grounding`."""
+    """The tool `xray_phrase_grounding`: locates a phrase on a chest radiograph with MAIRA-2."""
 
     spec = SPEC
 

@@ -173,7 +173,7 @@ _lock = threading.Lock()
 
 
 def judge_picture(snapshot: ImageSnapshot, context: ToolContext) -> PictureJudgement:
-    """Judge the content of an image, or return the cached judgement of it.
+    """Return a small network's judgement of an image's content; judgements are cached.
 
     If the packages or the embedded weights are missing, the view is "unknown".
 

@@ -41,7 +41,7 @@ class LlavaMedInput(ToolInput):
 
 
 class LlavaMedOutput(BaseModel):
-    """The answer in the model's words."""
+    """Output of `llava_med_qa`: the answer in the model's words."""
 
     answer: str
 
@@ -66,7 +66,7 @@ SPEC = ToolSpec(
 
 
 class LlavaMed:
-    """The tool `llava_med_qa`."""
+    """The tool `llava_med_qa`: answers a question with LLaVA-Med."""
 
     spec = SPEC
 

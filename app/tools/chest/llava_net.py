@@ -68,7 +68,7 @@ _PUBLISHED = {
 
 
 def build_network(path: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
-    """Create the network described in a model's folder; its parameters are not initialised.
+    """Return the network described in a model's folder, with uninitialised parameters.
 
     Returns:
         Prefix of the published weight names -> module; see `published_weights`.
@@ -79,7 +79,7 @@ def build_network(path: Path, device: str, dtype: torch.dtype) -> dict[str, nn.M
 
 
 def transformers_name(name: str) -> str:
-    """Convert the name of a weight, in either layout of the folder, to its name in transformers."""
+    """Convert a weight's name, in the original or an older layout, to the one in transformers."""
     for pattern, target in CURRENT_NAMES.items():
         name, count = re.subn(pattern, target, name)
         if count:
@@ -162,13 +162,14 @@ def _unsupported(path: Path, why: str) -> ToolFailed:
 
 @dataclass(frozen=True, slots=True)
 class Tokenizer:
-    """A tokenizer.
+    """A model's tokenizer, reduced to two special ids and two functions.
 
     Attributes:
         begin: Id of the token that begins a prompt, `<s>`.
         end: Id of the token that ends an answer, `</s>`.
-        ids: Returns the ids of a text without `begin`; control tokens in it are read as plain text.
-        text: Returns the text for ids, without control tokens.
+        ids: Function that returns a text's ids, without `begin`; control tokens in the text are
+            treated as plain text.
+        text: Function that returns the text for ids, without control tokens.
     """
 
     begin: int
@@ -228,7 +229,7 @@ _CONTROL_TOKENS = ("<image>", "[INST]", "[/INST]", "<<SYS>>", "<</SYS>>", "<s>",
 
 @dataclass(frozen=True, slots=True)
 class Llava:
-    """The loaded model with its tokenizer and image processor.
+    """The loaded LLaVA-Med with its tokenizer and image processor.
 
     Attributes:
         limit: Maximum number of tokens of question, image and answer together.
@@ -272,7 +273,7 @@ def _processor(path: Path, model: Any) -> Any:
 def pad_to_square(pixels: NDArray[np.uint8], mean: list[float]) -> Image.Image:
     """Return pixels uint8 [rows, columns] or [rows, columns, 3] as an RGB square.
 
-    It is padded with the mean colour (0..1 each), a grey image with the average of the three.
+    The padding has the colour `mean` (red, green, blue in 0..1); for a grey image, their average.
     """
     image = Image.fromarray(np.ascontiguousarray(pixels))
     width, height = image.size
@@ -298,10 +299,8 @@ def preprocess(llava: Llava, pixels: NDArray[np.uint8]) -> Tensor:
 def prompt_tokens(llava: Llava, question: str, *, image: bool) -> tuple[list[int], list[int]]:
     """Return the prompt's token ids before the image, and those after it.
 
-    If the prompt has no image, the first list contains all ids and the second is empty.
-
-    The two texts are tokenized separately, as in the original. Control tokens in the question are
-    removed.
+    Without an `image`, the first list contains all ids and the second is empty. Both parts are
+    tokenized separately, as in the original. Control tokens in the question are removed.
     """
     tokenizer = llava.tokenizer
     asked = remove_control_signs(question, _CONTROL_TOKENS)
@@ -312,7 +311,10 @@ def prompt_tokens(llava: Llava, question: str, *, image: bool) -> tuple[list[int
 
 
 def embed_prompt(llava: Llava, ids: tuple[list[int], list[int]], values: Tensor | None) -> Tensor:
-    """Return the prompt's embeddings [1, tokens, width], with the image's features inserted."""
+    """Return embeddings [1, tokens, width] of the prompt's two parts, with the image in between.
+
+    `values` is the preprocessed image, or None for a prompt without an image.
+    """
     model = llava.model
     table = model.get_input_embeddings()
     device = table.weight.device
@@ -328,7 +330,7 @@ def embed_prompt(llava: Llava, ids: tuple[list[int], list[int]], values: Tensor 
 
 
 def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-    """Answer a question.
+    """Answer a question, about an image if one is given.
 
     `payload` has "question"; "pixels" uint8 [rows, columns] or [rows, columns, 3], or None; "most",
     the maximum number of tokens in the answer; "model" and "device" for `serve`.

@@ -73,7 +73,7 @@ _RENAMED = (
 
 
 class Projector(nn.Module):
-    """Linear layers with activations between them; parameters have their published names."""
+    """MAIRA-2's projection of image features to the language model's width, as linear layers."""
 
     def __init__(self, seen: int, width: int, count: int, activation: str) -> None:
         super().__init__()
@@ -89,7 +89,7 @@ class Projector(nn.Module):
 
 @dataclass(slots=True)
 class Maira:
-    """The loaded model with its tokenizer and image processor."""
+    """The loaded MAIRA-2 with its tokenizer and image processor."""
 
     tokenizer: Any
     images: Any
@@ -139,7 +139,7 @@ class Maira:
     def ask(
         self, grey: NDArray[np.uint8], phrase: str, most: int, work: Work
     ) -> tuple[ParsedText, GeneratedTokens, list[int]]:
-        """Return the parsed answer, its tokens, and the input's size as [rows, columns]."""
+        """Return the parsed answer, its tokens (up to `most`), and the input's [rows, columns]."""
         with torch.inference_mode():
             inputs = embedded_inputs(self.embed(phrase, grey))
         end = SpecialIds.of(int(self.tokenizer.eos_token_id))
@@ -154,7 +154,7 @@ class Maira:
 
 
 def stretch_levels(grey: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return a grey image with its levels stretched to 0..255 and rounded down, as published.
+    """Return a grey image with levels stretched to 0..255 and rounded down, as MAIRA-2 expects.
 
     Raises:
         ValueError: All pixels are equal.
@@ -167,7 +167,7 @@ def stretch_levels(grey: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def build_network(folder: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
-    """Create the network described in a model's folder, uninitialised, by prefix of its weights.
+    """Return the uninitialised modules described in a model's folder, by weight name prefix.
 
     Raises:
         OtherLayout: The folder's layout differs from that of the published model.
@@ -234,7 +234,7 @@ def _tokenizer(folder: Path) -> Any:
 
 
 class Published:
-    """The model, run by the program in its own folder."""
+    """MAIRA-2 run by the Python program in the model's folder in place of our own code."""
 
     def __init__(self, folder: Path, work: Work) -> None:
         self.processor = published_programs.load_with_program(AutoProcessor, folder, work)
@@ -243,7 +243,7 @@ class Published:
     def ask(
         self, grey: NDArray[np.uint8], phrase: str, most: int, work: Work
     ) -> tuple[ParsedText, GeneratedTokens, list[int]]:
-        """Answer as `Maira.ask` does."""
+        """Locate a phrase on an image; see `Maira.ask`."""
         given = self.processor.format_and_preprocess_phrase_grounding_input(
             frontal_image=rgb(grey), phrase=phrase, return_tensors="pt"
         )
@@ -255,7 +255,7 @@ class Published:
         return self._read(text), written, list(given["pixel_values"].shape[-2:])
 
     def seen(self, rows: int, columns: int) -> InputRectangle:
-        """Return the part of an image that the model sees, as `Maira.seen` does."""
+        """Return the part of an image that the model sees, as a rectangle in pixel edges."""
         images = getattr(self.processor, "image_processor", None)
         if images is not None and getattr(images, "size", None):
             return visible_part(images, rows, columns)
@@ -285,8 +285,8 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
         "seen", the part of the image that the model saw, as [left, top, right, bottom] in pixel
         edges; "groups", a list of [phrase, boxes] with boxes as fractions of that part; "text";
         "refused", one sentence for each unusable box; "input_size", the model's input as
-        [rows, columns]; "cut", True if the answer was cut off; "engine"; and the keys that `serve`
-        adds.
+        [rows, columns]; "cut", True if the answer was cut off; "engine", `OWN` or `PUBLISHED`; and
+        the keys that `serve` adds.
     """
     grey: NDArray[np.uint8] = payload["grey"]
     phrase, most = str(payload["phrase"]), int(payload["max_new_tokens"])
@@ -311,7 +311,7 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def visible_part(images: Any, rows: int, columns: int) -> InputRectangle:
-    """Return the part of an image that a transformers image processor leaves, in pixel edges."""
+    """Return the part of an image that the image processor `images` keeps, in pixel edges."""
     shortest = dict(images.size).get("shortest_edge")
     if not shortest or not images.do_center_crop:  # a fixed size is reached without cropping
         return whole_image(rows, columns)

@@ -84,7 +84,7 @@ def area_cm2(pixels: float, spacing: Spacing) -> float | None:
 
 
 def area_text(figures: Mapping[str, Any], decimals: int) -> str:
-    """Return the area among a mask's figures: "12.3 cm² (4,567 px)"."""
+    """Return the area in a mask's `organ_metrics` as text: "12.3 cm² (4,567 px)"."""
     pixels = f"{figures['area_pixels']:,} px"
     area = figures["area_cm2"]
     return pixels if area is None else f"{area:.{decimals}f} cm² ({pixels})"

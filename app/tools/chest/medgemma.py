@@ -39,7 +39,7 @@ class MedGemmaInput(ToolInput):
 
 
 class MedGemmaOutput(BaseModel):
-    """The answer in the model's words."""
+    """Output of `medgemma_qa`: the answer in the model's words."""
 
     answer: str
 
@@ -65,7 +65,7 @@ SPEC = ToolSpec(
 
 
 class MedGemma:
-    """The tool `medgemma_qa`."""
+    """The tool `medgemma_qa`: answers a question with MedGemma."""
 
     spec = SPEC
 

@@ -42,7 +42,7 @@ _LIMIT = 8192
 
 @dataclass(frozen=True, slots=True)
 class MedGemma:
-    """The loaded model with its processor and special token ids."""
+    """The loaded MedGemma with its processor and special token ids."""
 
     model: Any
     processor: Any
@@ -129,10 +129,10 @@ def _control_tokens(tokenizer: Any) -> set[str]:
 
 
 def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-    """Answer a question.
+    """Answer a question, about images if any are given.
 
-    `payload` and the answer are those of `llava_net.entry`, with "images", a list of uint8
-    [rows, columns] or [rows, columns, 3], in place of "pixels".
+    `payload` and the returned dict are as for `llava_net.entry`, but `payload` has "images", a list
+    of uint8 [rows, columns] or [rows, columns, 3], in place of "pixels".
 
     Raises:
         ToolRetry: The question is too long.

@@ -106,7 +106,7 @@ _TRUNK = "vision_encoder.backbone"
 
 @dataclass(slots=True)
 class Segmenter:
-    """The network, and its encoding of the last image (by SHA-256), which further marks reuse."""
+    """The loaded MedSAM2, with a cached encoding of the last image (identified by SHA-256)."""
 
     net: Any
     processor: Any
@@ -228,7 +228,7 @@ def _encode_image(model: Segmenter, pixels: NDArray[np.uint8], work: Work) -> No
 def prepare_marks(
     model: Segmenter, payload: dict[str, Any], shape: tuple[int, ...], work: Work
 ) -> dict[str, Tensor]:
-    """Convert the box and points in the payload to the network's own pixel coordinates."""
+    """Return the payload's box and points as inputs of the network, in its pixel coordinates."""
     given: dict[str, Any] = {"original_sizes": [list(shape)]}
     if payload.get("box") is not None:
         given["input_boxes"] = [[[float(v) for v in payload["box"]]]]

@@ -93,7 +93,7 @@ def drawn_marks(findings: Sequence[Finding]) -> Marks:
 
 
 def mask_warnings(marks: Marks, mask: NDArray[np.bool_]) -> list[str]:
-    """Return the reasons to doubt a mask that follow from comparing it with its marks.
+    """Return reasons to doubt a mask, found by comparing the mask with the marks it was made from.
 
     Args:
         marks: The marks that the mask was made from.
@@ -238,7 +238,7 @@ SPEC = ToolSpec(
 
 
 class MedSam2Segment:
-    """The tool `medsam2_segment`."""
+    """The tool `medsam2_segment`: outlines a structure that is marked by a box or points."""
 
     spec = SPEC
 

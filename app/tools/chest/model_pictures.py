@@ -37,10 +37,10 @@ def grey(display: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def model_pixels(snapshot: ImageSnapshot) -> NDArray[np.uint8]:
-    """Return the image as models receive it: in the window set in its file, not in the viewer.
+    """Return the image as models receive it, in the window set in its file.
 
-    The same question about the same image then has the same answer after the user changes the
-    window. A picture made in this run is returned unchanged.
+    The window set in the viewer is ignored, so that changing it does not change any results. A
+    picture made in this run is returned unchanged.
     """
     if snapshot.derived or snapshot.frame.is_color:
         return grey(snapshot.display)
@@ -138,7 +138,7 @@ class ModelInput:
         return int(self.pixels.min()) == int(self.pixels.max())
 
     def original(self, corners: Corners) -> Corners:
-        """Convert corners from pixel edges of this picture to pixel edges of the original image."""
+        """Convert corners from pixel edges of `pixels` to pixel edges of the original image."""
         x0, y0, x1, y1 = corners
         down = self.rows / self.pixels.shape[0]
         across = self.columns / self.pixels.shape[1]

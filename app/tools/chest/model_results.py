@@ -15,7 +15,7 @@ from app.tools.needs import require_packages
 
 
 def needs_of(name: str, packages: tuple[str, ...]) -> tuple[Need, ...]:
-    """Return what a tool's spec lists as needed: a model's weights and the packages that run it."""
+    """Return the `needs` of a tool's spec: the weights of the model `name`, and these packages."""
     return (*(Need("package", package) for package in packages), Need("weights", name))
 
 
@@ -24,8 +24,8 @@ def required_model(
 ) -> InstalledModel:
     """Return an installed model, after checking that the packages that run it are installed.
 
-    `name` stands on the model's card; `feature` needs the model, for the message ("The report
-    generator").
+    `name` is the name on the model's card; `feature` names what needs the model, for the error
+    message ("The report generator").
 
     Raises:
         ToolFailed: The model or a package is not installed, or the model's terms are not accepted.
@@ -72,9 +72,9 @@ def with_warnings(text: str, warnings: Sequence[str]) -> str:
 
 
 def numbered_warnings(warnings: Sequence[Sequence[str]]) -> list[str]:
-    """Return the warnings about all images.
+    """Return the warnings about all images in one list, from a list of warnings for each image.
 
-    If there are several images, each warning names the number of its image.
+    If there are several images, each warning begins with the number of its image.
     """
     return [
         f"image {number}: {text}" if len(warnings) > 1 else text
@@ -164,10 +164,10 @@ def check_text(answer: Mapping[str, Any]) -> CheckedText:
 
 
 def usable_text(answer: Mapping[str, Any], title: str) -> CheckedText:
-    """Return the checked text in the answer of a model with this title; see `check_text`.
+    """Return the checked text in a model's answer; see `check_text`.
 
     Raises:
-        ToolFailed: Nothing in it is usable.
+        ToolFailed: Nothing in the text is usable; the message names the model by `title`.
     """
     written = check_text(answer)
     if not written.text:

@@ -79,7 +79,7 @@ def match(requested: Sequence[str] | None, available: Sequence[str]) -> tuple[st
 
 
 def name_key(name: str) -> str:
-    """Return the letters of a name in lower case, to compare it in any case and spacing."""
+    """Return a name's letters in lower case, for comparisons that ignore case and spacing."""
     return re.sub(r"[^a-z]", "", name.lower())
 
 

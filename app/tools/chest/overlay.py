@@ -22,12 +22,12 @@ _SHADOW: RGB = (0, 0, 0)
 
 
 def footer(tool: str, model: str) -> str:
-    """Return the line at the bottom of a picture; it names the tool and the model."""
+    """Return the line of text at the bottom of a picture, which names the tool and the model."""
     return f"{tool} · {model} · AI, not for diagnosis"
 
 
 def draw(grey: NDArray[np.uint8], masks: Mapping[str, Mask], footer: str) -> NDArray[np.uint8]:
-    """Draw masks over a grey image of the same rows and columns, as RGB [rows, columns, 3]."""
+    """Return a grey image as RGB [rows, columns, 3] with masks, a legend and a footer drawn in."""
     canvas = np.repeat(grey[..., None], 3, axis=2)
     unit = max(1, round(max(grey.shape) / 700))
     places = LabelColors(organs.COLOURED)
@@ -51,7 +51,7 @@ def draw_boxes(
     boxes: Sequence[tuple[str, tuple[float, float, float, float]]],
     footer: str,
 ) -> NDArray[np.uint8]:
-    """Draw labelled boxes over a grey image, as RGB [rows, columns, 3].
+    """Return a grey image as RGB [rows, columns, 3] with labelled boxes and a footer drawn in.
 
     Corners are (x0, y0, x1, y1); pixel centres are integers. Boxes with the same label share a
     letter and colour.

@@ -34,7 +34,7 @@ xrv.utils.warning_log["norm_check"] = True
 class OfflinePSPNet(chestx_det.PSPNet):
     """torchxrayvision's PSPNet class without its constructor, which would download the weights.
 
-    `forward` is inherited, so its preprocessing stays torchxrayvision's.
+    The inherited `forward` preprocesses as torchxrayvision does.
     """
 
     def __init__(self) -> None:
@@ -79,7 +79,7 @@ def letterbox(pixels: NDArray[np.uint8]) -> tuple[Tensor, tuple[int, int]]:
 def remove_letterbox(
     probability: Tensor, shape: tuple[int, int], corner: tuple[int, int]
 ) -> Tensor:
-    """Return a structure's probabilities [512, 512] at the image's `shape`, without the padding.
+    """Resample a structure's probabilities [512, 512] to the image's `shape`, without the padding.
 
     `corner` is the position (top, left) of the image in the square, from `letterbox`.
     """

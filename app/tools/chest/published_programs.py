@@ -34,10 +34,10 @@ def load_either_way(
     dtype: torch.dtype,
     title: str,
 ) -> Read | Run:
-    """Load the model in a folder with our own reader, or else with the program in that folder.
+    """Load a model with our own code (`read`), or else with the program in its folder (`run`).
 
-    `read` raises `OtherLayout` if the folder's layout is not the published one; `title` is shown
-    with the progress.
+    `run` is called if `read` raises `OtherLayout`, since the folder's layout is not the published
+    one; `title` is shown with the progress.
 
     Raises:
         ToolFailed: The model cannot be loaded in either way.
@@ -68,7 +68,9 @@ _REMEDY = (
 
 
 def load_with_program(auto: Any, folder: Path, work: Work, **how: Any) -> Any:
-    """Call `from_pretrained` of AutoTokenizer or the like, and let it run the code in a folder.
+    """Return `auto.from_pretrained(folder, **how)`, which may run the code in the folder.
+
+    `auto` is AutoTokenizer or the like.
 
     Raises:
         ToolFailed: The user has not allowed the code, or it fails.
@@ -98,10 +100,8 @@ def load_with_program(auto: Any, folder: Path, work: Work, **how: Any) -> Any:
 def load_model_with_program(auto: Any, folder: Path, work: Work) -> Any:
     """Load a model with the program in its folder.
 
-    Its device and precision are those in `work.placement`.
-
-    transformers fills parameters that are in no file with random numbers and only logs it. Such a
-    model would give nonsensical answers, so it is refused.
+    Its device and precision are those in `work.placement`. A model with parameters that are in no
+    file is refused: transformers would fill them with random numbers, and the answers be nonsense.
 
     Raises:
         ToolFailed: The user has not allowed the program, it fails, or the weights do not fit it.

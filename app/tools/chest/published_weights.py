@@ -56,7 +56,7 @@ def read_config(folder: Path, name: str = "config.json") -> dict[str, Any]:
 
 @contextmanager
 def uninitialised_modules(device: str, dtype: torch.dtype) -> Generator[None]:
-    """Inside this context, create modules on `device` in `dtype` with uninitialised parameters.
+    """Make modules created in the `with` block uninitialised, on `device` and in `dtype`.
 
     Unlike torch's "meta" device, this computes the buffers that are in no file (rotary angles,
     position numbers).
@@ -118,10 +118,10 @@ def check_weights(
     build: Callable[[Path, str, torch.dtype], dict[str, nn.Module]],
     rename: Callable[[str], str] = lambda name: name,
 ) -> dict[str, Any]:
-    """Count the parameters in the folder payload["weights"], after checking their names and shapes.
+    """Check the weights in the folder payload["weights"] and return the number of parameters.
 
-    Only the files' headers are read. `build` creates the modules by prefix; `rename` is as for
-    `fill_parameters`.
+    Names and shapes in the files' headers are compared with the modules that `build` creates by
+    prefix of weight names; `rename` is as for `fill_parameters`.
 
     Raises:
         ToolFailed: Names or shapes differ, or a file is missing or damaged.

@@ -34,7 +34,7 @@ _ENTRY_TIMEOUT_S = TIMEOUT_S - 10
 
 @dataclass(frozen=True, slots=True)
 class ModelPicture:
-    """The picture that a model receives for an image, with warnings.
+    """The picture that is sent to a model for an image, with warnings.
 
     Attributes:
         pixels: uint8 [rows, columns] or [rows, columns, 3], bright = dense.
@@ -46,7 +46,7 @@ class ModelPicture:
 
 
 def model_picture(snapshot: ImageSnapshot, model: str) -> ModelPicture:
-    """Return the picture to send for an image to a model that takes any medical picture.
+    """Return the picture and warnings for a model, titled `model`, that accepts any medical image.
 
     A radiograph is shown upright and in the window set in its file. Any other image is shown as in
     the viewer, since on a CT the window decides which structures are visible.
@@ -111,8 +111,8 @@ def answer_question(
 def multi_image_warnings(snapshots: Sequence[ImageSnapshot]) -> list[str]:
     """Return warnings if a question's images show different patients or are in reversed order.
 
-    Images are numbered from 1. A model is told neither the patients nor the dates: it describes a
-    change between two patients, or one that runs backwards, as readily as any other.
+    Images are numbered from 1. A model is told neither the patients nor the dates, so it would
+    readily describe a change between two patients, or a change that runs backwards.
     """
     instances = [snapshot.instance for snapshot in snapshots]
     texts = [

@@ -10,7 +10,7 @@ _FEWEST_TOKENS = 16  # fewest tokens that make an answer worth asking for
 
 
 def remove_control_signs(question: str, signs: Iterable[str]) -> str:
-    """Replace the signs that a vocabulary or template treats as control signs with blanks."""
+    """Return a question with a blank in place of each control token; `signs` are those tokens."""
     signs = tuple(signs)
     before = ""
     # Repeat, because a removal may join the text around it into another sign.
@@ -24,8 +24,8 @@ def remove_control_signs(question: str, signs: Iterable[str]) -> str:
 def tokens_left(taken: int, limit: int, most: int, *, images: str, shorter: str) -> int:
     """Return the number of tokens left for an answer, at most `most`.
 
-    `taken` are those of the prompt, images included; `limit` is that of prompt and answer together.
-    `images` and `shorter` stand in the message ("the image", "ask it shorter").
+    The prompt takes `taken` tokens, images included; prompt and answer together may have `limit`.
+    `images` and `shorter` are texts for the error message ("the image", "ask it shorter").
 
     Raises:
         ToolRetry: The question leaves no room for an answer.

@@ -54,7 +54,7 @@ class View:
         return made
 
     def reduced(self) -> View:
-        """Return the view, averaged over pixel blocks to at most `_WORKING_SIDE` a side."""
+        """Return the view averaged over pixel blocks, at most `_WORKING_SIDE` pixels on a side."""
         times = math.ceil(max(self.pixels.shape) / _WORKING_SIDE)
         if times <= 1:
             return self
@@ -142,8 +142,8 @@ def resample(
 ) -> NDArray[np.uint8]:
     """Return an image uint8 [rows, columns] resampled to `shape` by a matrix [3, 3].
 
-    The matrix leads from pixels of the result to pixels of the image. Interpolation is bilinear, or
-    takes the nearest pixel.
+    The matrix maps pixels of the result to pixels of the image. Interpolation is bilinear; with
+    `nearest`, the nearest pixel is taken.
     """
     transform = sitk.AffineTransform(2)
     transform.SetMatrix(matrix[:2, :2].ravel().tolist())

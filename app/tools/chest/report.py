@@ -35,7 +35,7 @@ class ReportInput(ToolInput):
 
 
 class ReportOutput(BaseModel):
-    """The drafted sections; None where a model is missing or wrote no usable text."""
+    """The two drafted sections; None if a section's model is missing or wrote no usable text."""
 
     findings: str | None = None
     impression: str | None = None
@@ -66,7 +66,7 @@ SPEC = ToolSpec(
 
 
 class ChestXRayReportGenerator:
-    """The tool `chest_xray_report_generator`."""
+    """The tool `chest_xray_report_generator`: drafts the findings and impression of a report."""
 
     spec = SPEC
 

@@ -83,7 +83,7 @@ SPEC = ToolSpec(
 
 
 class ChestXRaySegmentation:
-    """The tool `chest_xray_segmentation`. It shares its segmenter with the ratio tool."""
+    """The tool `chest_xray_segmentation`: outlines structures on a chest radiograph."""
 
     def __init__(self, segmenter: Segmenter) -> None:
         self._segmenter = segmenter

@@ -100,7 +100,7 @@ def organs_of(model: InstalledModel) -> tuple[str, ...]:
 
 
 class Segmenter:
-    """Chooses the model, runs it in the model process and caches the last few answers."""
+    """Segments chest radiographs in the model process; the last few results are cached."""
 
     def __init__(self) -> None:
         self._answers: OrderedDict[tuple[str, str], _Answer] = OrderedDict()
@@ -131,7 +131,7 @@ class Segmenter:
         Structures that were not found are listed in `Segmentation.missing`.
 
         Raises:
-            ToolFailed: The model refused the image, or it failed.
+            ToolFailed: The model refused the image, or the call failed.
             Cancelled: The run was stopped.
         """
         pixels = model_pixels(snapshot)

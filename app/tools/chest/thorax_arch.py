@@ -73,7 +73,7 @@ class ThoraxNet(nn.Module):
         return self._classify(self._encode(x)[0])
 
     def side_features(self, x: Tensor) -> Tensor:
-        """Return the input features [n, f] of the classifier for mirrored films."""
+        """Return the features [n, f] from which the classifier for mirrored films judges `x`."""
         return _grid_features(self._encode(x)[0])
 
     def _classify(self, bottom: Tensor) -> tuple[Tensor, Tensor]:
@@ -99,6 +99,6 @@ def _grid_features(x: Tensor) -> Tensor:
 
 
 def standardise(x: Tensor) -> Tensor:
-    """Return each image in [n, 1, h, w] scaled to mean 0 and deviation 1; constant ones as 0."""
+    """Return images [n, 1, h, w], each scaled to mean 0 and deviation 1; 0 for a constant image."""
     mean = x.mean(dim=(1, 2, 3), keepdim=True)
     return (x - mean) / (x.std(dim=(1, 2, 3), keepdim=True) + 1e-4)

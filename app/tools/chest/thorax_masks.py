@@ -330,7 +330,7 @@ class Window:
 def film_window(pixels: FloatImage) -> Window:
     """Return the part [rows, columns] of an image inside uniform borders, such as padding.
 
-    It is the whole image if the part would be very small.
+    If that part is very small, the window of the whole image is returned.
     """
     rows, columns = (np.nonzero(np.ptp(pixels, axis=axis) > _ONE_GREY)[0] for axis in (1, 0))
     whole = Window(0, pixels.shape[0], 0, pixels.shape[1])

@@ -67,7 +67,7 @@ class PassVariation:
 
 
 def pass_variation(parts: Sequence[FloatImage], margins: FloatImage) -> PassVariation:
-    """Compare the network's passes with the result.
+    """Return how much the network's passes differ from the result.
 
     Args:
         parts: The class probabilities [4, rows, columns] from each pass, on the coarse grid.
@@ -168,7 +168,7 @@ class ViewEstimate:
     Attributes:
         view: The view shown by the image or its negative, whichever looks more like a film.
         inverted: True if the negative looks more like a film.
-        frontal: Probability of a frontal film with those grey levels.
+        frontal: Probability of a frontal film, inverted or not as `inverted` says.
         lateral: Probability of a lateral film, averaged over the image and its negative.
         other: Probability of any other picture, averaged over the image and its negative.
         mirrored: `NetworkOutput.mirrored` of the image or its negative, whichever looks more like a
@@ -203,11 +203,11 @@ def estimate_view(net: ThoraxNet, box: torch.Tensor) -> ViewEstimate:
 
 
 def mirrored_view(net: ThoraxNet, box: torch.Tensor, mirrored: float) -> ViewEstimate | None:
-    """Return the view of the mirrored image if it looks frontal only when mirrored, else None.
+    """Return the view of an image's mirror image if the latter looks frontal, else None.
 
     The heart on the wrong side makes a frontal film look unusual, even more if it is rotated. A
-    lateral film looks lateral from either side. `mirrored` is the probability for the letterboxed
-    image [1, 1, 256, 256] itself.
+    lateral film looks lateral from either side. `box` is the letterboxed image [1, 1, 256, 256],
+    `mirrored` the probability that it is mirrored; if that is low, the result is None.
     """
     if mirrored < _MIRRORED:
         return None
@@ -225,15 +225,18 @@ def likeliest_view(views: torch.Tensor) -> View:
 
 
 def polarity_probabilities(upright: torch.Tensor, negative: torch.Tensor) -> tuple[float, float]:
-    """Return the probabilities of "as shown" and "inverted" from both images' views [4]."""
+    """Return the probabilities of a frontal film "as shown" and "inverted".
+
+    The arguments are the view probabilities [4] of the image as shown and of its negative.
+    """
     as_shown = float(upright[_FRONTAL] + negative[_INVERTED]) / 2
     return as_shown, float(negative[_FRONTAL] + upright[_INVERTED]) / 2
 
 
 def is_inverted(upright: NetworkOutput, negative: NetworkOutput) -> bool:
-    """Return True if the negative, not the image as shown, has the correct grey levels.
+    """Return True if an image is inverted, so that its negative has the correct grey levels.
 
-    The views and the certainty of the masks decide.
+    This is judged by the probabilities of the views and the certainty of the masks of both.
     """
     as_shown, inverted = polarity_probabilities(upright.views, negative.views)
     return inverted + _certainty(negative) > as_shown + _certainty(upright)
@@ -276,9 +279,10 @@ def remove_letterbox(
 def refine_on_thorax(
     net: ThoraxNet, image: torch.Tensor, first: torch.Tensor
 ) -> tuple[torch.Tensor, list[torch.Tensor]]:
-    """Repeat the segmentation on the thorax alone, upright and rotated, and average with the first.
+    """Repeat the segmentation on the thorax alone, upright and rotated, and average all passes.
 
-    `image` is [1, 1, rows, columns], `first` [4, h, w] on the coarse grid.
+    `image` is [1, 1, rows, columns]; `first` are the first pass's probabilities [4, h, w] on the
+    coarse grid.
 
     Returns:
         The averaged probabilities, and the probabilities from each pass, all on the same grid.

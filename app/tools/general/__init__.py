@@ -9,7 +9,7 @@ from app.tools.general.image_visualizer import ImageVisualizer
 
 
 def register(registry: Registrar) -> None:
-    """Add the pack's tools and its plan."""
+    """Register the general pack's tools and its plan."""
     registry.register(DicomProcessor())
     registry.register(ImageVisualizer())
     registry.plan(PLAN)
