@@ -182,7 +182,7 @@ class Models:
         self._lock = threading.Lock()
 
     def get(self, choice: ModelChoice) -> LanguageModel:
-        """Return the chosen model for questions; a local one is built once. Errors as in `build`."""
+        """Return the chosen model for questions; a local model is built once. Raises as `build`."""
         with self._lock:
             model = self._running_local(choice) or build(choice)
             if choice.kind == "local":
