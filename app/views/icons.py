@@ -70,7 +70,7 @@ class _SvgEngine(QIconEngine):
 
 
 def icon(name: str, tint: str = THEME.text_muted, on_tint: str = THEME.accent) -> QIcon:
-    """Return an icon of resources/icons, e.g. "folder-open"; `on_tint` is for a button that is on.
+    """Return the icon `name` of resources/icons; its colour is `on_tint` in a button that is on.
 
     Raises:
         FileNotFoundError: There is no such icon.
@@ -86,12 +86,12 @@ def preload(*names: str) -> None:
 
 
 def draw(painter: QPainter, name: str, rect: QRect, tint: str = THEME.text_muted) -> None:
-    """Draw an icon as vectors, sharp at any density."""
+    """Draw an icon into `rect` in the colour `tint`, sharp at any pixel density."""
     _renderer(name, tint).render(painter, QRectF(rect))
 
 
 def pixmap(
     name: str, size: int = SPACE.icon, tint: str = THEME.text_muted, ratio: float = 1.0
 ) -> QPixmap:
-    """Return an icon as a pixmap of `size` logical px, at the screen's pixel `ratio`."""
+    """Return an icon as a pixmap of `size` logical px, with `ratio` physical px per logical px."""
     return icon(name, tint).pixmap(QSize(size, size), ratio)
